@@ -1,5 +1,6 @@
-//! Looking ahead: finds what the next commands and queries name before they are applied, so that the waits for memory
-//! overlap instead of following one another. Decides nothing: leaving it out changes no reply, event or state.
+//! Looks ahead: finds the orders, levels and accounts that the next commands and queries name before they are applied,
+//! so that the waits for memory overlap instead of following one another. It decides nothing: without it every reply,
+//! event and state would be the same.
 
 use std::hint::black_box;
 
@@ -8,7 +9,7 @@ use crate::engine::{AHEAD, Engine};
 use crate::ids::OrderId;
 use crate::slab::NONE;
 
-/// With fewer orders that do not wait all is near anyhow, and looking ahead only takes time.
+/// The number of orders off the waiting queues below which all memory is near, and looking ahead only takes time.
 const FAR: usize = 1 << 16;
 
 impl Engine {
@@ -17,10 +18,10 @@ impl Engine {
         self.orders.len().saturating_sub(self.orders.waiting_count()) >= FAR
     }
 
-    /// Reads what up to [`AHEAD`] ops will need that are applied next. Goes through them again and again, each time one
-    /// step further, so that no step waits for the one before it of the same op.
+    /// Reads the memory that the next ops will need, up to [`AHEAD`] of them. It goes through them again and again,
+    /// each time one step further, so that no step waits for the step before it of the same op.
     pub fn look_ahead(&self, ops: &[Op]) {
-        // What was read, so that the compiler does not leave the reading out.
+        // A sum of the values read, so that the compiler does not leave the reads out.
         let mut seen = 0u64;
         let mut steps = [Step::Nothing; AHEAD];
         let mut next_order = self.next_order;
@@ -41,7 +42,7 @@ impl Engine {
                     *step = Step::Find(order);
                     order
                 }
-                // To know the order of a client order id would take the wait itself.
+                // Finding the order of a client order id would take the very wait.
                 Op::Command(
                     Command::CreateAccount { .. }
                     | Command::CreateSymbol { .. }
@@ -118,7 +119,7 @@ impl Engine {
         black_box(seen);
     }
 
-    /// Reads what forgetting these orders will need.
+    /// Reads the memory that forgetting these orders will need.
     pub(crate) fn look_ahead_forgotten(&self, orders: &[OrderId]) {
         let mut seen = 0u64;
         for &order in orders {
@@ -134,7 +135,7 @@ impl Engine {
     }
 }
 
-/// What to read next for an op.
+/// The next thing to read for an op.
 #[derive(Clone, Copy)]
 enum Step {
     Nothing,
@@ -145,7 +146,7 @@ enum Step {
         level: u32,
         best: u32,
     },
-    /// The order behind which it may rest.
+    /// The order behind which the new one may rest.
     Newest(u32),
     /// An order, and its neighbours.
     Order(u32),

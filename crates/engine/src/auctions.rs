@@ -1,5 +1,5 @@
-//! What the phase of a symbol means for its orders: who may be placed, how orders gather in an auction, and how they execute when it
-//! ends. An order in a symbol that was always open is not looked at here.
+//! Phases of symbols: whether an order may be placed, how orders gather in an auction, and how they execute when it
+//! ends. Orders in a symbol that was always open do not come here.
 
 use crate::amount::{Money, Price, Shares};
 use crate::command::{NewOrder, OrderKind, SelfTrade, Side, Terms};
@@ -26,12 +26,12 @@ impl Engine {
         self.symbols.find(name)
     }
 
-    /// What a symbol is called.
+    /// The name of a symbol.
     pub fn symbol_name(&self, symbol: SymbolIndex) -> Option<Symbol> {
         self.symbols.all().get(symbol.0 as usize).map(|listing| listing.name)
     }
 
-    /// When the next auction ends by itself; none if no auction does.
+    /// The time at which the next auction ends by itself; none if no auction does.
     pub fn next_auction_end(&self) -> Option<Time> {
         self.instruments.next_end().map(|(until, _)| until)
     }
@@ -43,7 +43,7 @@ impl Engine {
         self.next_auction_end().is_some_and(is_due) && !self.has_kills_going_on()
     }
 
-    /// What the orders of a symbol would execute if they executed at one price now; none if they would not.
+    /// The result of an auction if it ended now; none if no orders would execute.
     pub fn auction_price(&self, symbol: SymbolIndex) -> Option<AuctionPrice> {
         let tick = self.rules(symbol).map_or(Price::MIN, |rules| rules.tick);
         let side = |side| self.books.levels(symbol, side).map(|level| (level.price, level.open));
@@ -82,7 +82,8 @@ impl Engine {
         Ok(Reply::Created)
     }
 
-    /// Ends the auction that was to end first, if its time has come. A symbol that its rules halt is halted then: nobody may trade in it.
+    /// Ends the auction with the earliest end, if its time has come. A symbol that its rules halt gets halted then,
+    /// because nobody may trade in it.
     /// It waits until all orders are taken out that had ended by then. Nobody can prolong that: an order that is placed later
     /// ends later.
     #[cold]
@@ -102,18 +103,18 @@ impl Engine {
         self.rules(symbol).is_some_and(|rules| rules.is_halted)
     }
 
-    /// From now on nothing executes in a symbol. Orders that were reached stay so until it is open.
+    /// Stops executions in a symbol. Orders that were reached stay reached until it opens.
     fn enter(&mut self, symbol: SymbolIndex, phase: SymbolPhase, events: &mut impl FnMut(Event)) {
         self.instruments.set_phase(symbol, phase);
-        // The one price is the nearest to the last execution's.
+        // The auction price is the one nearest to the last execution's price.
         self.stops.watch(symbol);
         self.stops.hold_back(symbol);
         events(Event::PhaseChanged { symbol, phase, last: self.stops.last_price(symbol) });
     }
 
-    /// A symbol is open again: what gathered executes, and then what was reached is activated. If that is more than one
-    /// command executes the auction goes on, and is over at once: another command ends it, at the price of what gathers
-    /// then.
+    /// Opens a symbol: the gathered orders execute, then the reached ones are activated. If there are more executions
+    /// than one command may make, the auction goes on with an end that has come at once: another command ends it, at
+    /// the price of the orders that have gathered by then.
     fn open(&mut self, symbol: SymbolIndex, events: &mut impl FnMut(Event)) {
         let reached_before = self.stops.reached_orders();
         self.instruments.set_phase(symbol, SymbolPhase::OPEN);
@@ -127,7 +128,7 @@ impl Engine {
         }
     }
 
-    /// As `place_by_rules` goes on, for a symbol that is not open.
+    /// Continues `place_by_rules` for a symbol that is not open.
     #[cold]
     pub(crate) fn place_in_phase(
         &mut self,
@@ -146,7 +147,7 @@ impl Engine {
         Ok(Reply::Opened(order))
     }
 
-    /// Places an order that would execute outside the band: it begins an auction, and gathers in it.
+    /// Places an order that would execute outside the band: it begins an auction and gathers in it.
     #[cold]
     pub(crate) fn place_interrupting(
         &mut self,
@@ -169,7 +170,8 @@ impl Engine {
         self.enter(symbol, SymbolPhase { phase: Phase::Auction, until }, events);
     }
 
-    /// For how long an order that comes to its book interrupts its symbol: it would execute at a price outside the band.
+    /// The length of the interruption that an order causes when it comes to its book, because it would execute outside
+    /// the band.
     pub(crate) fn interrupts(&self, placed: &NewOrder<SymbolIndex>) -> Option<Pause> {
         let SymbolRules { interruption: pause, is_halted, .. } = *self.rules(placed.symbol)?;
         let last = self.stops.last_price(placed.symbol).filter(|_| pause.is_some() && !is_halted && gathers(placed))?;
@@ -187,9 +189,9 @@ impl Engine {
         pause.filter(|_| crosses)
     }
 
-    /// Executes what gathered, all at one price: of each side the best limit first, then the oldest. Gives whether that
-    /// is all. If not, the price is the nearest to the last one then, and so it is the same one unless the orders
-    /// change.
+    /// Executes gathered orders at one price: on each side the best limit first, then the oldest. Returns whether these
+    /// were all. If not, the next price is the one nearest to the last execution again, so it is the same unless the
+    /// orders change.
     fn uncross(&mut self, symbol: SymbolIndex, events: &mut impl FnMut(Event)) -> bool {
         let Some(AuctionPrice { price, .. }) = self.auction_price(symbol) else { return true };
         if self.has_killed_orders(symbol) {
@@ -219,7 +221,7 @@ impl Engine {
         Some((buy.oldest, sell.oldest))
     }
 
-    /// One execution of two orders that rest. The older one pays what a maker pays, and the younger one what a taker does.
+    /// Executes two resting orders with each other. The older one pays the maker's fee, the younger one the taker's.
     fn execute_pair(&mut self, symbol: SymbolIndex, buy: u32, sell: u32, price: Price, events: &mut impl FnMut(Event)) {
         for slot in [buy, sell] {
             self.cancel_partner(self.orders.get(slot).id, &self.standing_as(slot), events);
@@ -267,7 +269,7 @@ impl Engine {
             Side::Buy => (charge.aggressor, charge.maker),
             Side::Sell => (charge.maker, charge.aggressor),
         };
-        // The buyer gets back what it held above the price.
+        // The buyer gets back the money that it held above the price.
         let money = price.times(shares);
         let improvement = limit.times(shares).minus(money);
         if improvement != Money::ZERO {
@@ -280,7 +282,8 @@ impl Engine {
     }
 }
 
-/// Whether an order can wait for the one price of an auction. Which orders of its own account it meets there nobody knows.
+/// Whether an order can wait for an auction's price. Nobody can say in advance which orders of its own account it would
+/// meet there, so self-trade prevention excludes it.
 fn gathers(placed: &NewOrder<SymbolIndex>) -> bool {
     placed.kind == OrderKind::Limit && placed.self_trade == SelfTrade::Allowed
 }

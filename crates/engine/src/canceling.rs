@@ -1,4 +1,4 @@
-//! Ends orders before they are executed: because somebody asks for it, or because their deadline came.
+//! Ends orders before they are executed: at somebody's request, or at their deadline.
 
 use crate::amount::Shares;
 use crate::book::Level;
@@ -27,17 +27,17 @@ impl Engine {
         self.deadlines.next_passed(now).is_some()
     }
 
-    /// When the next order ends that is open now; none if no open order has a deadline.
+    /// The time at which the next open order ends; none if no open order has a deadline.
     pub fn next_deadline(&self) -> Option<Time> {
         self.deadlines.next().map(|(until, _)| until.time())
     }
 
-    /// When an open order ends.
+    /// The deadline of an open order.
     pub fn deadline(&self, order: OrderId) -> Option<Deadline> {
         self.deadlines.of(order)
     }
 
-    /// Cancels the order that a client order id stands for.
+    /// Cancels the order of a client order id.
     #[cold]
     pub(crate) fn cancel_client_order(
         &mut self,
@@ -50,7 +50,7 @@ impl Engine {
         self.cancel_order(account, order, executions, events)
     }
 
-    // Into both of its callers: the orders without client order ids should not pay for the second one.
+    // Inlined into both callers, so that orders without client order ids do not pay for the second one.
     #[inline(always)]
     pub(crate) fn cancel_order(
         &mut self,
@@ -83,7 +83,7 @@ impl Engine {
         }))
     }
 
-    /// Cancels an open order, wherever it stands. It is not finished.
+    /// Cancels an open order, wherever it stands, without finishing it.
     #[inline(always)]
     pub(crate) fn take_out(&mut self, slot: u32, why: CancelReason, events: &mut impl FnMut(Event)) {
         if self.stops.is_waiting(slot, self.orders.get(slot).level) {
@@ -113,7 +113,7 @@ impl Engine {
         }
     }
 
-    /// Cancels an order that waits.
+    /// Cancels a waiting order.
     #[cold]
     fn cancel_stop(&mut self, slot: u32, why: CancelReason, events: &mut impl FnMut(Event)) {
         let placed = self.stops.placed(&self.orders, slot);
@@ -121,7 +121,8 @@ impl Engine {
         self.cancel_open(slot, &placed, why, events);
     }
 
-    /// Cancels what is open of an order, and gives back what that holds. It stands in no queue, and is not finished.
+    /// Cancels the open shares of an order, and gives back what they hold. The order has left its queue, and is not
+    /// finished here.
     #[inline]
     pub(crate) fn cancel_open(
         &mut self,
@@ -140,7 +141,7 @@ impl Engine {
         self.give_back(account, placed, shares, events);
     }
 
-    /// Gives back what so many shares of an order hold.
+    /// Gives back what these shares of an order hold.
     #[inline]
     pub(crate) fn give_back(
         &mut self,
@@ -181,7 +182,7 @@ impl Engine {
         self.finish(slot, events);
     }
 
-    /// Whether an order may be placed on this condition by the command that is being applied.
+    /// Whether the current command may place an order on this condition.
     pub(crate) fn is_met(&self, condition: Condition) -> bool {
         match condition {
             Condition::Always => true,

@@ -1,4 +1,4 @@
-//! What the engine is asked: commands, which change the market and are journaled, and queries, which are not.
+//! Input of the engine: commands, which change the market and are journaled, and queries, which are not.
 
 use std::num::NonZeroI64;
 
@@ -13,7 +13,7 @@ use crate::protections::Grace;
 use crate::rules::SymbolRules;
 use crate::shared_log::LogMessage;
 
-/// Which way an order goes.
+/// The side of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Side {
     /// Gives money for shares; holds limit × shares of the balance.
@@ -23,7 +23,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// The side an order of this one matches with.
+    /// The side that an order of this side trades with.
     pub fn opposite(self) -> Side {
         match self {
             Side::Buy => Side::Sell,
@@ -40,7 +40,7 @@ impl Side {
     }
 }
 
-/// What an order may do when it arrives, and what becomes of what is left of it then.
+/// What an order may do when it arrives, and what happens to its remaining shares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OrderKind {
     /// Executes up to its limit; the rest waits on the book until it is canceled.
@@ -51,9 +51,9 @@ pub enum OrderKind {
     /// The same, but where it would execute it gets the next price at which it does not. Placed, it is
     /// [`OrderKind::PostOnly`].
     PostOnlyMove,
-    /// Executes up to its limit; the rest is canceled at once.
+    /// Executes up to its limit; the remaining shares are canceled at once.
     ImmediateOrCancel,
-    /// Executes all of its shares up to its limit, or none: then it is canceled at once.
+    /// Executes all of its shares up to its limit, or is canceled at once.
     FillOrKill,
     /// Executes at whatever prices there are; the rest is canceled at once. A buy holds nothing and ends where its
     /// account's money does.
@@ -61,7 +61,7 @@ pub enum OrderKind {
 }
 
 impl OrderKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [OrderKind; 6] = [
         OrderKind::Limit,
         OrderKind::PostOnly,
@@ -71,7 +71,7 @@ impl OrderKind {
         OrderKind::PostOnlyMove,
     ];
 
-    /// Whether what is left of it waits on the book.
+    /// Whether the remaining shares rest on the book.
     pub fn rests(self) -> bool {
         match self {
             OrderKind::Limit | OrderKind::PostOnly | OrderKind::PostOnlyMove => true,
@@ -79,7 +79,7 @@ impl OrderKind {
         }
     }
 
-    /// What it is called wherever orders are shown.
+    /// The name of the kind wherever orders are shown.
     pub fn name(self) -> &'static str {
         match self {
             OrderKind::Limit => "limit",
@@ -91,12 +91,12 @@ impl OrderKind {
         }
     }
 
-    /// The one of a name.
+    /// The kind with this name.
     pub fn named(name: &str) -> Option<OrderKind> {
         OrderKind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// The number that stands for it wherever orders are written down.
+    /// The number of the kind wherever orders are stored.
     pub fn code(self) -> u8 {
         match self {
             OrderKind::Limit => 0,
@@ -108,7 +108,7 @@ impl OrderKind {
         }
     }
 
-    /// The one of a number.
+    /// The kind with this number.
     pub fn from_code(code: u8) -> Option<OrderKind> {
         OrderKind::ALL.into_iter().find(|kind| kind.code() == code)
     }
@@ -132,7 +132,7 @@ impl Trigger {
         Trigger::from_code(price.units().wrapping_neg()).expect("invariant: a price is above zero")
     }
 
-    /// That of an order which is to limit a loss: a buy's is reached from below, a sell's from above.
+    /// The trigger of a stop loss: reached from below for a buy, from above for a sell.
     pub fn stop_loss(side: Side, price: Price) -> Trigger {
         match side {
             Side::Buy => Trigger::from_below(price),
@@ -140,12 +140,12 @@ impl Trigger {
         }
     }
 
-    /// That of an order which is to take a profit: the other way.
+    /// The trigger of a take profit: reached from above for a buy, from below for a sell.
     pub fn take_profit(side: Side, price: Price) -> Trigger {
         Trigger::stop_loss(side.opposite(), price)
     }
 
-    /// Whether it is to limit a loss, for an order of this side.
+    /// Whether this is a stop loss for an order of this side.
     pub fn is_stop_loss(self, side: Side) -> bool {
         self.is_from_below() == (side == Side::Buy)
     }
@@ -154,7 +154,7 @@ impl Trigger {
         Price::from_units(self.0.get().wrapping_abs()).expect("invariant: it is made of a price")
     }
 
-    /// Whether it is reached from below.
+    /// Whether a rising price reaches it.
     pub fn is_from_below(self) -> bool {
         self.0.is_positive()
     }
@@ -170,30 +170,30 @@ impl Trigger {
         trigger.map_or(0, |trigger| trigger.0.get())
     }
 
-    /// The one of a number; none for zero, and for the one number whose price would be too high.
+    /// The trigger with this number; none for zero, and for the one number whose price would be too high.
     pub fn from_code(code: i64) -> Option<Trigger> {
         NonZeroI64::new(code).filter(|code| *code != NonZeroI64::MIN).map(Trigger)
     }
 }
 
-/// What becomes of an order that would execute with an open one of its own account, or of an account of its group.
+/// Self-trade prevention: what happens when an order would execute with an open one of its own account or group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SelfTrade {
-    /// They execute, as any two do.
+    /// They execute like any other two.
     #[default]
     Allowed,
-    /// What is left of the order that arrived is canceled.
+    /// The remaining shares of the arriving order are canceled.
     CancelNewest,
-    /// The open one is canceled, and the order that arrived goes on.
+    /// The resting order is canceled, and the arriving one goes on.
     CancelOldest,
-    /// Both are canceled.
+    /// Both orders are canceled.
     CancelBoth,
-    /// Both lose the shares that they would have executed. The one that has none left is canceled.
+    /// Both lose the shares that they would have executed. The one without any left is canceled.
     Decrement,
 }
 
 impl SelfTrade {
-    /// All of them.
+    /// All modes.
     pub const ALL: [SelfTrade; 5] = [
         SelfTrade::Allowed,
         SelfTrade::CancelNewest,
@@ -202,7 +202,7 @@ impl SelfTrade {
         SelfTrade::Decrement,
     ];
 
-    /// What it is called wherever orders are shown.
+    /// The name of the mode wherever orders are shown.
     pub fn name(self) -> &'static str {
         match self {
             SelfTrade::Allowed => "allowed",
@@ -213,12 +213,12 @@ impl SelfTrade {
         }
     }
 
-    /// The one of a name.
+    /// The mode with this name.
     pub fn named(name: &str) -> Option<SelfTrade> {
         SelfTrade::ALL.into_iter().find(|mode| mode.name() == name)
     }
 
-    /// The number that stands for it wherever orders are written down.
+    /// The number of the mode wherever orders are stored.
     pub fn code(self) -> u8 {
         match self {
             SelfTrade::Allowed => 0,
@@ -229,36 +229,36 @@ impl SelfTrade {
         }
     }
 
-    /// The one of a number.
+    /// The mode with this number.
     pub fn from_code(code: u8) -> Option<SelfTrade> {
         SelfTrade::ALL.into_iter().find(|mode| mode.code() == code)
     }
 }
 
-/// Why open shares of an order were canceled.
+/// The reason why open shares of an order were canceled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CancelReason {
-    /// Its account asked for it.
+    /// Its account canceled it.
     Asked,
-    /// It is of a kind that does not rest, or it executed as often as one order may, and would have gone on.
+    /// Its kind does not rest, or it executed as often as one order may and would have gone on.
     NotResting,
     /// It was triggered, or its turn came after the order that it waited for, and it would have been refused had it
     /// been placed then.
     Refused,
-    /// Its deadline came.
+    /// Its deadline passed.
     Expired,
-    /// It would have executed with an order of its own account, or of one of its group.
+    /// It would have executed with an order of its own account or group.
     SelfTrade,
-    /// Something happened to the order that it was linked with.
+    /// Its partner was executed or ended, or was itself changed.
     Linked,
-    /// It waited for another order to be executed, and that one ended otherwise.
+    /// Its working order ended without executing completely.
     NotPlaced,
-    /// Nobody was there for its account any more.
+    /// The last protected connection of its account ended.
     Disconnected,
 }
 
 impl CancelReason {
-    /// All of them.
+    /// All reasons.
     pub const ALL: [CancelReason; 8] = [
         CancelReason::Asked,
         CancelReason::NotResting,
@@ -270,7 +270,7 @@ impl CancelReason {
         CancelReason::Disconnected,
     ];
 
-    /// What it is called wherever orders are shown.
+    /// The name of the reason wherever orders are shown.
     pub fn name(self) -> &'static str {
         match self {
             CancelReason::Asked => "asked",
@@ -284,7 +284,7 @@ impl CancelReason {
         }
     }
 
-    /// The number that stands for it wherever orders are written down.
+    /// The number of the reason wherever orders are stored.
     pub fn code(self) -> u8 {
         match self {
             CancelReason::Asked => 1,
@@ -298,13 +298,13 @@ impl CancelReason {
         }
     }
 
-    /// The one of a number.
+    /// The reason with this number.
     pub fn from_code(code: u8) -> Option<CancelReason> {
         CancelReason::ALL.into_iter().find(|reason| reason.code() == code)
     }
 }
 
-/// A change asked for. It never changes after it is parsed; whether it is accepted is the engine's to decide.
+/// A requested change. It never changes after it is parsed; the engine decides whether to accept it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Create an account with dollars.
@@ -320,14 +320,14 @@ pub enum Command {
     /// Create an account with dollars of another one. Nobody asks for it in these words: it is what `CreateAccount` is
     /// of somebody who may give no more than that account has.
     FundAccount { payer: AccountId, account: AccountId, balance: Money },
-    /// Give an account shares of another one. Likewise what `IssueShares` is.
+    /// Give an account shares of another one. Gateways make it of such a caller's `IssueShares`.
     GiveShares { payer: AccountId, symbol: Symbol, account: AccountId, shares: Position },
     /// Place an order. While the id that its client gives it stands for an order, no second one is placed under it.
     /// What is open of it when its deadline comes is canceled.
     PlaceOrder { account: AccountId, order: NewOrder, client_id: Option<ClientOrderId>, until: Option<Deadline> },
-    /// Place a market order for money. What it executes is all of it: how many shares, the engine says.
+    /// Place a market order for money. The engine chooses the number of shares; the order never rests.
     PlaceByFunds { account: AccountId, order: FundsOrder, client_id: Option<ClientOrderId> },
-    /// Cancel what is still open of an order.
+    /// Cancel the open shares of an order.
     CancelOrder { account: AccountId, order: OrderName },
     /// Take shares off an open order, which keeps its place among the others of its price: it has so many from now on,
     /// those included that were executed.
@@ -338,17 +338,18 @@ pub enum Command {
     /// Cancel what kills that go on left open, and orders whose deadlines came, [`CANCELS_MAX`](crate::CANCELS_MAX) in
     /// all. Nobody asks for it: the market's loop gives it when there are such orders.
     ExpireOrders,
-    /// As `PlaceOrder`, if the command just before it canceled an order. Both stand in one request, in this order.
+    /// Place an order like `PlaceOrder`, if the command just before it canceled an order. One request holds both, in
+    /// this order.
     PlaceIfCanceled { account: AccountId, order: NewOrder, client_id: Option<ClientOrderId>, until: Option<Deadline> },
     /// As `PlaceOrder`, as the second of a pair whose first was placed by the command just before, in the same request:
     /// whatever happens to one of them first cancels the other one. Both are of one symbol, side and number of shares,
     /// and one of them waits for a price. If it is refused the first one is canceled.
     PlaceLinked { account: AccountId, order: NewOrder, client_id: Option<ClientOrderId>, until: Option<Deadline> },
-    /// As `PlaceByFunds`, on the same condition.
+    /// Place a market order for money on the condition of `PlaceIfCanceled`.
     PlaceByFundsIfCanceled { account: AccountId, order: FundsOrder, client_id: Option<ClientOrderId> },
-    /// Give a symbol these rules in place of all that it has. They hold for what is placed or triggered from now on.
+    /// Replace all rules of a symbol. The new ones hold for orders that are placed or triggered from now on.
     ChangeRules { symbol: Symbol, rules: SymbolRules },
-    /// Have a client order id stand for nothing, if its order is done, so that another order can be placed under it.
+    /// Free a client order id whose order is done, so that another order can be placed under it.
     FreeClientOrderId { account: AccountId, id: ClientOrderId },
     /// As `PlaceOrder`, or, where its manner says so, as `PlaceIfCanceled`, an order that shows so many shares at a
     /// time. Its parts stand here one by one so that they take no more room than those of others: see [`IcebergOrder`].
@@ -368,17 +369,17 @@ pub enum Command {
     /// Have the accounts of a tier pay these fees for executions in a symbol from now on, in place of those that they
     /// pay.
     ChangeFees { symbol: Symbol, tier: Tier, fees: Option<Fees> },
-    /// Put an account into a tier.
+    /// Move an account to a tier.
     ChangeTier { account: AccountId, tier: Tier },
     /// Put a symbol into this phase. The orders that gathered execute when it opens. `due`: when a calendar says so;
     /// none where somebody asks for it now. Where several nodes share a log, a change that was due is passed over if
     /// the phase was changed since, or by the same line of another node's calendar.
     ChangePhase { symbol: Symbol, phase: Phase, due: Option<Time> },
-    /// End the auction whose end has come first. Nobody asks for it: the market's loop gives it when there is one.
+    /// End the auction with the earliest end. No client sends it: the market's loop makes it when that end has come.
     EndAuction,
     /// Note that all that the market's calendar has up to a time was done. The loop gives it behind what it had to do.
     FollowCalendar { through: Time },
-    /// Put an account into a group, or into none.
+    /// Put an account into a group, or take it out of its group.
     ChangeGroup { account: AccountId, group: Group },
     /// As `PlaceOrder`, or, where its manner says so, as `PlaceIfCanceled`, an order that waits for a price which
     /// follows the market at a distance: see [`TrailingOrder`].
@@ -413,7 +414,7 @@ pub enum Command {
     /// Have no new orders placed in a scope until it is released, and cancel what is open there: the first
     /// [`CANCELS_MAX`](crate::CANCELS_MAX) orders. `ExpireOrders` cancels the others.
     Kill { scope: KillScope },
-    /// Have orders placed again in a scope that was killed.
+    /// Accept orders again in a scope that was killed.
     Release { scope: KillScope },
     /// Have the open orders of an account canceled when nobody is there for them any more and does not come back within
     /// this grace.
@@ -475,7 +476,7 @@ impl Command {
         }
     }
 
-    /// The same order without that condition. None for what has none.
+    /// The same order without that condition. None for a command without it.
     pub fn unconditional(self) -> Option<Command> {
         match self {
             Command::PlaceIfCanceled { account, order, client_id, until } => {
@@ -530,17 +531,17 @@ pub struct Manner(pub(crate) u8);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Trail(pub(crate) NonZeroI64);
 
-/// On what terms an order is placed, and stays.
+/// The terms on which an order is placed and stays.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
     pub(crate) client_id: Option<ClientOrderId>,
     pub(crate) until: Option<Deadline>,
     pub(crate) condition: Condition,
-    /// How many shares it shows at a time, if not all.
+    /// The shares that it shows at a time, if not all.
     pub(crate) display: Option<Shares>,
-    /// How far behind the market its trigger stays, if it follows that.
+    /// The distance between the market and its trigger, if that follows the market.
     pub(crate) trail: Option<Trail>,
-    /// The id and the slot that it has already: it waited for another order.
+    /// The id and slot that a released order already has.
     pub(crate) released: Option<(OrderId, u32)>,
 }
 
@@ -555,11 +556,11 @@ impl Terms {
     };
 }
 
-/// When an order is placed.
+/// The condition on which an order is placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Condition {
     Always,
-    /// If the command just before this one canceled an order.
+    /// The command just before this one canceled an order.
     Canceled,
 }
 
@@ -569,55 +570,55 @@ pub(crate) enum Condition {
 pub struct NewOrder<S = Symbol> {
     pub symbol: S,
     pub side: Side,
-    /// The worst price that it accepts; for a market order the one that accepts every price.
+    /// The worst price that it accepts; for a market order [`Side::any_price`].
     pub limit: Price,
     /// Above zero.
     pub shares: Shares,
     pub kind: OrderKind,
-    /// It waits until an execution reaches this, and only then does what its kind does.
+    /// The price that an execution must reach before the order does what its kind does.
     pub trigger: Option<Trigger>,
-    /// What becomes of it where it would execute with an order of its own account.
+    /// Self-trade prevention.
     pub self_trade: SelfTrade,
 }
 
 impl<S> NewOrder<S> {
-    /// One that rests with what is left of it.
+    /// A limit order: its remaining shares rest.
     pub fn limit(symbol: S, side: Side, limit: Price, shares: Shares) -> NewOrder<S> {
         let (kind, self_trade) = (OrderKind::Limit, SelfTrade::Allowed);
         NewOrder { symbol, side, limit, shares, kind, trigger: None, self_trade }
     }
 
-    /// One of any kind. A market order has no limit: the one given is not used.
+    /// An order of any kind. A market order ignores the limit given.
     pub fn of_kind(kind: OrderKind, symbol: S, side: Side, limit: Price, shares: Shares) -> NewOrder<S> {
         let limit = if kind == OrderKind::Market { side.any_price() } else { limit };
         NewOrder { symbol, side, limit, shares, kind, trigger: None, self_trade: SelfTrade::Allowed }
     }
 
-    /// One at any price.
+    /// A market order.
     pub fn market(symbol: S, side: Side, shares: Shares) -> NewOrder<S> {
         NewOrder::of_kind(OrderKind::Market, symbol, side, side.any_price(), shares)
     }
 
-    /// As it was placed: a market order that is under way has the price that it goes to in the place of any price.
+    /// The order as it was placed: a market order under way has the price to which it goes in place of any price.
     #[must_use]
     pub fn as_placed(self) -> NewOrder<S> {
         NewOrder { limit: if self.kind == OrderKind::Market { self.side.any_price() } else { self.limit }, ..self }
     }
 
-    /// The same, waiting for a trigger.
+    /// The same order with a trigger.
     #[must_use]
     pub fn triggered_by(self, trigger: Trigger) -> NewOrder<S> {
         NewOrder { trigger: Some(trigger), ..self }
     }
 
-    /// The same, with another mode of self-trade prevention.
+    /// The same order with another mode of self-trade prevention.
     #[must_use]
     pub fn with_self_trade(self, self_trade: SelfTrade) -> NewOrder<S> {
         NewOrder { self_trade, ..self }
     }
 }
 
-/// A market order for as many shares as money pays for, or as bring no more than that.
+/// A market order for as many shares as the money buys, or as bring no more than the money.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FundsOrder {
     pub symbol: Symbol,
@@ -629,12 +630,12 @@ pub struct FundsOrder {
     pub self_trade: SelfTrade,
 }
 
-/// Which order of an account is meant.
+/// A reference to an order of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OrderName {
-    /// That of this id.
+    /// The order with this id.
     Id(OrderId),
-    /// The one that a client order id stands for when the command's or query's turn comes.
+    /// The order that a client order id stands for when the command's or query's turn comes.
     Client(ClientOrderId),
 }
 
@@ -653,28 +654,28 @@ impl From<ClientOrderId> for OrderName {
 /// A question about an order, answered in its place among the commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Query {
-    /// Who asks: only its own orders are shown.
+    /// The account that asks: it sees only its own orders.
     pub account: AccountId,
     /// The order asked about.
     pub order: OrderName,
 }
 
-/// What a gateway hands inward, in order.
+/// The ops that a gateway hands in, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// To be sequenced, journaled and applied.
+    /// A command, to be sequenced, journaled and applied.
     Command(Command),
-    /// To be answered.
+    /// A query, to be answered.
     Query(Query),
 }
 
-/// A command with its place in the sequence and its time, as it is applied and replayed.
+/// A command with its sequence and time, as it is applied and replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// One more than that of the entry before.
+    /// The sequence of the entry before plus one.
     pub sequence: Sequence,
-    /// Not before that of the entry before.
+    /// The time, not before that of the entry before.
     pub time: Time,
-    /// What to do.
+    /// The command.
     pub command: Command,
 }

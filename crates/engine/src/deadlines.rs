@@ -1,4 +1,4 @@
-//! Orders that end at a time: which of them ends next. Knows nothing of books, accounts or what an order holds.
+//! Deadlines of orders: which of them ends next. This file knows nothing of books, accounts or holds.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,7 +9,7 @@ use crate::ids::{Deadline, OrderId, Time};
 /// The deadlines of open orders.
 pub(crate) struct Deadlines {
     by_time: BTreeSet<(Deadline, OrderId)>,
-    /// Never walked through: its order depends on the hash.
+    /// The deadlines by order. Nothing walks through it, because its order depends on the hash.
     of_order: HashMap<OrderId, Deadline, FixedState>,
 }
 
@@ -28,16 +28,16 @@ impl Deadlines {
     }
 
     pub(crate) fn of(&self, order: OrderId) -> Option<Deadline> {
-        // Few markets have any: the others should not pay for the search.
+        // Few markets have deadlines: the others should not pay for the search.
         if self.is_empty() { None } else { self.of_order.get(&order).copied() }
     }
 
-    /// The order that ends next, and when.
+    /// The order that ends next, and its deadline.
     pub(crate) fn next(&self) -> Option<(Deadline, OrderId)> {
         self.by_time.first().copied()
     }
 
-    /// The next order that has ended by this time.
+    /// The next order whose deadline has passed at this time.
     pub(crate) fn next_passed(&self, now: Time) -> Option<OrderId> {
         self.next().filter(|(until, _)| until.time() <= now).map(|(_, order)| order)
     }
@@ -47,20 +47,20 @@ impl Deadlines {
         self.by_time.iter().nth(count).is_some_and(|(until, _)| until.time() <= now)
     }
 
-    /// An open order gets a deadline. It has none yet.
+    /// Gives an open order its first deadline.
     pub(crate) fn insert(&mut self, order: OrderId, until: Deadline) {
         self.by_time.insert((until, order));
         self.of_order.insert(order, until);
     }
 
-    /// The order is done, whether or not it had one.
+    /// Drops the deadline of a done order, if it had one.
     pub(crate) fn remove(&mut self, order: OrderId) {
         if let Some(until) = self.of_order.remove(&order) {
             self.by_time.remove(&(until, order));
         }
     }
 
-    /// All of them, the earliest first, and by order id at one time.
+    /// All deadlines, the earliest first, at one time by order id.
     pub(crate) fn all(&self) -> impl Iterator<Item = (Deadline, OrderId)> {
         self.by_time.iter().copied()
     }

@@ -1,5 +1,5 @@
-//! The exchange itself: what each command and query does. Checks everything, then changes.
-//! Matching stands in `matching.rs`, writing the state down and reading it back in `export.rs` and `import.rs`.
+//! The engine: applies each command and answers each query. It checks everything, then changes. `matching.rs` matches;
+//! `export.rs` and `import.rs` write the state down and read it back.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -37,15 +37,16 @@ use crate::stops::Stops;
 /// long. It is part of what commands mean, as [`EXECUTIONS_MAX`](crate::EXECUTIONS_MAX) is.
 pub const CANCELS_MAX: usize = 1_000;
 
-/// Ops looked at together: enough to overlap their waits, few enough that what they need stays in the nearest cache.
+/// The number of ops read ahead together: enough that their waits overlap, few enough that their data stays in the
+/// nearest cache.
 pub const AHEAD: usize = 32;
 
-/// All accounts, books and open orders, and the done orders that are to be kept until somebody says `forget`.
+/// All accounts, books and open orders, and the done orders that are kept until `forget`.
 pub struct Engine {
     pub(crate) sequence: Sequence,
     pub(crate) time: Time,
     pub(crate) next_order: OrderId,
-    /// What all accounts together were created with.
+    /// The sum of the balances with which all accounts were created.
     pub(crate) money_issued: Money,
     pub(crate) accounts: Accounts,
     pub(crate) symbols: Symbols,
@@ -55,31 +56,32 @@ pub struct Engine {
     pub(crate) client_orders: ClientOrders,
     pub(crate) stops: Stops,
     pub(crate) instruments: Instruments,
-    /// The last cancel that canceled an order; zero if there was none yet. It is no part of the state that is written down: what
-    /// asks for it stands behind the cancel in one request, and no state is written down inside of a request.
+    /// The last cancel that canceled an order; zero before the first. It is not part of the exported state: its reader
+    /// follows the cancel in the same request, and no state is exported within a request.
     pub(crate) last_cancel: Sequence,
-    /// The last command that placed an order; zero if there was none yet. No part of the state either, for the same reason.
+    /// The last command that placed an order; zero before the first. It is not part of the exported state, for the same
+    /// reason.
     pub(crate) last_opened: Sequence,
     pub(crate) deadlines: Deadlines,
     pub(crate) links: Links,
     pub(crate) icebergs: Icebergs,
     pub(crate) fees: FeeSchedule,
-    /// Accounts of one owner.
+    /// Groups of accounts of one owner.
     pub(crate) groups: Groups,
     pub(crate) pendings: Pendings,
     pub(crate) kills: Kills,
     /// Kills whose orders may not all be canceled yet: all others have none open. No part of the state, because it
     /// follows from that.
     pub(crate) kills_going_on: BTreeSet<KillScope<AccountIndex, SymbolIndex>>,
-    /// Whose orders are canceled when nobody is there for them.
+    /// Accounts whose orders are canceled when their last protected connection has ended.
     pub(crate) protections: Protections,
-    /// Accounts with limits. What is counted of them is no part of the state, because it follows from that.
+    /// Accounts with limits. Their counts are no part of the state, because they follow from it.
     pub(crate) limits: LimitedAccounts,
-    /// What was taken of the log that several nodes share.
+    /// The messages taken of the log that several nodes share.
     pub(crate) shared_log: SharedLog,
     /// All that the market's calendar has up to here was done; zero before the first time.
     pub(crate) calendar: Time,
-    /// No part of the state, because it follows from that.
+    /// The orders by account. They are no part of the state, because they follow from it.
     pub(crate) account_orders: AccountOrders,
     pub(crate) execution_bounds: ExecutionBounds,
     /// What the command that is being applied still may execute.
@@ -92,21 +94,22 @@ pub struct Engine {
     /// Slots of done orders that nobody took yet, in the order in which they were done.
     done: VecDeque<u32>,
     done_orders: DoneOrders,
-    /// Done orders that are still kept, taken or not.
+    /// The number of done orders that are still kept, taken or not.
     done_kept: usize,
 }
 
-/// What becomes of an order that is done.
+/// What the engine does with done orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DoneOrders {
-    /// Kept until `forget`: for whoever has to write them down before they are asked for elsewhere.
+    /// Keeps them until `forget`, for a ledger that writes them down before others may look them up there.
     Keep,
-    /// Dropped at once: whoever follows the events has them.
+    /// Drops them at once: the followers of the events have them.
     Drop,
 }
 
 impl Engine {
-    /// An empty exchange. `hash_seed` should be random where clients choose names; it changes no reply, event or hash.
+    /// Makes an empty exchange. `hash_seed` should be random where clients choose names; it changes no reply, event or
+    /// hash.
     pub fn new(hash_seed: u64, done_orders: DoneOrders) -> Engine {
         let hasher = FixedState::with_seed(hash_seed);
         Engine {
@@ -163,7 +166,7 @@ impl Engine {
         Engine { cancels_max, ..self }
     }
 
-    /// The last command applied.
+    /// The sequence of the last command applied.
     pub fn sequence(&self) -> Sequence {
         self.sequence
     }
@@ -173,22 +176,22 @@ impl Engine {
         self.time
     }
 
-    /// Accounts that exist.
+    /// The number of accounts.
     pub fn account_count(&self) -> usize {
         self.accounts.all().len()
     }
 
-    /// Symbols that exist.
+    /// The number of symbols.
     pub fn symbol_count(&self) -> usize {
         self.symbols.all().len()
     }
 
-    /// Orders with something open.
+    /// The number of open orders.
     pub fn open_order_count(&self) -> usize {
         self.orders.len().saturating_sub(self.done_kept)
     }
 
-    /// Done orders that are kept because nobody said `forget` yet.
+    /// The number of done orders that are kept until `forget`.
     pub fn done_order_count(&self) -> usize {
         self.done_kept
     }
@@ -198,38 +201,39 @@ impl Engine {
         self.next_order
     }
 
-    /// What an account may spend; none for an unknown one.
+    /// The balance of an account; none for an unknown one.
     pub fn balance(&self, account: AccountId) -> Option<Money> {
         Some(self.accounts.get(self.accounts.find(account)?).balance)
     }
 
-    /// What all accounts together were created with.
+    /// The sum of the balances with which all accounts were created.
     pub fn money_issued(&self) -> Money {
         self.money_issued
     }
 
-    /// What an account may sell of a symbol; none if either is unknown.
+    /// The position of an account in a symbol; none if either is unknown.
     pub fn position(&self, account: AccountId, symbol: Symbol) -> Option<Position> {
         Some(self.positions.get(self.accounts.find(account)?, self.symbols.find(symbol)?))
     }
 
-    /// All shares ever issued of a symbol; none for an unknown one.
+    /// All shares ever issued in a symbol; none for an unknown one.
     pub fn issued(&self, symbol: SymbolIndex) -> Option<Position> {
         self.symbols.all().get(symbol.0 as usize).map(|listing| listing.issued)
     }
 
-    /// All shares ever issued of a symbol by its name; none for an unknown one.
+    /// All shares ever issued in a symbol, by its name; none for an unknown one.
     pub fn issued_of(&self, symbol: Symbol) -> Option<Position> {
         Some(self.symbols.get(self.symbols.find(symbol)?).issued)
     }
 
-    /// Client order ids that an account has in memory: those that stand for an order, and some whose day is over.
+    /// The number of an account's client order ids in memory: those that stand for an order, and some that have
+    /// expired.
     pub fn client_order_ids_of(&self, account: AccountId) -> usize {
         self.accounts.find(account).map_or(0, |account| self.client_orders.count_of(account))
     }
 
-    /// Whether some client order id's day is over at `time` and it is still in memory: then the next one that is given makes
-    /// more room than it takes.
+    /// Whether a client order id that has expired at `time` is still in memory: then the next new one removes more than
+    /// it adds.
     pub fn has_expired_client_order_ids(&self, time: Time) -> bool {
         self.client_orders.has_expired(time)
     }
@@ -249,14 +253,15 @@ impl Engine {
         }
     }
 
-    /// Applies the next command. Appends the executions of a `Canceled` reply to `executions`, and reports all that
-    /// happened to `events`. Panics unless the entry's sequence is the next and its time is not before the last:
-    /// that would be a fault of the caller.
+    /// Applies the next command. It appends the executions of a `Canceled` reply to `executions`, and passes every
+    /// event to `events`. Panics unless the entry's sequence is the next and its time is not before the last: that
+    /// would be a fault of the caller.
     pub fn apply(&mut self, entry: &Entry, executions: &mut Vec<Execution>, events: &mut impl FnMut(Event)) -> Reply {
         self.apply_command(entry.sequence, entry.time, &entry.command, executions, events)
     }
 
-    /// As `apply`, for whoever is not on the way of an order: its code stands in the program once, and not once for each who gets events.
+    /// Applies a command like `apply`, for callers that are not on the path of an order: the compiler makes its code
+    /// once, and not once for each kind of `events`.
     pub fn apply_told(
         &mut self,
         entry: &Entry,
@@ -266,12 +271,12 @@ impl Engine {
         self.apply(entry, executions, &mut |event| events(event))
     }
 
-    /// As `apply_told`, where nobody gets the events: they are not even made.
+    /// Applies a command like `apply_told`, without making events.
     pub fn apply_untold(&mut self, entry: &Entry, executions: &mut Vec<Execution>) -> Reply {
         self.apply(entry, executions, &mut |_| {})
     }
 
-    /// As `apply`, for a command that is not copied into an entry.
+    /// Applies a command like `apply`, without copying it into an entry.
     #[inline]
     pub fn apply_command(
         &mut self,
@@ -387,13 +392,13 @@ impl Engine {
         self.executions_left
     }
 
-    /// Answers a query. Appends the order's executions to `executions`, unless there are more than are kept.
+    /// Answers a query. Appends all executions of the order that the engine keeps to `executions`.
     pub fn query(&self, query: &Query, executions: &mut Vec<Execution>) -> Reply {
         self.query_within(query, usize::MAX, executions).expect("invariant: no order has so many executions")
     }
 
-    /// Answers a query unless more executions are kept of the order than `executions_max`: then it gives none, and
-    /// appends nothing.
+    /// Answers a query, unless the engine keeps more than `executions_max` executions of the order: then it returns
+    /// `None` and appends nothing.
     pub fn query_within(&self, query: &Query, executions_max: usize, executions: &mut Vec<Execution>) -> Option<Reply> {
         let order = match self.named_order(query.account, query.order) {
             Ok(order) => order,
@@ -423,8 +428,8 @@ impl Engine {
         }
     }
 
-    /// The open order that a cancel would cancel, as of the last command; none for another command.
-    /// Errors: what the cancel is told, which changes nothing.
+    /// The open order that a cancel would cancel after the last command; none for another command. Errors: the reply to
+    /// a cancel that would change nothing.
     pub fn would_cancel(&self, command: &Command) -> Option<Result<OrderId, Reply>> {
         let (account, order) = match *command {
             Command::CancelOrder { account, order } => (account, order),
@@ -466,15 +471,15 @@ impl Engine {
         Some(order.and_then(|order| self.find_open(account, order).map(|_| order)))
     }
 
-    /// Visits the done orders that were not taken yet, in the order in which they were done. They stay known to
-    /// queries until `forget`.
+    /// Visits the done orders that were not taken yet, in the order in which they were done. Queries find them until
+    /// `forget`.
     pub fn take_done(&mut self, visit: &mut impl FnMut(OrderId)) {
         while let Some(slot) = self.done.pop_front() {
             visit(self.orders.get(slot).id);
         }
     }
 
-    /// As `forget`, for many: in a large state the waits for memory overlap.
+    /// Forgets many orders: in a large state the waits for memory overlap.
     pub fn forget_all(&mut self, mut orders: impl Iterator<Item = OrderId>) {
         loop {
             let mut next = [OrderId(0); AHEAD];
@@ -560,7 +565,7 @@ impl Engine {
         Ok(Reply::Created)
     }
 
-    /// The id of the order that is meant, whether or not there is one. Errors: as of `client_order`.
+    /// The id of the named order, whether or not there is such an order. Errors: those of `client_order`.
     #[inline]
     fn named_order(&self, account: AccountId, order: OrderName) -> Result<OrderId, Reject> {
         match order {
@@ -569,7 +574,7 @@ impl Engine {
         }
     }
 
-    /// The slot of an account's order that is open. Errors: what a cancel of another one is told.
+    /// The slot of an account's open order. Errors: the reply to a cancel of an order that is not open.
     #[inline(always)]
     pub(crate) fn find_open(&self, account: AccountId, order: OrderId) -> Result<u32, Reply> {
         match self.find_order(account, order) {
@@ -580,8 +585,8 @@ impl Engine {
         }
     }
 
-    /// The slot of an account's order; none if it is done and no longer kept.
-    /// Errors: `UnknownAccount`; `UnknownOrder`, also for another account's.
+    /// The slot of an account's order; none if it is done and no longer kept. Errors: `UnknownAccount`; `UnknownOrder`,
+    /// also for another account's order.
     fn find_order(&self, account: AccountId, order: OrderId) -> Result<Option<u32>, Reject> {
         let account = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
         if order >= self.next_order || order == OrderId(0) {
@@ -594,7 +599,7 @@ impl Engine {
         }
     }
 
-    /// An order has nothing open any more: it waits to be forgotten, or goes.
+    /// Ends an order without open shares: it waits for `forget`, or goes at once.
     #[inline]
     pub(crate) fn finish(&mut self, slot: u32, events: &mut impl FnMut(Event)) {
         if self.client_orders.open_count() > 0 {
@@ -625,7 +630,7 @@ impl Engine {
         }
     }
 
-    /// Errors: `UnknownAccount`; `UnknownOrder` for an id that stands for none.
+    /// Frees a client order id. Errors: `UnknownAccount`; `UnknownOrder` for an id that stands for none.
     #[cold]
     fn free_client_order_id(
         &mut self,
@@ -647,7 +652,7 @@ impl Engine {
         self.limits.count_order(self.orders.get(slot).account, false);
     }
 
-    /// Drops the deadline of a done order, and how many of its shares it shows: nobody needs them any more.
+    /// Drops the deadline and the display of a done order: nobody needs them any more.
     #[cold]
     fn forget_terms(&mut self, slot: u32) {
         let order = self.orders.get(slot).id;

@@ -1,4 +1,4 @@
-//! Exports the state as a stream of items, and computes their hash. Reads the engine, changes nothing.
+//! Exports the state as a stream of items, and computes their hash. It reads the engine and changes nothing.
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -19,7 +19,7 @@ use crate::stops::Turn;
 use crate::trail::Trail;
 
 impl Engine {
-    /// Visits the state, item by item, in the order that [`StateItem`] describes. Done orders are not part of it.
+    /// Visits the state, item by item, in the order that [`StateItem`] describes. It leaves out done orders.
     pub fn export(&self, visit: &mut dyn FnMut(StateItem)) {
         visit(StateItem::Head { sequence: self.sequence, time: self.time, next_order: self.next_order });
         for account in self.accounts.all() {
@@ -335,7 +335,7 @@ impl StateHash {
         }
     }
 
-    /// `tag` for a buy, the next number for a sell, with the kind.
+    /// Adds the tag and the kind: `tag` for a buy, the next number for a sell.
     fn side_and_kind(&mut self, tag: u64, placed: &NewOrder<SymbolIndex>) {
         let tag = match placed.side {
             Side::Buy => tag,
@@ -344,13 +344,13 @@ impl StateHash {
         self.word(tag | (u64::from(placed.kind.code()) << 8) | (u64::from(placed.self_trade.code()) << 16));
     }
 
-    /// Whose order it is, and the rest of what was asked for.
+    /// Adds the account and the other terms of an order.
     fn terms(&mut self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) {
         let NewOrder { symbol, limit, shares, trigger, side: _, kind: _, self_trade: _ } = *placed;
         self.names(account, symbol);
         self.word(limit.units() as u64);
         self.word(shares.units() as u64);
-        // Without one the hash is as it was before there were any.
+        // Without a trigger the hash stays the one that engines before triggers computed.
         if trigger.is_some() {
             self.word(Trigger::code(trigger) as u64);
         }
@@ -369,7 +369,7 @@ impl StateHash {
             self.word(distance.map_or(0, Distance::hundredths).into());
         }
         self.word(is_halted.into());
-        // Without one the hash is as it was before there were any.
+        // Without an interruption the hash stays the one that engines before interruptions computed.
         if let Some(pause) = interruption {
             self.word(24);
             self.word(pause.seconds().into());
@@ -397,7 +397,7 @@ impl StateHash {
         self.xxh3.update(&wide.to_le_bytes());
     }
 
-    /// The hash of all items taken.
+    /// The hash of all items added.
     pub fn finish(self) -> u64 {
         self.xxh3.digest()
     }

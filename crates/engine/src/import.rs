@@ -20,12 +20,12 @@ use crate::state::StateItem;
 use crate::stops::Turn;
 use crate::trail::Trail;
 
-/// Why a stream of items makes no exchange.
+/// The reason why a stream of items makes no exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImportError {
-    /// What is wrong.
+    /// The fault.
     pub fault: &'static str,
-    /// The item at which it was seen, counted from 1.
+    /// The item with the fault, counted from 1.
     pub item: u64,
 }
 
@@ -42,7 +42,7 @@ pub struct Importer {
     engine: Engine,
     items: u64,
     stage: Stage,
-    /// The order that executions belong to.
+    /// The order to which the next executions belong.
     last_order: Option<LastOrder>,
     last_position: Option<(AccountIndex, SymbolIndex)>,
     last_client_order: Option<OrderId>,
@@ -69,14 +69,14 @@ struct LastOrder {
     slot: u32,
     place: (SymbolIndex, Side),
     limit: Price,
-    /// Whether the sum of its executions was there.
+    /// Whether the sum of its executions was in the stream.
     is_added_up: bool,
 }
 
-/// The stop before, by what stops are in order of.
+/// The sort key of the stop before.
 type LastStop = (bool, SymbolIndex, bool, Option<Trigger>);
 
-/// How far the stream got.
+/// The stage of the stream.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     Head,
@@ -105,7 +105,7 @@ enum Stage {
 }
 
 impl Importer {
-    /// For an engine with this seed, see [`Engine::new`].
+    /// Makes an importer for an engine with this seed, see [`Engine::new`].
     pub fn new(hash_seed: u64, done_orders: DoneOrders) -> Importer {
         Importer {
             engine: Engine::new(hash_seed, done_orders),
@@ -132,13 +132,13 @@ impl Importer {
         }
     }
 
-    /// Adds the next item. Errors: what makes it impossible here.
+    /// Adds the next item. Errors: the reason why it cannot stand here.
     pub fn add(&mut self, item: StateItem) -> Result<(), ImportError> {
         self.items = self.items.saturating_add(1);
         self.place(item).map_err(|fault| ImportError { fault, item: self.items })
     }
 
-    /// The engine, once all items are there. Errors: shares that are missing or too many.
+    /// The engine, once all items were added. Errors: missing or surplus shares.
     pub fn finish(mut self) -> Result<Engine, ImportError> {
         let fail = |fault| Err(ImportError { fault, item: self.items });
         if self.items == 0 {
@@ -247,7 +247,7 @@ impl Importer {
             }
             StateItem::Watch { symbol, last } => {
                 self.advance(Stage::Watches)?;
-                // There need not be an account.
+                // The watched symbol need not have an account's orders.
                 if symbol.0 as usize >= self.engine.symbols.all().len() {
                     return Err("a watched symbol that was not listed");
                 }
@@ -276,7 +276,7 @@ impl Importer {
                 self.advance(Stage::Pendings)?;
                 self.check_names(account, placed.symbol)?;
                 self.check_order(order, placed.shares)?;
-                // Those that are due are in their own order.
+                // Orders whose release is due have an order of their own.
                 let is_behind = |last: (bool, OrderId)| if is_due { last.0 <= is_due } else { last < (is_due, order) };
                 if !self.last_pending.replace((is_due, order)).is_none_or(is_behind) {
                     return Err("an order that waits for another one before its turn");
@@ -416,7 +416,7 @@ impl Importer {
         if !self.engine.stops.is_watched(symbol) {
             return Err("an order that waits for a price of a symbol that is not watched");
         }
-        // Those with one trigger are in the order in which they came there.
+        // Stops with one trigger keep the order in which they came.
         let this = (is_reached, symbol, trail.is_some(), Some(trigger));
         let is_behind = |last: LastStop| if is_reached { last.0 <= is_reached } else { last <= this };
         if !self.last_stop.replace(this).is_none_or(is_behind) {
@@ -465,7 +465,8 @@ impl Importer {
         Ok(())
     }
 
-    /// What an open order holds was issued, too. Of what two hold together its part counts with the one that comes second.
+    /// Counts what an open order holds as issued. For a linked pair the second order adds only what it needs beyond the
+    /// first.
     fn add_held(&mut self, order: OrderId, placed: &NewOrder<SymbolIndex>) -> Result<(), &'static str> {
         let partner = self.engine.links.partner_of(order).and_then(|partner| self.engine.orders.find(partner));
         let partner = partner.map(|slot| self.engine.standing_as(slot));
@@ -494,7 +495,7 @@ impl Importer {
         Ok(())
     }
 
-    /// Whether the two orders of each link are there, and may be linked.
+    /// Whether both orders of each link exist and may be linked.
     fn are_links_sound(&self) -> bool {
         let engine = &self.engine;
         engine.links.pairs().all(|(one, other)| match (engine.orders.find(one), engine.orders.find(other)) {
@@ -561,7 +562,7 @@ impl Importer {
         Ok(())
     }
 
-    /// Whether an open order is what was asked for, less what was executed and what was taken off.
+    /// Whether an open order equals the order as placed, less its executed and its canceled shares.
     fn is_as_placed(
         &self,
         slot: u32,
@@ -638,7 +639,7 @@ impl Importer {
         Ok(())
     }
 
-    /// All orders were added before it.
+    /// Adds a kill. All orders were added before it.
     fn add_kill(&mut self, scope: KillScope<AccountIndex, SymbolIndex>) -> Result<(), &'static str> {
         if self.last_kill.replace(scope).is_some_and(|last| last >= scope) {
             return Err("a kill before its turn, or twice");
@@ -732,7 +733,7 @@ impl Importer {
     }
 }
 
-/// An order that may move is of another kind once it is placed.
+/// Checks that a post-only-move order has the kind that it gets when it is placed.
 fn check_kind(placed: &NewOrder<SymbolIndex>) -> Result<(), &'static str> {
     if placed.kind == placed.kind.once_placed() { Ok(()) } else { Err("an order of a kind that no order is of") }
 }

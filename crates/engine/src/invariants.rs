@@ -1,4 +1,4 @@
-//! What must hold after every command. The full check walks everything and is for tests and tools.
+//! Invariants that hold after every command. The full check walks the whole state and is for tests and tools.
 
 use crate::account_limits::AccountLimits;
 use crate::amount::{Money, Position};
@@ -22,7 +22,7 @@ impl Engine {
         }
     }
 
-    /// Whether each level has the sum of what is open of its orders.
+    /// Whether each level's sum equals the open shares of its orders.
     fn are_levels_added_up(&self) -> bool {
         let symbols = (0..).map(SymbolIndex).take(self.symbols.all().len());
         symbols.flat_map(|symbol| [(symbol, Side::Buy), (symbol, Side::Sell)]).all(|(symbol, side)| {
@@ -38,8 +38,8 @@ impl Engine {
     }
 
     /// Checks the whole state: no balance or position is negative, money and shares are those that were created, every
-    /// book is uncrossed and in the order of price and time. Panics on the first thing that does not hold. Takes time
-    /// proportional to the state.
+    /// book is uncrossed and in the order of price and time. Panics on the first fault. The time is proportional to the
+    /// state.
     pub fn check_invariants(&self) {
         assert!(self.are_limits_counted(), "what accounts with limits have open is counted");
         assert!(self.are_kills_sound(), "nothing is open where orders are killed, but where that goes on");

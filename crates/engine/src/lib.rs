@@ -1,8 +1,8 @@
 //! The market as a pure, single-threaded, deterministic state machine.
 //!
-//! Commands go in with their sequence and time, replies and events come out. There is no I/O, clock, randomness, thread
-//! or float here, and nothing depends on the order in which a hash table is walked: the same commands give the same
-//! replies, events and state hash on every machine. It knows nothing of sockets, XML, files or databases.
+//! Commands go in with their sequence and time; replies and events come out. There is no I/O, clock, randomness, thread
+//! or float here, and no code depends on the order of a hash table: the same commands give the same replies, events and
+//! state hash on every machine. The crate knows nothing of sockets, XML, files or databases.
 
 mod account_limits;
 mod account_orders;

@@ -1,5 +1,5 @@
-//! The phases of a symbol: what its orders do when they are placed. It knows neither books nor accounts; what a phase means for an
-//! order stands in `auctions.rs`.
+//! The phases of a symbol: what its orders do when they are placed. This file knows neither books nor accounts;
+//! `auctions.rs` applies phases to orders.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -7,24 +7,24 @@ use std::num::NonZeroU32;
 use crate::amount::{AmountError, Decimal, DecimalText};
 use crate::ids::Time;
 
-/// What a symbol's orders do.
+/// The phase of a symbol, which decides what its orders do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
-    /// They execute as they come.
+    /// Orders execute as they come.
     #[default]
     Open,
-    /// None is placed and none executes. They can be canceled.
+    /// No order is placed and none executes. Clients can cancel orders.
     Halted,
-    /// They gather without executing, so that the best bid may be above the best ask. When the symbol is open again they execute, all at
-    /// one price.
+    /// Orders gather without executing, so the best bid may be above the best ask. When the symbol opens, they execute
+    /// at one price.
     Auction,
 }
 
 impl Phase {
-    /// All of them.
+    /// All phases.
     pub const ALL: [Phase; 3] = [Phase::Open, Phase::Halted, Phase::Auction];
 
-    /// What it is called wherever it is shown.
+    /// The name of the phase wherever it is shown.
     pub const fn name(self) -> &'static str {
         match self {
             Phase::Open => "open",
@@ -33,12 +33,12 @@ impl Phase {
         }
     }
 
-    /// The one of a name.
+    /// The phase with this name.
     pub fn named(name: &str) -> Option<Phase> {
         Phase::ALL.into_iter().find(|phase| phase.name() == name)
     }
 
-    /// The number that stands for it wherever it is written down.
+    /// The number of the phase wherever it is stored.
     pub fn code(self) -> u8 {
         match self {
             Phase::Open => 0,
@@ -47,7 +47,7 @@ impl Phase {
         }
     }
 
-    /// The one of a number.
+    /// The phase with this number.
     pub fn from_code(code: u8) -> Option<Phase> {
         Phase::ALL.into_iter().find(|phase| phase.code() == code)
     }
@@ -59,16 +59,16 @@ impl fmt::Display for Phase {
     }
 }
 
-/// The phase that a symbol is in, and when that ends by itself.
+/// The phase of a symbol, and the time at which it ends by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SymbolPhase {
     pub phase: Phase,
-    /// Only of an auction, and only of one that an order brought about, or that takes more than one command to end.
+    /// The end of an auction that an order caused, or that takes more than one command to end; none for other phases.
     pub until: Option<Time>,
 }
 
 impl SymbolPhase {
-    /// That of a symbol that was never given another one.
+    /// The phase of a symbol that was never given another one.
     pub const OPEN: SymbolPhase = SymbolPhase { phase: Phase::Open, until: None };
 
     /// Whether it is over by itself at this time.
@@ -76,22 +76,22 @@ impl SymbolPhase {
         self.until.is_some_and(|until| until <= now)
     }
 
-    /// Whether there can be such a phase.
+    /// Whether such a phase can exist.
     pub fn is_sound(self) -> bool {
         self.until.is_none() || self.phase == Phase::Auction
     }
 }
 
-/// For how long the band of a symbol interrupts its trading: seconds, above zero.
+/// The length of an interruption: seconds, above zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pause(NonZeroU32);
 
 impl Pause {
-    /// The longest, a day.
+    /// The longest pause, a day.
     pub const MAX: Pause = Pause(NonZeroU32::new(86_400).expect("above zero"));
     const MICROS_A_SECOND: u64 = 1_000_000;
 
-    /// Of so many seconds; none for zero and for more than a day.
+    /// A pause of this many seconds; none for zero and for more than a day.
     pub fn from_seconds(seconds: u32) -> Option<Pause> {
         NonZeroU32::new(seconds).map(Pause).filter(|pause| *pause <= Pause::MAX)
     }
@@ -100,12 +100,12 @@ impl Pause {
         self.0.get()
     }
 
-    /// The time so long after another one.
+    /// The time at which a pause ends that begins at `begun`.
     pub fn after(self, begun: Time) -> Time {
         begun.later_by_us(u64::from(self.0.get()).saturating_mul(Pause::MICROS_A_SECOND))
     }
 
-    /// Seconds as they were read. Errors: `NotAboveZero`, `AboveMaximum`, and `MoreDecimalsThan` for a part of a second.
+    /// Reads seconds. Errors: `NotAboveZero`, `AboveMaximum`, and `MoreDecimalsThan` for a fraction of a second.
     pub fn of(seconds: Decimal) -> Result<Pause, AmountError> {
         /// Units of 10^-8 in a second.
         const UNITS_A_SECOND: u128 = 100_000_000;
@@ -119,7 +119,7 @@ impl Pause {
         whole.and_then(Pause::from_seconds).ok_or(AmountError::AboveMaximum { maximum: Pause::MAX.text() })
     }
 
-    /// In seconds.
+    /// The seconds as text.
     pub fn text(self) -> DecimalText {
         DecimalText::new::<0>(self.0.get().into())
     }

@@ -1,4 +1,4 @@
-//! The items of a market's state, in one order that depends on nothing but the state.
+//! Items of a market's state, in an order that depends on the state alone.
 
 use crate::account_limits::AccountLimits;
 use crate::amount::{Money, Position, Price, Shares};
@@ -33,37 +33,38 @@ use crate::trail::Trail;
 /// nodes, by node; and the symbols whose phase was changed in a market of several nodes, by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateItem {
-    /// Where the sequence stands.
+    /// The end of the sequence.
     Head {
         /// The last command applied.
         sequence: Sequence,
-        /// Its time.
+        /// The time of that command.
         time: Time,
         /// The id that the next accepted order gets.
         next_order: OrderId,
     },
-    /// An account and what it may spend.
+    /// An account and its balance.
     Account { id: AccountId, balance: Money },
     /// A symbol and all shares ever issued of it.
     Symbol { name: Symbol, issued: Position },
-    /// What an account may sell.
+    /// The position of an account in a symbol.
     Position { account: AccountIndex, symbol: SymbolIndex, shares: Position },
-    /// Two orders of which one cancels the other. Both are open.
+    /// Two linked orders, both open.
     Link { order: OrderId, partner: OrderId },
     /// The phase of a symbol that is not open.
     Phase { symbol: SymbolIndex, phase: SymbolPhase },
-    /// An open order, with all that is open of it.
+    /// An open order, with all its open shares.
     Order { order: OrderId, account: AccountIndex, symbol: SymbolIndex, side: Side, limit: Price, open: Shares },
     /// An execution of the order before it, which is on a book or under way.
     Execution(Execution),
-    /// The sum of the executions of the order before it, which are more than are kept.
+    /// The sum of the executions of the order before it, which has more than are kept.
     Executed(Executed),
     /// A symbol whose executions are noted, and the price of the last one.
     Watch { symbol: SymbolIndex, last: Option<Price> },
     /// The rules of a symbol that has any.
     Rules { symbol: SymbolIndex, rules: SymbolRules },
-    /// An open order that waits for its trigger, or, if that `is_reached`, for its turn. Its shares are those that are open: all.
-    /// `trail` says how far behind the market its trigger stays; none if that stands still, or was reached.
+    /// An open order that waits for its trigger, or, if that `is_reached`, for its turn. Its shares are all its open
+    /// ones. `trail` is the distance between its trigger and the market; none for a fixed trigger, or one that was
+    /// reached.
     Stop {
         order: OrderId,
         account: AccountIndex,
@@ -71,46 +72,49 @@ pub enum StateItem {
         is_reached: bool,
         trail: Option<Trail>,
     },
-    /// An open order that waits for its turn and for no price, among those that were reached. Its shares are those that
-    /// are open, and its limit the worst price that it executes at. One that `is_under_way` is first in its symbol, and
-    /// its executions follow.
+    /// An open order that waits for its turn without a trigger. Its shares are its open ones, and its limit is the
+    /// worst price at which it executes. An order that `is_under_way` is first in its symbol, and its executions
+    /// follow.
     Delayed { order: OrderId, account: AccountIndex, placed: NewOrder<SymbolIndex>, is_under_way: bool },
-    /// When an open order ends.
+    /// The deadline of an open order.
     Deadline { order: OrderId, until: Deadline },
-    /// An open order shows `display` of its shares at a time. Of one that rests so many are shown now; of one that waits, none.
+    /// An open order that shows `display` shares at a time. `shown` is the tip of one that rests, and zero for one that
+    /// waits.
     Iceberg { order: OrderId, display: Shares, shown: Shares },
-    /// An order that its account's client order id stands for, as it was placed. Nothing is open of it since `done`.
+    /// The order that a client order id of its account stands for, as it was placed. It has no open shares since
+    /// `done`.
     ClientOrder {
         order: OrderId,
         id: ClientOrderId,
         account: AccountIndex,
-        /// Without a trigger if that follows the market, or did.
+        /// The order without its trigger, if that follows or followed the market.
         placed: NewOrder<SymbolIndex>,
         until: Option<Deadline>,
-        /// How many shares it shows at a time, if not all.
+        /// The shares that it shows at a time, if not all.
         display: Option<Shares>,
-        /// How far behind the market its trigger stays, or stayed.
+        /// The distance between its trigger and the market, also after it was reached.
         trail: Option<Trail>,
         done: Option<Time>,
     },
-    /// What the accounts of a tier pay for executions in a symbol.
+    /// The fees that accounts of a tier pay for executions in a symbol.
     Fees { symbol: SymbolIndex, tier: Tier, fees: Fees<AccountIndex> },
-    /// An account of another tier than the first.
+    /// An account in another tier than the first.
     Tier { account: AccountIndex, tier: Tier },
-    /// An account that is of a group.
+    /// An account in a group.
     Group { account: AccountIndex, group: Group },
     /// A scope that is killed.
     Kill { scope: KillScope<AccountIndex, SymbolIndex> },
-    /// An account whose orders are canceled when nobody is there for them any more.
+    /// A protected account.
     Protection { account: AccountIndex, grace: Grace },
     /// An account with limits.
     Limits { account: AccountIndex, limits: AccountLimits },
     /// The time up to which the market's calendar was followed. Only of a market that has followed one.
     Calendar { through: Time },
-    /// The last message of a node that was taken of the shared log.
+    /// The last message of a node that the market took of the shared log.
     Message(LogMessage),
     /// When the phase of a symbol was changed last, or that change was due, where messages of a shared log are taken.
     PhaseChanged { symbol: SymbolIndex, at: Time },
-    /// An order that is placed when its working order is executed, or, if that `is_due`, when its turn comes. It holds nothing.
+    /// A pending order: it is placed when its working order has executed, or, if `is_due`, when its turn comes. It
+    /// holds nothing.
     Pending { order: OrderId, account: AccountIndex, placed: NewOrder<SymbolIndex>, working: OrderId, is_due: bool },
 }

@@ -1,7 +1,7 @@
-//! What a history knows of the time before it, if it does not begin with the market. There are two files: the orders
-//! that were open then, with records in which they end, and what is known of older orders (whose they are, what was
-//! canceled, the executions so far). The first is changed in place, the second never. It does not know where the orders
-//! come from.
+//! Prehistory: the facts from before the history's begin, if it does not begin with the market. There are two files:
+//! the orders that were open then, with records in which they end, and the known facts of older orders (account,
+//! canceled shares, executions so far). The first is changed in place, the second never. This file does not know where
+//! the orders come from.
 
 use std::io;
 use std::sync::Arc;
@@ -24,20 +24,20 @@ use crate::table::Sizes;
 pub(crate) const OLD_NAME: &str = "old-orders-1.tab";
 pub(crate) const BEGUN_NAME: &str = "begun-4.tab";
 
-/// The last byte is the version of the format.
+/// The magic number, whose last byte is the version of the format.
 const MAGIC: u64 = u64::from_le_bytes(*b"pt-olds\x01");
-/// A block ends at so many bytes. A longer order has a block of its own.
+/// The number of bytes at which a block ends. A longer order has a block of its own.
 const BLOCK_BYTES: usize = 4096;
 const WRITTEN_AT_ONCE: usize = 64 * 1024;
 /// Bytes in front of an order in a block: its id and its length.
 const ORDER_HEAD_BYTES: usize = 12;
-/// Bytes of an entry of the index: the first order, where the block begins, its length, its checksum.
+/// The length of an index entry: the first order, the offset of the block, its length, its checksum.
 const ENTRY_BYTES: usize = 24;
-/// Bytes of the trailer: the magic number, the numbers of blocks and orders, and the checksum of these and of the
+/// The length of the trailer: the magic number, the numbers of blocks and orders, and the checksum of these and of the
 /// index.
 const TRAILER_BYTES: u64 = 32;
 
-/// A function that goes through all known done orders, by id.
+/// A function that visits all known done orders, by id.
 pub(crate) type EachDone<'a> =
     dyn FnMut(&mut dyn FnMut(DoneOrder) -> Result<(), HistoryError>) -> Result<(), HistoryError> + 'a;
 
@@ -47,7 +47,7 @@ pub(crate) struct Before {
     pub(crate) old: OldOrders,
 }
 
-/// What is known of orders before.
+/// The known facts of older orders.
 #[derive(Debug)]
 pub(crate) struct OldOrders {
     file: Arc<dyn File>,
@@ -92,7 +92,7 @@ impl Before {
             folder.remove(name).map_err(failed(name))?;
         }
         let (accounts, open) = open_orders(engine);
-        // Made also where nothing is put in it.
+        // The file is made even if it stays empty.
         folder.open(BEGUN_NAME).map_err(failed(BEGUN_NAME))?;
         let mut begun = Carried::open_as(&BEGUN, folder, 0, sizes)?;
         for OpenOrder { order, account, placed, client_id, .. } in &open {
@@ -106,7 +106,7 @@ impl Before {
         begun.sync()?;
         let mut writer = Writer::new(folder.open(OLD_NAME).map_err(failed(OLD_NAME))?.into());
         let open_order = |order: OrderId| open.binary_search_by_key(&order, |open| open.order).ok().map(|at| &open[at]);
-        // An open order that is listed without executions has lost them: the snapshot has their sum alone.
+        // An open order that is listed without executions has lost them: the snapshot has only their sum.
         let has_executed = |open: &&OpenOrder| !open.executions.is_empty() || open.elsewhere.is_some();
         let mut known = open.iter().filter(has_executed).map(|open| DoneOrder {
             order: open.order,
@@ -122,7 +122,7 @@ impl Before {
             }
             match open_order(done.order).map(|open| open.elsewhere) {
                 None => writer.add(&done),
-                // Of an order that is open again, because its command comes again, too much is told.
+                // An order that is open again, because its command comes again, may have too many facts here.
                 Some(None) => Ok(()),
                 Some(Some(executed)) => {
                     next = known.next();
@@ -301,7 +301,7 @@ impl OldOrders {
         Ok(OldOrders { file, index: index.ok_or_else(|| damaged("its index is too short"))? })
     }
 
-    /// What is known of an order.
+    /// Finds the known facts of an order.
     pub(crate) fn find(&self, order: OrderId) -> Result<Option<DoneOrder>, HistoryError> {
         let Some(at) = self.index.partition_point(|block| block.first <= order).checked_sub(1) else { return Ok(None) };
         let bytes = self.read(at)?;
@@ -316,7 +316,7 @@ impl OldOrders {
         Ok(None)
     }
 
-    /// Reads all of it. What is damaged is told to `fault`.
+    /// Reads everything, and passes damage to `fault`.
     pub(crate) fn verify(&self, fault: &mut dyn FnMut(HistoryError)) -> Result<(), HistoryError> {
         for at in 0..self.index.len() {
             match self.read(at) {
@@ -350,7 +350,7 @@ impl Block {
     }
 }
 
-/// The first order of a block, its bytes, and what follows.
+/// The first order of a block, its bytes, and the rest.
 fn split(block: &[u8]) -> Option<(OrderId, &[u8], &[u8])> {
     let mut take = Take(block);
     let (order, length) = (OrderId(take.u64()?), take.u32()? as usize);

@@ -1,5 +1,5 @@
-//! How far events were followed, and what has to be remembered to follow on: what was paid for open orders, the candles
-//! that are not complete, and the names of accounts. It knows no file.
+//! The state of following events, and what is needed to go on: the money paid for open orders, the candles that are not
+//! complete, and the names of accounts. This file knows no file.
 
 use std::collections::HashMap;
 
@@ -16,35 +16,35 @@ use crate::heads::Heads;
 pub(crate) struct Followed {
     /// The last command whose events were followed.
     pub(crate) sequence: Sequence,
-    /// Its time.
+    /// The time of that command.
     pub(crate) time: Time,
-    /// By index.
+    /// The accounts by index.
     pub(crate) accounts: Vec<AccountId>,
-    /// What was paid for the executed shares of open orders that have any.
+    /// The money paid for the executed shares of open orders that have any.
     pub(crate) paid: HashMap<OrderId, Money, RandomState>,
-    /// By symbol: the candles that trades still change.
+    /// The candles that trades still change, by symbol.
     candles: Vec<[Option<Candle>; KEPT.len()]>,
-    /// The order that is being placed, or that was triggered last. How it stands is known when all that it executed with is.
+    /// The order that is being placed, or was triggered last. It is written when all its executions are known.
     pub(crate) arriving: Option<Arriving>,
-    /// Orders that this command has canceled.
+    /// The orders that this command has canceled.
     pub(crate) canceled: Vec<CanceledNow>,
-    /// How many notes this command has made.
+    /// The number of notes that this command has made.
     pub(crate) notes: u32,
     /// The last trade of an auction, and its aggressor's order.
     pub(crate) uncrossed: Option<(u64, OrderId)>,
-    /// What was taken off open orders.
+    /// The shares taken off open orders.
     pub(crate) reduced: HashMap<OrderId, Shares, RandomState>,
-    /// What the maker and the aggressor of the next execution pay.
+    /// The fees of maker and aggressor for the next execution.
     pub(crate) fees: [Fee; 2],
 }
 
-/// An order of which this command has canceled all that was open.
+/// An order whose open shares this command has all canceled.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CanceledNow {
     pub(crate) order: OrderId,
     pub(crate) account: AccountIndex,
     pub(crate) shares: Shares,
-    /// What was paid for the rest.
+    /// The money of its executions.
     pub(crate) paid: Money,
     pub(crate) why: Option<CancelReason>,
 }
@@ -56,7 +56,7 @@ pub(crate) struct Arriving {
     pub(crate) side: Side,
     pub(crate) open: Shares,
     pub(crate) paid: Money,
-    /// It was delayed, and nothing of it was executed since its turn came.
+    /// Whether it was delayed and has not executed since its turn came.
     pub(crate) resumes: bool,
 }
 
@@ -67,7 +67,7 @@ impl Arriving {
 }
 
 impl Followed {
-    /// From an engine's state on, of a history that goes at least as far.
+    /// Makes the state of an engine, for a history that goes at least as far.
     pub(crate) fn from(engine: &Engine, heads: &Heads) -> Followed {
         let mut followed = Followed {
             sequence: engine.sequence(),
@@ -120,7 +120,7 @@ impl Followed {
         followed
     }
 
-    /// The candles that are not complete.
+    /// The candles of a symbol that are not complete.
     pub(crate) fn candles(&self, symbol: usize) -> [Option<Candle>; KEPT.len()] {
         self.candles.get(symbol).copied().unwrap_or_default()
     }

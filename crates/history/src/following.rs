@@ -1,4 +1,4 @@
-//! Makes orders, trades and candles of events, and writes them to the history. It needs no engine for that.
+//! Follows events: makes orders, trades and candles of them, and writes these to the history. It needs no engine.
 
 use engine::{
     AccountId, AccountIndex, CancelReason, ClientOrderId, Event, Fee, Money, OrderId, Price, Sequence, Shares,
@@ -21,17 +21,17 @@ impl History {
         self.followed.sequence
     }
 
-    /// Symbols that it may know something of.
+    /// The number of symbols of which the history may have records.
     pub fn symbol_count(&self) -> usize {
         self.heads.symbols.len()
     }
 
-    /// Its time.
+    /// The time of that command.
     pub fn time(&self) -> Time {
         self.followed.time
     }
 
-    /// What an account is called.
+    /// The id of an account.
     pub(crate) fn account_id(&self, account: AccountIndex) -> Option<AccountId> {
         self.followed.accounts.get(account.0 as usize).copied()
     }
@@ -94,7 +94,7 @@ impl History {
             }
             Event::Uncrossed { .. } => return self.follow_uncross(event),
             Event::OrderCanceled { order, account, shares, why, .. } => {
-                // One that never rests is canceled as it arrives.
+                // An order that never rests is canceled as it arrives.
                 let paid = match self.followed.arriving.take_if(|arriving| arriving.order == order) {
                     Some(arriving) => arriving.paid,
                     None => self.followed.paid.remove(&order).unwrap_or(Money::ZERO),
@@ -110,8 +110,8 @@ impl History {
             Event::OrdersLinked { order, partner, account, symbol, side } => {
                 self.linked([order, partner], (account, symbol, side))?;
             }
-            // When an order's client order id is free again, when it would end, how it shows its shares, where the trigger is that
-            // follows the market, and who pays which fees, is the engine's business.
+            // The engine alone handles freed client order ids, deadlines, displays, moving triggers and schedules of
+            // fees.
             Event::SymbolCreated { .. }
             | Event::DeadlineGiven { .. }
             | Event::DisplayGiven { .. }
@@ -200,7 +200,7 @@ impl History {
         Ok(())
     }
 
-    /// The order that was being placed, or that was triggered, once all that it executed with is known.
+    /// Writes the order that was being placed or triggered, when all its executions are known.
     fn arrive(&mut self) -> Result<(), HistoryError> {
         let Some(Arriving { order, account, open, paid, .. }) = self.followed.arriving.take() else { return Ok(()) };
         if open.is_zero() {
@@ -212,8 +212,8 @@ impl History {
         Ok(())
     }
 
-    /// All events of a command were followed. Where it canceled several orders of one account, the chain of what was canceled goes
-    /// through them by their ids, as reports do.
+    /// Ends a command after all its events. Where it canceled several orders of one account, the chain of canceled
+    /// orders goes through them by id, like reports.
     fn end_command(&mut self) -> Result<(), HistoryError> {
         self.arrive()?;
         if self.followed.canceled.is_empty() {
@@ -241,7 +241,7 @@ impl History {
         self.ended(order, account, &Ending { canceled, money, time, sequence, why })
     }
 
-    /// An order was placed.
+    /// Writes an order that was placed.
     fn placed(&mut self, placed: &PastOrder) -> Result<(), HistoryError> {
         if placed.sequence <= self.heads.through {
             return Ok(());
@@ -262,7 +262,7 @@ impl History {
         }
     }
 
-    /// An order of an account ended.
+    /// Writes the ending of an order.
     fn ended(&mut self, order: OrderId, account: AccountIndex, ended: &Ending) -> Result<(), HistoryError> {
         if ended.sequence <= self.heads.through {
             return Ok(());
@@ -282,12 +282,13 @@ impl History {
             false => self.heads.account(account).canceled.replace(order),
         };
         let at = self.place(order);
-        // Whatever its record holds: nothing on the order path reads what may be damaged.
+        // The ending is written without reading the record: nothing on the order path reads records that may be
+        // damaged.
         let (from, bytes) = record::ending(at, ended, last, before);
         self.patch_order(at, from, &bytes)
     }
 
-    /// An order ended that was open when the history began. It is in no chain.
+    /// Ends an order that was open when the history began. It is in no chain.
     fn end_begun(&mut self, order: OrderId, ended: &Ending, last: Option<Last>) -> Result<(), HistoryError> {
         let Some(before) = &mut self.before else { return Ok(()) };
         match before.begun.find(order.0) {
@@ -304,7 +305,7 @@ impl History {
         }
     }
 
-    /// Changes the record of an order, wherever that is.
+    /// Changes the record of an order, wherever it is.
     fn patch_order(&mut self, at: u64, from: usize, bytes: &[u8]) -> Result<(), HistoryError> {
         let settled = self.orders.is_settled(at);
         if settled || self.upkeep.may_carry(at, self.orders.part_records()) {
@@ -322,7 +323,7 @@ impl History {
         if settled { Ok(()) } else { self.orders.patch(at, from, bytes) }
     }
 
-    /// Two orders executed: the next trade.
+    /// Writes an execution as the next trade.
     pub(crate) fn traded(&mut self, trade: &Trade) -> Result<(), HistoryError> {
         let number = Some(trade.id);
         let of_symbol = std::mem::replace(&mut self.heads.symbol_mut(trade.symbol).trade, number);
@@ -337,12 +338,12 @@ impl History {
         self.trades.append(&record.encode(self.trades.len()))
     }
 
-    /// Notes the last trade of an order. Gives the one before.
+    /// Notes the last trade of an order. Returns the one before.
     fn executed(&mut self, order: OrderId, trade: u64) -> Option<u64> {
         self.heads.executed.insert(order, trade)
     }
 
-    /// A candle that is complete.
+    /// Writes a complete candle.
     fn candle(&mut self, symbol: SymbolIndex, interval: Interval, candle: &Candle) -> Result<(), HistoryError> {
         let number = self.candles.len() + 1;
         let chain = self.heads.symbol_mut(symbol).candles_mut(interval);

@@ -1,5 +1,5 @@
-//! The history: its files, and the newest record of each chain through them. It is told what happens and can be asked
-//! for it later.
+//! The history: its files, and the newest record of each chain through them. It follows events and answers questions
+//! about them later.
 
 use std::fmt;
 use std::io;
@@ -22,13 +22,13 @@ use crate::table::{Near, Sizes, Table};
 use crate::upkeep::{Keep, Upkeep};
 use crate::{carried, folder, former, names, record};
 
-/// Bytes of trades, of notes and of candles that wait to be written: they never change.
+/// The most bytes of trades, of notes and of candles that wait to be written: they never change.
 const WAITING_MAX: usize = 64 * 1024;
-/// Bytes of orders: 29,000 of them, and most orders end while they are among the last.
+/// The most bytes of orders that wait: 29,000 orders, and most orders end while they are among the last.
 const ORDERS_WAITING_MAX: usize = 4 << 20;
-/// Orders, trades or notes of a part: 40 MB of orders that are plain.
+/// The number of orders, trades or notes in a part: 40 MB of plain orders.
 const PART_RECORDS: u64 = 1 << 18;
-/// Records of a block.
+/// The number of records in a block.
 const BLOCK_RECORDS: u64 = 128;
 
 /// The files, and the newest record of each chain through them.
@@ -41,14 +41,14 @@ pub struct History {
     pub(crate) candles: Table<CANDLE_BYTES>,
     pub(crate) notes: Table<NOTE_BYTES>,
     pub(crate) carried: Carried,
-    /// The copy of these that is being made, or that the next checkpoint counts.
+    /// The copy of carried orders that is being made, or that the next checkpoint counts.
     pub(crate) carried_copy: Option<Carried>,
-    /// What the last checkpoint counts.
+    /// The records that the last checkpoint counts.
     pub(crate) kept: Kept,
-    /// Orders that the checkpoint counted when the history was opened.
+    /// The number of orders that the checkpoint counted when the history was opened.
     covered_orders: u64,
     pub(crate) followed: Followed,
-    /// None where it begins with the market.
+    /// The prehistory; none where the history begins with the market.
     pub(crate) before: Option<Before>,
     pub(crate) upkeep: Upkeep,
     pub(crate) sizes: Sizes,
@@ -56,7 +56,7 @@ pub struct History {
     journal: Option<SyncJournal>,
 }
 
-/// Makes durable what the events that were followed are of.
+/// Makes the journal of the followed events durable.
 #[derive(Clone)]
 struct SyncJournal(Arc<dyn Fn() -> io::Result<()> + Send + Sync>);
 
@@ -74,7 +74,7 @@ pub(crate) struct Pending {
 }
 
 impl Sizes {
-    /// Those of a server.
+    /// The sizes of a server.
     pub const USUAL: Sizes = Sizes {
         waiting_max: [ORDERS_WAITING_MAX, WAITING_MAX, WAITING_MAX],
         part_records: PART_RECORDS,
@@ -83,13 +83,13 @@ impl Sizes {
 }
 
 impl History {
-    /// Opens the history of a data folder, or begins one that goes on from `engine`, whose state it follows events from. One that
-    /// ended before that state has a gap that nothing can fill: it is set aside, and a new one begins.
+    /// Opens the history of a data folder, or begins one at `engine`, whose state events continue. A history that ended
+    /// before that state has a gap that nothing can fill: it is set aside, and a new one begins.
     pub fn open<S: Storage>(home: &S, engine: &Engine) -> Result<History, HistoryError> {
         History::open_sized(home, engine, Sizes::USUAL)
     }
 
-    /// As `open`, with other sizes than a server's.
+    /// Opens a history with other sizes than a server's.
     pub fn open_sized<S: Storage>(home: &S, engine: &Engine, sizes: Sizes) -> Result<History, HistoryError> {
         let has_archive = journal::has_archive(home).map_err(in_folder)?;
         let archive = has_archive.then(|| Archive::open(home)).transpose()?;
@@ -102,8 +102,8 @@ impl History {
         Ok(history)
     }
 
-    /// Begins one where an engine stands, in a data folder that has none, with all orders that were done before: `done` goes
-    /// through them by id.
+    /// Begins a history at an engine's state, in a data folder without one, with all orders that were done before:
+    /// `done` visits them by id.
     pub fn begin_behind<S: Storage>(
         home: &S,
         engine: &Engine,
@@ -114,7 +114,8 @@ impl History {
         begin_behind(&folder, engine, &mut done, &Sizes::USUAL).map(drop)
     }
 
-    /// `archive` is what the version before kept of done orders: it is needed where the history does not have them all.
+    /// Opens a history. `archive` has the done orders of the version before, which are needed if the history lacks
+    /// some.
     fn open_in(
         folder: Arc<dyn Folder>,
         engine: &Engine,
@@ -180,26 +181,26 @@ impl History {
         Ok(history)
     }
 
-    /// Keeping so much at most.
+    /// The same history with these bounds of retention.
     pub fn keeping(mut self, keep: Keep) -> History {
         self.upkeep.keep = keep;
         self
     }
 
-    /// For a journal that acknowledges before it syncs: `sync` syncs it before a checkpoint is made. Otherwise the
-    /// history could hold commands that the machine lost, and would have to be set aside.
+    /// The same history for a journal that acknowledges before it syncs: `sync` syncs the journal before a checkpoint.
+    /// Otherwise the history could hold commands that the machine lost, and would have to be set aside.
     pub fn syncing_journal(self, sync: impl Fn() -> io::Result<()> + Send + Sync + 'static) -> History {
         History { journal: Some(SyncJournal(Arc::new(sync))), ..self }
     }
 
-    /// Notes damaged records in this list.
+    /// The same history with this list of damaged records.
     pub fn listing(self, damages: Damages) -> History {
         History { damages, ..self }
     }
 
-    /// After a replay that ended where `engine` stands. Where the history tells of commands behind that, the machine lost what
-    /// was written and not synced: its files are put aside and it begins anew. Else it takes back what lost commands did in it.
-    /// Gives whether it goes on.
+    /// Fits the history to a replay that ended at `engine`. If the history has commands behind it, the machine lost
+    /// unsynced bytes: the files are set aside and a new history begins. Otherwise it takes back the effects of lost
+    /// commands. Returns whether it goes on.
     pub fn fit(&mut self, engine: &Engine) -> Result<bool, HistoryError> {
         if self.heads.through > engine.sequence() {
             let folder = set_aside(&*self.folder, self.heads.through)?;
@@ -222,22 +223,22 @@ impl History {
         Ok(true)
     }
 
-    /// All events up to this command are in it.
+    /// The command up to which all events are durable in it.
     pub fn through(&self) -> Sequence {
         self.heads.through
     }
 
-    /// The first order that it knows.
+    /// The first order of the history.
     pub fn first_order(&self) -> OrderId {
         self.heads.first_order
     }
 
-    /// The number that the next trade gets.
+    /// The number of the next trade.
     pub fn next_trade(&self) -> u64 {
         self.trades.len() + 1
     }
 
-    /// Makes all that it followed durable, so that the journal may forget it.
+    /// Makes everything durable that it followed, so that the journal may forget it.
     pub fn checkpoint(&mut self) -> Result<(), HistoryError> {
         match self.begin_checkpoint()? {
             Some(pending) => {
@@ -249,12 +250,12 @@ impl History {
         }
     }
 
-    /// Writes some of the endings that wait to be written into old records. False if no more wait.
+    /// Writes some of the waiting endings into old records. Returns false if no more wait.
     pub(crate) fn write_some(&mut self) -> Result<bool, HistoryError> {
         self.orders.write_some()
     }
 
-    /// Writes what waits in memory; none if the last checkpoint counts all there is.
+    /// Writes what waits in memory; none if the last checkpoint counts everything.
     pub(crate) fn begin_checkpoint(&mut self) -> Result<Option<Pending>, HistoryError> {
         self.orders.check()?;
         self.trades.check()?;
@@ -295,8 +296,8 @@ impl History {
         Ok(Some(Pending { through, kept: Kept { records, ..self.upkeep.plan.clone() } }))
     }
 
-    /// Makes durable what was written, and then the checkpoint. Only who changes the history may call it; whoever reads it may
-    /// do so meanwhile.
+    /// Makes the written bytes durable, and then the checkpoint. Only the thread that changes the history may call it;
+    /// others may read meanwhile.
     pub(crate) fn sync_checkpoint(&self, pending: &Pending) -> Result<(), HistoryError> {
         if let Some(SyncJournal(sync)) = &self.journal {
             sync().map_err(|source| HistoryError::Io { name: "journal".to_owned(), source })?;
@@ -313,21 +314,21 @@ impl History {
             before.begun.sync_written()?;
         }
         if self.is_ahead_of_checkpoint() {
-            // What was sealed got its name.
+            // The new names of sealed parts become durable here.
             self.folder.sync().map_err(in_folder)?;
         }
         Checkpoint::write(&*self.folder, &self.heads, pending.through, &pending.kept)
     }
 
-    /// The checkpoint counts from now on. Call this only when it is on the disk: until then a reader has to be told the
+    /// Makes the checkpoint count. Call it only when the checkpoint is on the disk: until then readers must get the
     /// same as before.
     pub(crate) fn finish_checkpoint(&mut self, Pending { through, kept }: Pending) {
         self.heads.through = through;
         self.settle_parts(kept);
     }
 
-    /// Called when a checkpoint counts this: sealed parts are read from now on, and the plain files that they were made
-    /// from may go.
+    /// Applies the parts that a checkpoint counts: sealed parts are read from now on, and the plain files from which
+    /// they were made may go.
     pub(crate) fn settle_parts(&mut self, kept: Kept) {
         self.upkeep.settle(&self.kept, &kept);
         if let Some(copy) = self.carried_copy.take_if(|copy| copy.file() == kept.carried_file) {
@@ -342,13 +343,13 @@ impl History {
         self.kept = kept;
     }
 
-    /// Whether more is sealed or gone than the last checkpoint counts.
+    /// Whether more is sealed or removed than the last checkpoint counts.
     pub(crate) fn is_ahead_of_checkpoint(&self) -> bool {
         self.upkeep.plan.is_other_files(&self.kept)
     }
 
-    /// Syncs what was written if that is much, as whoever writes would have to soon. As `sync_checkpoint`, whoever reads may do so
-    /// meanwhile.
+    /// Syncs the written bytes if they are many, before the writer would have to. Others may read meanwhile, as in
+    /// `sync_checkpoint`.
     pub(crate) fn sync_some(&self) -> Result<(), HistoryError> {
         self.orders.sync_if_much()?;
         self.trades.sync_if_much()?;
@@ -356,13 +357,13 @@ impl History {
         self.notes.sync_if_much()
     }
 
-    /// Takes back what commands did that the machine lost, after a replay: an order is among those that are `open`, and
-    /// ended in its record. Only records that the checkpoint counts can be such; the replay wrote the others.
-    /// Gives how many there were.
+    /// Takes back, after a replay, the effects of commands that the machine lost: an order among those that are `open`
+    /// has an ending in its record. Only records that the checkpoint counts can be such; the replay wrote the others.
+    /// Returns the number of these orders.
     pub fn settle(&mut self, open: impl IntoIterator<Item = OrderId>) -> Result<u64, HistoryError> {
         let first = self.heads.first_order.0;
         let mut open: Vec<u64> = open.into_iter().map(|order| order.0).collect();
-        // In the order of the file, which is the order in which a disk is read soonest.
+        // The order of the file is the fastest to read.
         open.sort_unstable();
         let mut taken_back = match &mut self.before {
             Some(before) => take_back(&mut before.begun, &open)?,
@@ -376,7 +377,7 @@ impl History {
         let (at, empty) = record::NOT_ENDED;
         let mut near = Near::default();
         for number in open.into_iter().take_while(|number| *number < self.covered_orders) {
-            // What is sealed is certain.
+            // Sealed parts are durable.
             if !self.orders.is_settled(number) && record::has_ending(&self.orders.read_near(number, &mut near)?) {
                 self.orders.patch(number, at, &empty)?;
                 taken_back += 1;
@@ -392,14 +393,14 @@ impl History {
     }
 }
 
-/// As `settle`, of those that are carried. Gives how many there were.
+/// Takes back endings of carried orders. Returns their number.
 fn take_back(carried: &mut Carried, open: &[u64]) -> Result<u64, HistoryError> {
     let (at, empty) = record::NOT_ENDED;
     let (mut near, mut taken_back, mut open) = (Near::default(), 0, open.iter().copied().peekable());
     for slot in 0..carried.len() {
         let (number, record) = match carried.read_near(slot, &mut near) {
             Ok(read) => read,
-            // Told to whoever asks for it.
+            // A query for the order gets the error.
             Err(error) if error.is_damage() => continue,
             Err(error) => return Err(error),
         };
@@ -446,7 +447,7 @@ fn begin_behind(
     Ok(begun)
 }
 
-/// Moves a history to a folder beside, named after where it ends. Gives the folder for a new one.
+/// Moves a history to another folder, named after its end. Returns the folder for a new one.
 fn set_aside(folder: &dyn Folder, through: Sequence) -> Result<Arc<dyn Folder>, HistoryError> {
     let name = format!("{SET_ASIDE}{through}");
     let (begun, name) = folder.set_aside(&name).map_err(in_folder)?;

@@ -1,5 +1,5 @@
 //! Commands as bytes: a tag, then the fields in the order of the type, integers as LEB128. A command has one encoding.
-//! It does not know sequences, times or files. Source: docs/JOURNAL.md, commands.
+//! This file does not know sequences, times or files. Source: docs/JOURNAL.md, commands.
 
 use engine::{
     AccountId, ClientOrderId, Command, Deadline, FeeRate, Fees, FundsOrder, IcebergOrder, Money, NewOrder, OrderId,
@@ -28,30 +28,31 @@ const CANCEL_ORDER: u8 = 6;
 const PLACE_CLIENT_BUY: u8 = 7;
 const PLACE_CLIENT_SELL: u8 = 8;
 const CANCEL_CLIENT_ORDER: u8 = 9;
-/// An order of another kind than a limit order. A byte follows with the two bits below and, above them, its kind.
+/// An order of another kind than a limit order. A byte follows with the two bits below and, above them, the kind.
 const PLACE_KIND: u8 = 10;
-/// A market order for money. A byte follows with the two bits below.
+/// A market order for money. A byte with the two bits below follows.
 const PLACE_BY_FUNDS: u8 = 11;
-/// An order that waits for a price. A byte follows with the three bits below and, above them, its kind; the price stands before
-/// the account.
+/// An order that waits for a price. A byte follows with the three bits below and, above them, the kind; the price
+/// stands before the account.
 const PLACE_STOP: u8 = 12;
 const ACTIVATE_REACHED: u8 = 14;
 const CREATE_SYMBOL: u8 = 15;
-/// An order with a deadline or a mode of self-trade prevention. The mode's byte and the deadline follow, each zero for none but not both,
-/// and then the order as one without.
+/// An order with a deadline or a mode of self-trade prevention. The mode's byte and the deadline follow, each zero for
+/// none but not both, and then the order, encoded like one without them.
 const ON_TERMS: u8 = 19;
 const EXPIRE_ORDERS: u8 = 20;
-/// An order that is linked with the one that the command before it placed. The order follows, as one that is not.
+/// The second order of a linked pair. The order follows, encoded like a plain one.
 const LINKED: u8 = 21;
-/// An amendment. The account follows, then the order, and the shares.
+/// An amendment. The account, the order and the shares follow.
 const AMEND_ORDER: u8 = 17;
 const AMEND_CLIENT_ORDER: u8 = 18;
-/// An order on the condition that the command before it canceled one. The order follows, as one without a condition.
+/// An order on the condition that the command before it canceled one. The order follows, encoded like one without a
+/// condition.
 const IF_CANCELED: u8 = 13;
 /// The rules of a symbol.
 const CHANGE_RULES: u8 = 16;
 const FREE_CLIENT_ORDER_ID: u8 = 33;
-/// An order that shows a part of its shares at a time. How many follows, and then the order as one that shows all.
+/// An iceberg. Its display follows, and then the order, encoded like a plain one.
 const ICEBERG: u8 = 30;
 /// The fees of a tier in a symbol: both rates, and, if one is above zero, the account that gets them.
 const CHANGE_FEES: u8 = 24;
@@ -61,31 +62,31 @@ const CHANGE_PHASE: u8 = 27;
 /// The same with the time at which a calendar had it due.
 const CHANGE_PHASE_DUE: u8 = 29;
 const END_AUCTION: u8 = 28;
-/// An account and the group that it is of, zero for none.
+/// An account and its group, zero for none.
 const CHANGE_GROUP: u8 = 38;
-/// An order whose trigger follows the market. The distance follows, and then the order as one that waits for nothing.
+/// A trailing stop. The distance follows, and then the order, encoded like one without a trigger.
 const TRAILING: u8 = 36;
-/// An order that others wait for. How many follows, one or two, and then the order as one without.
+/// A working order. The number of its pending orders follows, one or two, and then the order, encoded like a plain one.
 const WORKING: u8 = 34;
-/// An order that waits for the working order of its request. The order follows, as one that does not.
+/// A pending order. The order follows, encoded like a plain one.
 const PENDING: u8 = 35;
 /// A cancel of all orders of an account. The account follows, then one and a symbol, or zero for all symbols.
 const CANCEL_ALL: u8 = 40;
 const OF_SYMBOL: u8 = 1;
 const THROUGH: u8 = 2;
-/// The kill switch. What is killed, or released, follows.
+/// The kill switch. The scope that is killed or released follows.
 const KILL: u8 = 41;
 const RELEASE: u8 = 42;
-/// An account is protected: its grace follows. It is protected no longer: one follows if nobody came back, or zero.
+/// The begin of an account's protection, with its grace, and the end, with one if its connections were lost, or zero.
 const PROTECT: u8 = 43;
 const UNPROTECT: u8 = 44;
-/// The limits of an account. The account follows, and then the limits.
+/// The limits of an account. The account and the limits follow.
 const LIMITS: u8 = 45;
 /// A message of the shared log was taken.
 const MESSAGE: u8 = 54;
 /// How far the calendar was followed: the time follows.
 const FOLLOW_CALENDAR: u8 = 55;
-/// An account is created with another one's dollars, or given its shares. The payer follows, and then what is created or issued, as above.
+/// Dollars or shares from another account. The payer follows, and then the account or the issue, as above.
 const FUND_ACCOUNT: u8 = 46;
 const GIVE_SHARES: u8 = 47;
 const SELLS: u8 = 1;
@@ -95,7 +96,7 @@ const FROM_BELOW: u8 = 4;
 const STOP_KIND_SHIFT: u32 = 3;
 
 /// Appends a command. Panics on an amount that no parser lets in (negative, above its cap, an order without shares):
-/// written, it could never be read again.
+/// once written, it could never be read again.
 pub fn encode(command: &Command, out: &mut Vec<u8>) {
     match *command {
         Command::CreateAccount { account, balance } => {
@@ -331,10 +332,10 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
     }
 }
 
-/// An order on terms.
+/// Decodes an order with a deadline or a mode of self-trade prevention.
 fn decode_on_terms(bytes: &mut &[u8]) -> Result<Command, CodecError> {
     let (self_trade, until) = take_terms(bytes)?;
-    // Looked at first: a long row of this tag must not become as many calls.
+    // The next tag is checked first: a long run of this tag must not become as many nested calls.
     if matches!(bytes.first(), Some(&(ON_TERMS | IF_CANCELED | LINKED | ICEBERG | TRAILING | WORKING | PENDING))) {
         return Err(CodecError::OutOfBounds("command on terms"));
     }
@@ -349,8 +350,8 @@ fn decode_on_terms(bytes: &mut &[u8]) -> Result<Command, CodecError> {
     }
 }
 
-/// Takes a command from the front of `bytes`. Whatever the bytes are, it never panics, and what it returns encodes to
-/// the very bytes taken.
+/// Takes a command from the front of `bytes`. It never panics, whatever the bytes are, and the command that it returns
+/// encodes to exactly the bytes taken.
 pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
     let tag = take_u8(bytes)?;
     match tag {
@@ -448,7 +449,7 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
         }
         ICEBERG => {
             let display = take_shares(bytes)?;
-            // Looked at first, as below.
+            // The next tag is checked first, as below.
             if matches!(bytes.first(), Some(&(IF_CANCELED | LINKED | ICEBERG | TRAILING | WORKING | PENDING))) {
                 return Err(CodecError::OutOfBounds("order that shows a part"));
             }
@@ -460,7 +461,7 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
         }
         TRAILING => {
             let (trail, fault) = (take_trail(bytes)?, CodecError::OutOfBounds("order that follows the market"));
-            // Looked at first, as below.
+            // The next tag is checked first, as below.
             if matches!(bytes.first(), Some(&(IF_CANCELED | LINKED | ICEBERG | TRAILING | WORKING | PENDING))) {
                 return Err(fault);
             }
@@ -486,7 +487,7 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
             Ok(Command::ChangeFees { symbol, tier, fees: account.map(|account| Fees { maker, taker, account }) })
         }
         CHANGE_TIER => Ok(Command::ChangeTier { account: take_account(bytes)?, tier: take_tier(bytes)? }),
-        // Looked at first: a long row of this tag must not become as many calls.
+        // The next tag is checked first: a long run of this tag must not become as many nested calls.
         IF_CANCELED | LINKED if matches!(bytes.first(), Some(&(IF_CANCELED | LINKED | WORKING | PENDING))) => {
             Err(CodecError::OutOfBounds("command on a condition"))
         }
@@ -514,11 +515,11 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
     }
 }
 
-/// What a command has that is an order of its own, with or without terms.
+/// The parts of a command that places a plain order, with or without a deadline.
 type Plain = (AccountId, NewOrder, Option<ClientOrderId>, Option<Deadline>);
 
 fn decode_plain(bytes: &mut &[u8]) -> Result<Plain, CodecError> {
-    // Looked at first: a long row of such tags must not become as many calls.
+    // The next tag is checked first: a long run of such tags must not become as many nested calls.
     let is_other = matches!(bytes.first(), Some(&(IF_CANCELED | LINKED | ICEBERG | WORKING | PENDING)));
     match if is_other { None } else { Some(decode(bytes)?) } {
         Some(Command::PlaceOrder { account, order, client_id, until }) => Ok((account, order, client_id, until)),
@@ -537,7 +538,7 @@ fn take_side_and_id(bits: u8, bytes: &mut &[u8]) -> Result<(Side, Option<ClientO
     Ok((side, id))
 }
 
-/// What every order has behind its tag, its client order id and the price that it waits for.
+/// Takes the fields that every order has behind its tag, its client order id and its trigger.
 fn take_order(
     bytes: &mut &[u8],
     kind: OrderKind,

@@ -1,5 +1,5 @@
-//! The market's state items as bytes: a tag, then the fields in the order of the type, integers as LEB128.
-//! It does not know files. Source: docs/JOURNAL.md, state items.
+//! State items of the market as bytes: a tag, then the fields in the order of the type, integers as LEB128. This file
+//! does not know files. Source: docs/JOURNAL.md, state items.
 
 use engine::{
     AccountIndex, Deadline, Executed, Execution, Fee, Fees, Money, NewOrder, OrderId, OrderKind, Position, SelfTrade,
@@ -29,59 +29,60 @@ const SELL: u8 = 6;
 const EXECUTION: u8 = 7;
 const CLIENT_BUY: u8 = 8;
 const CLIENT_SELL: u8 = 9;
-/// A client's order of another kind than a limit order. A byte follows: whether it sells, and above that bit its kind.
+/// A client's order of another kind than a limit order. A byte follows: whether it sells, and above that bit the kind.
 const CLIENT_KIND: u8 = 10;
 /// A symbol whose last price is noted; zero if there was none yet.
 const WATCH: u8 = 11;
-/// An order that waits for a price, and one that was reached. A byte follows with the two bits below and, above them, its kind;
-/// the price stands before the symbol.
+/// An order that waits for a price, and one that was reached. A byte follows with the two bits below and, above them,
+/// the kind; the price stands before the symbol.
 const STOP: u8 = 12;
 const REACHED_STOP: u8 = 13;
-/// The same of a client's order, whether or not it waits still.
+/// A client's order with a trigger, whether or not it still waits.
 const CLIENT_STOP: u8 = 14;
 /// Two orders of which one cancels the other.
 const LINK: u8 = 18;
-/// When an open order ends.
+/// The deadline of an open order.
 const DEADLINE: u8 = 16;
-/// An order that waits, or a client's order, that has a deadline or a mode of self-trade prevention: these follow as those of a command
-/// do, and then the item as one without. The deadline of an order that waits has an item of its own.
+/// An order that waits, or a client's order, with a deadline or a mode of self-trade prevention: these follow, encoded
+/// like those of a command, and then the item, like one without them. The deadline of an order that waits has an item
+/// of its own.
 const ON_TERMS: u8 = 17;
 /// The rules of a symbol that has any.
 const RULES: u8 = 15;
-/// An open order that shows a part of its shares at a time.
+/// An open iceberg.
 const ICEBERG: u8 = 27;
-/// A client's order that shows a part of its shares at a time: how many follows, and then the item as one without.
+/// A client's iceberg: its display follows, and then the item, like one without it.
 const IN_PARTS: u8 = 28;
-/// The fees of a symbol and tier that have any, and the tier of an account that is of another than the first.
+/// The fees of a symbol and tier that have any, and the tier of an account in another one than the first.
 const FEES: u8 = 21;
 const TIER: u8 = 22;
-/// An execution that was paid for. The fee stands behind the rest.
+/// An execution with a fee, which stands behind the other fields.
 const CHARGED_EXECUTION: u8 = 23;
-/// The sum of the executions of the order before, in place of these.
+/// The sum of the executions of the order before, instead of these.
 const EXECUTED: u8 = 43;
 /// The phase of a symbol that is not open. Its end follows, zero for none.
 const PHASE: u8 = 24;
-/// An account that is of a group, and that group.
+/// An account in a group, and the group.
 const GROUP: u8 = 34;
-/// What is killed.
+/// A killed scope.
 const KILL: u8 = 35;
-/// An account that is protected, and its grace.
+/// A protected account, and its grace.
 const PROTECTION: u8 = 36;
-/// An account with limits, and these.
+/// An account with limits, and the limits.
 const LIMITS: u8 = 37;
-/// The last message of a node that was taken of the shared log.
+/// The last message of a node that the market took of the shared log.
 const MESSAGE: u8 = 42;
 /// When the phase of a symbol was changed last, where several nodes share a log.
 const PHASE_CHANGED: u8 = 46;
-/// An order that waits for a price which follows the market, and a client's order that does or did: the distance follows, and then the
-/// item as one whose trigger stands still, or as one without a trigger.
+/// A trailing stop, and a client's order that is or was one: the distance follows, and then the item, like one with a
+/// fixed trigger, or without a trigger.
 const TRAILING: u8 = 32;
 const CLIENT_TRAILING: u8 = 33;
-/// An order that waits for another one, and one whose working order was executed.
+/// A pending order, and one whose working order has executed.
 const PENDING: u8 = 30;
 const DUE: u8 = 31;
-/// An order that waits for its turn behind one that is under way, and one that is: as one that waits for another one,
-/// here for itself.
+/// An order that waits behind one under way, and one under way: encoded like a pending one, with itself as its working
+/// order.
 const DELAYED: u8 = 44;
 const UNDER_WAY: u8 = 45;
 /// How far the calendar was followed.
@@ -90,7 +91,7 @@ const SELLS: u8 = 1;
 const FROM_BELOW: u8 = 2;
 const STOP_KIND_SHIFT: u32 = 2;
 
-/// What stands for an order that is open, and before the time at which one was done.
+/// The byte of an open order, and the one before the time at which an order was done.
 const OPEN: u8 = 0;
 const DONE: u8 = 1;
 
@@ -271,10 +272,10 @@ pub fn encode_item(item: &StateItem, out: &mut Vec<u8>) {
     }
 }
 
-/// An item on terms.
+/// Decodes an item with a deadline or a mode of self-trade prevention.
 fn decode_on_terms(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
     let (self_trade, until) = take_terms(bytes)?;
-    // Looked at first: a long row of this tag must not become as many calls.
+    // The next tag is checked first: a long run of this tag must not become as many nested calls.
     if matches!(bytes.first(), Some(&(ON_TERMS | IN_PARTS | TRAILING | CLIENT_TRAILING))) {
         return Err(CodecError::OutOfBounds("item on terms"));
     }
@@ -290,10 +291,10 @@ fn decode_on_terms(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
     }
 }
 
-/// A client's order that shows a part of its shares at a time.
+/// Decodes a client's iceberg.
 fn decode_in_parts(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
     let display = Some(take_shares(bytes)?);
-    // Looked at first: a long row of this tag must not become as many calls.
+    // The next tag is checked first: a long run of this tag must not become as many nested calls.
     if matches!(bytes.first(), Some(&(IN_PARTS | TRAILING | CLIENT_TRAILING))) {
         return Err(CodecError::OutOfBounds("item in parts"));
     }
@@ -304,11 +305,11 @@ fn decode_in_parts(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
     Ok(StateItem::ClientOrder { order, id, account, placed, until, display, trail, done })
 }
 
-/// An order that waits for a price which follows the market, or a client's order that does or did.
+/// Decodes a trailing stop, or a client's order that is or was one.
 fn decode_trailing(tag: u8, bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
     let trail = Some(take_trail(bytes)?);
     let fault = CodecError::OutOfBounds("item that follows the market");
-    // Looked at first: a long row of these tags must not become as many calls.
+    // The next tag is checked first: a long run of these tags must not become as many nested calls.
     if matches!(bytes.first(), Some(&(TRAILING | CLIENT_TRAILING))) {
         return Err(fault);
     }
@@ -331,7 +332,7 @@ fn stop_bits(placed: &NewOrder<SymbolIndex>) -> u8 {
     sells | from_below | (placed.kind.code() << STOP_KIND_SHIFT)
 }
 
-/// Whose order it is, and what was asked for but its side and kind.
+/// Puts the account of an order, and its terms without side and kind.
 fn put_placed(out: &mut Vec<u8>, account: AccountIndex, placed: &NewOrder<SymbolIndex>) {
     put_u64(out, u64::from(account.0));
     if let Some(trigger) = placed.trigger {
@@ -342,7 +343,7 @@ fn put_placed(out: &mut Vec<u8>, account: AccountIndex, placed: &NewOrder<Symbol
     put_u64(out, placed.shares.units().unsigned_abs());
 }
 
-/// Takes an item from the front of `bytes`. Whatever the bytes are, it never panics.
+/// Takes an item from the front of `bytes`. It never panics, whatever the bytes are.
 pub fn decode_item(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
     let tag = take_u8(bytes)?;
     match tag {
@@ -468,14 +469,14 @@ fn take_kind(code: u8) -> Result<OrderKind, CodecError> {
     OrderKind::from_code(code).ok_or(CodecError::OutOfBounds("kind of an order"))
 }
 
-/// The kind, the side, and whether the price that is waited for is reached from below.
+/// Takes the kind, the side, and whether the trigger is reached from below.
 fn take_stop_bits(bytes: &mut &[u8]) -> Result<(OrderKind, Side, bool), CodecError> {
     let bits = take_u8(bytes)?;
     let side = if bits & SELLS == 0 { Side::Buy } else { Side::Sell };
     Ok((take_kind(bits >> STOP_KIND_SHIFT)?, side, bits & FROM_BELOW != 0))
 }
 
-/// `from_below` says how the price is reached that it waits for, if it does.
+/// Takes the fields of an order. `from_below` says from where its trigger is reached; none without a trigger.
 fn take_placed(
     bytes: &mut &[u8],
     kind: OrderKind,

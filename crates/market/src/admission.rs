@@ -5,8 +5,9 @@
 //! engine will refuse one of those is not known yet. So at a bound the last commands of a turn may be refused although
 //! there was room for them.
 //!
-//! While the disk is nearly full, only one cancel of each open order is admitted, because it frees something. So there
-//! is an end to what can be written then. Any other cancel changes nothing, and is answered like a query.
+//! While the disk is nearly full, only one cancel of each open order is admitted, because it frees something. So the
+//! number of commands that can be written then is bounded. Any other cancel changes nothing, and is answered like a
+//! query.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -18,38 +19,38 @@ use crate::ledger::Writers;
 use crate::presence::Presence;
 use crate::protection::is_protection;
 
-/// What the surroundings and the settings allow at the moment.
+/// The present state of the surroundings and the settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Conditions {
-    /// The disk is nearly full: let in only what frees something.
+    /// Whether the disk is nearly full, so that only commands that free something are admitted.
     pub disk_low: bool,
-    /// Who writes to the ledger.
+    /// The writers of the ledger.
     pub writers: Writers,
-    /// What clients may have the server keep.
+    /// Bounds on what clients may have the server keep.
     pub bounds: Bounds,
 }
 
-/// What clients may have the server keep.
+/// Bounds on what clients may have the server keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Accounts.
+    /// The number of accounts.
     pub accounts: u64,
-    /// Symbols.
+    /// The number of symbols.
     pub symbols: u64,
-    /// Dollars that an account may be created with.
+    /// The dollars with which an account may be created.
     pub balance: Money,
-    /// Shares of a symbol that an account may have when it is issued more.
+    /// The shares of a symbol that an account may have when it is issued more.
     pub position: Position,
-    /// Dollars that one request may create accounts with.
+    /// The dollars with which one request may create accounts.
     pub request_money: Money,
-    /// Shares of a symbol that one request may issue.
+    /// The shares of a symbol that one request may issue.
     pub request_shares: Position,
-    /// Client order ids of an account.
+    /// The number of an account's client order ids.
     pub client_orders: u64,
 }
 
 impl Bounds {
-    /// None but those of the engine.
+    /// No bounds but those of the engine.
     pub const NONE: Bounds = Bounds {
         accounts: u64::MAX,
         symbols: u64::MAX,
@@ -60,9 +61,9 @@ impl Bounds {
         client_orders: u64::MAX,
     };
 
-    /// The most that one account, which has `there`, may be given of what is `left` of `cap` when `others` may still want
-    /// some and each may have `bound`. A hundredth of the cap is kept for those who come late, shared equally among the accounts
-    /// that there may be: so nobody can leave nothing to them. Unless one account may have all.
+    /// The most that one account, which has `there`, may get of what is `left` of `cap` when `others` may still want
+    /// some and each may have `bound`. A hundredth of the cap is kept for late accounts, shared equally among the
+    /// accounts that there may be, so that no account can leave nothing to them. Not so if one account may have all.
     fn share(&self, bound: i128, cap: i128, left: i128, there: i128, others: u64) -> i128 {
         if bound >= cap {
             return left;
@@ -80,49 +81,49 @@ impl Default for Bounds {
     }
 }
 
-/// What becomes of a command.
+/// The decision on a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// It gets a number, and is kept.
+    /// The command gets a number, and is kept.
     LetIn,
-    /// A cancel that finds nothing open when its turn comes. It is answered without a number, and not kept.
+    /// The cancel finds nothing open when its turn comes. It is answered without a number, and not kept.
     Vain,
-    /// Whoever asks may not have it.
+    /// The caller may not give this command.
     Denied,
-    /// It is refused before it reaches the engine.
+    /// The command is refused before it reaches the engine.
     Refused(Unavailable),
 }
 
-/// Decides for the commands of a turn. Keeps its memory for the next.
+/// Decides on the commands of a turn, and keeps its memory for the next.
 #[derive(Default)]
 pub struct Admission {
     turn: TurnSoFar,
     request: RequestSoFar,
-    /// For each command whether it is let in.
+    /// Whether each command is let in.
     let_in: Vec<bool>,
-    /// For each that is not, what becomes of it.
+    /// The decision on each command that is not let in.
     others: Vec<Decision>,
-    /// Who is there for the accounts that are protected.
+    /// The connections that protect accounts.
     pub(crate) presence: Presence,
 }
 
-/// What a turn has let in, as if the engine would accept all of it.
+/// The commands that a turn has let in, as if the engine would accept all of them.
 #[derive(Default)]
 struct TurnSoFar {
     canceled: HashSet<OrderId>,
-    /// Of whose orders all are canceled, or those of a symbol.
+    /// The accounts whose orders are all canceled, or those in one symbol.
     all_canceled: HashSet<(AccountId, Option<Symbol>)>,
     killed: HashSet<KillScope>,
     accounts: HashSet<AccountId>,
     symbols: HashSet<Symbol>,
     money: i128,
-    /// By symbol, and of it by account.
+    /// Shares issued by symbol, and by account and symbol.
     issued: HashMap<Symbol, i128>,
     positions: HashMap<(AccountId, Symbol), i128>,
     client_orders: HashMap<AccountId, u64>,
 }
 
-/// What a request has let in.
+/// The money and shares that a request has been let create so far.
 #[derive(Default)]
 struct RequestSoFar {
     money: i128,
@@ -130,12 +131,12 @@ struct RequestSoFar {
 }
 
 impl Admission {
-    /// Of a market that starts when so much has passed.
+    /// Makes the admission of a market that starts when this time has passed.
     pub fn at_start(engine: &Engine, passed: Duration) -> Admission {
         Admission { presence: Presence::at_start(engine, passed), ..Admission::default() }
     }
 
-    /// Decides for all commands of `requests`, which are a turn's, in order. `let_in` is given those that are let in.
+    /// Decides on all commands of a turn's `requests`, in order. Calls `let_in` with those that are let in.
     pub fn decide<'a>(
         &mut self,
         engine: &mut Engine,
@@ -187,7 +188,7 @@ impl Admission {
         }
     }
 
-    /// What was decided for each command, in order.
+    /// The decisions on all commands, in order.
     pub fn decisions(&self) -> impl Iterator<Item = Decision> {
         let mut others = self.others.iter();
         self.let_in.iter().map(move |let_in| match let_in {
@@ -196,8 +197,9 @@ impl Admission {
         })
     }
 
-    /// The turn admits nothing that makes an order. So an admitted cancel does cancel, unless one before it ended its order, too, because
-    /// the two were linked or one waited for the other; and one that finds nothing open still finds nothing when its turn comes.
+    /// Decides while the disk is nearly full. The turn then admits nothing that makes an order. So an admitted cancel
+    /// does cancel, unless an earlier one also ended its order, because the two were linked or one was pending on the
+    /// other; and a cancel that finds nothing open still finds nothing when its turn comes.
     #[cold]
     fn below_the_low_water(&mut self, engine: &mut Engine, command: &Command) -> Decision {
         if let Some(frees) = self.frees_many(engine, command) {
@@ -210,8 +212,9 @@ impl Admission {
         }
     }
 
-    /// Whether a command that cancels many orders cancels one; none for another command. Of orders whose own cancels this turn admitted
-    /// before it, it may find none when its turn comes: then it is one too many for each of them. What is killed is killed once.
+    /// Whether a command that cancels many orders cancels at least one; none for another command. If this turn admitted
+    /// single cancels of these orders before, it may find none at its turn: then there is one command too many for each
+    /// of them. A killed scope is killed once.
     fn frees_many(&mut self, engine: &mut Engine, command: &Command) -> Option<bool> {
         if let Command::CancelAll { account, symbol, through } = *command {
             let is_new = [None, symbol].into_iter().all(|of| !self.turn.all_canceled.contains(&(account, of)));
@@ -222,7 +225,8 @@ impl Admission {
         Some(engine.is_killed(scope) == Ok(false) && self.turn.killed.insert(scope))
     }
 
-    /// `before` are the ops of the request that stand before the command, and `behind` those behind it.
+    /// Checks a command against the bounds. `before` are the ops before it in its request, and `behind` those behind
+    /// it.
     #[inline]
     fn within_bounds(
         &mut self,
@@ -233,7 +237,7 @@ impl Admission {
         before: &[Op],
         behind: &[Op],
     ) -> Decision {
-        // Of two that are linked both are let in, or none.
+        // Both orders of a linked pair are let in, or neither.
         if let Some(&Op::Command(Command::PlaceLinked { account, client_id: Some(id), .. })) = behind.first()
             && let Err(bound) = self.client_order(engine, bounds, now, account, id)
         {
@@ -265,14 +269,15 @@ impl Admission {
                 self.symbol(engine, bounds, symbol)
             }
             Command::IssueShares { symbol, account, shares } => self.shares(engine, bounds, symbol, account, shares),
-            // Nothing is made, and what may be given stands with whoever pays: of what is kept there is one account more.
+            // Nothing is created, and the payer's own bound limits the amount: the server only keeps one account more.
             Command::FundAccount { account, .. } => self.account(engine, bounds, account, Money::ZERO),
             Command::GiveShares { .. } => Ok(()),
             Command::PlaceOrder { account, client_id: Some(id), .. }
             | Command::PlaceByFunds { account, client_id: Some(id), .. } => {
                 self.client_order(engine, bounds, now, account, id)
             }
-            // The order that gets the id again is one more of this day: it is counted here, where it is known that it does.
+            // The order that gets the id again adds one id of this day. It is counted here, where admission knows that
+            // the id becomes free.
             Command::FreeClientOrderId { account, id } => match engine.client_order(account, id) {
                 Ok(_) => self.one_more_client_order(engine, bounds, now, account),
                 Err(_) => Ok(()),
@@ -306,7 +311,7 @@ impl Admission {
         }
     }
 
-    /// What changes no protection is answered without a number.
+    /// Decides on a protection. A command that changes no protection is answered without a number.
     #[cold]
     fn protection(
         &mut self,
@@ -326,7 +331,7 @@ impl Admission {
         }
     }
 
-    /// What was decided for the command before, which belongs to the same orders.
+    /// The decision on the command before, which belongs to the same group of orders.
     fn as_before(&self) -> Decision {
         match self.let_in.last() {
             Some(true) => Decision::LetIn,
@@ -334,7 +339,7 @@ impl Admission {
         }
     }
 
-    /// A working order and those that wait for it are let in all, or none.
+    /// Decides on a working order: it and its pending orders are all let in, or none.
     #[cold]
     fn working_orders(
         &mut self,
@@ -359,7 +364,7 @@ impl Admission {
     fn account(&mut self, engine: &Engine, bounds: &Bounds, id: AccountId, balance: Money) -> Result<(), Bound> {
         let Admission { turn, request, .. } = self;
         if engine.balance(id).is_some() || turn.accounts.contains(&id) {
-            // To be told that there is one.
+            // The engine refuses it, because the account exists.
             return Ok(());
         }
         let accounts = engine.account_count().saturating_add(turn.accounts.len()) as u64;
@@ -370,7 +375,7 @@ impl Admission {
         let left = cap.saturating_sub(engine.money_issued().units()).saturating_sub(turn.money).max(0);
         let others = bounds.accounts.saturating_sub(accounts).saturating_sub(1);
         let most = bounds.share(bounds.balance.units(), cap, left, 0, others);
-        // Where all that is left may be had, the engine says that it is too much.
+        // If the account may have all that is left, the engine refuses what is too much.
         if balance > most && most < left {
             return Err(Bound::Balance { most: Money::from_units(most), left: Money::from_units(left) });
         }
@@ -410,7 +415,7 @@ impl Admission {
         let (cap, shares) = (Position::CAP.units(), shares.units());
         let is_there = engine.balance(account).is_some() || turn.accounts.contains(&account);
         if shares == 0 || !is_there {
-            // Nothing is issued; of an account that is not there the engine says so.
+            // Nothing is issued; the engine refuses an unknown account.
             return Ok(());
         }
         let issued = turn.issued.entry(symbol).or_default();
@@ -443,7 +448,7 @@ impl Admission {
         account: AccountId,
         id: ClientOrderId,
     ) -> Result<(), Bound> {
-        // One that stands for an order is answered with it, and one that is unknown is refused there.
+        // An id that stands for an order is answered with that order; the engine refuses an unknown account.
         match engine.client_order(account, id) {
             Ok(_) => Ok(()),
             Err(_) => self.one_more_client_order(engine, bounds, now, account),
@@ -459,7 +464,7 @@ impl Admission {
     ) -> Result<(), Bound> {
         let new = self.turn.client_orders.entry(account).or_default();
         let there = (engine.client_order_ids_of(account) as u64).saturating_add(*new);
-        // While ids whose day is over are still in memory, each new one removes more than itself.
+        // While expired ids are still in memory, each new one removes more than it adds.
         if there >= bounds.client_orders && !engine.has_expired_client_order_ids(now) {
             return Err(Bound::ClientOrders { most: bounds.client_orders });
         }
@@ -468,8 +473,8 @@ impl Admission {
     }
 }
 
-/// Why the first of these ops is not let in, if it is to place an order that ends with a day that has no end, or others behind it belong to
-/// it and do: of orders that are placed together all are let in, or none.
+/// The refusal of the first op, if it places an order for a day that has no end, or if orders behind it that belong to
+/// it do: orders that are placed together are all let in, or none.
 #[cold]
 fn no_day_end(ops: &[Op]) -> Option<Unavailable> {
     let belongs = |op: &&Op| matches!(op, Op::Command(Command::PlaceLinked { .. } | Command::PlacePending { .. }));
@@ -479,7 +484,7 @@ fn no_day_end(ops: &[Op]) -> Option<Unavailable> {
     Some(Unavailable::NoDayEnd { symbol })
 }
 
-/// What is placed if a cancel succeeds stands just behind that cancel: otherwise what becomes of it would depend on where a
+/// Asserts that an order on the condition of a cancel stands just behind it: otherwise its fate would depend on where a
 /// snapshot was made.
 #[cold]
 fn assert_behind_its_first(account: AccountId, before: &[Op]) {
@@ -551,7 +556,7 @@ mod tests {
         })
     }
 
-    /// What comes of requests of an account that may have two client order ids, and has one.
+    /// Decides on requests of an account that may have two client order ids, and has one.
     fn decide(requests: &[&[Op]]) -> Vec<Decision> {
         let mut engine = Engine::new(1, DoneOrders::Drop);
         let account = AccountId::parse(b"7").expect("digits");
@@ -611,7 +616,7 @@ mod tests {
         assert_eq!(two, [Decision::LetIn, Decision::LetIn, refused, refused]);
     }
 
-    /// The same order, to end with the day.
+    /// Makes the same order end with the day.
     fn for_the_day(op: Op) -> Op {
         let day = Some(engine::Deadline::UNDECIDED);
         Op::Command(match op {
@@ -655,7 +660,8 @@ mod tests {
         assert_eq!(decide(&[&[free("none")], &[order(account, Some("a"), false)]]), [Decision::LetIn; 2]);
     }
 
-    /// While the disk is nearly full one cancel of all orders of an account, or of those of a symbol, is let in as long as there are any.
+    /// While the disk is nearly full, one cancel of all orders of an account, or of those in a symbol, is let in as
+    /// long as there are any.
     #[test]
     fn below_the_low_water_one_cancel_of_all_orders_is_let_in_as_long_as_there_are_any() {
         let mut engine = Engine::new(1, DoneOrders::Drop);

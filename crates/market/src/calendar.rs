@@ -8,13 +8,13 @@ use engine::{Command, Deadline, Engine, Phase, Symbol, SymbolIndex, SymbolPhase,
 
 use crate::day_ends::{DAY_US, DayEnds};
 
-/// The most lines of a calendar that say something.
+/// The most lines of a calendar, without comments.
 pub const LINES_MAX: usize = 10_000;
 /// Phases that a turn changes, at most: a line may be about every symbol that there is.
 const COMMANDS_MAX: usize = 1_000;
 const SECOND_US: u64 = 1_000_000;
 
-/// What is done each day, by the time of the day in UTC, and at one time in the order in which it was written.
+/// The steps of each day, by the time of the day in UTC, and at one time in the order of the lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Calendar {
     lines: Vec<Line>,
@@ -26,15 +26,15 @@ struct Line {
     /// Since midnight. Of lines at one time each is a microsecond behind the one before it, so that each has a time of
     /// its own.
     at_us: u64,
-    /// None for every symbol.
+    /// The symbol; none for every symbol.
     symbol: Option<Symbol>,
     phase: Phase,
 }
 
-/// What is wrong with a line of a calendar.
+/// A fault in a line of a calendar.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CalendarFault {
-    /// From 1.
+    /// The number of the line, from 1.
     pub line: usize,
     pub fault: String,
 }
@@ -73,7 +73,7 @@ impl Calendar {
         Ok(calendar)
     }
 
-    /// When the days of symbols end.
+    /// The ends of symbols' days.
     pub fn day_ends(&self) -> &DayEnds {
         &self.day_ends
     }
@@ -107,7 +107,7 @@ impl Calendar {
             .map(|(at, line)| (Time(at), line))
     }
 
-    /// When something is to be done next.
+    /// The time of the next step.
     fn next(&self, now: Time) -> Option<Time> {
         let midnight = now.0 / DAY_US * DAY_US;
         let today = self.lines.iter().find(|line| midnight + line.at_us > now.0).map(|line| midnight + line.at_us);
@@ -115,7 +115,7 @@ impl Calendar {
     }
 }
 
-/// `HH:MM` or `HH:MM:SS`.
+/// Reads `HH:MM` or `HH:MM:SS`.
 fn second_of_day(time: &str) -> Result<u64, String> {
     let fault = || format!("time {time} is not HH:MM or HH:MM:SS, from 00:00 to 23:59:59");
     let mut second = 0;
@@ -136,9 +136,9 @@ fn second_of_day(time: &str) -> Result<u64, String> {
 #[derive(Debug)]
 pub(crate) struct Scheduled {
     calendar: Calendar,
-    /// All that was to be done up to here is done, or stands in `due`.
+    /// The time up to which all steps are done, or stand in `due`.
     through: Time,
-    /// When something is to be done behind that: no turn has to look through the lines.
+    /// The time of the next step behind that, so that a turn need not search the lines.
     next: Option<Time>,
     due: VecDeque<Step>,
     /// To be noted when nothing is due any more.
@@ -149,7 +149,7 @@ pub(crate) struct Scheduled {
 struct Step {
     line: Line,
     due: Time,
-    /// Of a line about every symbol: the first that was not looked at.
+    /// The first symbol not looked at yet, for a line about every symbol.
     next: u32,
 }
 
@@ -171,7 +171,7 @@ impl Scheduled {
         }
     }
 
-    /// When the symbol's day ends next.
+    /// The next end of the symbol's day.
     pub(crate) fn day_end(&self, symbol: Symbol, now: Time) -> Option<Deadline> {
         self.calendar.day_ends.next(symbol, now)
     }
@@ -180,7 +180,7 @@ impl Scheduled {
         self.to_note.is_some() || self.next.is_some_and(|next| next <= now)
     }
 
-    /// When something is due next; now, if it is.
+    /// The time of the next due step; now, if one is due.
     pub(crate) fn next(&self, now: Time) -> Option<Time> {
         if self.is_due(now) { Some(now) } else { self.next }
     }

@@ -1,10 +1,10 @@
 //! Market time follows the machine's clock, and guards against a wrong one. Market time never runs back, so a clock
 //! that is far ahead for a moment would otherwise keep the market there for good.
 //!
-//! What the clock should show follows from what it showed before and from the time that has passed since, which nobody
-//! can set. A clock that is more than a little ahead of that has leapt. Then market time goes on at its pace without
-//! the clock. It follows a leap that has lasted, because then the clock is right: a virtual machine was stopped for
-//! days, or a machine got the right time from the network. It never follows a leap beyond the bound of the settings.
+//! The clock should show its earlier time plus the time that has passed since, which nobody can set. A clock that is
+//! more than a little ahead of that has leapt. Then market time goes on at its pace without the clock. It follows a
+//! leap that has lasted, because then the clock is right: a virtual machine was stopped for days, or a machine got the
+//! right time from the network. It never follows a leap beyond the bound of the settings.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,9 +13,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use engine::Time;
 use rustix::time::{ClockId, clock_gettime};
 
-/// A clock that is ahead by no more than this is followed at once.
+/// The lead up to which a clock is followed at once.
 const AT_ONCE: Duration = Duration::from_secs(60 * 60);
-/// One that is further ahead is followed when it has been so for this long.
+/// The time after which a clock that is further ahead is followed.
 const LASTS: Duration = Duration::from_secs(10 * 60);
 
 /// The clock of a market; a test gives it one of its own. Clones are one clock: those who ask for the market's time get what the
@@ -29,12 +29,12 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The machine's.
+    /// The machine's clock.
     pub fn system() -> Clock {
         Clock::new(system_time, passed)
     }
 
-    /// A clock made of two functions: what it shows, and how much time has passed since a fixed moment.
+    /// Makes a clock of two functions: the time that it shows, and the time that has passed since a fixed moment.
     pub fn new(
         shows: impl Fn() -> Time + Send + Sync + 'static,
         passed: impl Fn() -> Duration + Send + Sync + 'static,
@@ -42,7 +42,7 @@ impl Clock {
         Clock { shows: Arc::new(shows), passed: Arc::new(passed), guard: Arc::default() }
     }
 
-    /// A clock that nobody sets: it shows the time that has passed.
+    /// Makes a clock that nobody sets: it shows the time that has passed.
     pub fn steady(shows: impl Fn() -> Time + Send + Sync + 'static) -> Clock {
         let shows: Arc<dyn Fn() -> Time + Send + Sync> = Arc::new(shows);
         let passed = shows.clone();
@@ -93,9 +93,9 @@ pub struct Timekeeper {
 /// What is believed of a clock.
 #[derive(Debug)]
 struct Guard {
-    /// A clock that is further ahead is never followed.
+    /// The lead beyond which a clock is never followed.
     leap_max: Duration,
-    /// What the clock was last believed to show, and what had passed then.
+    /// The last time of the clock that was believed, and the time that had passed then.
     believed: (Time, Duration),
     leap: Option<Leap>,
 }
@@ -108,8 +108,8 @@ struct Leap {
 }
 
 impl Timekeeper {
-    /// Of a market whose last command was at `last`; `Time::ZERO` before the first. How long ago that was is not known: a
-    /// clock that is ahead of it by no more than `leap_max` is believed.
+    /// Makes the timekeeper of a market whose last command was at `last`; `Time::ZERO` before the first. The time since
+    /// then is unknown, so a clock that is ahead of it by at most `leap_max` is believed.
     pub fn new(clock: Clock, last: Time, leap_max: Duration) -> Timekeeper {
         let (shows, passed) = ((clock.shows)(), (clock.passed)());
         let bound = Time(last.0.saturating_add(micros(leap_max)));
@@ -128,12 +128,12 @@ impl Timekeeper {
         self.clock.market_time().max(last)
     }
 
-    /// How much time has passed since some moment. Nobody can set it.
+    /// The time that has passed since some moment. Nobody can set it.
     pub fn passed(&self) -> Duration {
         (self.clock.passed)()
     }
 
-    /// How far the clock is ahead of market time because it leapt, as of the last command.
+    /// The clock's lead over market time after a leap, at the last command.
     pub fn leap_us(&self) -> u64 {
         self.clock.guarded(|guard, _, _| guard.and_then(|guard| guard.leap).map_or(0, |leap| leap.ahead_us))
     }
@@ -157,7 +157,7 @@ impl Guard {
         shows
     }
 
-    /// Whether a leap has lasted for so long that it is to be followed.
+    /// Whether a leap has lasted long enough to be followed.
     fn has_lasted(&mut self, ahead_us: u64, passed: Duration) -> bool {
         let same = self.leap.filter(|leap| leap.ahead_us.abs_diff(ahead_us) <= micros(AT_ONCE));
         let Some(leap) = same else {
@@ -195,7 +195,7 @@ mod tests {
     const DAY: u64 = 24 * 60 * 60 * SECOND;
     const YEARS: u64 = 100 * 365 * DAY;
 
-    /// A clock that tests set, and what has passed.
+    /// A clock that tests set, and the time that has passed.
     struct Machine(Arc<Mutex<(u64, u64)>>);
 
     impl Machine {
@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(keeper.now(Time(NOON)), Time(NOON + 599 * SECOND));
         machine.passes(SECOND);
         assert_eq!(keeper.now(Time(NOON)), Time(NOON + 3 * DAY + 600 * SECOND));
-        // Another leap is waited for anew.
+        // Another leap has to last anew.
         machine.leaps(2 * DAY as i64);
         machine.passes(SECOND);
         assert_eq!(keeper.now(Time(NOON)), Time(NOON + 3 * DAY + 601 * SECOND));
@@ -271,7 +271,7 @@ mod tests {
         machine.leaps(-(7 * DAY as i64));
         machine.passes(SECOND);
         assert_eq!(keeper.now(Time(NOON)), Time(NOON));
-        // It is right again: that is no leap.
+        // The clock is right again, which is no leap.
         machine.leaps(7 * DAY as i64);
         machine.passes(SECOND);
         assert_eq!(keeper.now(Time(NOON)), Time(NOON + 2 * SECOND));

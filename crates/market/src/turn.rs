@@ -33,19 +33,19 @@ const UNTIL_DEADLINE_MAX: Duration = Duration::from_secs(1);
 /// Settings of the loop.
 #[derive(Clone, Debug)]
 pub struct TurnOptions {
-    /// What answers may take.
+    /// Bounds on answers.
     pub limits: AnswerLimits,
-    /// What clients may have the server keep.
+    /// Bounds on what clients may have the server keep.
     pub bounds: Bounds,
-    /// Where the loop records how long turns take, and its gauges.
+    /// The metrics in which the loop records turns, and its gauges.
     pub metrics: Metrics,
-    /// What tells the time.
+    /// The clock.
     pub clock: Clock,
-    /// A clock that is further ahead is never followed.
+    /// The lead beyond which a clock is never followed.
     pub clock_leap_max: Duration,
-    /// When symbols are put into which phases.
+    /// The calendar of phases and days.
     pub calendar: Calendar,
-    /// Whether the ledger is told whose the commands are.
+    /// Whether the ledger gets the callers of commands.
     pub audit: bool,
 }
 
@@ -55,14 +55,14 @@ pub struct Turn<L: Ledger> {
     ledger: L,
     limits: AnswerLimits,
     bounds: Bounds,
-    /// Which commands of the turn were admitted, so that applying walks through the ops as ordering did.
+    /// The decisions on the turn's commands, so that applying goes through the ops as ordering did.
     admission: Admission,
     timekeeper: Timekeeper,
     scheduled: Scheduled,
     metrics: Metrics,
     audit: bool,
     budget: TurnBudget,
-    /// Orders that were canceled because nobody was there for their accounts.
+    /// The number of orders that were canceled on disconnect.
     disconnected: u64,
 }
 
@@ -84,7 +84,7 @@ pub fn run<L: Ledger>(mut turn: Turn<L>, inbox: &Inbox) -> Result<(Engine, L), L
 }
 
 impl<L: Ledger> Turn<L> {
-    /// Of an engine that stands where the ledger does.
+    /// Makes the loop of an engine that has applied exactly what the ledger has.
     pub fn new(engine: Engine, mut ledger: L, options: TurnOptions) -> Turn<L> {
         let TurnOptions { limits, bounds, metrics, clock, clock_leap_max, calendar, audit } = options;
         let mut timekeeper = Timekeeper::new(clock, engine.time(), clock_leap_max);
@@ -131,7 +131,7 @@ impl<L: Ledger> Turn<L> {
         self.ledger.tend(&mut self.engine, self.timekeeper.passed())
     }
 
-    /// How long the loop may sleep before `idle` has something to do; none if it has nothing to do.
+    /// The time for which the loop may sleep before `idle` has something to do; none if it has nothing to do.
     fn patience(&mut self) -> Option<Duration> {
         if !self.writes() {
             return self.ledger.patience();
@@ -159,7 +159,7 @@ impl<L: Ledger> Turn<L> {
         self.ledger.now(&self.engine, shows)
     }
 
-    /// Whether the loop does anything by itself. Where only others write, they do all of it.
+    /// Whether the loop makes commands of its own. Where only others write, they make all of them.
     fn writes(&self) -> bool {
         match self.ledger.writers() {
             Writers::This | Writers::Several => true,
@@ -183,7 +183,7 @@ impl<L: Ledger> Turn<L> {
         self.writes() && self.scheduled.is_due(now) && !self.ledger.is_nearly_full()
     }
 
-    /// What a turn at this time does by itself. To end orders frees something.
+    /// The loop's own commands for a turn at this time. Ending orders frees something.
     fn own_commands(&self, now: Time) -> impl Iterator<Item = Command> + use<L> {
         let expires = self.engine.has_orders_to_end(now).then_some(Command::ExpireOrders);
         let activates = self.activates().then_some(Command::ActivateReached);
@@ -202,7 +202,7 @@ impl<L: Ledger> Turn<L> {
         self.own_commands(time).chain(scheduled).chain(lost).collect()
     }
 
-    /// Does what the loop has to do by itself, and looks after what is kept, while nothing comes.
+    /// Makes a turn of the loop's own commands, and looks after what is kept, while no batch comes.
     pub fn idle(&mut self) -> Result<(), L::Error> {
         let now = self.now();
         let is_due = self.own_commands(now).next().is_some()
@@ -215,7 +215,7 @@ impl<L: Ledger> Turn<L> {
         self.ledger.idle(&mut self.engine, self.timekeeper.passed())
     }
 
-    /// Nothing can be kept: nothing is done. Whoever departed is no longer there all the same.
+    /// Refuses a batch because nothing can be kept. Connections that it reports as ended count all the same.
     #[cold]
     fn refuse(&mut self, batch: Box<Batch>) {
         let (departed, passed) = (batch.requests.departed(), self.timekeeper.passed());
@@ -223,7 +223,7 @@ impl<L: Ledger> Turn<L> {
         batch.refuse(Unavailable::StoreAway);
     }
 
-    /// Ends, when nothing more will come.
+    /// Ends the loop, when no more batches will come.
     pub fn close(mut self) -> Result<(Engine, L), L::Error> {
         self.ledger.close(&mut self.engine)?;
         Ok((self.engine, self.ledger))
@@ -268,7 +268,7 @@ impl<L: Ledger> Turn<L> {
             let mut tell = Telling { ledger: &mut *ledger, time };
             taken.iter_mut().for_each(|batch| answer(engine, self.limits, batch, time, &mut decisions, &mut tell));
         } else {
-            // Events that nobody needs are not even made: a twentieth of the loop's time.
+            // Without a receiver events are not even made, which saves a twentieth of the loop's time.
             taken.iter_mut().for_each(|batch| answer(engine, self.limits, batch, time, &mut decisions, &mut nobody));
         }
         drop(decisions);
@@ -279,7 +279,7 @@ impl<L: Ledger> Turn<L> {
         Ok(())
     }
 
-    /// Writes down how long a turn with the first `count` of `batches` took, and how the market stands.
+    /// Records the duration of a turn with the first `count` of `batches`, and the state of the market.
     fn measure(&mut self, batches: &mut [Box<Batch>], count: usize, [begun, ordered, applied]: [Instant; 3]) {
         let sync = self.ledger.sync_time();
         batches[..count].iter_mut().for_each(|batch| batch.note_times([begun, ordered, applied], sync));
@@ -299,7 +299,7 @@ fn ops_of(batches: &[Box<Batch>]) -> usize {
     batches.iter().map(|batch| batch.requests.ops().len()).sum()
 }
 
-/// Writes down how the market stands.
+/// Records the state of the market.
 fn note_market(metrics: &Metrics, engine: &Engine) {
     metrics.set(Gauge::Commands, engine.sequence().0);
     metrics.set(Gauge::Accounts, engine.account_count() as u64);
@@ -309,7 +309,7 @@ fn note_market(metrics: &Metrics, engine: &Engine) {
     metrics.set(Gauge::Protected, engine.protections().count() as u64);
 }
 
-/// Tells a ledger what a turn does.
+/// Passes the effects of a turn to a ledger.
 struct Telling<'a, L> {
     ledger: &'a mut L,
     time: Time,

@@ -1,4 +1,4 @@
-//! `pricetime journal verify|dump|stats`: the journal of a data folder, checked, printed and counted.
+//! `pricetime journal verify|dump|stats`: checks, prints and counts the journal of a data folder.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -49,7 +49,7 @@ pub fn run(args: &JournalArgs) -> Result<ExitCode, String> {
     }
 }
 
-/// Where the oldest journal file begins.
+/// The begin of the oldest journal file.
 fn oldest(disk: &Disk) -> Result<JournalPoint, String> {
     let oldest = journal::oldest_point(disk).map_err(|error| error.to_string())?;
     oldest.ok_or_else(|| "there is no journal file in this folder".to_string())
@@ -92,7 +92,7 @@ fn print_unfinished(end: &ReadEnd) {
     }
 }
 
-/// A command in words.
+/// Puts a command into words.
 pub fn describe(command: &Command) -> String {
     match command {
         Command::CreateAccount { account, balance } => format!("create account {account} balance {balance}"),
@@ -221,7 +221,7 @@ fn placed(account: &AccountId, order: &NewOrder) -> String {
     format!("{placed}{}{}", trigger.unwrap_or_default(), prevention(*self_trade))
 }
 
-/// What it does where it meets orders of its own account, if that is not what every order does.
+/// The words for self-trade prevention, if it is on.
 fn prevention(self_trade: SelfTrade) -> String {
     if self_trade == SelfTrade::Allowed {
         return String::new();
@@ -229,7 +229,7 @@ fn prevention(self_trade: SelfTrade) -> String {
     format!(", self-trade {}", self_trade.name())
 }
 
-/// What an order waits for.
+/// The words for a trigger.
 fn waiting(side: Side, trigger: Trigger) -> &'static str {
     if trigger.is_stop_loss(side) { "stop" } else { "take profit" }
 }
@@ -291,7 +291,7 @@ const KINDS: [&str; 17] = [
     "messages",
 ];
 
-/// Its place among [`KINDS`].
+/// The place of a command's kind among [`KINDS`].
 fn kind(command: &Command) -> usize {
     match command {
         Command::CreateAccount { .. } | Command::FundAccount { .. } => 0,

@@ -1,5 +1,5 @@
-//! The server over a real socket against the naive model: random requests, every reply and the state at the end the same,
-//! with restarts and crashes in between.
+//! The server over a real socket against the naive model: all replies to random requests and the final state are the
+//! same, with restarts and crashes in between.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects, clippy::wildcard_enum_match_arm)]
 
 mod common;
@@ -23,19 +23,19 @@ use model::Model;
 use model::workload::{Flavour, Random, Workload};
 use serde_json::Value;
 
-/// Small files, and no bounds but those of the model.
+/// Files are small, and the bounds are those of the model.
 const SMALL: &str = "--segment-size 64KiB --snapshot-every 500 --max-balance 100000000000000000000 \
     --max-position 100000000000000000000 --max-issue 100000000000000000000";
-/// Money has 16 decimals and a balance at most 8.
+/// Money has 16 decimals, and a balance at most 8.
 const BALANCE_STEP: i128 = 100_000_000;
 
-/// A request and the reply that the model gives.
+/// A request, and the reply that the model gives.
 struct RequestAndReply {
     body: String,
     reply: String,
 }
 
-/// The model with the requests that are drawn for it.
+/// The model with its random requests.
 struct Oracle {
     model: Model,
     workload: Workload,
@@ -48,7 +48,7 @@ impl Oracle {
     fn new(seed: u64) -> Oracle {
         Oracle {
             model: Model::new(),
-            // Where symbols have rules, less of the rest is met.
+            // If symbols have rules, fewer of the other commands are accepted.
             workload: match seed % 4 {
                 0 => Workload::new(seed)
                     .with_all_kinds()
@@ -68,7 +68,7 @@ impl Oracle {
         }
     }
 
-    /// Draws the next element: an op as it can be said over the wire, or the two of a replacement.
+    /// Draws the next element: an op as it can be sent over the wire, or the two ops of a replacement.
     fn draw(&mut self) -> Vec<Op> {
         let mut ops = self.workload.next_request(&self.model);
         for op in &mut ops {
@@ -83,7 +83,7 @@ impl Oracle {
         ops
     }
 
-    /// A request of one to six children, with the reply that it gets.
+    /// A request with one to six children, and its reply.
     fn request(&mut self) -> RequestAndReply {
         let first = self.next.take().unwrap_or_else(|| self.draw());
         let account = account_of(&first[0]);
@@ -96,7 +96,7 @@ impl Oracle {
                 }
                 _ => ops.into_iter().for_each(|op| self.answer(op, &mut children, &mut answers)),
             }
-            // A few tries, so that requests of several children are not too rare.
+            // A few tries, so that requests with several children are not too rare.
             let fitting = (0..4).map(|_| self.draw()).find(|ops| account_of(&ops[0]) == account);
             match fitting {
                 Some(fitting) if self.random.percent(80) => ops = fitting,
@@ -106,7 +106,7 @@ impl Oracle {
                 }
             }
         }
-        // What was drawn before the last answer may aim at what is no more; that is as good.
+        // An op that was drawn before the last answer may name something that is gone by now, which does no harm.
         let body = match account {
             Some(account) => format!("<transactions id=\"{account}\">{children}</transactions>"),
             None => format!("<create>{children}</create>"),
@@ -130,7 +130,7 @@ impl Oracle {
     fn answer(&mut self, op: Op, children: &mut String, answers: &mut String) {
         let mut executions = Vec::new();
         match op {
-            // No order has the id 0, so it is refused before it gets as far as the market.
+            // No order has the id 0, so the query is refused before it reaches the market.
             Op::Query(Query { order: OrderName::Id(OrderId(0)), .. }) => {
                 children.push_str("<query id=\"0\"/>");
                 write_answer(answers, " id=\"0\"", &Reply::Rejected(Reject::UnknownOrder), &[]);
@@ -170,7 +170,7 @@ impl Oracle {
             Command::IssueShares { symbol, account, shares } => {
                 write!(children, "<symbol sym=\"{symbol}\"><account id=\"{account}\">{shares}</account></symbol>")
                     .unwrap();
-                // Over the wire a symbol is created with its first shares.
+                // Over the wire a symbol is created together with its first shares.
                 self.apply(Command::CreateSymbol { symbol });
                 format!(" sym=\"{symbol}\" id=\"{account}\"")
             }
@@ -265,10 +265,10 @@ impl Oracle {
     }
 }
 
-/// The time of the model stands still, and the server's does not: a deadline comes in neither.
+/// The model's time stands still and the server's does not, so deadlines must be reached in neither.
 const CENTURY: u64 = 4_000_000_000_000_000;
 
-/// The same with a deadline that is far away, if it has one.
+/// The command with its deadline, if any, moved to the far future.
 fn later(command: Command) -> Command {
     let far = |until: Deadline| Deadline::new(Time(until.time().0 + CENTURY)).expect("later than 1970");
     match command {
@@ -292,7 +292,8 @@ fn later(command: Command) -> Command {
     }
 }
 
-/// An auction that an order brings about ends by itself, when the clock says so, which the model does not know: not in the time of this test.
+/// An auction that an order brings about ends by the clock, which the model does not have, so it is made to last longer
+/// than this test.
 fn lasting(command: Command) -> Command {
     let Command::ChangeRules { symbol, rules } = command else { return command };
     let interruption = rules.interruption.map(|_| Pause::MAX);
@@ -352,7 +353,7 @@ fn id_of(order: OrderName) -> OrderId {
 
 const WITHOUT_CLIENT_ORDERS: &str = "XML has no client order ids, and this workload draws none";
 
-/// What docs/PROTOCOL.md says a reply looks like, written once more.
+/// Writes the reply as docs/PROTOCOL.md describes it, independently of the server's code.
 fn write_answer(out: &mut String, echo: &str, reply: &Reply, executions: &[Execution]) {
     match reply {
         Reply::Created => write!(out, "<created{echo}/>").unwrap(),
@@ -399,7 +400,7 @@ fn write_status(out: &mut String, name: &str, echo: &str, status: &Status, execu
     write!(out, "<{name}{echo}>{children}</{name}>").unwrap();
 }
 
-/// Sends requests one by one or several at once, and compares the replies.
+/// Sends requests, singly or several at once, and compares the replies.
 fn compare_replies(server: &Server, oracle: &mut Oracle, requests: usize, since: u64) {
     let mut clients = [server.client(), server.client(), server.client()];
     let mut left = requests;
@@ -416,7 +417,7 @@ fn compare_replies(server: &Server, oracle: &mut Oracle, requests: usize, since:
     }
 }
 
-/// The state that `pricetime state` tells is the model's.
+/// Compares the state that `pricetime state` shows with the model's.
 fn compare_state(state: &Value, model: &Model) {
     assert_eq!(state["next_order"], model.orders_placed() + 1);
     assert_eq!(state["totals"]["money"], model.total_money().to_string());
@@ -498,7 +499,7 @@ fn compare_state(state: &Value, model: &Model) {
             StateItem::Phase { symbol, phase } => {
                 let told = &state["totals"]["symbols"][symbol.0 as usize]["phase"];
                 assert_eq!(told["phase"], phase.phase.name());
-                // The model's time stands still: when the server's auction ends is another time.
+                // The model's time stands still, so the server's auction ends at another time.
                 assert_eq!(told.get("until_us").is_some(), phase.until.is_some());
             }
             StateItem::Rules { symbol, rules } => {
@@ -559,7 +560,7 @@ fn compare_state(state: &Value, model: &Model) {
     assert_eq!(told.iter().map(free).sum::<usize>(), positions);
 }
 
-/// One random market of so many requests, with restarts and crashes.
+/// Plays a random market of this many requests, with restarts and crashes.
 fn play(seed: u64, requests: usize, rounds: usize) {
     let since = now() - 1;
     let folder = Folder::new("model");
@@ -582,7 +583,7 @@ fn play(seed: u64, requests: usize, rounds: usize) {
     server.stop();
 }
 
-/// So many seeds of each kind of market.
+/// Seeds, `of_each` for each kind of market.
 fn seeds(first: u64, of_each: usize) -> Vec<u64> {
     let kinds = [Flavour::Plain, Flavour::Poor, Flavour::Crumbs, Flavour::Extreme];
     let of_kind = |kind| (first..).filter(move |seed| Workload::new(*seed).flavour() == kind).take(of_each);

@@ -1,8 +1,9 @@
-//! What lies between the loop and the committer: what is applied gathers here for the next transaction, while the one before is
-//! on its way. It knows no database.
+//! The queue between the loop and the committer: applied commands gather here for the next transaction while the one
+//! before is on its way. This file knows no database.
 //!
-//! While the database is away what was applied waits, for a while: then its connections are closed, since nobody knows what will
-//! become of it, and what comes is refused. When the database is back, what was applied is committed first.
+//! While the database is away, applied commands wait for a while. Then their connections are closed, because nobody
+//! knows whether the commands will be committed, and new requests are refused. When the database is back, the applied
+//! commands are committed first.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,38 +13,38 @@ use exchange::{Batch, EventBatch, State, Status, Unavailable};
 
 use crate::effects::{Effects, Head};
 
-/// Ops gathered for one transaction at most, give or take a batch: past it the loop waits for the database.
+/// The most ops gathered for one transaction, give or take a batch: beyond it the loop waits for the database.
 const GATHERED_OPS_MAX: usize = 1 << 14;
 /// Rows gathered for one transaction at most, give or take a turn: a command that cancels or executes much makes many.
 const GATHERED_ROWS_MAX: usize = 1 << 16;
-/// How often the loop looks up while something is on its way to the database.
+/// The interval at which the loop looks up while something is on its way to the database.
 pub(crate) const GLANCE: Duration = Duration::from_millis(50);
-/// With nothing to answer the database is asked so often whether it is there: `/ready` tells.
+/// The interval of probes of an idle database, for `/ready`.
 const PROBE_EVERY: Duration = Duration::from_secs(2);
 
-/// Shared by the loop and the committer.
+/// The state that the loop and the committer share.
 pub(crate) struct CommitQueue {
     state: Mutex<Queue>,
     changed: Condvar,
-    /// How long anybody waits for a database that is away.
+    /// The time for which a request waits for a database that is away.
     patience: Duration,
-    /// With nothing to answer the database is asked so often whether it is there.
+    /// The interval of probes of an idle database.
     probe_every: Duration,
     status: Status,
 }
 
 struct Queue {
-    /// What is applied and not on its way to the database; none while the loop adds a turn to it.
+    /// The applied commands that are not on their way to the database yet; none while the loop adds a turn.
     gathered: Option<Box<Group>>,
-    /// What is on its way, and since when.
+    /// The transaction on its way, and its start.
     committing: Option<Committing>,
-    /// Nobody waits for the database any more.
+    /// Whether requests no longer wait for the database.
     away: bool,
-    /// Nothing more will be gathered.
+    /// Whether no more will be gathered.
     closed: bool,
 }
 
-/// What one transaction commits, and what waits for it.
+/// The effects of one transaction, and everything that waits for it.
 pub(crate) struct Group {
     pub effects: Effects,
     pub waiting: Waiting,
@@ -58,25 +59,25 @@ impl Group {
 
 #[derive(Default)]
 pub(crate) struct Waiting {
-    /// Not to be answered before.
+    /// Batches that are answered after the commit.
     pub batches: Vec<Applied>,
-    /// Orders that the engine may forget then, for SQL answers for them.
+    /// Orders that the engine may forget after the commit, because SQL answers for them.
     pub done: Vec<OrderId>,
-    /// What whoever follows is told then.
+    /// Events for the followers after the commit.
     pub events: Vec<EventBatch>,
 }
 
-/// A batch, and when it was applied.
+/// A batch, and the time at which it was applied.
 pub(crate) struct Applied {
     pub batch: Box<Batch>,
     pub at: Instant,
-    /// Whether it is of queries alone.
+    /// Whether it has only queries.
     pub unchanging: bool,
 }
 
 impl Applied {
-    /// Ends the wait for a database that is away. What a command came to nobody knows yet, so that any reply would be a
-    /// guess; a query changed nothing and can be refused.
+    /// Ends the wait for a database that is away. Nobody knows yet whether a command will be committed, so any reply
+    /// would be a guess; a query changed nothing and can be refused.
     pub fn let_go(self) {
         match self.unchanging {
             true => self.batch.refuse(Unavailable::StoreAway),
@@ -90,23 +91,23 @@ struct Committing {
     since: Instant,
 }
 
-/// What the committer does next.
+/// The next step of the committer.
 pub(crate) enum Next {
-    /// Commit what was gathered: so many ops.
+    /// Commit the gathered ops, this many.
     Commit { ops: usize },
-    /// See whether the database is there: nothing was to be answered for a while.
+    /// Probe the database: no request needed an answer for a while.
     Probe,
-    /// Nothing will come.
+    /// Stop: nothing more will be gathered.
     End,
 }
 
 impl Queue {
-    /// Whether a transaction has been on its way for longer than anybody is to wait.
+    /// Whether a transaction has been on its way for longer than requests wait.
     fn is_away(&self, patience: Duration) -> bool {
         self.committing.as_ref().is_some_and(|committing| committing.since.elapsed() >= patience)
     }
 
-    /// Nothing is on its way any more. Gives those who waited for what was.
+    /// Ends the transaction on its way. Returns everything that waited for it.
     fn take_back(&mut self) -> Waiting {
         self.committing.take().map(|committing| committing.waiting).unwrap_or_default()
     }
@@ -114,14 +115,14 @@ impl Queue {
 
 /// The loop's side.
 impl CommitQueue {
-    /// Empty, for effects behind `head`.
+    /// Makes an empty queue, for effects behind `head`.
     pub fn new(head: Head, patience: Duration, status: Status) -> CommitQueue {
         let gathered = Some(Box::new(Group { effects: Effects::after(head), waiting: Waiting::default(), ops: 0 }));
         let state = Mutex::new(Queue { gathered, committing: None, away: false, closed: false });
         CommitQueue { state, changed: Condvar::new(), patience, probe_every: PROBE_EVERY, status }
     }
 
-    /// Waits until there is room for more. False when the database is away.
+    /// Waits until there is room for more. Returns false when the database is away.
     pub fn has_room(&self) -> bool {
         let mut queue = self.lock();
         while !queue.is_away(self.patience) {
@@ -133,19 +134,19 @@ impl CommitQueue {
         false
     }
 
-    /// Takes out what is gathered, to add a turn to it. Until it is put back nothing is taken to be committed.
+    /// Takes out the gathered group, to add a turn to it. Until the loop puts it back, the committer gets nothing.
     pub fn take_out(&self) -> Box<Group> {
         self.lock().gathered.take().expect("invariant: a turn ends before the next begins")
     }
 
-    /// Puts it back, with a turn more.
+    /// Puts the group back, with one more turn.
     pub fn put_back(&self, group: Box<Group>) {
         self.lock().gathered = Some(group);
         self.changed.notify_all();
     }
 
-    /// Lets go of those who wait for a database that is away: connections with commands are closed, queries are refused.
-    /// Returns whether there is anything that waits for the database. Called between turns.
+    /// Ends the waits for a database that is away: connections with commands are closed, queries are refused. Returns
+    /// whether anything waits for the database. The loop calls it between turns.
     pub fn look_after(&self) -> bool {
         let mut queue = self.lock();
         let gathered = queue.gathered.as_mut().expect("invariant: between turns it is put back");
@@ -160,21 +161,21 @@ impl CommitQueue {
         if let Some(committing) = committing {
             batches.append(&mut committing.waiting.batches);
         }
-        // Under the lock: behind an `arrived` of the committer it would stay so for good.
+        // The status changes under the lock: after an `arrived` of the committer it would stay wrong for good.
         self.status.replace(&State::Ready, State::StoreAway);
         drop(queue);
-        // A worker gets its batches in the order in which it gave them, whichever way round they come.
+        // Workers put their batches into order themselves, so the order here does not matter.
         batches.into_iter().for_each(Applied::let_go);
         busy
     }
 
-    /// Nothing more will be gathered.
+    /// Announces that no more will be gathered.
     pub fn close(&self) {
         self.lock().closed = true;
         self.changed.notify_all();
     }
 
-    /// Whether a transaction has been on its way for longer than anybody is to wait.
+    /// Whether a transaction has been on its way for longer than requests wait.
     pub fn is_away(&self) -> bool {
         self.lock().is_away(self.patience)
     }
@@ -186,7 +187,7 @@ impl CommitQueue {
 
 /// The committer's side.
 impl CommitQueue {
-    /// Waits for something to commit and takes it, leaving `spare` to gather in.
+    /// Waits for a group to commit and takes it, leaving `spare` to gather in.
     pub fn take(&self, spare: &mut Effects) -> Next {
         let until = Instant::now() + self.probe_every;
         let mut queue = self.lock();
@@ -196,7 +197,7 @@ impl CommitQueue {
                 Some(group) if group.ops > 0 => break,
                 Some(_) if queue.closed => return Next::End,
                 Some(_) if left.is_zero() => {
-                    // A question is waited for no longer than a commit.
+                    // A probe has the same time limit as a commit.
                     queue.committing = Some(Committing { waiting: Waiting::default(), since: Instant::now() });
                     return Next::Probe;
                 }
@@ -216,7 +217,7 @@ impl CommitQueue {
         Next::Commit { ops }
     }
 
-    /// What is on its way has arrived. Gives those who waited for it.
+    /// Ends the transaction that has committed. Returns everything that waited for it.
     pub fn arrived(&self) -> Waiting {
         let mut queue = self.lock();
         if std::mem::take(&mut queue.away) {
@@ -226,7 +227,7 @@ impl CommitQueue {
         queue.take_back()
     }
 
-    /// The database does not answer, though nothing waits for it.
+    /// Notes that the database does not answer a probe.
     pub fn missed(&self, fault: &str) {
         let mut queue = self.lock();
         queue.committing = None;
@@ -236,22 +237,22 @@ impl CommitQueue {
         self.status.replace(&State::Ready, State::StoreAway);
     }
 
-    /// What is on its way is given up, and nothing of it is lost: those who wait for it are let go.
+    /// Gives up a probe or a group of queries on its way, whose loss does no harm: its batches are let go.
     pub fn give_up(&self) {
         let waiting = self.lock().take_back();
         waiting.batches.into_iter().for_each(Applied::let_go);
     }
 }
 
-/// What a test needs that cannot wait for time to pass.
+/// Methods for tests that cannot wait for time to pass.
 #[cfg(test)]
 impl CommitQueue {
-    /// The same; with nothing to answer the database is asked at once.
+    /// The same queue, with a probe at once whenever it is idle.
     pub fn probing_at_once(self) -> CommitQueue {
         CommitQueue { probe_every: Duration::ZERO, ..self }
     }
 
-    /// So much time passes for what is on its way to the database.
+    /// Pretends that the transaction on its way began earlier by this time.
     pub fn let_pass(&self, time: Duration) {
         if let Some(committing) = &mut self.lock().committing {
             committing.since -= time;
@@ -287,11 +288,11 @@ mod tests {
         assert!(group(1, GATHERED_ROWS_MAX) && group(GATHERED_OPS_MAX, 0));
     }
 
-    /// Many enough for the two to meet at every point.
+    /// Rounds, enough for the two threads to meet at every point.
     const ROUNDS: u64 = 50_000;
 
-    /// A server stayed unready for good when its database answered just as the loop gave up on it: the loop set the status
-    /// when it had given up the lock, and so behind the committer.
+    /// A regression: a server stayed unready for good when its database answered just as the loop gave up on it,
+    /// because the loop set the status after it had released the lock, and so after the committer.
     #[test]
     fn a_database_that_answers_as_the_loop_gives_up_on_it_is_not_away() {
         let status = Status::new();
@@ -304,7 +305,7 @@ mod tests {
             let mut looked = 0;
             while of.load(Ordering::SeqCst) < round {
                 looked += 1;
-                // The two meet when both are on a core. There may be no second one.
+                // The two threads meet only when both are on a core, and there may be no second one.
                 if looked > 1_000 { std::thread::yield_now() } else { std::hint::spin_loop() }
             }
         };
@@ -323,7 +324,7 @@ mod tests {
                 (0..round / 64 % 32).for_each(|_| std::hint::spin_loop());
                 queue.look_after();
                 wait_for(round, &answered);
-                // In the next round nothing would be left to see.
+                // Without this, nothing would be left to see in the next round.
                 ask();
                 queue.arrived();
                 // A panic here would leave the other thread waiting.

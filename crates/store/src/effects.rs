@@ -1,6 +1,6 @@
-//! What a run of commands changed, as the rows that will say so: gathered from events on the engine's thread, written as
-//! one transaction. Only the last balance and position count, and an order that was opened and done here never rests.
-//! It knows no SQL, and allocates nothing for an event once its lists have grown.
+//! Effects of a run of commands, as rows: gathered from events on the engine's thread, written as one transaction. Only
+//! the last balance and position count, and an order that was opened and done within the run never rests. This file
+//! knows no SQL, and allocates nothing for an event once its lists have grown.
 
 use std::hash::BuildHasher;
 
@@ -28,12 +28,12 @@ use crate::stop_rows::{StopRows, Turn};
 use crate::term_rows::TermRows;
 use crate::trail_rows::TrailRows;
 
-/// Where the rows stand: the one row of `command_sequence`.
+/// The head of the rows: the one row of `command_sequence`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     /// The last command whose effects are included.
     pub sequence: Sequence,
-    /// Its time.
+    /// The time of that command.
     pub time: Time,
     /// The id that the next accepted order gets.
     pub next_order: OrderId,
@@ -42,13 +42,13 @@ pub struct Head {
 }
 
 impl Head {
-    /// Before the first command.
+    /// The head before the first command.
     pub const ZERO: Head =
         Head { sequence: Sequence::ZERO, time: Time::ZERO, next_order: OrderId(1), next_execution: 1 };
 }
 
-/// The effects of consecutive commands. Fill with `add`, close each turn with `seal`, hand it to the writer, then
-/// `follow` the one that was filled meanwhile.
+/// The effects of consecutive commands. The loop fills them with `add`, closes each turn with `seal`, hands them to the
+/// writer, and has the next ones `follow` these.
 #[derive(Debug)]
 pub struct Effects {
     pub(crate) before: Head,
@@ -75,7 +75,7 @@ pub struct Effects {
     pub(crate) icebergs: IcebergRows,
     pub(crate) trails: TrailRows,
     pub(crate) pendings: PendingRows,
-    /// How many orders came to an end of a queue after they were placed.
+    /// The number of orders that came to the end of a queue after they were placed.
     turns: u64,
     pub(crate) fees: FeeRows,
     pub(crate) groups: Vec<GroupRow>,
@@ -85,13 +85,13 @@ pub struct Effects {
     pub(crate) calendar: Option<Time>,
     pub(crate) limits: Vec<LimitsRow>,
     pub(crate) audit: AuditRows,
-    /// Where in the lists above an account's balance, an account's position and an older order are.
+    /// The places of accounts' balances, accounts' positions and older orders in the lists above.
     balance_at: RowsByKey,
     position_at: RowsByKey,
     taken_at: RowsByKey,
-    /// The order that executes now: the one that was opened or activated last.
+    /// The order that executes now: the one opened or activated last.
     arriving: Option<Arriving>,
-    /// The command of the last event, to see which event is its first.
+    /// The command of the last event, by which the first event of a command is known.
     last: Option<Sequence>,
 }
 
@@ -139,7 +139,7 @@ pub(crate) struct OrderRow {
     pub trigger: Option<Trigger>,
     pub self_trade: SelfTrade,
     pub until: Option<Deadline>,
-    /// What is left of it after these commands.
+    /// The open shares after these commands.
     pub open: Shares,
     pub sequence: Sequence,
     pub time: Time,
@@ -152,7 +152,7 @@ struct Arriving {
     side: Side,
 }
 
-/// What was executed or canceled of an order that was open before these commands.
+/// The shares executed or canceled of an order that was open before these commands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TakenRow {
     pub order: OrderId,
@@ -192,11 +192,11 @@ pub(crate) struct ClientOrderRow {
     pub order: OrderId,
     pub account: AccountIndex,
     pub id: ClientOrderId,
-    /// When it was done, if these commands did that too.
+    /// The time at which it was done, if these commands did that too.
     pub done: Option<Time>,
 }
 
-/// An order with a client order id that was open before these commands.
+/// An order with a client order id that was open before these commands and is done.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClientOrderDoneRow {
     pub order: OrderId,
@@ -204,7 +204,7 @@ pub(crate) struct ClientOrderDoneRow {
 }
 
 impl Effects {
-    /// Of the commands behind `head`.
+    /// Makes empty effects behind `head`.
     pub fn after(head: Head) -> Effects {
         Effects {
             before: head,
@@ -246,12 +246,12 @@ impl Effects {
         }
     }
 
-    /// Empties this and begins behind what `other` ends with; lists keep their room.
+    /// Empties these and begins behind the end of `other`; lists keep their capacity.
     pub fn follow(&mut self, other: &Effects) {
         self.restart(other.after);
     }
 
-    /// Empties this and begins behind `head`; lists keep their room.
+    /// Empties these and begins behind `head`; lists keep their capacity.
     pub fn restart(&mut self, head: Head) {
         (self.before, self.after, self.last) = (head, head, None);
         self.symbols.clear();
@@ -288,16 +288,16 @@ impl Effects {
         self.taken_at.clear();
     }
 
-    /// Who asked for the commands: of all of them, or of none.
+    /// The rows of the audit trail: for all of the commands, or for none.
     pub fn audit(&mut self) -> &mut AuditRows {
         &mut self.audit
     }
 
-    /// Adds what happened next. The time is that of the command.
+    /// Adds the next event. The time is that of its command.
     pub fn add(&mut self, sequence: Sequence, time: Time, event: Event) {
         let first_of_command = self.last.replace(sequence) != Some(sequence);
         match event {
-            // Its balance follows.
+            // A balance event follows.
             Event::AccountCreated { account, id } => {
                 self.accounts.push(AccountRow { account, id, balance: Money::ZERO });
             }
@@ -372,7 +372,7 @@ impl Effects {
                 shares,
                 ..
             } => {
-                // What the command before placed may execute now: it rests, and none arrives.
+                // An order that the command before placed rests by now, so nothing arrives.
                 self.arriving = None;
                 let orders = ((maker, maker_account), (aggressor, aggressor_account));
                 self.execute(symbol, orders, aggressor_side, price, shares, (sequence, time));
@@ -402,7 +402,7 @@ impl Effects {
             Event::DisplayGiven { order, display } => self.icebergs.open(order, display),
             Event::TipShown { order, stands_last, .. } => {
                 self.icebergs.touch(order);
-                // One that arrives has its place from its placing or activation.
+                // An arriving order got its place with its placing or activation.
                 if stands_last && self.arriving.is_none_or(|arriving| arriving.order != order) {
                     let turn = self.next_turn(sequence);
                     self.icebergs.stand_last(order, turn);
@@ -425,7 +425,8 @@ impl Effects {
             Event::BalanceChanged { account, balance } => self.set_balance(account, balance),
             Event::PositionChanged { account, symbol, shares } => {
                 self.set_position(account, symbol, shares);
-                // An order or a cancel tells of itself first: a command that begins so issued shares.
+                // The events of an order or a cancel begin otherwise, so a command that begins with this one issued
+                // shares.
                 if first_of_command {
                     self.note_issue(symbol);
                 }
@@ -433,8 +434,8 @@ impl Effects {
         }
     }
 
-    /// Closes a turn with what no event tells: where the sequence stands, how many shares were issued, and the last prices.
-    /// What was added must be all that `engine` did since these effects began.
+    /// Closes a turn with the facts that no event carries: the head of the sequence, the issued shares, and the last
+    /// prices. The added events must be all that `engine` made since these effects began.
     pub fn seal(&mut self, engine: &Engine) {
         self.after.sequence = engine.sequence();
         self.after.time = engine.time();
@@ -451,17 +452,17 @@ impl Effects {
         self.stops.seal(engine, begun, self.executions.iter().map(|row| row.symbol));
     }
 
-    /// Where the rows will stand.
+    /// The head of the rows after these effects.
     pub fn head(&self) -> Head {
         self.after
     }
 
-    /// Commands included.
+    /// The number of commands included.
     pub fn commands(&self) -> u64 {
         self.after.sequence.0 - self.before.sequence.0
     }
 
-    /// Whether no command is included, so that nothing has to be written.
+    /// Whether no command is included, so that no row has to be written.
     pub fn is_empty(&self) -> bool {
         self.commands() == 0
     }
@@ -471,7 +472,7 @@ impl Effects {
         self.orders.len() + self.taken.len() + self.executions.len() + self.cancellations.len()
     }
 
-    /// Rows to be written, changed or removed, the sequence's own included.
+    /// The number of rows to write, change or remove, the sequence's own included.
     pub fn rows(&self) -> usize {
         let resting = self.orders.iter().filter(|order| !order.open.is_zero()).count();
         let created = self.symbols.len() + self.accounts.len() + self.orders.len() + resting;
@@ -486,13 +487,13 @@ impl Effects {
         1 + created + changed + self.executions.len() + self.cancellations.len() + others
     }
 
-    /// The rank of an order that comes to an end of a queue now.
+    /// The rank of an order that comes to the end of a queue now.
     fn next_turn(&mut self, sequence: Sequence) -> Turn {
         self.turns += 1;
         Turn { sequence, nth: self.turns }
     }
 
-    /// Two orders executed, the maker and the aggressor, which is of this side.
+    /// Adds an execution of maker and aggressor, given the aggressor's side.
     #[inline]
     fn execute(
         &mut self,
@@ -529,13 +530,13 @@ impl Effects {
         self.take(makers.0, shares);
     }
 
-    /// The order that was opened last, which is this one.
+    /// The order that was opened last, which must be this one.
     fn just_opened(&mut self, order: OrderId) -> &mut OrderRow {
         let opened = self.orders.last_mut().filter(|row| row.order == order);
         opened.expect("invariant: what is said of an order's placing follows its opening")
     }
 
-    /// Takes shares off an order: one of these effects', whose ids are consecutive, or an older one.
+    /// Takes shares off an order: one that these effects opened, whose ids are consecutive, or an older one.
     fn take(&mut self, order: OrderId, shares: Shares) {
         if let Some(place) = order.0.checked_sub(self.before.next_order.0) {
             let row = &mut self.orders[place as usize];
@@ -586,7 +587,7 @@ impl Effects {
     }
 
     fn note_issue(&mut self, symbol: SymbolIndex) {
-        // Few symbols are issued in one batch.
+        // Few symbols are issued in one batch, so a search is cheap.
         if !self.issued.iter().any(|row| row.symbol == symbol) {
             self.issued.push(IssuedRow { symbol, issued: Position::ZERO });
         }
@@ -594,7 +595,7 @@ impl Effects {
 }
 
 impl OrderRow {
-    /// One that was just placed.
+    /// A row of an order that was just placed.
     fn of(
         order: OrderId,
         account: AccountIndex,
@@ -614,13 +615,13 @@ impl OrderRow {
 }
 
 impl ExecutionRow {
-    /// Whether somebody paid for it.
+    /// Whether a party paid a fee for it.
     pub(crate) fn has_fees(&self) -> bool {
         self.buyer_fee != FeeRate::ZERO || self.seller_fee != FeeRate::ZERO
     }
 }
 
-/// Where rows of a list are, by key.
+/// The places of rows in a list, by key.
 #[derive(Debug)]
 struct RowsByKey {
     table: HashTable<u32>,
@@ -629,14 +630,14 @@ struct RowsByKey {
 
 impl Default for RowsByKey {
     fn default() -> RowsByKey {
-        // Keys are numbers that the engine gave, in the order of creation: nobody chooses them.
+        // The engine numbers accounts and orders in the order of creation: no client chooses these keys.
         RowsByKey { table: HashTable::new(), hasher: FixedState::with_seed(0) }
     }
 }
 
 enum FoundRow {
     Known(usize),
-    /// The next one: it was noted as `next`.
+    /// A new key: its row is the next one.
     New,
 }
 

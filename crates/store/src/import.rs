@@ -1,8 +1,8 @@
-//! A market that a data folder holds, as rows: its state, and the done orders of its history, in one transaction.
+//! Imports the market of a data folder as rows: its state, and the done orders of its history, in one transaction.
 //!
-//! Neither says all that the rows could hold: when an open order was placed, what a done one asked for (unless a client
-//! order id stands for it), with which other order it executed, and why it was canceled. Those columns stay null and those
-//! executions go to a table of their own.
+//! Neither has all that the rows could hold: the time at which an open order was placed, the terms of a done one
+//! (unless a client order id stands for it), the other order of an execution, and the reason of a cancel. Those columns
+//! stay null, and those executions go to a table of their own.
 
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -30,16 +30,16 @@ use crate::standing;
 use crate::stop_rows::Delayed;
 use crate::trail_rows::TrailRow;
 
-/// What was imported.
+/// The result of an import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Imported {
-    /// Where the rows stand.
+    /// The head of the rows.
     pub head: Head,
-    /// The hash of the state that was given, as the engine computes it.
+    /// The hash of the given state, as the engine computes it.
     pub state_hash: u64,
-    /// Orders that are open.
+    /// The number of open orders.
     pub open_orders: u64,
-    /// Orders that are done.
+    /// The number of done orders.
     pub done_orders: u64,
 }
 
@@ -65,7 +65,7 @@ const ORDERS: &str = "
     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::boolean[], $5::numeric[], $6::numeric[], $7::text[],
         $8::numeric[], $9::boolean[], $10::text[], $11::timestamptz[])
         AS u(id, account, symbol, buys, limit_price, shares, kind, trigger_price, from_below, self_trade, until)";
-/// They come in the order in which they stand in their queues, which is not that of their ids.
+/// Inserts resting orders in the order in which they stand in their queues, which is not that of their ids.
 const RESTING: &str = "
     INSERT INTO pricetime.resting (order_id, open, queued_sequence, queued_nth)
     SELECT u.order_id, u.open, 0, u.ordinal
@@ -75,7 +75,7 @@ const WATCHED: &str = "
     FROM unnest($1::bigint[], $2::numeric[]) AS u(number, price) WHERE s.number = u.number";
 const RULES: &str = "SELECT pricetime.write_rules($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
 const PHASES: &str = "SELECT pricetime.write_phases($1, $2, $3, $4, $5)";
-/// Those that were reached are in their order.
+/// Inserts waiting orders; reached ones come in their order.
 const WAITING: &str = "
     INSERT INTO pricetime.waiting
         (order_id, symbol, trigger_price, from_below, reached_sequence, reached_nth, follows, delayed, goes_to)
@@ -106,7 +106,7 @@ const TIERS: &str =
 const CANCELLATIONS: &str = "
     INSERT INTO pricetime.cancellations (order_id, account, shares, time, why)
     SELECT u.*, NULL::smallint FROM unnest($1::bigint[], $2::bigint[], $3::numeric[], $4::timestamptz[]) AS u";
-/// Of orders that are done.
+/// Inserts the reductions of done orders.
 const REDUCTIONS: &str = "
     INSERT INTO pricetime.reductions (order_id, shares) SELECT * FROM unnest($1::bigint[], $2::numeric[])";
 const LINKS: &str = "
@@ -116,7 +116,7 @@ const ICEBERGS: &str = "
     SELECT u.order_id, u.display, CASE WHEN u.shown > 0 THEN r.open - u.shown ELSE 0 END
     FROM unnest($1::bigint[], $2::numeric[], $3::numeric[]) AS u(order_id, display, shown)
     LEFT JOIN pricetime.resting r ON r.order_id = u.order_id";
-/// An order that waits and has a client order id says it twice.
+/// Inserts trails. A waiting order with a client order id comes twice.
 const TRAILS: &str = "
     INSERT INTO pricetime.trails (order_id, distance, bips) SELECT * FROM unnest($1::bigint[], $2::numeric[], $3::bigint[])
     ON CONFLICT DO NOTHING";
@@ -126,8 +126,9 @@ const DEADLINES: &str = "
 const CLIENT_ORDERS: &str = "
     INSERT INTO pricetime.client_orders (order_id, account, client_order_id, done)
     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::timestamptz[])";
-/// What the open orders are, as far as their client order ids tell. Of what an order was placed with, more than is open or was
-/// executed was taken off it. Of a trigger that follows the market they do not say where it is. Both parts see the rows as they were before.
+/// Sets the terms of open orders, as far as their client order ids tell them. An order was reduced by the shares with
+/// which it was placed beyond its open and executed ones. A client order id does not tell the trigger of a trailing
+/// stop. Both parts see the rows as they were before.
 const TERMS: &str = "
     WITH told AS (
         SELECT * FROM unnest($1::bigint[], $2::text[], $3::numeric[], $4::boolean[], $5::text[], $6::numeric[])
@@ -163,12 +164,12 @@ struct Rows {
     waiting: Vec<Waiting>,
     deadlines: Vec<(OrderId, Deadline)>,
     links: Vec<(OrderId, OrderId)>,
-    /// Orders that wait for others, those, and their places.
+    /// Pending orders, their working orders, and their places.
     pending: Vec<(OrderId, OrderId, u64)>,
-    /// What orders show at a time, and what they show now: nothing if they wait or are done.
+    /// The displays and the tips of icebergs: a tip is zero for an order that waits or is done.
     icebergs: Vec<(OrderId, Shares, Shares)>,
     trails: Vec<TrailRow>,
-    /// Of open orders, as they were placed, as far as their client order ids tell.
+    /// The terms of open orders as they were placed, as far as their client order ids tell.
     terms: Vec<(OrderId, NewOrder<SymbolIndex>)>,
     fees: Vec<FeesRow>,
     tiers: Vec<TierRow>,
@@ -177,28 +178,28 @@ struct Rows {
     protections: Vec<ProtectionRow>,
     calendar: Option<Time>,
     limits: Vec<LimitsRow>,
-    /// What done orders asked for, and when they were to end, as far as their client order ids tell.
+    /// The terms and deadlines of done orders, as far as their client order ids tell.
     asked: HashMap<OrderId, (NewOrder<SymbolIndex>, Option<Deadline>)>,
     /// All accounts so far.
     numbers: HashMap<AccountId, AccountIndex>,
     next_symbol: u64,
     next_execution: u64,
-    /// Open orders so far.
+    /// The number of open orders so far.
     open_orders: u64,
 }
 
 struct Order {
     order: OrderId,
     account: AccountIndex,
-    /// But for its shares.
+    /// The terms as placed, without the shares.
     asked: Option<NewOrder<SymbolIndex>>,
     until: Option<Deadline>,
     open: Shares,
-    /// Which one it is of those that are open.
+    /// The place among the open orders.
     ordinal: u64,
-    /// With what was taken off it, as far as that is known.
+    /// The shares with which it was placed, as far as that is known.
     shares: Shares,
-    /// What was taken off it, if it is done.
+    /// The shares by which a done order was reduced.
     reduced: Shares,
 }
 
@@ -212,7 +213,7 @@ struct Waiting {
     ordinal: u64,
 }
 
-/// Imports into an empty market. Errors: `NotEmpty`, `Import`, `Unsound`; then nothing was changed.
+/// Imports into an empty market. Errors: `NotEmpty`, `Import`, `Unsound`; after one, nothing was changed.
 pub(crate) async fn import<E: Display>(
     session: &Session,
     state: impl Iterator<Item = Result<StateItem, E>>,
@@ -223,7 +224,7 @@ pub(crate) async fn import<E: Display>(
     match imported {
         Ok(imported) => session.run("COMMIT", ACTION).await.map(|()| imported),
         Err(error) => {
-            // Should even this fail, the connection is gone and the transaction with it.
+            // If even this fails, the connection is gone and the transaction with it.
             let _ = session.run("ROLLBACK", ACTION).await;
             Err(error)
         }
@@ -252,7 +253,7 @@ async fn import_here<E: Display>(
             return Err(StoreError::Import(format!("{executions} executions of an open order are not there")));
         }
         importer.add(item)?;
-        // An order's executions are added to it, so it is not written before they are there.
+        // The executions that follow an order belong to it, so it is not written before they have come.
         if rows.are_many() && !matches!(item, StateItem::Execution(_)) {
             rows.write(session).await?;
         }
@@ -275,7 +276,7 @@ async fn import_here<E: Display>(
     rows.write(session).await?;
     let open_orders = engine.open_order_count() as u64;
     let placed = engine.next_order().0 - 1;
-    // No id can be there twice, so the right number of them is all of them, unless some are too high.
+    // No id can come twice, so the right number of orders means all of them, unless some ids are too high.
     if open_orders + done_orders != placed {
         return Err(StoreError::Import(format!(
             "{placed} orders were placed, but {open_orders} open and {done_orders} done ones were given"
@@ -324,7 +325,7 @@ impl Rows {
             StateItem::ClientOrder { order, id, account, placed, until, display, trail, done } => {
                 self.client_orders.push((order, account, id, done));
                 self.trails.extend(trail.map(|trail| TrailRow { order, trail }));
-                // That of an open order was there before.
+                // An open order's display came before.
                 self.icebergs.extend(display.filter(|_| done.is_some()).map(|display| (order, display, Shares::ZERO)));
                 match done {
                     Some(_) => drop(self.asked.insert(order, (placed, until))),
@@ -412,7 +413,7 @@ impl Rows {
         .any(|&n| n >= ROWS_MAX)
     }
 
-    /// Writes what was gathered, in an order in which every reference is there before what refers to it.
+    /// Writes the gathered rows, each after the rows to which it refers.
     async fn write(&mut self, session: &Session) -> Result<(), StoreError> {
         execute(session, ACCOUNTS, columns!(&self.accounts, row => row.0, row.1, row.2)).await?;
         execute(session, SYMBOLS, columns!(&self.symbols, row => row.0, row.1, row.2)).await?;

@@ -1,5 +1,5 @@
-//! The market read from its rows: everything in one snapshot of the database, in the order in which an engine imports it.
-//! It streams; only executions of open orders that executed in part are gathered first.
+//! Reads the market from its rows: everything in one snapshot of the database, in the order in which an engine imports
+//! it. It streams; only the executions of partly executed open orders are gathered first.
 
 use std::collections::HashMap;
 use std::pin::pin;
@@ -28,11 +28,11 @@ use crate::standing::{self, Standing};
 use crate::term_rows;
 use crate::trail_rows;
 
-/// What was read.
+/// The result of a load.
 pub struct Loaded {
-    /// The market.
+    /// The engine.
     pub engine: Engine,
-    /// Where it stands, and whose it is.
+    /// The head of the rows, and their owner.
     pub standing: Standing,
 }
 
@@ -43,8 +43,8 @@ const SYMBOLS: &str = "SELECT number, name, issued FROM pricetime.symbols ORDER 
 const POSITIONS: &str =
     "SELECT account, symbol, shares FROM pricetime.positions WHERE shares > 0 ORDER BY account, symbol";
 const LINKS: &str = "SELECT order_id, partner FROM pricetime.links ORDER BY order_id";
-/// Best price first, and within a price in the order in which they came there: an order that was activated came with the
-/// command that did it, behind the one that this command placed.
+/// Selects orders on books, best price first, and within a price in the order in which they came there: an activated
+/// order came with the command that activated it, behind the order that this command placed.
 const ORDERS: &str = "
     SELECT o.id, o.account, o.symbol, o.side = 'buy', o.limit_price, r.open
     FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id
@@ -56,9 +56,9 @@ const ORDERS: &str = "
 const WATCHED: &str = "SELECT number, last_price FROM pricetime.symbols WHERE watched ORDER BY number";
 const PHASES: &str = "SELECT symbol, phase, until FROM pricetime.symbol_phases ORDER BY symbol";
 const RULES: &str = "SELECT symbol, COLUMNS FROM pricetime.symbol_rules ORDER BY symbol";
-/// Those that no execution has reached, by symbol, of each first those whose triggers stand still, by trigger, and then
-/// those that wait for their turn, in their order. A trigger is where the market took it. With one trigger they are in
-/// the order in which they began to wait.
+/// Selects waiting orders: those that no execution has reached, by symbol, in each those with fixed triggers before the
+/// trailing ones, by trigger; then those that wait for their turn, in their order. A trigger is the present one. Orders
+/// with one trigger come in the order in which they began to wait.
 const WAITING: &str = "
     SELECT o.id, o.account, o.symbol, o.side = 'buy', o.limit_price, r.open, o.kind, w.trigger_price,
         w.from_below, o.self_trade, w.reached_sequence IS NOT NULL, t.distance, t.bips, w.delayed = 'under_way', w.goes_to
@@ -69,8 +69,8 @@ const WAITING: &str = "
         CASE WHEN w.reached_sequence IS NULL THEN w.symbol END, w.follows,
         CASE WHEN w.reached_sequence IS NULL THEN CASE WHEN w.from_below THEN w.trigger_price ELSE -w.trigger_price END END,
         coalesce(r.queued_sequence, o.sequence, 0), coalesce(r.queued_nth, 0), o.id";
-/// Orders that wait for others: those whose working orders are open, and then the others, in the order in which those were executed. Of two
-/// that ended with one execution the one that rested did first.
+/// Selects pending orders: those whose working orders are open, and then the due ones, in the order in which their
+/// working orders executed. Of two working orders that ended with one execution, the resting one ended first.
 const PENDING: &str = "
     SELECT o.id, o.account, o.symbol, o.side = 'buy', o.limit_price, r.open, o.kind, o.trigger_price,
         o.trigger_from_below, o.self_trade, p.working, w.order_id IS NULL
@@ -82,11 +82,11 @@ const PENDING: &str = "
         WHERE w.order_id IS NULL AND (x.buy_order = p.working OR x.sell_order = p.working) ORDER BY x.id DESC LIMIT 1
     ) e ON true
     ORDER BY w.order_id IS NULL, CASE WHEN w.order_id IS NULL THEN p.imported_nth END NULLS LAST, e.id, e.arrived, o.id";
-/// Those of open orders, the earliest first.
+/// Selects deadlines of open orders, the earliest first.
 const DEADLINES: &str = "
     SELECT o.id, o.until FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id
     WHERE o.until IS NOT NULL ORDER BY o.until, o.id";
-/// Those of open orders, by their ids. One that waits shows nothing yet.
+/// Selects open icebergs, by id. A waiting one shows no shares yet.
 const ICEBERGS: &str = "
     SELECT i.order_id, i.display, (CASE WHEN w.order_id IS NULL THEN r.open - i.hidden ELSE 0 END)::numeric(19,8)
     FROM pricetime.icebergs i JOIN pricetime.resting r ON r.order_id = i.order_id
@@ -104,7 +104,8 @@ const EXECUTIONS: &str = "
         FROM part JOIN pricetime.executions e ON e.sell_order = part.id
     ORDER BY 1, 2, 3";
 
-/// Those whose client order ids stand for them at the time of the last command, with the shares that they were placed with.
+/// Selects orders whose client order ids stand for them at the time of the last command, with the shares with which
+/// they were placed.
 const CLIENT_ORDERS: &str = "
     SELECT o.id, c.client_order_id, o.account, o.symbol, o.side = 'buy', o.limit_price, o.shares, o.kind,
         CASE WHEN t.order_id IS NULL THEN o.trigger_price END, o.trigger_from_below, o.self_trade, o.until, i.display,
@@ -133,7 +134,7 @@ pub(crate) async fn load(session: &Session, hash_seed: u64, done_orders: DoneOrd
     Ok(loaded)
 }
 
-/// Begins to read at one moment. Nothing is removed until the end.
+/// Begins to read at one moment. Retention removes nothing until the end.
 pub(crate) async fn begin_snapshot(session: &Session) -> Result<(), StoreError> {
     session.run(&format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {NOTHING_GOES}"), ACTION).await
 }
@@ -209,7 +210,7 @@ pub(crate) async fn visit_state(
     Ok(standing)
 }
 
-/// Visits the orders on the books. Gives the executions of those that stand in none.
+/// Visits the orders on the books. Returns the executions of orders that stand in none.
 async fn visit_orders(
     session: &Session,
     visit: &mut dyn FnMut(StateItem) -> Result<(), StoreError>,
@@ -234,7 +235,7 @@ async fn visit_orders(
     Ok(pasts)
 }
 
-/// The executions of an open order: what all of them come to, and the first ones.
+/// The executions of an open order: their sum, and the first ones.
 #[derive(Default)]
 struct Past {
     executed: Executed,
@@ -349,7 +350,7 @@ async fn visit_fees(
     .await
 }
 
-/// Whose order it is, and as what it was placed.
+/// Takes the account of an order, and its terms as placed.
 fn placed(fields: &mut Fields<'_>) -> Result<(AccountIndex, NewOrder<SymbolIndex>), StoreError> {
     let (account, symbol) = (AccountIndex(fields.next()?), SymbolIndex(fields.next()?));
     let side = side(fields.next()?);
@@ -374,7 +375,7 @@ async fn each_row(
     Ok(())
 }
 
-/// Numbers that must come from 0 without gaps.
+/// A check that numbers come from 0 without gaps.
 #[derive(Default)]
 struct Numbers {
     next: u32,

@@ -1,5 +1,5 @@
-//! The schema and its migrations: numbered texts, each applied once, in order, in a transaction of its own, and noted with
-//! a checksum. A program refuses a schema that it does not know.
+//! The schema and its migrations: numbered texts, each applied once, in order, in a transaction of its own, and noted
+//! with a checksum. A program refuses a schema that it does not know.
 
 use tokio_postgres::error::SqlState;
 
@@ -9,11 +9,11 @@ use crate::session::Session;
 /// A step from one version of the schema to the next.
 #[derive(Clone, Copy, Debug)]
 pub struct Migration {
-    /// From 1, without gaps.
+    /// The number, from 1, without gaps.
     pub version: i64,
-    /// Its file's name.
+    /// The file name.
     pub name: &'static str,
-    /// What it does.
+    /// The statements.
     pub sql: &'static str,
 }
 
@@ -48,7 +48,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 27, name: "0027_calendar.sql", sql: include_str!("../migrations/0027_calendar.sql") },
 ];
 
-/// What `migrate` did.
+/// The result of `migrate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Migrated {
     /// The version found; 0 for an empty database.
@@ -67,13 +67,13 @@ const MIGRATIONS_TABLE: &str = "
     COMMENT ON TABLE pricetime.migrations IS 'The steps that made this schema, with the checksums of their texts.';";
 
 impl Migration {
-    /// xxh3-64 of its text, in hexadecimal.
+    /// The xxh3-64 of its text, in hexadecimal.
     pub fn checksum(&self) -> String {
         format!("{:016x}", xxhash_rust::xxh3::xxh3_64(self.sql.as_bytes()))
     }
 }
 
-/// Applies those of `migrations` that are missing. Errors: `NewerSchema`, `AlteredMigration`, `MissingMigration`,
+/// Applies the missing ones of `migrations`. Errors: `NewerSchema`, `AlteredMigration`, `MissingMigration`,
 /// `ForeignSchema`, `Rights`.
 pub(crate) async fn migrate(session: &Session, migrations: &[Migration]) -> Result<Migrated, StoreError> {
     let from = match found(session).await? {
@@ -90,7 +90,8 @@ pub(crate) async fn migrate(session: &Session, migrations: &[Migration]) -> Resu
     Ok(Migrated { from, to: from.max(migrations.last().map_or(0, |last| last.version)) })
 }
 
-/// Checks that the schema is the one that this program knows. Errors: as of `migrate`, and `NoSchema`, `OlderSchema`.
+/// Checks that the schema is the one that this program knows. Errors: those of `migrate`, and `NoSchema`,
+/// `OlderSchema`.
 pub(crate) async fn require(session: &Session) -> Result<(), StoreError> {
     let Found::Schema(applied) = found(session).await? else { return Err(StoreError::NoSchema) };
     let found = check(&applied, MIGRATIONS)?;
@@ -100,7 +101,7 @@ pub(crate) async fn require(session: &Session) -> Result<(), StoreError> {
     }
 }
 
-/// What a database holds under our name.
+/// The content of a database under the schema's name.
 enum Found {
     Nothing,
     Schema(Vec<Applied>),
@@ -119,7 +120,7 @@ async fn found(session: &Session) -> Result<Found, StoreError> {
         SELECT to_regclass('pricetime.migrations') IS NOT NULL, EXISTS (
             SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'pricetime')";
     let row = session.client.query_one(there, &[]).await.map_err(|error| match error.code() {
-        // The name is looked up with the rights of the role.
+        // The database looks the name up with the rights of the role.
         Some(&SqlState::INSUFFICIENT_PRIVILEGE) => session.error(&error, "look into the schema pricetime"),
         _ => session.error(&error, action),
     })?;
@@ -134,7 +135,7 @@ async fn found(session: &Session) -> Result<Found, StoreError> {
     Ok(Found::Schema(applied.collect()))
 }
 
-/// Compares what was applied with what this program would apply; gives the version.
+/// Compares the applied migrations with those of this program; returns the version.
 fn check(applied: &[Applied], migrations: &[Migration]) -> Result<i64, StoreError> {
     let known = migrations.last().map_or(0, |last| last.version);
     if let Some(last) = applied.last().filter(|last| last.version > known) {
@@ -166,7 +167,7 @@ async fn apply(session: &Session, migration: &Migration) -> Result<(), StoreErro
 async fn in_transaction(session: &Session, sql: &str, action: &'static str) -> Result<(), StoreError> {
     let outcome = session.run(sql, action).await;
     if outcome.is_err() {
-        // Should even this fail, the connection is gone and the transaction with it.
+        // If even this fails, the connection is gone and the transaction with it.
         let _ = session.client.batch_execute("ROLLBACK").await;
     }
     outcome

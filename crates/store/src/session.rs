@@ -1,4 +1,4 @@
-//! One connection to the database, with the settings that its purpose needs. It does not know the schema.
+//! One connection to the database, with the settings that its purpose needs. This file does not know the schema.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::error::{StoreError, final_error};
 use crate::tls;
 use crate::url::StoreUrl;
 
-/// What a connection is for.
+/// The purpose of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// Commits batches. Its plans are the same on an empty table as on a full one: by index, one row at a time.
@@ -21,12 +21,12 @@ pub(crate) enum Purpose {
     LookUp,
     /// Reads whole tables.
     Read,
-    /// Removes what is no longer kept.
+    /// Removes rows that are no longer kept.
     Remove,
 }
 
-/// All sessions: what they read and write depends on no setting of the role or the database, and a commit is durable
-/// (stricter settings than `on`, and `local`, are the operator's choice).
+/// Settings of all sessions: their reads and writes depend on no setting of the role or the database, and a commit is
+/// durable (stricter settings than `on`, and `local`, are the operator's choice).
 const SETTINGS: &str = "
     SET search_path = pg_catalog, pg_temp;
     SET TimeZone = 'UTC';
@@ -37,7 +37,7 @@ const SETTINGS: &str = "
 const WRITE_SETTINGS: &str = "
     SET pricetime.server = 'on';
     SET default_transaction_read_only = off;";
-/// An index is right for a batch, whatever the statistics say of a table that grows.
+/// Settings for plans by index, which is right for a batch, whatever the statistics say of a growing table.
 const BY_INDEX_SETTINGS: &str = "
     SET plan_cache_mode = force_generic_plan;
     SET enable_seqscan = off;
@@ -46,8 +46,8 @@ const BY_INDEX_SETTINGS: &str = "
 const READ_SETTINGS: &str = "
     SET work_mem = '256MB';";
 
-/// A connection with none of a session's settings, for whoever makes and measures databases; `name` is what others see in
-/// pg_stat_activity. Must run on the runtime that will use it. Errors: `Tls`, `Unreachable`, `Refused`.
+/// Opens a connection without a session's settings, for programs that make and measure databases; pg_stat_activity
+/// shows `name`. It must run on the runtime that will use it. Errors: `Tls`, `Unreachable`, `Refused`.
 pub async fn connect(url: &StoreUrl, name: &str) -> Result<Client, StoreError> {
     let connector = Connector::new(url, name)?;
     let connected = connector.client(BrokenWait::default()).await;
@@ -63,7 +63,7 @@ pub(crate) struct Connector {
 /// An open connection.
 pub(crate) struct Session {
     pub(crate) client: Client,
-    /// Where it leads, without the password.
+    /// The address, without the password.
     pub(crate) place: String,
     backend: Backend,
     broken_wait: BrokenWait,
@@ -88,7 +88,7 @@ pub(crate) struct Backend {
 }
 
 impl Connector {
-    /// To the database of `url`; `name` is what others see in pg_stat_activity. Errors: `Tls`.
+    /// Makes a connector to the database of `url`; pg_stat_activity shows `name`. Errors: `Tls`.
     pub(crate) fn new(url: &StoreUrl, name: &str) -> Result<Connector, StoreError> {
         let tls = tls::connector(url)?;
         let mut url = url.clone();
@@ -143,7 +143,7 @@ where
     }
 }
 
-/// What application_name begins with.
+/// The beginning of application_name.
 pub(crate) const APPLICATION: &str = "pricetime ";
 
 const WHO_AM_I: &str = "
@@ -151,12 +151,13 @@ const WHO_AM_I: &str = "
     FROM pg_stat_activity WHERE pid = pg_backend_pid()";
 
 impl Session {
-    /// The process at the other end.
+    /// The database's process at the other end.
     pub(crate) fn backend(&self) -> &Backend {
         &self.backend
     }
 
-    /// Ends the process of an earlier connection of ours, should it not have noticed that we are gone: it may hold the lock.
+    /// Ends the process of an earlier connection of this server, which may not have noticed its end and may hold the
+    /// lock.
     pub(crate) async fn end(&self, other: &Backend) -> Result<(), tokio_postgres::Error> {
         let end = "
             SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity
@@ -164,7 +165,7 @@ impl Session {
         self.client.query(end, &[&other.process, &other.started]).await.map(|_| ())
     }
 
-    /// Prepares a statement. Errors: as of doing `action`.
+    /// Prepares a statement. Errors: those of `action`.
     pub(crate) async fn prepare(&self, sql: &str, action: &'static str) -> Result<Statement, StoreError> {
         self.client.prepare(sql).await.map_err(|error| self.error(&error, action))
     }
@@ -183,7 +184,7 @@ impl Session {
         self.broken_wait.0.swap(false, Ordering::AcqRel).then_some(BrokenWait::TOLD)
     }
 
-    /// What an error of an operation that is not tried again means.
+    /// Makes the error of an operation that is not tried again.
     pub(crate) fn error(&self, error: &tokio_postgres::Error, action: &'static str) -> StoreError {
         final_error(error, action, &self.place)
     }

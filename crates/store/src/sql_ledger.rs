@@ -1,9 +1,10 @@
-//! The ledger that is PostgreSQL: the order of commands is known at once, and answers are released when the rows of what they say
-//! are committed, by the [`crate::committer`].
+//! The ledger that is PostgreSQL: it fixes the order of commands at once, and the [`crate::committer`] releases answers
+//! when their rows are committed.
 //!
-//! While one transaction is on its way, all that is applied meanwhile gathers for the next. No answer leaves before its
-//! transaction, and those of queries wait with them: nobody is told what SQL does not show. Where nothing but queries gathered,
-//! the database says instead that no other server has taken over since: so an answer to a query is as true as a commit.
+//! While one transaction is on its way, the commands applied meanwhile gather for the next. No answer leaves before its
+//! transaction, and answers to queries wait with them, so no client learns what SQL does not show. If only queries
+//! gathered, the database confirms instead that no other server has taken over since, so an answer to a query is as
+//! true as a commit.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -18,30 +19,31 @@ use market::ledger::{Ledger, Measured, Room};
 use crate::audit_rows::Auditor;
 use crate::commit_queue::{Applied, CommitQueue, GLANCE, Group};
 
-/// A turn is one batch: taking several together would save nothing, for what they did is committed together anyway.
+/// The room of a turn: one batch. Taking several together would save nothing, because their effects are committed
+/// together anyway.
 const TURN_ROOM: Room = Room { ops: 0, batches: 1 };
 
-/// The loop's way to the committer.
+/// The loop's side of the way to the committer.
 pub(crate) struct SqlLedger {
     queue: Arc<CommitQueue>,
-    /// What is gathered, while a turn is added to it.
+    /// The gathered group, while a turn is added to it.
     group: Option<Box<Group>>,
     events: Option<EventSink>,
     turn_events: Option<EventBatch>,
-    /// Whether the turn has had no command so far that somebody asked for.
+    /// Whether the turn has had no command of a client so far.
     unchanging: bool,
-    /// Whether it has had one that the loop gives by itself. A query beside it asks for nothing that could be lost.
+    /// Whether it has had a command of the loop. A query beside it would lose nothing if the command were lost.
     has_own_command: bool,
-    /// Orders that are committed: the engine may forget them.
+    /// The done orders that are committed, so that the engine may forget them.
     committed: Receiver<Vec<OrderId>>,
-    /// Whether something waits for the database.
+    /// Whether anything waits for the database.
     busy: bool,
-    /// None where it is not kept who asks.
+    /// The auditor; none where the server keeps no audit trail.
     auditor: Option<Auditor>,
 }
 
 impl SqlLedger {
-    /// In front of a queue. What happens goes to `events` later, when it is committed.
+    /// Makes the ledger of a queue. Events go to `events` when they are committed.
     pub fn new(queue: Arc<CommitQueue>, committed: Receiver<Vec<OrderId>>, events: Option<EventSink>) -> SqlLedger {
         let (unchanging, has_own_command) = (true, false);
         SqlLedger {
@@ -57,7 +59,7 @@ impl SqlLedger {
         }
     }
 
-    /// It notes who asked for what; `describe` says what a command is in words.
+    /// The same ledger with an audit trail; `describe` puts a command into words.
     pub fn audited(self, describe: fn(&Command) -> String) -> SqlLedger {
         SqlLedger { auditor: Some(Auditor::new(describe)), ..self }
     }
@@ -75,14 +77,14 @@ impl SqlLedger {
 }
 
 impl Ledger for SqlLedger {
-    /// An error of the database ends the server, but not by way of the loop.
+    /// An error of the database ends the server, but not through the loop.
     type Error = Infallible;
 
     fn room(&mut self) -> Option<Room> {
         self.queue.has_room().then_some(TURN_ROOM)
     }
 
-    /// The disk is the database's.
+    /// The ledger has no disk of its own.
     fn is_nearly_full(&self) -> bool {
         false
     }
@@ -185,10 +187,11 @@ impl Ledger for SqlLedger {
         let unchanging = std::mem::replace(&mut self.unchanging, true);
         let is_written = std::mem::take(&mut self.has_own_command) || !unchanging;
         let mut group = self.group.take().expect("invariant: taken out for the turn");
-        // A turn that nobody waits for is committed, too.
+        // A turn without waiting batches is committed, too.
         group.ops += usize::from(is_written);
         for batch in batches {
-            // A batch of nothing but errors has no ops, and waits all the same: its connection's replies keep their order.
+            // A batch of errors alone has no ops, and waits all the same, so that its connection's replies keep their
+            // order.
             group.ops += batch.requests.ops().len().max(1);
             group.waiting.batches.push(Applied { batch, at: applied, unchanging });
         }
@@ -209,7 +212,7 @@ impl Ledger for SqlLedger {
         self.busy.then_some(GLANCE)
     }
 
-    /// The committer commits what is gathered, and then ends.
+    /// Closes the queue: the committer commits the gathered group, and then ends.
     fn close(&mut self, _: &mut Engine) -> Result<(), Infallible> {
         self.queue.close();
         Ok(())
@@ -230,7 +233,7 @@ mod tests {
     use crate::effects::{Effects, Head};
     use crate::stepped::{FOR_EVER, turn_before};
 
-    /// A market in front of a database that does what the test says.
+    /// A market before a database that the test drives.
     struct Market {
         turn: Turn<SqlLedger>,
         queue: Arc<CommitQueue>,
@@ -265,7 +268,7 @@ mod tests {
             let Ok(()) = self.turn.step(&mut batches);
         }
 
-        /// The database is sent what gathered; gives how many ops that are.
+        /// Sends the gathered group to the database; returns the number of its ops.
         fn send(&mut self) -> usize {
             match self.queue.take(&mut self.effects) {
                 Next::Commit { ops } => ops,
@@ -273,7 +276,7 @@ mod tests {
             }
         }
 
-        /// The database has committed.
+        /// Has the database commit.
         fn committed(&self) {
             self.queue.arrived().batches.into_iter().for_each(|applied| applied.batch.give_back());
         }

@@ -1,5 +1,5 @@
-//! Where the database stands and whose it is: the sequence row with its epoch, and the lock by which servers notice each
-//! other early. The lock is a courtesy, since it ends with its connection while writes may be in flight; the epoch in the
+//! The standing of the database: the sequence row with its epoch, and the lock by which servers notice each other
+//! early. The lock is a courtesy, since it ends with its connection while writes may be on their way; the epoch in the
 //! sequence row is what keeps an old server from writing.
 
 use engine::{OrderId, Sequence};
@@ -11,20 +11,20 @@ use crate::error::StoreError;
 use crate::fields::Fields;
 use crate::session::{APPLICATION, Session};
 
-/// Counts take-overs of a database.
+/// The number of take-overs of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Epoch(pub u64);
 
 /// The sequence row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// Up to where the rows say what happened.
+    /// The head: the last command whose effects are in the rows.
     pub head: Head,
-    /// The last take-over.
+    /// The epoch of the last take-over.
     pub epoch: Epoch,
     /// The server that took over.
     pub writer: String,
-    /// When it did, as text.
+    /// The time of the take-over, as text.
     pub since: String,
 }
 
@@ -83,7 +83,7 @@ async fn stands(session: &Session, statement: &Statement) -> Result<(Standing, b
     Ok((read(&row).unwrap_or_else(|_| unreadable()), row.get(7)))
 }
 
-/// A row that cannot be read stands at no sequence that any server expects.
+/// The standing of a row that cannot be read: a sequence that no server expects.
 fn unreadable() -> Standing {
     let head = Head { sequence: Sequence(u64::MAX), ..Head::ZERO };
     Standing { head, epoch: Epoch(0), writer: "nobody".to_owned(), since: "an unreadable time".to_owned() }
@@ -101,13 +101,13 @@ fn read(row: &tokio_postgres::Row) -> Result<Standing, StoreError> {
     Ok(Standing { head, epoch, writer: fields.next::<&str>()?.to_owned(), since: fields.next::<&str>()?.to_owned() })
 }
 
-/// Raises the epoch in the name of `name`: nothing that an earlier server still sends is committed behind this.
+/// Raises the epoch in the name of `name`: no transaction that an earlier server still sends is committed from now on.
 pub(crate) async fn raise_epoch(session: &Session, name: &str) -> Result<Standing, StoreError> {
     let action = "take over the database";
     let raise = "
         UPDATE pricetime.command_sequence SET epoch = epoch + 1, writer = $1, since = now()
         RETURNING sequence, time, next_order, next_execution, epoch, writer, to_char(since, 'YYYY-MM-DD HH24:MI:SS TZ')";
-    // Read committed: it waits for a batch that is being committed, and comes behind it.
+    // Read committed: the statement waits for a batch that is being committed, and comes behind it.
     session.run("BEGIN ISOLATION LEVEL READ COMMITTED", action).await?;
     let raised = session.client.query_one(raise, &[&name]).await.map_err(|error| session.error(&error, action));
     let ended = session.run(if raised.is_ok() { "COMMIT" } else { "ROLLBACK" }, action).await;
@@ -116,13 +116,13 @@ pub(crate) async fn raise_epoch(session: &Session, name: &str) -> Result<Standin
     read(&row)
 }
 
-/// Takes the lock if nobody has it.
+/// Takes the lock if it is free. Returns whether it did.
 pub(crate) async fn try_lock(session: &Session) -> Result<bool, tokio_postgres::Error> {
     let row = session.client.query_one("SELECT pg_try_advisory_lock($1)", &[&LOCK_KEY]).await?;
     Ok(row.get(0))
 }
 
-/// Whoever has the lock, as an error.
+/// The holder of the lock, as an error.
 pub(crate) async fn lock_holder(session: &Session) -> StoreError {
     let holder = "
         SELECT coalesce(a.application_name, '?'), to_char(a.backend_start, 'YYYY-MM-DD HH24:MI:SS TZ')

@@ -1,5 +1,5 @@
-//! The one statement that writes a batch: its text, and its parameters from effects, column by column.
-//! The functions it calls stand in migrations/.
+//! The one statement that writes a batch: its text, and its parameters from effects, column by column. migrations/ has
+//! the functions that it calls.
 
 use engine::{CancelReason, Deadline, Side, Trigger};
 
@@ -11,7 +11,7 @@ use crate::rules_rows::RulesRow;
 use crate::standing::Epoch;
 use crate::stop_rows::{Delayed, StopRows, WaitingRow};
 
-/// The functions, in the order in which they are executed, and how many parameters each has.
+/// The functions in the order in which they run, with their numbers of parameters.
 const FUNCTIONS: [(&str, usize); 21] = [
     ("write_batch", 47),
     ("write_client_orders", 6),
@@ -40,7 +40,7 @@ fn parameter_count() -> usize {
     FUNCTIONS.iter().map(|(_, count)| count).sum()
 }
 
-/// `SELECT pricetime.write_batch($1, …, $47), pricetime.write_client_orders($48, …), …`.
+/// Makes `SELECT pricetime.write_batch($1, …, $47), pricetime.write_client_orders($48, …), …`.
 pub(crate) fn write_batch() -> String {
     let mut numbers = 1..=parameter_count();
     let calls = FUNCTIONS.map(|(function, count)| {
@@ -50,7 +50,7 @@ pub(crate) fn write_batch() -> String {
     format!("SELECT {}", calls.join(", "))
 }
 
-/// The parameters that say `effects`, in the order of the function's.
+/// The parameters for `effects`, in the order of the functions' parameters.
 pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> {
     let Effects { before, after, symbols, issued, accounts, balances, positions, orders, taken, executions, .. } =
         effects;
@@ -79,8 +79,7 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
     } = effects;
     let StopRows { activated, canceled, reached, waiting, watched, .. } = stops;
     let rests: fn(&OrderRow) -> bool = |order| !order.open.is_zero();
-    // Each order is inserted by one of three functions, and each cancellation by one of two.
-    // Each execution by one of two, too.
+    // One of three functions inserts each order, and one of two each cancellation and each execution.
     let is_free: fn(&ExecutionRow) -> bool = |row| !row.has_fees();
     let has_fees: fn(&ExecutionRow) -> bool = ExecutionRow::has_fees;
     let is_plain: fn(&OrderRow) -> bool = |order| order.trigger.is_none() && !order.has_terms();

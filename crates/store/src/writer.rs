@@ -1,9 +1,10 @@
-//! Commits batches, one transaction each, and finds out what became of one when the connection breaks. It never writes a
-//! batch twice and never reports one that is not committed.
+//! Commits batches, one transaction each, and finds out whether one was committed when the connection breaks. It never
+//! writes a batch twice and never reports one that is not committed.
 //!
-//! A batch is one statement outside a transaction block, so it is all there or not at all. Its first act moves the sequence
-//! row from where the batch begins to where it ends, and fails if the row is not there in our epoch. So whatever was
-//! sent, the row says afterwards whether it was committed, and a batch sent again when it had been committed does nothing.
+//! A batch is one statement outside a transaction block, so it is committed as a whole or not at all. Its first act
+//! moves the sequence row from the begin of the batch to its end, and fails if the row is not at the begin in this
+//! server's epoch. So the row always says whether a batch was committed, and a batch that is sent again after its
+//! commit does nothing.
 //! Where commits wait for a standby, what the row says counts once a commit of one's own behind it has succeeded: a connection
 //! that broke leaves rows that only this database has.
 
@@ -26,32 +27,32 @@ use crate::stop::{Stop, unless_stopped};
 /// Pauses between attempts to reach a database that is away: from the first, doubling, to the last.
 const PAUSE_MIN: Duration = Duration::from_millis(20);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
-/// How long to wait.
+/// The limits of waits.
 #[derive(Clone, Copy)]
 struct Patience {
     answer: Duration,
-    /// For a new connection.
+    /// The limit for a new connection.
     connect: Duration,
 }
 
-/// Nothing is lost by waiting for a commit; longer than anybody lives.
+/// The patience of a commit, longer than anyone lives: nothing is lost by waiting.
 const FOR_EVER: Patience = Patience { answer: CENTURY, connect: CENTURY };
 const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
-/// Who comes while a probe waits has to wait for it.
+/// The patience of a probe. It blocks the next commit, so it may take two seconds at most.
 const PROBE: Patience = Patience { answer: Duration::from_secs(2), connect: Duration::from_secs(5) };
 
 /// The one server that writes to a database, since it took over.
 pub struct Writer {
-    // Before the runtime, so that it is dropped while its connection still can say good-bye.
+    // The link stands before the runtime, so that it is dropped while it can still close its connection.
     link: Option<Link>,
     runtime: Runtime,
     connector: Connector,
     epoch: Epoch,
-    /// Where the rows stand, as far as this writer knows.
+    /// The head of the rows, as far as this writer knows.
     head: Head,
-    /// The last connection's process, to be ended if it outlives the connection.
+    /// The process of the last connection, which is ended if it outlives the connection.
     last: Option<Backend>,
-    /// Whether an error was returned that rules out any further commit.
+    /// Whether an error was returned after which nothing more can be committed.
     poisoned: bool,
     stop: Stop,
 }
@@ -61,7 +62,7 @@ struct Link {
     session: Session,
     write_batch: Statement,
     question: Question,
-    /// Where the parts end that there are.
+    /// The ends of the existing parts.
     ends: PartEnds,
     /// Whether it holds the lock. The process of the connection before may have held it for longer.
     locked: bool,
@@ -90,7 +91,7 @@ impl Link {
         Ok(())
     }
 
-    /// Commits a batch. The parts that its rows belong to are made before it, should they not be there yet.
+    /// Commits a batch. Before that it makes missing parts for the batch's rows.
     async fn write(&mut self, effects: &Effects, epoch: Epoch) -> Result<(), tokio_postgres::Error> {
         self.take_lock().await?;
         if !self.ends.have_room_for(&effects.after) {
@@ -102,24 +103,24 @@ impl Link {
     }
 }
 
-/// What a probe found.
+/// The result of a probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Probe {
-    /// The database answers, and stands where this writer left it.
+    /// The database answers, with the head that this writer left.
     Answered,
-    /// It does not, for now.
+    /// The database does not answer at the moment.
     Missed { fault: String },
 }
 
-/// How an attempt ended that did not succeed.
+/// The result of an attempt that failed.
 enum Attempt {
-    /// Try again, once the row has said what was committed.
+    /// Try again after the sequence row has said what was committed.
     Again(String),
     Over(StoreError),
 }
 
 impl Writer {
-    /// Of a session that holds the lock and has just raised the epoch.
+    /// Makes the writer of a session that holds the lock and has just raised the epoch.
     pub(crate) fn new(
         runtime: Runtime,
         connector: Connector,
@@ -146,13 +147,13 @@ impl Writer {
         self.epoch
     }
 
-    /// Where the rows stand: the next effects begin here.
+    /// The head of the rows, where the next effects begin.
     pub fn head(&self) -> Head {
         self.head
     }
 
-    /// Reads the market as it was committed. Nobody can have changed it since this writer took over. Done orders are as
-    /// for [`engine::Engine::new`], as is the seed. Errors: `Unsound`, `Unreachable`, `Unreadable`.
+    /// Reads the committed market, which no one can have changed since this writer took over. Done orders and the seed
+    /// are those of [`engine::Engine::new`]. Errors: `Unsound`, `Unreachable`, `Unreadable`.
     pub fn load(&mut self, hash_seed: u64, done_orders: engine::DoneOrders) -> Result<Loaded, StoreError> {
         let loaded = self.runtime.block_on(async {
             let session = self.connector.open(Purpose::Read).await;
@@ -166,9 +167,9 @@ impl Writer {
         }
     }
 
-    /// Commits effects that begin where the last ones ended. Returns when they are durable. While the database is away it
-    /// waits and tries again, for ever unless told to stop. After an error nothing more can be
-    /// committed, and nothing of these effects may be acknowledged.
+    /// Commits effects that begin where the last ones ended. Returns when they are durable. While the database is away
+    /// it waits and tries again, for ever unless told to stop. After an error nothing more can be committed, and
+    /// nothing of these effects may be acknowledged.
     pub fn commit(&mut self, effects: &Effects) -> Result<(), StoreError> {
         assert!(!self.poisoned, "invariant: a writer that failed is not used again");
         assert!(effects.before == self.head, "invariant: effects begin where the last ones ended");
@@ -183,9 +184,10 @@ impl Writer {
         outcome
     }
 
-    /// Returns once the database has said, after this was called, that no other server has taken over: what this one knows
-    /// was all that was committed then. For answers to queries, which commit nothing. While the database is away it waits
-    /// and asks again, for ever unless told to stop. Errors: as `commit`, whose next call would fail.
+    /// Returns after the database has said, later than the call, that no other server has taken over, so that this
+    /// server knew everything committed then. It serves answers to queries, which commit nothing. While the database is
+    /// away it waits and asks again, for ever unless told to stop. Errors: those of `commit`, whose next call would
+    /// fail.
     pub fn confirm(&mut self) -> Result<(), StoreError> {
         let mut pause = PAUSE_MIN;
         while let Probe::Missed { fault } = self.see(FOR_EVER)? {
@@ -196,13 +198,13 @@ impl Writer {
         Ok(())
     }
 
-    /// Asks the database where it stands, on a new connection if need be: for a writer that has nothing to do. Waits some
-    /// seconds at most. Errors: as `commit`, whose next call would fail.
+    /// Reads the standing of the database, on a new connection if necessary, for a writer without work. Waits a few
+    /// seconds at most. Errors: those of `commit`, whose next call would fail.
     pub fn probe(&mut self) -> Result<Probe, StoreError> {
         self.see(PROBE)
     }
 
-    /// Sees whether the database stands where this writer left it.
+    /// Whether the database is at the head that this writer left.
     fn see(&mut self, patience: Patience) -> Result<Probe, StoreError> {
         assert!(!self.poisoned, "invariant: a writer that failed is not used again");
         match self.ask(patience) {
@@ -218,7 +220,7 @@ impl Writer {
     pub fn close(mut self) {
         if let Some(link) = self.link.take() {
             drop(link);
-            // The connection's task sees that its client is gone, and says good-bye.
+            // The connection's task notices that its client is gone, and closes the connection.
             self.runtime.block_on(async { tokio::time::sleep(Duration::from_millis(1)).await });
         }
     }
@@ -258,7 +260,7 @@ impl Writer {
         }
     }
 
-    /// Sees what the sequence row says of a batch, on a new connection if need be.
+    /// Reads from the sequence row whether a batch was committed, on a new connection if necessary.
     fn look(&mut self, effects: &Effects) -> Result<Outcome, Attempt> {
         let standing = self.ask(FOR_EVER)?;
         if standing.epoch == self.epoch && standing.head == effects.after {
@@ -286,7 +288,7 @@ impl Writer {
         }
     }
 
-    /// Opens a connection, ends the process of the one before if it still runs, and takes the lock again if it is free.
+    /// Opens a connection, ends the process of the last one if it still runs, and takes the lock again if it is free.
     fn reconnect(&mut self, patience: Duration) -> Result<(), Attempt> {
         let opening = async {
             let session = self.connector.open(Purpose::Write).await?;
@@ -316,7 +318,7 @@ impl Writer {
 
     fn judge(&self, error: &tokio_postgres::Error) -> Attempt {
         match classify(error, "write", &self.connector.place()) {
-            // Not at the sequence: moved by an attempt of ours that was committed after all, or by another server.
+            // The sequence moved: by an attempt of this server that was committed after all, or by another server.
             ErrorClass::Passing | ErrorClass::NotAtTheSequence => Attempt::Again(crate::error::with_cause(error)),
             ErrorClass::Lasting(error) => Attempt::Over(error),
         }
@@ -329,7 +331,7 @@ impl Writer {
         }
     }
 
-    /// Nothing can be committed any more.
+    /// Notes that nothing more can be committed.
     fn over(&mut self, error: StoreError) -> StoreError {
         self.poisoned = true;
         error
@@ -343,7 +345,7 @@ impl Writer {
     }
 }
 
-/// What became of a batch.
+/// The outcome of a batch.
 enum Outcome {
     Committed,
     Not,
@@ -357,7 +359,7 @@ fn said_to_wait<T>(link: &Link, value: T) -> Result<T, Attempt> {
     }
 }
 
-/// What `future` gives, if it does in time.
+/// Returns the result of `future`, if it comes in time.
 async fn in_time<T>(future: impl Future<Output = T>, patience: Duration) -> Option<T> {
     tokio::time::timeout(patience, future).await.ok()
 }

@@ -8,44 +8,44 @@ use engine::{
 };
 use model::Model;
 
-/// What a reader of events knows.
+/// The market as a reader of events knows it.
 #[derive(Default)]
 pub struct Mirror {
     balances: BTreeMap<AccountIndex, Money>,
     positions: BTreeMap<(AccountIndex, SymbolIndex), Position>,
     open: BTreeMap<OrderId, Shares>,
     client_ids: BTreeMap<OrderId, ClientOrderId>,
-    /// Those of done orders are left.
+    /// The deadlines, those of done orders included.
     deadlines: BTreeMap<OrderId, Deadline>,
-    /// Both ways.
+    /// The links, both ways.
     links: BTreeMap<OrderId, OrderId>,
-    /// Orders whose trigger was not reached, and those that are to be activated, in this order.
+    /// The orders whose trigger was not reached, and those that are to be activated, in this order.
     waiting: BTreeMap<(SymbolIndex, Trigger), Vec<OrderId>>,
-    /// Orders that follow the market, with where their triggers are; and the sides of all orders.
+    /// The trailing stops with their present triggers, and the sides of all orders.
     trails: BTreeMap<OrderId, (Trail, Trigger)>,
     sides: BTreeMap<OrderId, Side>,
     reached: Vec<OrderId>,
-    /// Those of them that wait for no price; true for one that is under way.
+    /// The orders among them that wait without a trigger; true for one under way.
     delayed: BTreeMap<OrderId, bool>,
     /// The order that the command placed, until it waits.
     arrived: Option<OrderId>,
-    /// Orders that wait for another one, and for which.
+    /// The pending orders, and their working orders.
     pending: BTreeMap<OrderId, OrderId>,
     rules: BTreeMap<SymbolIndex, SymbolRules>,
-    /// How many shares orders show at a time, and how many they show now. Those of done orders are left.
+    /// The displays of icebergs, and their tips, those of done orders included.
     displays: BTreeMap<OrderId, Shares>,
     shown: BTreeMap<OrderId, Shares>,
     fees: BTreeMap<(SymbolIndex, Tier), Fees<AccountIndex>>,
-    /// Those that were told.
+    /// The tiers that events gave.
     tiers: BTreeMap<AccountIndex, Tier>,
     groups: Groups,
     kills: Kills,
     protections: Protections,
     /// Up to where the calendar was followed.
     calendar: Option<Time>,
-    /// Those that were told.
+    /// The limits that events gave.
     limits: BTreeMap<AccountIndex, AccountLimits>,
-    /// Symbols that are not open, and of all orders the symbols.
+    /// The symbols that are not open, and the symbols of all orders.
     closed: BTreeSet<SymbolIndex>,
     symbols: BTreeMap<OrderId, SymbolIndex>,
 }
@@ -168,7 +168,7 @@ impl Mirror {
                 }
                 self.take(maker, shares);
                 self.take(aggressor, shares);
-                // Of an auction both may have shown a part.
+                // Both orders of an auction's execution may be icebergs.
                 for order in [maker, aggressor] {
                     if let Some(shown) = self.shown.get_mut(&order) {
                         *shown = shown.less(shares);
@@ -232,7 +232,7 @@ impl Mirror {
         }
     }
 
-    /// Panics unless it shows what the model has.
+    /// Panics unless it equals the model.
     pub fn check(&self, model: &Model) {
         assert_eq!(self.balances.len(), model.accounts().count(), "accounts heard of");
         assert!(self.kills.all().eq(model.kills().iter().copied()), "what is killed");
@@ -286,8 +286,7 @@ impl Mirror {
         self.delayed.keys().any(|order| self.symbols[order] == symbol)
     }
 
-    /// Takes out the order whose turn is next: of a symbol the one that is under way comes before those that wait
-    /// longer.
+    /// Takes out the order whose turn is next: in a symbol the one under way comes before those that wait longer.
     fn take_turn(&mut self) -> OrderId {
         let is_next = |order: &OrderId| {
             let symbol = self.symbols[order];

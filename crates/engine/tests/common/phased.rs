@@ -1,4 +1,4 @@
-//! What happened to the phases of symbols in a duel: the situations that a comparison should meet.
+//! Situations with phases of symbols in a duel that a comparison should meet.
 
 use engine::{
     BrokenRule, CancelReason, Command, Event, Fee, Op, Phase, Price, Reject, Reply, Side, SymbolIndex, SymbolPhase,
@@ -60,10 +60,10 @@ pub const ALL: [&str; 52] = [
     "state: imported with orders held back",
 ];
 
-/// How things stood before an op.
+/// The state before an op.
 #[derive(Clone, Debug)]
 pub struct Before {
-    /// Of all symbols.
+    /// The phases of all symbols.
     phases: Vec<SymbolPhase>,
     crossed: Vec<Option<Uncrossed>>,
     last: Vec<Option<Price>>,
@@ -80,7 +80,7 @@ impl Before {
     }
 }
 
-/// Orders that wait for nothing but that their symbols open.
+/// The number of orders that only wait until their symbols open.
 pub fn held_back(model: &Model) -> usize {
     model.held_back_orders()
 }
@@ -90,7 +90,7 @@ fn hides(order: &Order) -> bool {
     !order.waits && order.shown < order.open
 }
 
-/// What a state has that is written down and read back.
+/// The situations of an export and import of this state.
 pub fn imported(model: &Model) -> Vec<&'static str> {
     let mut symbols = (0..model.symbols().count() as u32).map(SymbolIndex);
     let met = [
@@ -100,12 +100,12 @@ pub fn imported(model: &Model) -> Vec<&'static str> {
     met.into_iter().filter(|(is_met, _)| *is_met).map(|(_, name)| name).collect()
 }
 
-/// As a refusal is counted.
+/// The situation of a refusal.
 pub fn rejected(rule: &BrokenRule) -> Option<&'static str> {
     (*rule == BrokenRule::Auction).then_some("rejected: in an auction")
 }
 
-/// What `op` came to, where phases are concerned; `model` stands after it.
+/// The situations with phases that `op` caused; `model` stands after it.
 pub fn after(before: &Before, op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'static str> {
     let Op::Command(command) = op else { return Vec::new() };
     let mut met = changed(before, command, reply, events, model);
@@ -202,7 +202,7 @@ fn changed(before: &Before, command: &Command, reply: &Reply, events: &[Event], 
     met
 }
 
-/// Whether an auction is ended by more than one command, and not by this one: one that a band begins lasts a second at
+/// Whether more than one command ends an auction, and not this one: an auction that a band begins lasts a second at
 /// least.
 fn goes_on(events: &[Event], symbol: SymbolIndex, model: &Model) -> bool {
     let is_over = SymbolPhase { phase: Phase::Auction, until: Some(model.time()) };
@@ -215,7 +215,7 @@ fn has_opened(events: &[Event], symbol: SymbolIndex) -> bool {
     events.iter().any(is_one)
 }
 
-/// The executions at the one price.
+/// The situations of the executions at an auction price.
 fn uncrossed(before: &Before, events: &[Event], model: &Model) -> Vec<&'static str> {
     let opened = events.iter().find_map(|event| match *event {
         Event::PhaseChanged { symbol, phase: SymbolPhase::OPEN, .. } => Some(symbol.0 as usize),

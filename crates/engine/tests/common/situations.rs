@@ -1,4 +1,4 @@
-//! What happened in a duel, counted, so that a comparison that never met a situation does not pass for one that did.
+//! Situations of a duel, counted, so that a comparison that never met one does not pass as if it had.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,7 +14,7 @@ use super::{
     shared_log, terms, trails,
 };
 
-/// Every situation that a comparison should meet.
+/// All situations that a comparison should meet.
 pub const ALL: [&str; 138] = [
     "account created",
     "symbol created",
@@ -156,7 +156,7 @@ pub const ALL: [&str; 138] = [
     "rejected: unknown payer",
 ];
 
-/// Those of the other files, too.
+/// The situations of this file and of the others.
 fn all() -> impl Iterator<Item = &'static str> {
     ALL.into_iter()
         .chain(terms::ALL)
@@ -176,26 +176,26 @@ fn all() -> impl Iterator<Item = &'static str> {
         .chain(funded::ALL)
 }
 
-/// How often each was met.
+/// The number of times that each was met.
 #[derive(Clone, Debug, Default)]
 pub struct Situations {
     counts: BTreeMap<&'static str, u64>,
-    /// What `before` saw that only `after` can judge: whether the id was used before, and a microsecond ago.
+    /// The findings of `before` that only `after` can judge: whether the id was used before, and a microsecond ago.
     seen: SeenBefore,
-    /// What the cancel came to that was the last op, with what its account had before.
+    /// The result of the cancel that was the last op, with what its account had before.
     last_cancel: Option<LastCancel>,
-    /// How things stood for the symbol of the order that is being placed.
+    /// The state of the symbol of the order that is being placed.
     ruled_before: Option<ruled::Before>,
-    /// Which orders hide shares.
+    /// The orders with hidden shares.
     parts_before: parts::Before,
-    /// And for the phases of all symbols.
+    /// The phases of all symbols.
     phased_before: Option<phased::Before>,
-    /// And where triggers are that follow the market.
+    /// The triggers that follow the market.
     trails_before: trails::Before,
     was_protected: bool,
 }
 
-/// A cancel that an order may stand behind in one request.
+/// A cancel behind which an order may stand in one request.
 #[derive(Clone, Copy, Debug)]
 struct LastCancel {
     account: AccountId,
@@ -203,16 +203,16 @@ struct LastCancel {
     balance_before: Money,
 }
 
-/// What a client order id was to an account before an order was placed under it.
+/// The use of a client order id by an account before an order was placed under it.
 #[derive(Clone, Copy, Debug, Default)]
 struct SeenBefore {
-    /// It stood for an order that is open.
+    /// Whether it stood for an open order.
     open: bool,
-    /// It once stood for an order that is done.
+    /// Whether it once stood for a done order.
     done: bool,
-    /// It stands for that to the last microsecond, or no longer in the first.
+    /// Whether it stands for that order at the last microsecond, or no longer at the first.
     at_the_edge: bool,
-    /// It stands for an order of another account.
+    /// Whether it stands for another account's order.
     of_another: bool,
 }
 
@@ -240,12 +240,12 @@ impl Situations {
         }
     }
 
-    /// Those met fewer than `least` times.
+    /// The situations met fewer than `least` times.
     pub fn rarer_than(&self, least: u64) -> Vec<(&'static str, u64)> {
         self.counts.iter().map(|(&name, &count)| (name, count)).filter(|&(_, count)| count < least).collect()
     }
 
-    /// Counts what `op` is about to meet at its time.
+    /// Counts the situations that `op` is about to meet at its time.
     pub fn before(&mut self, op: &Op, time: Time, model: &Model) {
         self.ruled_before = ruled::Before::of(op, model);
         self.parts_before = parts::Before::of(model);
@@ -284,7 +284,7 @@ impl Situations {
         });
     }
 
-    /// Counts what `op` came to; `model` stands after it.
+    /// Counts the situations that `op` caused; `model` stands after it.
     pub fn after(&mut self, op: &Op, reply: &Reply, events: &[Event], model: &Model) {
         pended::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
         killed::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
@@ -292,7 +292,7 @@ impl Situations {
         protection.into_iter().for_each(|name| self.count(name));
         funded::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
         bounded::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
-        // What becomes of orders that wait for others is counted there alone.
+        // Pending orders are counted there alone.
         if let Op::Command(Command::PlacePending { .. }) = op {
             if let Reply::Rejected(reject) = reply
                 && !matches!(reject, Reject::PastLimit(_) | Reject::TooManyWaiting { .. } | Reject::Full)
@@ -303,7 +303,7 @@ impl Situations {
         }
         let events = &pended::without(events, model)[..];
         moved::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
-        // An order that moved is one as any other from then on.
+        // A moved order is like any other from then on.
         let reply = match *reply {
             Reply::Moved { order, is_new: true, .. } => &Reply::Opened(order),
             Reply::Moved { order, is_new: false, .. } => &Reply::Repeated(order),
@@ -346,7 +346,7 @@ impl Situations {
                 let own = events.iter().position(|event| matches!(event, Event::OrderTriggered { .. }));
                 self.opened(model.order(*order), &events[..own.unwrap_or(events.len())], model);
             }
-            // The order before the second of a pair that was placed before, with another one, is canceled.
+            // The first order of a pair whose second was placed before, with another first, is canceled.
             Reply::Repeated(_) if matches!(op, Op::Command(Command::PlaceLinked { .. })) => {}
             Reply::Repeated(_) => assert!(events.is_empty(), "a repeated order changes nothing"),
             Reply::Status(status) => {
@@ -371,13 +371,13 @@ impl Situations {
                 }
             }
             Reply::Done(_) => panic!("the history's answer is counted, not that it was asked"),
-            // So many wait only where one command does little.
+            // This many orders wait only where one command executes little.
             Reply::Rejected(Reject::PastLimit(_) | Reject::TooManyWaiting { .. } | Reject::Full) => {}
             Reply::Rejected(reject) => self.count(rejected(reject)),
         }
     }
 
-    /// Counts what became of an order behind a cancel of the same account.
+    /// Counts the fate of an order behind a cancel of the same account.
     fn after_a_cancel(&mut self, op: &Op, reply: &Reply) {
         let last = self.last_cancel.take();
         let Op::Command(command) = *op else { return };
@@ -425,7 +425,7 @@ impl Situations {
     fn created(&mut self, op: &Op, events: &[Event]) {
         let Op::Command(command) = op else { panic!("a query creates nothing") };
         self.count(match command {
-            // Counted with all that rules, phases, fees and groups are about.
+            // These commands are counted with rules, phases, fees and groups.
             Command::ChangeRules { .. }
             | Command::ChangePhase { .. }
             | Command::EndAuction
@@ -476,7 +476,7 @@ impl Situations {
         }
     }
 
-    /// Orders that a command triggered, each with the events up to the next.
+    /// Visits the orders that a command triggered, each with the events up to the next.
     fn triggered(&mut self, events: &[Event], model: &Model) {
         for event in events {
             match event {
@@ -696,7 +696,7 @@ impl Situations {
         }
     }
 
-    /// By kind: what it executed with so many makers.
+    /// Counts orders by kind and number of makers.
     fn opened_as(&mut self, order: &Order, makers: usize, model: &Model) {
         let left_on_the_book = model.queue(order.symbol, order.side.opposite()).len();
         self.count(match (order.kind, order.canceled, makers, order.side) {
@@ -763,7 +763,7 @@ impl SeenBefore {
     }
 }
 
-/// Whose order is placed, and the money that it needs; none for a command that places nothing.
+/// The account whose order is placed, and the money that it needs; none for a command that places nothing.
 fn placing(command: &Command) -> Option<(AccountId, Money)> {
     match command.unconditional().unwrap_or(*command) {
         Command::PlaceOrder { account, order, .. } => Some(match (order.side, order.kind) {

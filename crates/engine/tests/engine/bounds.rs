@@ -1,4 +1,4 @@
-//! How much one command executes, at most: of an order, of an auction, and with what is activated behind it.
+//! The most executions of one command: for an order, an auction, and the orders activated behind it.
 
 use engine::{
     AccountId, CancelReason, Command, DOLLAR, Deadline, DoneOrders, Engine, Entry, Event, ExecutionBounds,
@@ -52,13 +52,13 @@ impl Market {
         assert_eq!(self.apply(Command::ChangePhase { symbol: symbol(), phase, due: None }), Reply::Created);
     }
 
-    /// Executions of the last command.
+    /// The number of executions of the last command.
     fn executed(&self) -> usize {
         let is_one = |event: &&Event| matches!(event, Event::Executed { .. } | Event::Uncrossed { .. });
         self.events.iter().filter(is_one).count()
     }
 
-    /// Whether all shares are there, and all money.
+    /// Checks that no shares or money are missing.
     fn check(&self) {
         self.engine.check_invariants();
     }
@@ -82,8 +82,8 @@ fn iceberg(number: u32, order: NewOrder, display: i64) -> Command {
     IcebergOrder { account: account(number), order, display, client_id: None, until: None }.command().unwrap()
 }
 
-/// 200,000 orders that showed a hundredth of their shares each, and one order that swept them, were 20 million
-/// executions of one command: its events took 4 GiB, and every start played it again.
+/// A regression: 200,000 orders that showed a hundredth of their shares each, and one order that swept them, made 20
+/// million executions in one command: its events took 4 GiB, and every start played it again.
 #[test]
 fn an_order_goes_on_with_the_next_command_and_keeps_its_place() {
     let mut market = Market::new(10);
@@ -94,7 +94,7 @@ fn an_order_goes_on_with_the_next_command_and_keeps_its_place() {
     let taker = market.place(2, order(Side::Buy, 600, 25));
     assert_eq!((market.executed(), open_of(&market, 2, taker)), (10, 15));
     assert_eq!(market.engine.reached_orders(), 1, "the loop is to go on with it");
-    // Who comes meanwhile waits behind it, also where nothing of it would execute with that.
+    // Orders that come meanwhile wait behind it, even if they would not execute with it.
     let (behind, seller) = (market.place(2, order(Side::Buy, 500, 2)), market.place(1, order(Side::Sell, 400, 3)));
     assert_eq!((market.executed(), market.engine.reached_orders()), (0, 3));
     restart(&mut market);
@@ -114,7 +114,7 @@ fn an_order_goes_on_with_the_next_command_and_keeps_its_place() {
     market.check();
 }
 
-/// Its rest is canceled as ever, also while it waits for its turn.
+/// Its remaining shares can be canceled as always, also while it waits for its turn.
 #[test]
 fn an_order_that_is_under_way_can_be_canceled() {
     let mut market = Market::new(2);
@@ -130,7 +130,8 @@ fn an_order_that_is_under_way_can_be_canceled() {
     market.check();
 }
 
-/// Its executions were counted order by order, and the walk goes round by round: it was cut, and no import took that.
+/// A regression: its executions were counted order by order, while the walk goes round by round, so it was cut, and no
+/// import accepted that.
 #[test]
 fn a_fill_or_kill_order_counts_hidden_parts_as_it_walks_over_them() {
     let mut market = Market::new(10);
@@ -139,7 +140,7 @@ fn a_fill_or_kill_order_counts_hidden_parts_as_it_walks_over_them() {
         market.apply(iceberg(1, order(Side::Sell, 500, 4), 1));
     }
     let fill_or_kill = |shares| NewOrder { kind: OrderKind::FillOrKill, ..order(Side::Buy, 500, shares) };
-    // The large one's third part comes behind two rounds of the small ones.
+    // The large order's third part comes behind two rounds of the small ones.
     let killed = market.place(2, fill_or_kill(300));
     assert_eq!((market.executed(), open_of(&market, 2, killed)), (0, 0), "it needs 11 executions");
     market.check();
@@ -150,7 +151,7 @@ fn a_fill_or_kill_order_counts_hidden_parts_as_it_walks_over_them() {
     restart(&mut market);
 }
 
-/// It went on executing, 10,000 times a command, while nothing could be placed.
+/// A regression: it went on executing, 10,000 times a command, while no order could be placed.
 #[test]
 fn an_order_under_way_is_canceled_when_trading_is_off_by_its_turn() {
     let mut market = Market::new(2);
@@ -171,7 +172,8 @@ fn an_order_under_way_is_canceled_when_trading_is_off_by_its_turn() {
     market.check();
 }
 
-/// Market buys hold nothing: an account without money had thousands of them wait, and kept the symbol under way.
+/// A regression: market buys hold nothing, so an account without money had thousands of them wait, and kept the symbol
+/// under way.
 #[test]
 fn a_market_buy_that_can_pay_for_nothing_is_refused_while_an_order_is_under_way() {
     let mut market = Market::new(2);
@@ -189,7 +191,8 @@ fn a_market_buy_that_can_pay_for_nothing_is_refused_while_an_order_is_under_way(
     market.check();
 }
 
-/// They held nothing, or were canceled and placed again, and nobody's order had its turn any more.
+/// A regression: these orders held nothing, or were canceled and placed again, and no other order had its turn any
+/// more.
 #[test]
 fn orders_that_wait_behind_one_under_way_are_bounded() {
     let mut market = Market::new(2);
@@ -208,7 +211,7 @@ fn orders_that_wait_behind_one_under_way_are_bounded() {
     assert_eq!(market.engine.reached_orders(), 0);
 }
 
-/// A command brought 1,000 of them to their books, and a turn of the loop takes more.
+/// A regression: a command brought 1,000 of them to their books, while a turn of the loop takes more.
 #[test]
 fn a_command_brings_ten_thousand_waiting_orders_to_their_book() {
     let mut market = Market::new(5_000);
@@ -220,14 +223,14 @@ fn a_command_brings_ten_thousand_waiting_orders_to_their_book() {
         market.place(2, order(Side::Buy, 400, 1));
     }
     market.apply(Command::ActivateReached);
-    // The one that was under way counts as ten.
+    // The one under way counts as ten.
     assert_eq!((market.executed(), market.engine.reached_orders()), (1, 2_010));
     market.apply(Command::ActivateReached);
     assert_eq!(market.engine.reached_orders(), 0);
     market.check();
 }
 
-/// A thousand of them looked at all of a book twice, in one command.
+/// A regression: a thousand of them looked at the whole book twice, in one command.
 #[test]
 fn looks_at_the_book_count_among_the_turns_of_a_command() {
     let mut market = Market::new(1_000);
@@ -256,7 +259,7 @@ fn open_of(market: &Market, number: u32, order: OrderId) -> i64 {
     }
 }
 
-/// Orders that are activated count with the order that reached them.
+/// Activated orders count with the order that reached them.
 #[test]
 fn a_command_that_executed_so_often_activates_nothing() {
     let mut market = Market::new(3);
@@ -272,7 +275,7 @@ fn a_command_that_executed_so_often_activates_nothing() {
     market.check();
 }
 
-/// An uncross of a million orders, or of some that hide their shares, kept everybody waiting.
+/// A regression: an uncross of a million orders, or of some icebergs, kept all requests waiting.
 #[test]
 fn an_auction_ends_piece_by_piece_at_one_price_and_cancels_come_between() {
     let mut market = Market::new(10);
@@ -460,7 +463,7 @@ fn orders_that_end_with_an_auction_take_no_part_in_it() {
     }
 }
 
-/// Goes on with what was written down of it.
+/// Continues with an engine that imports the state.
 fn restart(market: &mut Market) {
     let mut importer = Importer::new(9, DoneOrders::Drop);
     market.engine.export(&mut |item| importer.add(item).unwrap());

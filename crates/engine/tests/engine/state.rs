@@ -1,4 +1,4 @@
-//! The state written down and read back: what was altered is refused or read as it stands, and the hash sees every part.
+//! The state exported and imported: an altered one is refused or read as it stands, and the hash sees every part.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use engine::{
 use model::Model;
 use model::workload::{Random, Workload};
 
-/// An engine after so many random commands.
+/// Makes an engine after this many random commands.
 fn market(seed: u64, ops: usize) -> Engine {
     let mut workload = Workload::with_client_orders(seed)
         .with_all_kinds()
@@ -62,7 +62,7 @@ fn import(items: &[StateItem]) -> Option<Engine> {
     importer.finish().ok()
 }
 
-/// The items with one of them left out, twice there, swapped with its neighbour, or a little different.
+/// Leaves one of the items out, doubles it, swaps it with its neighbour, or changes it a little.
 fn altered(items: &[StateItem], random: &mut Random) -> Vec<StateItem> {
     let mut items = items.to_vec();
     let place = random.below(items.len());
@@ -327,7 +327,7 @@ fn altered_state_is_refused_or_read_as_it_stands() {
     assert!(refused > 500 && read > 500, "{refused} refused, {read} read");
 }
 
-/// After as many commands, so that nothing else tells the states from each other.
+/// Both have applied as many commands, so that nothing else differs.
 #[test]
 fn who_is_protected_is_part_of_the_state() {
     let account = AccountId::parse(b"1").unwrap();
@@ -347,7 +347,7 @@ fn who_is_protected_is_part_of_the_state() {
     assert_eq!(different.len(), hashes.len());
 }
 
-/// After as many commands, so that nothing else tells the states from each other.
+/// Both have applied as many commands, so that nothing else differs.
 #[test]
 fn what_is_killed_is_part_of_the_state() {
     let (account, symbol) = (AccountId::parse(b"1").unwrap(), Symbol::parse(b"SPY").unwrap());
@@ -407,8 +407,8 @@ fn a_stream_without_its_head_is_refused() {
     assert!(import(&[account]).is_none());
 }
 
-/// A replay on another machine or in a later build must come to the same state. This figure may only change together
-/// with the version of the matching rules.
+/// A replay on another machine or in a later build must reach the same state. This figure may change only together with
+/// the version of the matching rules.
 #[test]
 fn the_state_hash_of_a_fixed_market_never_changes() {
     let (one, two) = (AccountId::parse(b"01").unwrap(), AccountId::parse(b"2").unwrap());

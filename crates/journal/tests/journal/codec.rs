@@ -163,7 +163,7 @@ fn command() -> impl Strategy<Value = Command> {
     ]
 }
 
-/// Each rule in half of the cases. Those that no order could obey are none.
+/// Draws each rule in half of the cases. Rules that no order could obey become none.
 fn tier() -> impl Strategy<Value = Tier> {
     (0..Tier::COUNT).prop_map(|number| Tier::new(number).unwrap())
 }
@@ -258,7 +258,7 @@ fn values_out_of_bounds_are_refused() {
     assert_eq!(refused(&[2, 0]), CodecError::OutOfBounds("symbol"));
     assert_eq!(refused(&[2, 1, b'-']), CodecError::OutOfBounds("symbol"));
     assert_eq!(refused(&[2, 33]), CodecError::Truncated);
-    // A price, and shares, of zero.
+    // A price, and shares, of zero are refused.
     assert_eq!(refused(&[4, 0xc1, 0x03, 1, b'A', 0, 1]), CodecError::OutOfBounds("price"));
     assert_eq!(refused(&[5, 0xc1, 0x03, 1, b'A', 1, 0]), CodecError::OutOfBounds("number of shares"));
 }
@@ -276,7 +276,7 @@ fn rules_have_one_encoding_and_bounds() {
     let tick = SymbolRules { tick: Price::from_units(5).unwrap(), is_halted: true, ..none };
     assert_eq!(encoded(tick), [16, 1, b'S', 0x81, 2, 5]);
     let refused = |bytes: &[u8]| decode(&mut &[&[16, 1, b'S'], bytes].concat()[..]).unwrap_err();
-    // A tick of the least price is none; so is a lot of the fewest shares, and a least value of zero.
+    // A tick of the lowest price is not written; nor is a lot of the fewest shares, nor a lowest value of zero.
     for bytes in [&[1u8, 1][..], &[2, 1], &[16, 0]] {
         assert_eq!(refused(bytes), CodecError::OutOfBounds("rules"));
     }
@@ -284,7 +284,7 @@ fn rules_have_one_encoding_and_bounds() {
     assert_eq!(refused(&[2, 0]), CodecError::OutOfBounds("number of shares"));
     assert_eq!(refused(&[64, 0]), CodecError::OutOfBounds("price band"));
     assert_eq!(refused(&[64, 0xc1, 0x84, 0x3d]), CodecError::OutOfBounds("price band"), "1,000,001 hundredths");
-    // The most shares are fewer than the fewest; a bit without a rule; a band that reaches down to zero.
+    // The most shares are fewer than the fewest; a bit has no rule; a band reaches down to zero.
     assert_eq!(refused(&[12, 3, 2]), CodecError::OutOfBounds("rules"));
     assert_eq!(refused(&[0x80, 8]), CodecError::OutOfBounds("rules"));
     let band_up = Distance::from_hundredths(100);
@@ -462,7 +462,7 @@ fn client_order_ids_out_of_bounds_are_refused() {
     assert_eq!(bytes, [11, 1, 0xc1, 0x03, 1, b'S', 7]);
     assert_eq!(decode(&mut &[11, 1, 0xc1, 0x03, 1, b'S', 0][..]), Err(CodecError::OutOfBounds("funds")));
     assert_eq!(decode(&mut &[11, 4, 0xc1, 0x03, 1, b'S', 7][..]), Err(CodecError::OutOfBounds("kind of an order")));
-    // On the condition that the command before it canceled an order. Only an order has it, and only once.
+    // Only an order has the condition that the command before it canceled an order, and only once.
     bytes.clear();
     let order = NewOrder::limit(symbol, side, limit, shares);
     encode(&Command::PlaceIfCanceled { account, order, client_id: None, until: None }, &mut bytes);
@@ -478,7 +478,7 @@ fn client_order_ids_out_of_bounds_are_refused() {
     {
         assert_eq!(decode(&mut &bytes[..]), Err(CodecError::OutOfBounds("command on a condition")));
     }
-    // With a deadline or a mode of self-trade prevention, once.
+    // A deadline or a mode of self-trade prevention comes once.
     bytes.clear();
     let decremented = order.with_self_trade(SelfTrade::Decrement);
     let until = Deadline::from_code(300);

@@ -1,5 +1,5 @@
-//! The baseline writer on a PostgreSQL that the tests start: it does what the naive model does, conflicts included it loses
-//! nothing, and a row that is wrong is found. A baseline that cheats would be no comparison.
+//! The baseline writer on a PostgreSQL that the tests start: it does what the naive model does, loses nothing in
+//! conflicts, and its checks find a wrong row. A baseline that cheats would be no comparison.
 #![allow(clippy::wildcard_enum_match_arm)]
 
 use std::process::Command;
@@ -33,12 +33,12 @@ fn amount(units: impl Into<i128>) -> Decimal {
     Decimal::from_i128_with_scale(units.into(), 8)
 }
 
-/// The number of an account that the model knows; one that nobody has otherwise.
+/// The number of an account that the model knows; otherwise one that no account has.
 fn number(model: &Model, id: AccountId) -> i64 {
     model.accounts().position(|known| known == id).map_or(-1, |place| place as i64)
 }
 
-/// Who makes accounts and symbols, and looks at the rows; a load needs none of it.
+/// The owner, who makes accounts and symbols, and looks at the rows; a load needs none of it.
 struct Owner(Client);
 
 impl Owner {
@@ -58,7 +58,7 @@ impl Owner {
         self.0.execute(sql, &[&symbol]).await.unwrap();
     }
 
-    /// Gives an account shares that nobody had; nothing if either is unknown.
+    /// Gives an account new shares; nothing if either is unknown.
     async fn issue(&self, account: i64, symbol: &str, shares: Decimal) {
         let sql = "WITH issued AS (
                 UPDATE books SET issued = issued + $3
@@ -83,11 +83,11 @@ struct Both {
     model: Model,
     owner: Owner,
     exchange: Exchange,
-    /// Buy, sell, price and shares.
+    /// The buy order, sell order, price and shares of each execution.
     executed: Vec<String>,
 }
 
-/// The baseline knows limit orders without client order ids.
+/// The op as the baseline knows it: it has only limit orders without client order ids.
 fn as_the_baseline_knows_it(op: Op) -> Op {
     match op {
         Op::Command(engine::Command::PlaceOrder { account, order, .. }) => {
@@ -125,7 +125,7 @@ impl Both {
             PlaceOrder { client_id: Some(_), .. } | CancelOrder { order: OrderName::Client(_), .. } => {
                 assert!(!accepted)
             }
-            // There are no bounds on what may be issued.
+            // The baseline has no bounds on issues.
             CreateAccount { .. } | IssueShares { .. } => {}
             PlaceByFunds { .. }
             | CreateOldSymbol { .. }
@@ -223,7 +223,7 @@ impl Both {
     }
 }
 
-/// A random market, played to its end.
+/// Plays a random market to its end.
 async fn played(database: &Database, seed: u64) -> Both {
     Market::make(connected(database).await).await.unwrap();
     let owner = Owner::of(database).await;
@@ -299,7 +299,7 @@ fn an_order_that_another_overtakes_starts_again_and_is_counted() {
             let id = runtime.block_on(exchange.place(&order)).unwrap();
             (id, exchange.retries)
         });
-        // A transaction looks once, unless it is told to forget what it saw.
+        // A transaction sees the statistics once, unless it drops what it saw.
         let waits = "SELECT pg_stat_clear_snapshot(); SELECT count(*) FROM pg_stat_activity
             WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE 'UPDATE books%'";
         wait_until("the order to wait for its book", PATIENCE, || database.sql(waits).last().unwrap() == "1");
@@ -311,7 +311,7 @@ fn an_order_that_another_overtakes_starts_again_and_is_counted() {
     assert_eq!(database.sql("SELECT trim_scale(balance) FROM pricetime_baseline.accounts"), ["970"]);
 }
 
-/// What is done to the rows, what undoes it, and what is said of it.
+/// A change to the rows, its undoing, and the fault that it must cause.
 const SABOTAGE: [(&str, &str, &str); 6] = [
     (
         "UPDATE accounts SET balance = balance + 0.0000000000000001 WHERE id = 1",
@@ -364,7 +364,7 @@ fn every_kind_of_wrong_row_is_found() {
 fn a_run_whose_rows_were_changed_by_hand_is_invalid() {
     let database = crate::postgres::database();
     let mut looks = 0;
-    // Between the last order and the checks. The runtime of the load is no place for another.
+    // The change comes between the last order and the checks. The load's runtime has no room for another one.
     let mut change = || {
         looks += 1;
         if looks == 2 {

@@ -1,6 +1,6 @@
-//! A data folder in which bits have changed, under the real server: who asks for what is damaged is told so, over every interface;
-//! everybody else is answered as before, the market goes on, `/metrics` counts it, the log names it once and `pricetime verify`
-//! lists it.
+//! Data folders with flipped bits, under the real server: over every interface, a client that asks for damaged records
+//! is told that they are damaged. Other clients are answered as before, the market goes on, `/metrics` counts the
+//! damage, the log names it once and `pricetime verify` lists it.
 
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -16,10 +16,11 @@ use serde_json::{Value, json};
 const SELLER: &str = "31415926535897932384";
 const MARKET: &str = r#"<create><account id="1" balance="100000"/><account id="31415926535897932384" balance="0"/>
     <symbol sym="SPY"><account id="31415926535897932384">1000</account><account id="1">10</account></symbol></create>"#;
-/// Orders of the buyer that are canceled.
+/// How many orders of the buyer are canceled.
 const CANCELED: u64 = 70;
 
-/// Both sides of a trade at 5, canceled orders, and two open ones: 1 and 2, 3 to 72, 73 and 74. On the disk, all of it.
+/// Makes a market with a trade at 5 of orders 1 and 2, canceled orders 3 to 72, and open orders 73 and 74, all of it on
+/// the disk.
 fn market(folder: &Folder) -> KeyFile {
     let keys = KeyFile::new(folder);
     let server = keys.launch(folder).start();
@@ -59,7 +60,7 @@ fn query(server: &Server, account: &str, order: u64) -> String {
     server.ask(&format!(r#"<transactions id="{account}"><query id="{order}"/></transactions>"#))
 }
 
-/// Orders are taken, executed and canceled as ever.
+/// Checks that orders are taken, executed and canceled as always.
 fn goes_on(server: &Server) {
     let traded =
         server.ask(&format!(r#"<transactions id="{SELLER}"><order sym="SPY" amount="-1" limit="2"/></transactions>"#));
@@ -72,13 +73,13 @@ fn goes_on(server: &Server) {
     assert!(server.readiness().starts_with("HTTP/1.1 200"));
 }
 
-/// A flipped bit in an order's record once ended the server: its account was looked up, and there was no such account.
+/// A flipped bit in an order's record once ended the server, which looked up an account that did not exist.
 #[test]
 fn a_damaged_record_of_the_history_is_named_over_every_interface() {
     let folder = Folder::new("damage-history");
     let keys = market(&folder);
     assert_eq!(verify(&folder.data()).status.code(), Some(0), "{:?}", verify(&folder.data()));
-    // The account of order 2.
+    // This byte belongs to the account of order 2.
     let orders = folder.data().join("history/orders-4-000000.tab");
     flip(&orders, 152 + 2, 3);
     let server = keys.launch(&folder).start();
@@ -99,12 +100,12 @@ fn a_damaged_record_of_the_history_is_named_over_every_interface() {
         assert_eq!(told["code"], "record-damaged");
         assert!(!told["detail"].as_str().unwrap().contains("orders-4"), "where it lies is for the log: {told}");
     }
-    // Over XML, too.
+    // The same is told over XML.
     for words in [r#"<query id="2"/>"#, r#"<cancel id="2"/>"#] {
         let told = server.ask(&format!(r#"<transactions id="1">{words}</transactions>"#));
         assert!(told.contains("<error id=\"2\">") && told.contains("record of this order is damaged"), "{told}");
     }
-    // Everybody else, and the other side of the same trade.
+    // All other orders are answered as before, also the other order of the same trade.
     assert_eq!(http.read(&format!("/api/v1/orders/1?account={SELLER}"))["status"], "executed");
     assert_eq!(http.read("/api/v1/accounts/1/orders?status=all&limit=70")["orders"].as_array().unwrap().len(), 70);
     assert_eq!(http.read("/api/v1/accounts/1/executions")["executions"].as_array().unwrap().len(), 1);
@@ -123,7 +124,7 @@ fn a_damaged_record_of_the_history_is_named_over_every_interface() {
     assert!(lines.len() == 1 && lines[0].contains("record 1 of history/orders-4-000000.tab, at byte 152"), "{lines:?}");
 }
 
-/// What is asked over REST and XML, each with its answer.
+/// Sends all queries over REST and XML. Returns each with its answer.
 fn ask_all(server: &Server) -> Vec<(String, Answer)> {
     let http = Http::new(server.http);
     let mut paths: Vec<String> = [1, 2, 40, 72, 73, 74]
@@ -189,7 +190,7 @@ fn wherever_a_bit_flips_nobody_is_told_what_is_not_so() {
     assert!(refused > 0 && named > 0);
 }
 
-/// Each answer is the true one or names the damage; whether any does.
+/// Checks that each answer is the true one or names the damage. Returns whether any names it.
 fn compare(server: &Server, (truth, states): (&[(String, Answer)], &[String]), changed: &str) -> bool {
     let mut named = false;
     for ((path, told), (_, truth)) in ask_all(server).iter().zip(truth) {
@@ -212,7 +213,7 @@ fn compare(server: &Server, (truth, states): (&[(String, Answer)], &[String]), c
     named
 }
 
-/// A book says when it is told.
+/// Removes the time at which a book was told.
 fn unclocked(body: &Value) -> Value {
     let mut body = body.clone();
     if let Some(fields) = body.as_object_mut() {
@@ -232,8 +233,8 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The journal is older than what was made of it, as after a machine that lost what was written and not synced: what the history
-/// tells of commands that never happened is not told.
+/// The journal is older than the history, as on a machine that lost what was written and not synced. The server does
+/// not tell the history's events of the lost commands.
 #[test]
 fn a_history_that_is_ahead_of_the_journal_is_set_aside() {
     let folder = Folder::new("damage-ahead");

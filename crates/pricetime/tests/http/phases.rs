@@ -1,5 +1,5 @@
-//! Phases of symbols over REST, the WebSocket and the compatible interface: how a symbol is halted, how orders gather and what they come
-//! to, how a band interrupts trading, and what is known of it after a restart.
+//! Phases of symbols over REST, the WebSocket and the compatible interface: how a symbol is halted, how orders gather
+//! and execute in an auction, how a price band interrupts trading, and what is known of it after a restart.
 
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -46,7 +46,7 @@ fn orders_gather_over_rest_and_execute_at_one_price_after_a_restart() {
     let bought = http.make("/api/v1/orders", &order("1", "buy", "105", "10"))["order_id"].clone();
     http.make("/api/v1/orders", &order("2", "sell", "101", "4"));
     http.make("/api/v1/orders", &order("2", "sell", "99", "8"));
-    // At 101 and above 10 of 12 shares are bought, and 102 is the middle of 99 and 105.
+    // At 101 and above, 10 of 12 shares are bought; 102 is the middle of 99 and 105.
     assert_eq!(symbol(&http)["phase"], auction("102", "10", "-2"));
     let book = http.read("/api/v1/symbols/SPY/book");
     assert_eq!((&book["bids"][0][0], &book["asks"][0][0]), (&json!("105"), &json!("99")), "it is crossed");
@@ -80,7 +80,7 @@ fn orders_gather_over_rest_and_execute_at_one_price_after_a_restart() {
     let trades = http.read("/api/v1/symbols/SPY/trades")["trades"].clone();
     assert_eq!(trades.as_array().unwrap().len(), 2);
     assert_eq!(trades[0]["aggressor"], "sell", "the younger order");
-    // Of 100,000 dollars 10 shares were paid for at 102.
+    // Of 100,000 dollars, 10 shares at 102 were paid for.
     assert_eq!(http.read("/api/v1/accounts/1")["balance"], "98980");
 
     assert_eq!(put(&http, "SPY", "halted"), (200, json!({"phase": "halted"})));
@@ -112,7 +112,7 @@ fn a_band_interrupts_trading_and_the_loop_ends_it_while_nobody_sends_anything() 
     assert_eq!((&shown["name"], &shown["price"]), (&json!("auction"), &json!("150")));
     let path = format!("/api/v1/orders/{interrupting}?account=1");
     assert_eq!(http.read(&path)["open"], "3", "it gathers");
-    // Its files alone are looked at.
+    // Only the server's files are looked at, since a request would wake it.
     let is_open = || server.state()["totals"]["symbols"][0].get("phase").is_none();
     wait_until("the auction to end by itself", PATIENCE, is_open);
     let shown = http.read("/api/v1/symbols/SPY");
@@ -192,7 +192,7 @@ fn the_tools_print_phases() {
     assert!(run(&["state"]).contains("  SPY: 0 shares issued (0 held by sells), phase auction\n"));
 }
 
-/// A time of the day in UTC, so many seconds from now.
+/// A time of day in UTC, this many seconds from now.
 fn in_seconds(seconds: u64) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() + seconds;
     let day = now % 86_400;
@@ -218,7 +218,8 @@ fn a_calendar_changes_phases_while_nobody_sends_anything() {
     let expected = [Some("halted".to_owned()), Some("auction".to_owned())];
     wait_until("the calendar to be followed", PATIENCE, || phases(&server) == expected);
     server.kill();
-    // What was to be done while no server ran is done at the start. It is behind the last command, which may be of this second.
+    // What was due while no server ran is done at the start. It comes after the last command, which may be of this
+    // second.
     let missed = in_seconds(1);
     std::thread::sleep(Duration::from_millis(2_500));
     let server = launch(&format!("{missed} FREE open\n")).start();
@@ -232,7 +233,7 @@ fn a_calendar_changes_phases_while_nobody_sends_anything() {
     );
 }
 
-/// docs/SETTINGS.md says of a market that is closed at times that its symbols are halted.
+/// docs/SETTINGS.md says that the symbols of a market are halted while the market is closed.
 #[test]
 fn a_market_that_its_calendar_closes_takes_cancels_and_no_orders_until_it_opens() {
     let folder = Folder::new("phases-closed");

@@ -1,5 +1,5 @@
-//! What a clock may do to a market: run back, leap, and be wrong for a moment. Both kinds of market, in this process, on a clock of
-//! ours.
+//! What a clock may do to a market: run back, leap, and be wrong for a moment. Both kinds of market run in this
+//! process, on a clock that the test sets.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +18,7 @@ const SECOND: u64 = 1_000_000;
 const HOUR: u64 = 3_600 * SECOND;
 const CENTURY: u64 = 100 * 365 * 24 * HOUR;
 
-/// What the machine's clock shows, and what has passed.
+/// What the machine's clock shows, and the time that has really passed.
 #[derive(Clone)]
 struct Machine {
     shows: Arc<AtomicU64>,
@@ -71,7 +71,7 @@ fn check(folder: &Folder, store: Option<&str>) {
     here.http().make("/api/v1/accounts", &json!({"account": "1", "balance": "1000"}));
     here.http().make("/api/v1/symbols/SPY/shares", &json!({"account": "1", "shares": "10"}));
     assert_eq!(trade(&here), NOON);
-    // It is set back: market time stands, also after a start.
+    // The clock is set back: market time stands still, also after a start.
     machine.passes(SECOND);
     machine.is_set(NOON - HOUR);
     assert_eq!(trade(&here), NOON);
@@ -80,7 +80,7 @@ fn check(folder: &Folder, store: Option<&str>) {
     assert_eq!(trade(&here), NOON);
     machine.passes(SECOND);
     assert_eq!(trade(&here), NOON);
-    // It is right again.
+    // The clock is right again.
     machine.is_set(NOON + 2 * SECOND);
     assert_eq!(trade(&here), NOON + 2 * SECOND);
     assert_eq!(metric(&here, "pricetime_clock_leap_seconds"), 0.0);
@@ -100,7 +100,7 @@ fn check(folder: &Folder, store: Option<&str>) {
     }
     assert_eq!(metric(&here, "pricetime_clock_leap_seconds"), (CENTURY / SECOND - 2) as f64);
     here.stop();
-    // Not even a start in that moment takes it over.
+    // Even a start at that moment does not take over the wrong time.
     let here = start();
     machine.passes(SECOND);
     assert_eq!(trade(&here), NOON + 5 * SECOND);
@@ -109,7 +109,7 @@ fn check(folder: &Folder, store: Option<&str>) {
     assert_eq!(metric(&here, "pricetime_clock_leap_seconds"), 0.0);
     // By this machine's clock all of that is long ago.
     assert_eq!(metric(&here, "pricetime_clock_lead_seconds"), 0.0);
-    // A machine that slept, or was moved while it stood still, is right.
+    // A machine that slept, or was moved while it stood still, has a right clock.
     machine.is_set(NOON + 30 * 24 * HOUR);
     assert_eq!(trade(&here), NOON + 6 * SECOND);
     machine.passes(HOUR / 6);
@@ -117,7 +117,7 @@ fn check(folder: &Folder, store: Option<&str>) {
     here.stop();
 }
 
-/// A clock that was a hundred years ahead for a moment kept market time there for good.
+/// A clock that was a hundred years ahead for a moment once kept market time there for good.
 #[test]
 fn a_journals_market_survives_its_clock() {
     check(&Folder::new("clock"), None);
@@ -130,7 +130,7 @@ fn a_databases_market_survives_its_clock() {
     check(&Folder::new("clock-sql"), Some(&url));
 }
 
-/// What is there of a wrong clock from earlier is shown.
+/// The metrics show how far an earlier wrong clock moved market time ahead.
 #[test]
 fn a_market_ahead_of_this_machines_clock_says_how_far() {
     let folder = Folder::new("clock-ahead");

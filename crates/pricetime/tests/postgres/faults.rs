@@ -1,5 +1,5 @@
-//! What a database may do to the exchange without being gone: its disks are full, it is slow, it answers no more, it takes rights
-//! away. Nothing is acknowledged that is not there afterwards, and service goes on when the cause is gone.
+//! Faults of a database that is not gone: its disks are full, it is slow, it no longer answers, it revokes permissions.
+//! Nothing is acknowledged that is not there afterwards, and service continues when the cause is gone.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -20,7 +20,7 @@ use model::workload::Random;
 const TRADERS: usize = 3;
 pub const MARKET: &str = r#"<create><account id="1" balance="1000"/><account id="2" balance="0"/><symbol sym="SPY"><account id="2">10</account></symbol></create>"#;
 pub const ORDER: &str = r#"<transactions id="1"><order sym="SPY" amount="1" limit="11"/></transactions>"#;
-/// Longer than anything here takes.
+/// Longer than anything in these tests takes.
 pub const ENDLESS: &str = "--store-patience 300s";
 pub const BRIEF: &str = "--store-patience 3s";
 
@@ -32,7 +32,7 @@ pub fn launch(folder: &Folder, database: &Database) -> Launch {
     Launch::new(&folder.data()).in_database(&url("postgres", database.port, database))
 }
 
-/// The server talks to its database through the proxy.
+/// Launches the server with the proxy between it and its database.
 pub fn launch_behind(proxy: &Proxy, folder: &Folder, database: &Database) -> Launch {
     Launch::new(&folder.data()).in_database(&url("postgres", proxy.port, database))
 }
@@ -43,7 +43,7 @@ fn traders(server: &Server, seed: u64) -> Vec<Trader> {
     traders
 }
 
-/// The number that SQL gives.
+/// The number that a query returns.
 fn number(database: &Database, sql: &str) -> u64 {
     database.sql(sql)[0].parse().unwrap()
 }
@@ -52,7 +52,7 @@ pub fn orders(database: &Database) -> u64 {
     number(database, "SELECT count(*) FROM pricetime.orders")
 }
 
-/// A folder on a small disk that PostgreSQL may write to.
+/// A folder on a small disk to which PostgreSQL may write.
 fn given_away(disk: &SmallDisk, name: &str) -> PathBuf {
     let folder = disk.path().join(name);
     std::fs::create_dir(&folder).unwrap();
@@ -60,7 +60,8 @@ fn given_away(disk: &SmallDisk, name: &str) -> PathBuf {
     folder
 }
 
-/// Fills the disk under load, until every trader was let down; makes room; and all that was told must be there.
+/// Fills the disk under load until every trader has lost its connection, and makes room. Everything that was told must
+/// be there.
 fn check_full_disk(cluster: &mut crate::postgres::Server, database: &Database, disk: &SmallDisk) {
     let folder = Folder::new("postgres-full");
     let server = launch(&folder, database).with(BRIEF).start();
@@ -110,13 +111,13 @@ fn a_full_disk_of_tables_is_waited_out_and_nothing_told_is_lost() {
     assert!(!cluster.log().contains("PANIC"), "only statements failed: {}", cluster.log());
 }
 
-/// PostgreSQL panics and starts again, until it cannot start any more.
+/// PostgreSQL panics and starts again, until it can no longer start.
 #[test]
 fn a_full_disk_of_its_log_is_waited_out_and_nothing_told_is_lost() {
     let Some(disk) = SmallDisk::mount("64m") else { return };
     let log = given_away(&disk, "wal");
     let made = ["--wal-segsize=1", "--waldir", log.to_str().unwrap()];
-    // It reuses no file of its log, and so needs a new one a megabyte.
+    // It reuses no file of its log, and so needs a new file for each megabyte.
     let settings = ["wal_keep_size=1GB", "max_wal_size=1GB", "checkpoint_timeout=1h", "autovacuum=off"];
     let mut cluster = crate::postgres::Server::start_made(&made, &settings);
     let database = cluster.database();
@@ -155,7 +156,7 @@ fn a_reply_waits_until_the_slow_database_has_said_that_it_is_committed() {
     server.stop();
 }
 
-/// The worst moment: committed, and the answer is lost with the connection.
+/// This is the worst moment: the transaction is committed, and the answer is lost with the connection.
 #[test]
 fn what_a_silent_database_was_given_gets_no_reply_and_is_found_later_once() {
     let folder = Folder::new("postgres-silent");
@@ -221,7 +222,8 @@ fn a_network_that_stalls_and_breaks_again_and_again_loses_and_doubles_nothing() 
     server.stop();
 }
 
-/// It must not hang in a statement that is not answered, and what it leaves behind must not keep the next server out.
+/// The server must not hang in a statement that is not answered, and its remaining session must not keep the next
+/// server out.
 #[test]
 fn a_server_whose_database_is_silent_can_be_stopped() {
     let folder = Folder::new("postgres-stop");
@@ -242,7 +244,7 @@ fn a_server_whose_database_is_silent_can_be_stopped() {
     server.stop();
 }
 
-/// A role that is not the owner of the tables, granted what a running server needs.
+/// A role that does not own the tables, with the permissions that a running server needs.
 fn role_of(database: &Database) -> String {
     let role = format!("{}_role", database.name);
     database.sql(&format!(
@@ -307,7 +309,7 @@ fn a_database_that_cannot_be_used_is_refused_with_what_to_do() {
     check("SELECT 1", &nothing, &["database \"nothing\" does not exist"]);
 }
 
-/// Waits until `/ready` says so, while nobody asks anything else.
+/// Waits until `/ready` says this, while nobody asks anything else.
 pub fn wait_for_readiness(server: &Server, said: &str) {
     wait_until(&format!("readiness to be {said}"), PATIENCE, || server.readiness().contains(said));
 }
@@ -366,16 +368,18 @@ fn an_idle_server_whose_place_was_taken_stops() {
     assert!(ended.stderr.contains("the server another took over"), "{}", ended.stderr);
 }
 
-/// While the database is silent, what is sequenced for its next transaction is bounded; the rest waits where gateways count it.
+/// While the database is silent, the commands that are sequenced for its next transaction are bounded; the rest waits
+/// in the gateways, which count it.
 #[test]
 fn what_gathers_for_one_transaction_is_bounded() {
     const CLIENTS: usize = 24;
     const ORDERS: usize = 2_500;
-    // So long that a gateway's batch, which has a megabyte of them and the request that comes last, has no more than 10,000.
+    // Orders are so long that a gateway's batch (a megabyte, and the last request) has at most 10,000 of them.
     let order = format!("<order sym=\"SPY\" amount=\"1\" limit=\"1\"{}/>", " ".repeat(100));
-    // What may gather, and the batch that came last.
+    // The most that may gather, and the batch that comes last.
     const TRANSACTION_MAX: u64 = (1 << 14) + 10_000;
-    // Each worker hands in three or four requests and reads no more; the kernel spreads the clients over the workers as it likes.
+    // Each worker hands in three or four requests and then reads no more. The kernel decides how the clients are spread
+    // over the workers.
     const MUCH: usize = TRANSACTION_MAX as usize + 2 * ORDERS;
     let (folder, database) = (Folder::new("postgres-gathered"), crate::postgres::database());
     let proxy = Proxy::to(database.port);

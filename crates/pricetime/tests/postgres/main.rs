@@ -1,4 +1,4 @@
-//! The exchange on a PostgreSQL that the tests start, and what is the same with files and with rows.
+//! The exchange on a PostgreSQL that the tests start, and things that are the same with files and with rows.
 //! Not quick: needs PostgreSQL.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 

@@ -6,30 +6,30 @@ use std::path::Path;
 
 use super::sums::rust_sources;
 
-/// What serves nobody: measuring, fuzzing, the model, simulations and tests.
+/// Crates that serve no clients: measurements, fuzzing, the model, simulations and tests.
 const NOT_LOOKED_AT: [&str; 6] =
     ["crates/bench/", "crates/fuzz/", "crates/model/", "/simulation", "/tests/", "/tests.rs"];
 /// How an invariant begins in the code.
 const BEGIN: &str = "\"invariant: ";
 
-/// A file, an invariant in it, and how often that stands there.
+/// How often an invariant is in a file, by file and text.
 type Found = BTreeMap<(String, String), usize>;
 
-/// The words that end something, and the files that use them without an invariant, with how often: asserts of tests and
-/// of backups, and ends that are no fault of ours.
+/// Words that end something, and the files that use them without an invariant, with how often: asserts of tests and of
+/// backups, and ends that are not faults of ours.
 const ENDS: [&str; 7] =
     ["unreachable!(", "panic!(", "todo!(", "unimplemented!(", "assert!(", "assert_eq!(", "assert_ne!("];
 const WITHOUT: [(&str, usize); 4] = [
-    // `check_invariants`, which a backup is checked with.
+    // `check_invariants`, which checks a backup.
     ("crates/engine/src/invariants.rs", 56),
-    // A slab that tests pretend to be full, and a vector that was made with as many values as its array has.
+    // A slab that tests declare full, and a vector that was made with as many values as its array has.
     ("crates/engine/src/slab.rs", 2),
-    // The thread of a part that ended ends what waited for it.
+    // A part's thread that has ended also ends the threads that wait for it.
     ("crates/exchange/src/containment.rs", 1),
     ("crates/gateways/xml/src/worker.rs", 1),
 ];
 
-/// The code of a file before its tests, which are its end.
+/// The code of a file before its tests, which are at its end.
 fn before_tests(text: &str) -> &str {
     text.split("\nmod tests {").next().unwrap_or_default()
 }
@@ -49,7 +49,8 @@ fn in_code(root: &Path) -> Found {
     found
 }
 
-/// The list: a line for each with its file, how often it stands there, its text, and why it holds.
+/// The list. Each line has a file, the number of times that an invariant is in it, the text, and the reason why it
+/// holds.
 fn listed(root: &Path) -> Found {
     let text = std::fs::read_to_string(root.join("proof/invariants.tsv")).unwrap();
     let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
@@ -90,7 +91,7 @@ fn whatever_ends_something_says_which_invariant_was_broken() {
         let lines: Vec<&str> = before_tests(&text).lines().collect();
         for (at, line) in lines.iter().enumerate() {
             let begin = ENDS.iter().filter_map(|word| line.find(word)).min();
-            // What is constant is checked when the program is made.
+            // Constants are checked when the program is compiled.
             let Some((before, _)) = begin.map(|begin| line.split_at(begin)) else { continue };
             let is_no_code = before.contains("//") || before.contains("const ") || before.contains("debug_");
             if !is_no_code && !lines[at..].iter().take(5).any(|line| line.contains(BEGIN)) {

@@ -1,5 +1,5 @@
-//! The rows of a simulated database, made of effects alone, and what can be read of them: the market, and orders that are done.
-//! They know neither the engine nor the model.
+//! The rows of a simulated database, made of effects alone, and the readings of them: the market, and done orders. They
+//! know neither the engine nor the model.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use crate::pending_rows::PendingRows;
 use crate::stop_rows::{Delayed, StopRows, Turn};
 use crate::trail_rows::TrailRows;
 
-/// A client order id stands for its order for so long after that is done.
+/// The time for which a client order id stands for a done order.
 const DAY_US: u64 = 24 * 3600 * 1_000_000;
 
 pub(super) struct Rows {
@@ -24,27 +24,27 @@ pub(super) struct Rows {
     accounts: Vec<(AccountId, Money)>,
     symbols: Vec<(Symbol, Position)>,
     positions: BTreeMap<(AccountIndex, SymbolIndex), Position>,
-    /// All orders, with what is open of them.
+    /// All orders, with their open shares.
     orders: BTreeMap<OrderId, OrderRow>,
     executions: Vec<ExecutionRow>,
     cancellations: BTreeMap<OrderId, Cancellation>,
-    /// Orders that wait for others, and the orders that they wait for.
+    /// Pending orders, and their working orders.
     pending: BTreeMap<OrderId, OrderId>,
-    /// What was taken off orders.
+    /// The shares taken off orders.
     reduced: BTreeMap<OrderId, Shares>,
-    /// Pairs of orders that are linked: the older one, and its partner.
+    /// Linked pairs: the older order, and its partner.
     links: BTreeMap<OrderId, OrderId>,
     client_orders: BTreeMap<OrderId, (ClientOrderId, Option<Time>)>,
-    /// Orders that wait, and which turn they have if their trigger was reached.
+    /// Waiting orders, and their turns if their trigger was reached.
     waiting: BTreeMap<OrderId, Option<Turn>>,
-    /// Those of them that are active.
+    /// The active ones among them.
     delayed: BTreeMap<OrderId, Delayed>,
-    /// What orders show at a time, and hide now.
+    /// The displays of icebergs, and their hidden shares.
     icebergs: BTreeMap<OrderId, (Shares, Shares)>,
-    /// How far behind the market triggers stay, and where those are that follow it or were reached.
+    /// The distances of trailing stops, and the triggers that follow or were reached.
     trails: BTreeMap<OrderId, Trail>,
     triggers: BTreeMap<OrderId, Trigger>,
-    /// When orders that waited came to their books, and parts of orders on show.
+    /// The turns at which waiting orders, and tips of icebergs, came to their places.
     queued: BTreeMap<OrderId, Turn>,
     watched: BTreeMap<SymbolIndex, Option<Price>>,
     rules: BTreeMap<SymbolIndex, SymbolRules>,
@@ -58,7 +58,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// Of a market in which nothing has happened yet.
+    /// Makes the rows of an empty market.
     pub fn new() -> Rows {
         Rows {
             head: Head::ZERO,
@@ -90,12 +90,12 @@ impl Rows {
         }
     }
 
-    /// The last command that they tell of.
+    /// The last command of the rows.
     pub fn sequence(&self) -> Sequence {
         self.head.sequence
     }
 
-    /// Writes all of a transaction.
+    /// Writes a whole transaction.
     pub fn write(&mut self, effects: &Effects) {
         self.symbols.extend(effects.symbols.iter().map(|row| (row.name, Position::ZERO)));
         effects.issued.iter().for_each(|row| self.symbols[row.symbol.0 as usize].1 = row.issued);
@@ -122,7 +122,7 @@ impl Rows {
         for row in &effects.client_orders_done {
             self.client_orders.get_mut(&row.order).expect("an order is named before it is done").1 = Some(row.time);
         }
-        // Its row is as good as none: the state does not have it any more.
+        // The state no longer has these ids, so their rows need not be kept.
         for order in &effects.client_orders_freed {
             self.client_orders.remove(order);
         }
@@ -147,7 +147,7 @@ impl Rows {
         assert_eq!(self.head.next_execution, self.executions.len() as u64 + 1, "executions are counted wrongly");
     }
 
-    /// Comes before all that may bring one to the end of another queue.
+    /// Writes pending orders, before all rows that may bring one to the end of another queue.
     fn write_pendings(&mut self, pendings: &PendingRows) {
         self.pending.extend(pendings.opened.iter().copied());
         for order in &pendings.closed {
@@ -188,7 +188,7 @@ impl Rows {
         }
     }
 
-    /// Comes behind all that is said of those that waited for a price: one of them may be delayed now.
+    /// Writes delays, after the other rows of waiting orders: one of these may be delayed now.
     fn write_delays(&mut self, stops: &StopRows) {
         for row in stops.waiting.iter().filter(|row| row.waits) {
             if let Some(delayed) = row.delayed {
@@ -198,7 +198,7 @@ impl Rows {
         }
     }
 
-    /// What an order waits for now.
+    /// The present trigger of an order.
     fn trigger(&self, row: &OrderRow) -> Option<Trigger> {
         self.triggers.get(&row.order).copied().or(row.trigger)
     }
@@ -213,7 +213,7 @@ impl Rows {
         }
     }
 
-    /// When an order came to the end of its queue.
+    /// The turn at which an order came to the end of its queue.
     fn came(&self, row: &OrderRow) -> Turn {
         self.queued.get(&row.order).copied().unwrap_or(Turn { sequence: row.sequence, nth: 0 })
     }
@@ -225,7 +225,7 @@ impl Rows {
         Some((place, (row.aggressor == Side::Buy) == (row.buy == order)))
     }
 
-    /// The market as a start reads it.
+    /// The market, as a start reads it.
     pub fn state_items(&self) -> Vec<StateItem> {
         let Head { sequence, time, next_order, .. } = self.head;
         let mut items = vec![StateItem::Head { sequence, time, next_order }];
@@ -312,7 +312,7 @@ impl Rows {
         items
     }
 
-    /// What a look-up finds: nothing of an order that was never placed or is open.
+    /// The result of a look-up: none for an order that was never placed or is open.
     pub fn done_order(&self, order: OrderId) -> Option<DoneOrder> {
         let row = self.orders.get(&order).filter(|row| row.open.is_zero())?;
         let account = self.accounts[row.account.0 as usize].0;
@@ -324,12 +324,12 @@ impl Rows {
         Some(DoneOrder { order, account, canceled, executions })
     }
 
-    /// The executions that an order has so far.
+    /// The executions of an order so far.
     pub fn executions_so_far(&self, order: OrderId) -> Vec<Execution> {
         self.executions_of(order).collect()
     }
 
-    /// Its executions, or what they come to if there are many.
+    /// The executions of an order, or their sum if there are many.
     fn execution_items(&self, order: OrderId) -> Vec<StateItem> {
         let executions: Vec<Execution> = self.executions_of(order).collect();
         match Executed::of(&executions) {

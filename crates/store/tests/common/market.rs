@@ -1,4 +1,4 @@
-//! A random market that goes through engine, effects and writer, with the naive model beside it; and the comparison of
+//! A random market that runs through engine, effects and writer, with the naive model beside it, and the comparison of
 //! every row with that model, by plain SQL.
 
 use std::collections::BTreeMap;
@@ -13,31 +13,31 @@ use store::{Effects, Head, StoreError, Writer};
 
 use super::postgres::Database;
 
-/// An engine's state, item by item.
+/// The state of an engine, item by item.
 pub fn state(engine: &Engine) -> Vec<StateItem> {
     let mut items = Vec::new();
     engine.export(&mut |item| items.push(item));
     items
 }
 
-/// The market, and what a listener remembers of its events.
+/// The market, and the notes of a listener to its events.
 pub struct Market {
     pub model: Model,
     pub engine: Engine,
     pub effects: Effects,
     pub random: Random,
     workload: Workload,
-    /// Whether symbols are created as programs did that knew no orders that wait.
+    /// Whether symbols are created like by programs that knew no waiting orders.
     creates_old_symbols: bool,
-    /// When each order was placed.
+    /// The command and time of each order's placing.
     pub placed: BTreeMap<OrderId, (Sequence, Time)>,
-    /// Buy, sell, aggressor, sequence of each execution.
+    /// The buy order, sell order, aggressor and sequence of each execution.
     pub executed: Vec<(OrderId, OrderId, Side, Sequence)>,
-    /// What befell orders beside, as the query shows it.
+    /// The notes on orders, as the query shows them.
     pub noted: Vec<String>,
-    /// What was taken off orders, in all.
+    /// The shares taken off each order.
     pub taken: BTreeMap<OrderId, Shares>,
-    /// The commands that canceled, and why, as far as that was kept.
+    /// The commands that canceled, and the reasons, as far as these were kept.
     canceled: BTreeMap<OrderId, (Sequence, Option<CancelReason>)>,
 }
 
@@ -61,64 +61,64 @@ impl Market {
         }
     }
 
-    /// The same as programs kept it that knew no orders that wait.
+    /// Makes a market as programs kept it that knew no waiting orders.
     pub fn of_old_symbols(seed: u64) -> Market {
         Market { creates_old_symbols: true, ..Market::new(seed) }
     }
 
-    /// The same, of which a command executes no more than so often from now on.
+    /// The same market, in which a command executes at most this many times from now on.
     pub fn with_executions_max_from_now_on(mut self, executions_max: u32) -> Market {
         self.engine = self.engine.with_executions_max(executions_max);
         self.model.set_executions_max(executions_max);
         self
     }
 
-    /// The same with orders of all kinds.
+    /// Makes a market with orders of all kinds.
     pub fn of_all_kinds(seed: u64) -> Market {
         Market::new(seed).with_all_kinds()
     }
 
-    /// From now on the rules of symbols change now and then.
+    /// The same market, whose symbols' rules change now and then from now on.
     pub fn with_rules(self) -> Market {
         Market { workload: self.workload.with_rules(), ..self }
     }
 
-    /// From now on fees and tiers change now and then.
+    /// The same market, whose fees and tiers change now and then from now on.
     pub fn with_fees(self) -> Market {
         Market { workload: self.workload.with_fees(), ..self }
     }
 
-    /// From now on symbols are halted now and then, and have auctions.
+    /// The same market, whose symbols have halts and auctions now and then from now on.
     pub fn with_phases(self) -> Market {
         Market { workload: self.workload.with_phases(), ..self }
     }
 
-    /// From now on with orders of all kinds and on all terms.
+    /// The same market, with orders of all kinds and terms from now on.
     pub fn with_all_kinds(self) -> Market {
         Market { workload: self.workload.with_all_kinds().with_own_commands().with_terms(), ..self }
     }
 
-    /// From now on with pairs of orders of which one cancels the other.
+    /// The same market, with linked pairs from now on.
     pub fn with_links(self) -> Market {
         Market { workload: self.workload.with_links(), ..self }
     }
 
-    /// From now on all orders of an account are canceled at once now and then, and the kill switch is thrown.
+    /// The same market, with mass cancels and kill switches now and then from now on.
     pub fn with_mass_cancels(self) -> Market {
         Market { workload: self.workload.with_mass_cancels().with_kills().with_funding(), ..self }
     }
 
-    /// From now on accounts are protected, and nobody is there for some of them any more.
+    /// The same market, with protected accounts that lose their connections from now on.
     pub fn with_protections(self) -> Market {
         Market { workload: self.workload.with_protections(), ..self }
     }
 
-    /// From now on accounts get limits.
+    /// The same market, with limits of accounts from now on.
     pub fn with_limits(self) -> Market {
         Market { workload: self.workload.with_limits(), ..self }
     }
 
-    /// From now on some orders wait until others are executed.
+    /// The same market, with pending orders from now on.
     pub fn with_pendings(self) -> Market {
         Market { workload: self.workload.with_pendings(), ..self }
     }
@@ -137,27 +137,27 @@ impl Market {
         self.noted.push(note);
     }
 
-    /// From now on some orders show a part of their shares at a time.
+    /// The same market, with icebergs from now on.
     pub fn with_icebergs(self) -> Market {
         Market { workload: self.workload.with_icebergs(), ..self }
     }
 
-    /// From now on the triggers of some orders follow the market.
+    /// The same market, with trailing stops from now on.
     pub fn with_trails(self) -> Market {
         Market { workload: self.workload.with_trails(), ..self }
     }
 
-    /// As a database from a time when it was not kept why orders were canceled.
+    /// Forgets the reasons of cancels, like a database from before these were kept.
     pub fn forget_reasons(&mut self) {
         self.canceled.values_mut().for_each(|(_, why)| *why = None);
     }
 
-    /// How many orders were canceled for this reason, as far as that was kept.
+    /// The number of orders canceled for this reason, as far as reasons were kept.
     pub fn canceled_for(&self, reason: CancelReason) -> usize {
         self.canceled.values().filter(|(_, why)| *why == Some(reason)).count()
     }
 
-    /// Applies so many random commands and adds what they did to the effects.
+    /// Applies this many random commands and adds their effects.
     pub fn play(&mut self, commands: usize) {
         let mut played = 0;
         while played < commands {
@@ -194,7 +194,7 @@ impl Market {
         }
     }
 
-    /// Commits all so far, and has another server go on from what it reads.
+    /// Commits everything so far, and has another server continue from what it reads.
     pub fn restart(&mut self, database: &Database, server: &str) {
         let mut writer = database.writer(server);
         self.commit(&mut writer).unwrap();
@@ -208,7 +208,7 @@ impl Market {
         assert_eq!(verified.state_hash, self.engine.state_hash());
     }
 
-    /// Commits what was gathered; the next effects follow.
+    /// Commits the gathered effects; the next ones follow them.
     pub fn commit(&mut self, writer: &mut Writer) -> Result<(), StoreError> {
         self.effects.seal(&self.engine);
         writer.commit(&self.effects)?;
@@ -329,7 +329,7 @@ impl Market {
         items
     }
 
-    /// The done orders, as the model knows them.
+    /// The done orders of the model.
     pub fn done_orders(&self) -> Vec<DoneOrder> {
         let accounts: Vec<_> = self.model.accounts().collect();
         let orders = (1..=self.model.orders_placed()).map(|id| self.model.order(OrderId(id)));
@@ -389,7 +389,7 @@ impl Market {
             let side = if order.side == Side::Buy { "buy" } else { "sell" };
             let shares = Shares::from_units(order.shares_placed() as i64).unwrap();
             let (account, symbol, kind) = (order.account.0, order.symbol.0, order.kind.name());
-            // That of one which follows the market stands with those that wait.
+            // The trigger of a trailing stop stands with the waiting orders.
             let trigger = order.asked().trigger.map_or(String::new(), shown);
             let (mode, until) = (order.self_trade.name(), order.until.map_or(String::new(), in_microseconds));
             let placed =
@@ -478,7 +478,7 @@ fn in_microseconds(until: Deadline) -> String {
     until.time().0.to_string()
 }
 
-/// A trigger as the queries show it: below zero if it is reached from above.
+/// A trigger as the queries show it: negative if it is reached from above.
 fn shown(trigger: Trigger) -> String {
     format!("{}{}", if trigger.is_from_below() { "" } else { "-" }, trigger.price())
 }

@@ -1,6 +1,6 @@
-//! A PostgreSQL that the tests start themselves: fresh folder, free port, everything synced, ended with the test process.
-//! Its programs are found where distributions put them; they run as another user when the tests run as root, because they
-//! refuse to run as root.
+//! A PostgreSQL that the tests start themselves: fresh folder, free port, everything synced, ended with the test
+//! process. Its programs are found where distributions put them; they run as another user when the tests run as root,
+//! because they refuse to run as root.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -16,11 +16,12 @@ use tokio_postgres::{Client, NoTls, SimpleQueryMessage, SimpleQueryRow};
 
 use super::port;
 
-/// Says what to install.
+/// The advice to install PostgreSQL.
 const MISSING: &str = "these tests start a PostgreSQL of their own, and none was found: install it (Debian: apt-get install \
                        postgresql), or put initdb and postgres on the PATH";
 
-/// Runs the server and ends it when told, or when the test process is gone: then its end of the pipe closes.
+/// The script that runs the server and ends it when told, or when the test process is gone, which closes its end of the
+/// pipe.
 const KEEPER: &str = r#"
 folder=$1; shift
 "$@" >>"$folder/log" 2>&1 </dev/null &
@@ -64,12 +65,12 @@ pub fn database() -> Database {
 }
 
 impl Server {
-    /// Starts one, with more settings if need be.
+    /// Starts a server, with further settings.
     pub fn start(settings: &[&str]) -> Server {
         Server::start_made(&[], settings)
     }
 
-    /// Starts one that `initdb` makes with further arguments.
+    /// Starts a server that `initdb` makes with further arguments.
     pub fn start_made(initdb: &[&str], settings: &[&str]) -> Server {
         let folder = new_folder();
         let data = folder.join("data");
@@ -108,12 +109,12 @@ impl Server {
             if server.is_ours() {
                 return server;
             }
-            // Another test's server was faster.
+            // Another test's server got the port first.
             server.end("KILL");
         }
     }
 
-    /// Whether it is this one that answers on its port.
+    /// Whether this server answers on its port.
     fn is_ours(&self) -> bool {
         let asked = runtime()
             .block_on(async { connect(self.port, "postgres").await?.query_one("SHOW data_directory", &[]).await });
@@ -128,7 +129,7 @@ impl Server {
             assert!(Instant::now() < deadline, "PostgreSQL does not start: {}", self.log());
             std::thread::sleep(Duration::from_millis(20));
             if self.has_ended() {
-                // Processes of the one before may still hold its memory.
+                // Processes of the server before may still hold its memory.
                 self.end("KILL");
                 std::thread::sleep(Duration::from_millis(100));
                 self.run_once();
@@ -167,8 +168,8 @@ impl Server {
         runtime.block_on(async { connect(self.port, "postgres").await.is_ok() })
     }
 
-    /// Ends the server with a signal: KILL as a crash would, INT for an orderly restart. Returns when all its processes are gone:
-    /// after a KILL they go by themselves, and one that has not noticed yet could still commit.
+    /// Ends the server with a signal: KILL like a crash, INT for an orderly restart. Returns when all its processes are
+    /// gone: after a KILL they go by themselves, and one that has not noticed yet could still commit.
     pub fn end(&mut self, signal: &str) {
         let mut keeper = self.keeper.take().unwrap();
         let children = children_of(&keeper.server);
@@ -181,7 +182,7 @@ impl Server {
         }
     }
 
-    /// What the server wrote to its log.
+    /// The server's log.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.folder.join("log")).unwrap_or_default()
     }
@@ -217,7 +218,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         match self.keeper.take() {
-            // Its pipe closes: the keeper ends the server and removes the folder.
+            // The pipe closes, so the keeper ends the server and removes the folder.
             Some(Keeper { mut process, pipe, .. }) => {
                 drop(pipe);
                 process.wait().unwrap();
@@ -241,21 +242,21 @@ impl Database {
         Store::connect(&self.url(), name, Stop::new()).unwrap()
     }
 
-    /// A server that has made the schema and taken over.
+    /// Makes a writer that has made the schema and taken over.
     pub fn writer(&self, name: &str) -> Writer {
         let mut store = self.store(name);
-        // The database may not have noticed yet that the one before is gone.
+        // The database may not have noticed the end of the writer before.
         store.wait_for_lock().unwrap();
         store.migrate().unwrap();
         store.take_over().unwrap()
     }
 
-    /// Has an empty market begin with parts of so many ids.
+    /// Gives an empty market parts of this many ids.
     pub fn with_small_parts(&self, ids: u64) {
         self.with_parts(ids, ids);
     }
 
-    /// The same with a first part of orders of so many ids, and all others of `ids`.
+    /// Gives an empty market a first part of orders with `orders` ids, and all others with `ids`.
     pub fn with_parts(&self, orders: u64, ids: u64) {
         self.store("parts").migrate().unwrap();
         let mut sql = String::from("SET pricetime.server = 'on';");
@@ -271,11 +272,11 @@ impl Database {
         self.sql("RESET pricetime.server");
     }
 
-    /// Runs SQL as a psql user would; gives the rows with their values joined by bars, and null as nothing.
+    /// Runs SQL like a psql user; returns the rows with their values joined by bars, and null as an empty text.
     pub fn try_sql(&self, sql: &str) -> Result<Vec<String>, tokio_postgres::Error> {
         let mut client = self.client.lock().unwrap();
         self.runtime.block_on(async {
-            // The tests end servers: then the connection is found broken, and a new one asks again.
+            // The tests end servers, so a connection may be broken; then a new one asks again.
             let messages = match client.simple_query(sql).await {
                 Err(error) if error.is_closed() || error.code() == Some(&SqlState::ADMIN_SHUTDOWN) => {
                     *client = connect(self.port, &self.name).await?;
@@ -295,17 +296,17 @@ impl Database {
         })
     }
 
-    /// As `try_sql`, of SQL that succeeds.
+    /// Runs SQL that must succeed.
     pub fn sql(&self, sql: &str) -> Vec<String> {
         self.try_sql(sql).unwrap_or_else(|error| panic!("{sql}: {error:?}"))
     }
 
-    /// The message of SQL that is refused.
+    /// Returns the message of refused SQL.
     pub fn refusal(&self, sql: &str) -> String {
         self.try_sql(sql).expect_err(sql).as_db_error().expect("the database's word").message().to_owned()
     }
 
-    /// Ends the session of the server that has the lock, as an operator does, or a network that fails.
+    /// Ends the session of the server that has the lock, like an operator, or a network that fails.
     pub fn end_the_writer(&self) {
         self.sql(
             "SELECT pg_terminate_backend(l.pid, 60000) FROM pg_locks l WHERE l.locktype = 'advisory' AND l.granted
@@ -330,7 +331,7 @@ fn children_of(process: &str) -> Vec<String> {
     ids.filter(|id| parent_of(id).as_deref() == Some(process)).collect()
 }
 
-/// Who has started a process, or has taken it over. None when it is gone, or nobody has asked yet how it ended.
+/// The parent of a process. None when the process is gone, or nobody has asked yet how it ended.
 fn parent_of(process: &str) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let mut fields = stat.rsplit(')').next()?.split_whitespace();
@@ -355,7 +356,7 @@ async fn connect(port: u16, database: &str) -> Result<Client, tokio_postgres::Er
     Ok(client)
 }
 
-/// A program of PostgreSQL: on the PATH, or where Debian and others put them, the newest version.
+/// The path of a PostgreSQL program: on the PATH, or where Debian and others put them, the newest version.
 fn program(name: &str) -> PathBuf {
     let on_path =
         std::env::var_os("PATH").into_iter().flat_map(|path| std::env::split_paths(&path).collect::<Vec<_>>());
@@ -372,7 +373,7 @@ fn program(name: &str) -> PathBuf {
     folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file()).expect(MISSING)
 }
 
-/// The user that PostgreSQL runs as when we are root.
+/// The user as whom PostgreSQL runs when the tests run as root.
 fn other_user() -> Option<&'static str> {
     if !rustix::process::geteuid().is_root() {
         return None;
@@ -394,7 +395,7 @@ fn as_other_user(program: &Path) -> Command {
     }
 }
 
-/// Gives a file or folder to the user that the server runs as.
+/// Gives a file or folder to the server's user.
 pub fn give_away(folder: &Path) {
     if let Some(user) = other_user() {
         assert!(Command::new("chown").arg(user).arg(folder).status().unwrap().success());

@@ -1,4 +1,4 @@
-//! Phases of symbols in rows: what SQL shows, what a server goes on with, and how they go from a market to a database and back.
+//! Phases of symbols in rows: SQL shows them, a server continues with them, and an import and an export carry them.
 
 use crate::common::market::Market;
 use crate::common::postgres::database;
@@ -24,7 +24,8 @@ fn place(market: &mut Market, name: &str, side: Side, dollars: i64, shares: i64)
     market.apply(Command::PlaceOrder { account: account(), order, client_id: None, until: None });
 }
 
-/// A symbol that is open, one that is halted, one whose orders gathered and are crossed, and one that its band interrupted.
+/// Makes a symbol that is open, one that is halted, one whose gathered orders executed, and one that its band
+/// interrupted.
 fn market() -> Market {
     let mut market = Market::of_all_kinds(1);
     market.apply(Command::CreateAccount { account: account(), balance: Money::from_units(100_000 * DOLLAR) });
@@ -36,7 +37,7 @@ fn market() -> Market {
         let shares = Position::from_units(1_000 * i128::from(ONE));
         market.apply(Command::IssueShares { symbol: symbol(name), account: account(), shares });
     }
-    // Twice in one batch: the last one counts.
+    // The phase changes twice in one batch: the last change counts.
     for phase in [Phase::Halted, Phase::Auction, Phase::Open] {
         market.apply(Command::ChangePhase { symbol: symbol("OPEN"), phase, due: None });
     }
@@ -72,7 +73,7 @@ fn sql_shows_the_phases_that_a_server_goes_on_with() {
     }
     market.restart(&database, "two");
     assert_eq!(database.sql("SELECT count(*) FROM pricetime.symbol_phases"), ["0"]);
-    // At the one price: of the two that gathered, and of the one that the band interrupted.
+    // These executed at the auction prices: two gathered orders, and the one that the band interrupted.
     let executed = "SELECT trim_scale(price), trim_scale(shares), aggressor FROM pricetime.executions ORDER BY id";
     assert_eq!(database.sql(executed), ["100|1|buy", "100|3|sell", "150|1|buy"]);
 }
@@ -107,11 +108,11 @@ fn parts_that_are_shown_in_an_auction_stand_behind_each_other_in_rows_too() {
     market.apply(Command::ChangePhase { symbol: symbol("BERG"), phase: Phase::Auction, due: None });
     berg(&mut market);
     place(&mut market, "BERG", Side::Buy, 110, 6);
-    // Just before the auction ends: it arrives with its own command, and not with that one.
+    // This order arrives just before the auction ends, with its own command and not with the auction's.
     berg(&mut market);
     market.apply(Command::ChangePhase { symbol: symbol("BERG"), phase: Phase::Open, due: None });
     market.restart(&database, "one");
-    // One with parts that is the younger one executes with the other again and again.
+    // An iceberg that is the younger order executes with the other again and again.
     market.apply(Command::ChangePhase { symbol: symbol("BERG"), phase: Phase::Auction, due: None });
     place(&mut market, "BERG", Side::Buy, 110, 12);
     market.apply(Command::ChangePhase { symbol: symbol("BERG"), phase: Phase::Open, due: None });
@@ -136,7 +137,7 @@ fn phases_that_somebody_else_wrote_are_refused() {
     market.restart(&database, "one");
     let changed = std::panic::catch_unwind(|| database.sql("DELETE FROM pricetime.symbol_phases"));
     assert!(changed.is_err(), "only the server changes phases");
-    // A symbol that is open has no crossed book.
+    // An open symbol has no crossed book.
     database.sql("SET pricetime.server = 'on'; DELETE FROM pricetime.symbol_phases");
     assert!(database.store("auditor").verify().is_err());
 }

@@ -1,5 +1,5 @@
-//! The schema's own errors: versions, alterations, rights, names that are taken; every migration on a filled database; and
-//! what a person finds described in it.
+//! The schema's own errors: versions, alterations, rights, names that are taken; every migration on a filled database;
+//! and the descriptions that a person finds in it.
 
 use crate::common::market::Market;
 use crate::common::postgres::{Database, database};
@@ -10,7 +10,7 @@ fn latest() -> i64 {
     MIGRATIONS.last().unwrap().version
 }
 
-/// What a server says that starts after `sql`.
+/// The error of a server that starts after `sql`.
 fn refusal(database: &Database, sql: &str) -> String {
     database.sql(sql);
     database.store("late").migrate().unwrap_err().to_string()
@@ -27,8 +27,8 @@ fn migrations_are_applied_once() {
     assert_eq!(versions, (1..=latest()).collect::<Vec<_>>(), "without gaps");
 }
 
-/// How each migration is undone, rows kept: so that a filled database can be had at any version. Who adds a migration adds
-/// its way back here.
+/// The statements that undo each migration and keep the rows, so that a filled database can have any version. A new
+/// migration needs its statements here.
 const UNDO: &[(i64, &str)] = &[
     (
         2,
@@ -45,14 +45,14 @@ const UNDO: &[(i64, &str)] = &[
          DROP TABLE pricetime.client_orders;
          DROP FUNCTION pricetime.write_client_orders; DROP DOMAIN pricetime.client_order_id",
     ),
-    // Its function took the place of another one: see `take_back`.
+    // Its function replaced another one: see `take_back`.
     (
         5,
         "DROP FUNCTION pricetime.write_batch;
          ALTER TABLE pricetime.executions DROP COLUMN symbol, DROP COLUMN buyer, DROP COLUMN seller;
          ALTER TABLE pricetime.cancellations DROP COLUMN account",
     ),
-    // The rows of what became a part are put back as the table. Its views take the place of others: see `take_back`.
+    // The rows of what became a part are put back into the table. Its views replaced others: see `take_back`.
     (
         6,
         "DROP VIEW pricetime.open_orders, pricetime.order_history, pricetime.book, pricetime.trades, pricetime.account_summary;
@@ -76,14 +76,14 @@ const UNDO: &[(i64, &str)] = &[
          ALTER INDEX pricetime.executions_1_seller_id_idx RENAME TO executions_by_seller;
          ALTER TABLE pricetime.imported_executions ADD FOREIGN KEY (order_id) REFERENCES pricetime.orders",
     ),
-    // Its function and its views took the place of others: see `take_back`.
+    // Its function and its views replaced others: see `take_back`.
     (
         7,
         "DROP VIEW pricetime.open_orders, pricetime.order_history, pricetime.book, pricetime.trades, pricetime.account_summary;
          DROP FUNCTION pricetime.write_batch;
          ALTER TABLE pricetime.orders DROP COLUMN kind; DROP TYPE pricetime.order_kind",
     ),
-    // Its views took the place of others: see `take_back`.
+    // Its views replaced others: see `take_back`.
     (
         8,
         "DROP VIEW pricetime.open_orders, pricetime.order_history, pricetime.book, pricetime.trades, pricetime.account_summary;
@@ -94,7 +94,7 @@ const UNDO: &[(i64, &str)] = &[
     ),
     (9, "DROP FUNCTION pricetime.write_notes; DROP TABLE pricetime.notes"),
     (10, "DROP FUNCTION pricetime.write_rules; DROP TABLE pricetime.symbol_rules"),
-    // Its views took the place of others: see `take_back`.
+    // Its views replaced others: see `take_back`.
     (
         11,
         "DROP VIEW pricetime.open_orders, pricetime.order_history, pricetime.book, pricetime.trades, pricetime.account_summary;
@@ -103,7 +103,7 @@ const UNDO: &[(i64, &str)] = &[
          ALTER TABLE pricetime.cancellations DROP COLUMN why",
     ),
     (12, "DROP FUNCTION pricetime.write_freed_ids; ALTER TABLE pricetime.client_orders DROP COLUMN freed"),
-    // Its view took the place of another: see `take_back`.
+    // Its view replaced another: see `take_back`.
     (
         13,
         "DROP VIEW pricetime.linked_orders, pricetime.open_orders, pricetime.order_history, pricetime.book, pricetime.trades,
@@ -112,7 +112,7 @@ const UNDO: &[(i64, &str)] = &[
          ALTER TABLE pricetime.notes DROP CONSTRAINT notes_kind_check, DROP COLUMN partner;
          ALTER TABLE pricetime.notes ADD CONSTRAINT notes_kind_check CHECK (kind IN ('triggered'))",
     ),
-    // Its view and its function took the place of others: see `take_back`.
+    // Its view and its function replaced others: see `take_back`.
     (
         14,
         "DROP VIEW pricetime.open_orders, pricetime.order_history, pricetime.book, pricetime.trades, pricetime.account_summary;
@@ -123,7 +123,7 @@ const UNDO: &[(i64, &str)] = &[
                 EXECUTE format('ALTER TABLE %s ADD UNIQUE (buy_order, sell_order)', part);
             END LOOP; END $$",
     ),
-    // Its view took the place of another: see `take_back`.
+    // Its view replaced another: see `take_back`.
     (
         15,
         "DROP VIEW pricetime.fee_schedule, pricetime.open_orders, pricetime.order_history, pricetime.book, pricetime.trades,
@@ -152,7 +152,7 @@ const UNDO: &[(i64, &str)] = &[
         "DROP FUNCTION pricetime.write_trails; DROP TABLE pricetime.trails CASCADE;
          ALTER TABLE pricetime.waiting DROP COLUMN follows",
     ),
-    // Its views took the place of others: see `take_back`.
+    // Its views replaced others: see `take_back`.
     (
         20,
         "DROP VIEW pricetime.fee_schedule, pricetime.open_orders, pricetime.order_history, pricetime.book,
@@ -178,7 +178,7 @@ const UNDO: &[(i64, &str)] = &[
             DROP CONSTRAINT waiting_for_what, DROP COLUMN delayed, DROP COLUMN goes_to,
             ALTER COLUMN trigger_price SET NOT NULL, ALTER COLUMN from_below SET NOT NULL",
     ),
-    // As of 20.
+    // See migration 20.
     (
         26,
         "DROP VIEW pricetime.fee_schedule, pricetime.open_orders, pricetime.order_history, pricetime.book,
@@ -187,7 +187,7 @@ const UNDO: &[(i64, &str)] = &[
     (27, "DROP TABLE pricetime.calendar; DROP FUNCTION pricetime.write_calendar"),
 ];
 
-/// Puts the rows back of which a database at this version had no table.
+/// Puts back the rows for which a database at this version had no table.
 fn put_back(database: &Database, version: i64) {
     if version >= 4 {
         return;
@@ -205,7 +205,7 @@ fn take_back(database: &Database, version: i64) {
         database.sql(sql);
         let sql_of = |version| MIGRATIONS.iter().find(|migration| migration.version == version).unwrap().sql;
         if sql.contains("DROP VIEW") && migration.version > 3 {
-            // Its views took the place of those before it, which were made one on the other.
+            // Its views replaced those before it, which were built on each other.
             database.sql(sql_of(3));
             let views = (4..migration.version).filter_map(|version| {
                 let sql = sql_of(version);
@@ -231,7 +231,7 @@ fn take_back(database: &Database, version: i64) {
     }
 }
 
-/// All that the schema holds, and the checksums of its migrations.
+/// All definitions of the schema, and the checksums of its migrations.
 fn definitions(database: &Database) -> Vec<String> {
     let of_ours = "'pricetime'::regnamespace";
     [
@@ -283,7 +283,7 @@ fn every_migration_goes_forwards_on_a_filled_database() {
         }
         market.check(&database);
         assert_eq!(database.store("auditor").verify().unwrap().0.state_hash, market.engine.state_hash());
-        // And it goes on there, with all that this program knows.
+        // The market continues there, with everything that this program knows.
         let mut market = market.with_all_kinds().with_rules().with_icebergs();
         for server in ["three", "four"] {
             let mut writer = database.writer(server);
@@ -296,7 +296,7 @@ fn every_migration_goes_forwards_on_a_filled_database() {
     }
 }
 
-/// A migration that fails half-way, because a name that it needs last is taken.
+/// A migration fails half-way, because the last name that it needs is taken.
 #[test]
 fn a_migration_that_fails_leaves_nothing_of_itself() {
     for (version, taken, cause) in [
@@ -329,7 +329,7 @@ fn a_migration_that_fails_leaves_nothing_of_itself() {
             SELECT proname FROM pg_proc WHERE pronamespace = 'pricetime'::regnamespace ORDER BY 1";
         let before = database.sql(made);
         for attempt in 0..2 {
-            // The process of whoever wrote before holds the lock until it has ended.
+            // The process of the writer before holds the lock until it has ended.
             let ours = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'pricetime %'";
             while !database.sql(ours).is_empty() {}
             let error = database.store("two").migrate().unwrap_err().to_string();
@@ -389,12 +389,12 @@ fn a_role_without_rights_is_told_what_it_lacks() {
     let error = connect("one").migrate().unwrap_err();
     assert!(matches!(error, StoreError::Rights { .. }), "{error:?}");
     assert!(error.to_string().contains("GRANT CREATE ON DATABASE"), "{error}");
-    // Granted that, it owns what it makes.
+    // With that right, the role owns what it makes.
     database.sql(&format!("GRANT CREATE ON DATABASE {} TO {role}", database.name));
     let mut store = connect("two");
     store.migrate().unwrap();
     store.take_over().unwrap().close();
-    // And another may not so much as look.
+    // Another role may not even look.
     database.sql(&format!("CREATE ROLE {role}_2 LOGIN"));
     let mut other = Store::connect(&database.url_of(&format!("{role}_2")), "three", Stop::new()).unwrap();
     let error = other.verify().map(|_| ()).unwrap_err();
