@@ -48,15 +48,15 @@ pub enum OrderKind {
     Limit,
     /// Never executes when it arrives: it is refused if it would.
     PostOnly,
-    /// The same, but where it would execute it gets the next price at which it does not. Placed, it is
+    /// Post-only as well, but moved to the next price at which it does not execute. Once placed, it is
     /// [`OrderKind::PostOnly`].
     PostOnlyMove,
     /// Executes up to its limit; the remaining shares are canceled at once.
     ImmediateOrCancel,
     /// Executes all of its shares up to its limit, or is canceled at once.
     FillOrKill,
-    /// Executes at whatever prices there are; the rest is canceled at once. A buy holds nothing and ends where its
-    /// account's money does.
+    /// Executes at any price; the remaining shares are canceled at once. A buy holds nothing, and stops when the
+    /// balance of its account is used up.
     Market,
 }
 
@@ -164,8 +164,7 @@ impl Trigger {
         if self.is_from_below() { price >= self.price() } else { price <= self.price() }
     }
 
-    /// The number that stands for it wherever orders are written down: its price, negative if it is reached from above.
-    /// Zero is none.
+    /// The stored number: the price, negative if it is reached from above; zero for no trigger.
     pub fn code(trigger: Option<Trigger>) -> i64 {
         trigger.map_or(0, |trigger| trigger.0.get())
     }
@@ -242,8 +241,7 @@ pub enum CancelReason {
     Asked,
     /// Its kind does not rest, or it executed as often as one order may and would have gone on.
     NotResting,
-    /// It was triggered, or its turn came after the order that it waited for, and it would have been refused had it
-    /// been placed then.
+    /// It was triggered, or released after its working order, and would have been refused if it had been placed then.
     Refused,
     /// Its deadline passed.
     Expired,
@@ -311,29 +309,29 @@ pub enum Command {
     CreateAccount { account: AccountId, balance: Money },
     /// Create a symbol unless it exists.
     CreateSymbol { symbol: Symbol },
-    /// The same, as programs journaled it that knew no orders that wait: the symbol's executions are noted from its
-    /// first such order on, so that a journal gives the same state whether or not a snapshot of such a program is at
-    /// hand.
+    /// Create a symbol as older programs journaled it, which knew no waiting orders: the symbol's executions are noted
+    /// from its first such order on, so that a journal gives the same state with and without a snapshot of such a
+    /// program.
     CreateOldSymbol { symbol: Symbol },
     /// Give an account new shares of a symbol.
     IssueShares { symbol: Symbol, account: AccountId, shares: Position },
-    /// Create an account with dollars of another one. Nobody asks for it in these words: it is what `CreateAccount` is
-    /// of somebody who may give no more than that account has.
+    /// Create an account with dollars of another one. Gateways make it of a `CreateAccount` by a caller who may give
+    /// away no more than that account has.
     FundAccount { payer: AccountId, account: AccountId, balance: Money },
     /// Give an account shares of another one. Gateways make it of such a caller's `IssueShares`.
     GiveShares { payer: AccountId, symbol: Symbol, account: AccountId, shares: Position },
-    /// Place an order. While the id that its client gives it stands for an order, no second one is placed under it.
-    /// What is open of it when its deadline comes is canceled.
+    /// Place an order. While its client order id stands for an order, no second one is placed under it. At its deadline
+    /// its open shares are canceled.
     PlaceOrder { account: AccountId, order: NewOrder, client_id: Option<ClientOrderId>, until: Option<Deadline> },
     /// Place a market order for money. The engine chooses the number of shares; the order never rests.
     PlaceByFunds { account: AccountId, order: FundsOrder, client_id: Option<ClientOrderId> },
     /// Cancel the open shares of an order.
     CancelOrder { account: AccountId, order: OrderName },
-    /// Take shares off an open order, which keeps its place among the others of its price: it has so many from now on,
-    /// those included that were executed.
+    /// Take shares off an open order, which keeps its place in its level. `shares` is its new total, executed ones
+    /// included.
     AmendOrder { account: AccountId, order: OrderName, shares: Shares },
-    /// Activate orders whose triggers were reached, and that were too many for the command that reached them. Nobody
-    /// asks for it: the market's loop gives it while there are such orders.
+    /// Activate orders whose triggers were reached, and that were too many for the command that reached them. No client
+    /// sends it: the market's loop makes it while there are such orders.
     ActivateReached,
     /// Cancel what kills that go on left open, and orders whose deadlines came, [`CANCELS_MAX`](crate::CANCELS_MAX) in
     /// all. Nobody asks for it: the market's loop gives it when there are such orders.
@@ -341,9 +339,9 @@ pub enum Command {
     /// Place an order like `PlaceOrder`, if the command just before it canceled an order. One request holds both, in
     /// this order.
     PlaceIfCanceled { account: AccountId, order: NewOrder, client_id: Option<ClientOrderId>, until: Option<Deadline> },
-    /// As `PlaceOrder`, as the second of a pair whose first was placed by the command just before, in the same request:
-    /// whatever happens to one of them first cancels the other one. Both are of one symbol, side and number of shares,
-    /// and one of them waits for a price. If it is refused the first one is canceled.
+    /// Place the second order of a pair whose first the command just before placed, in the same request: the first
+    /// event of either cancels the other. Both have one symbol, side and number of shares, and one of them waits for a
+    /// price. If the second is refused, the first is canceled.
     PlaceLinked { account: AccountId, order: NewOrder, client_id: Option<ClientOrderId>, until: Option<Deadline> },
     /// Place a market order for money on the condition of `PlaceIfCanceled`.
     PlaceByFundsIfCanceled { account: AccountId, order: FundsOrder, client_id: Option<ClientOrderId> },
@@ -351,8 +349,9 @@ pub enum Command {
     ChangeRules { symbol: Symbol, rules: SymbolRules },
     /// Free a client order id whose order is done, so that another order can be placed under it.
     FreeClientOrderId { account: AccountId, id: ClientOrderId },
-    /// As `PlaceOrder`, or, where its manner says so, as `PlaceIfCanceled`, an order that shows so many shares at a
-    /// time. Its parts stand here one by one so that they take no more room than those of others: see [`IcebergOrder`].
+    /// Place an iceberg: like `PlaceOrder`, or like `PlaceIfCanceled` where its manner says so, with a tip of `display`
+    /// shares. Its parts stand here one by one, so that the command takes no more room than others: see
+    /// [`IcebergOrder`].
     ///
     /// [`IcebergOrder`]: crate::IcebergOrder
     PlaceIceberg {
@@ -366,8 +365,7 @@ pub enum Command {
         client_id: Option<ClientOrderId>,
         until: Option<Deadline>,
     },
-    /// Have the accounts of a tier pay these fees for executions in a symbol from now on, in place of those that they
-    /// pay.
+    /// Replace the fees that accounts of a tier pay for executions in a symbol, from now on.
     ChangeFees { symbol: Symbol, tier: Tier, fees: Option<Fees> },
     /// Move an account to a tier.
     ChangeTier { account: AccountId, tier: Tier },
@@ -381,8 +379,8 @@ pub enum Command {
     FollowCalendar { through: Time },
     /// Put an account into a group, or take it out of its group.
     ChangeGroup { account: AccountId, group: Group },
-    /// As `PlaceOrder`, or, where its manner says so, as `PlaceIfCanceled`, an order that waits for a price which
-    /// follows the market at a distance: see [`TrailingOrder`].
+    /// Place a trailing stop: like `PlaceOrder`, or like `PlaceIfCanceled` where its manner says so, with a trigger
+    /// that follows the market at a distance: see [`TrailingOrder`].
     ///
     /// [`TrailingOrder`]: crate::TrailingOrder
     PlaceTrailing {
@@ -395,8 +393,8 @@ pub enum Command {
         client_id: Option<ClientOrderId>,
         until: Option<Deadline>,
     },
-    /// As `PlaceOrder`, a limit or post-only order that others wait for: they are the next commands of the same
-    /// request, two if `two_wait`, else one.
+    /// Place a working order, limit or post-only, for which others wait: the next command of the same request, or the
+    /// next two if `two_wait`.
     PlaceWorking {
         account: AccountId,
         order: NewOrder,
@@ -404,9 +402,9 @@ pub enum Command {
         until: Option<Deadline>,
         two_wait: bool,
     },
-    /// As `PlaceOrder`, an order that is placed when the working order of its request, of the same symbol, is executed
-    /// wholly. It gets its id now, stands in no book until then, and holds nothing. The second of two is linked with
-    /// the first one when they are placed. If it is refused the working order is canceled.
+    /// Place a pending order: the engine places it when the working order of its request, of the same symbol, has
+    /// executed completely. It gets its id now, but stands in no book and holds nothing until then. The second of two
+    /// is linked with the first when they are placed. If it is refused, the working order is canceled.
     PlacePending { account: AccountId, order: NewOrder, client_id: Option<ClientOrderId>, until: Option<Deadline> },
     /// Cancel what is open of the oldest [`CANCELS_MAX`](crate::CANCELS_MAX) orders of an account, or of those of one
     /// symbol, wherever they stand. `through` is the newest order that is meant, if not all are.
@@ -416,23 +414,22 @@ pub enum Command {
     Kill { scope: KillScope },
     /// Accept orders again in a scope that was killed.
     Release { scope: KillScope },
-    /// Have the open orders of an account canceled when nobody is there for them any more and does not come back within
+    /// Protect an account: its open orders are canceled when its last protected connection ends and none returns within
     /// this grace.
     Protect { account: AccountId, grace: Grace },
-    /// Protect an account no longer. If it `is_lost`, nobody came back: what is open of its orders is canceled,
-    /// wherever they stand, the oldest first. The loop alone says so.
+    /// End the protection of an account. If it `is_lost`, no connection returned: its open orders are canceled,
+    /// wherever they stand, oldest first. Only the loop makes such a command.
     Unprotect { account: AccountId, is_lost: bool },
-    /// Give an account these limits in place of those that it has. They hold for what is placed or comes to its book
-    /// from now on.
+    /// Replace the limits of an account. The new ones hold for orders that are placed or come to the book from now on.
     ChangeLimits { account: AccountId, limits: AccountLimits },
-    /// Note that this message of the shared log was taken: the commands behind it, of the same batch of the journal,
-    /// are those that it holds. Changes nothing if it is not the next one of its writer. The loop alone says so.
+    /// Note that this message of the shared log was taken: the commands behind it in the same unit of the journal are
+    /// the message's. Changes nothing unless it is the next message of its writer. Only the loop makes such a command.
     TakeMessage(LogMessage),
 }
 
 impl Command {
-    /// The same order, to be placed if the command just before it canceled one. None for what places no order, or has
-    /// that condition.
+    /// The same order on the condition that the command just before it canceled one. None for a command that places no
+    /// order or already has the condition.
     pub fn if_canceled(self) -> Option<Command> {
         match self {
             Command::PlaceOrder { account, order, client_id, until } => {
@@ -521,13 +518,13 @@ impl Command {
     }
 }
 
-/// The side and the kind of an order, how it prevents self-trades, and whether it is placed on the condition that the
-/// command before it canceled an order: one byte.
+/// The packed terms of an order in one byte: side, kind, self-trade prevention, and whether it is placed only if the
+/// command before it canceled an order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Manner(pub(crate) u8);
 
-/// How far a trigger stays behind the best price: so much money, or a part of that price. What it comes to stands in
-/// `trail.rs`.
+/// The distance between a trigger and the best price: an amount of money, or a part of that price. `trail.rs` computes
+/// the trigger.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Trail(pub(crate) NonZeroI64);
 
@@ -564,8 +561,8 @@ pub(crate) enum Condition {
     Canceled,
 }
 
-/// An order as it is asked for. The symbol goes by its name, and behind the engine by its index. The client's id is not
-/// part of it: few orders have one, and an event of every order is copied.
+/// An order as a client asks for it. Its symbol is a name, and inside the engine an index. The client order id is not
+/// part of it: few orders have one, and each order's event is a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewOrder<S = Symbol> {
     pub symbol: S,
@@ -625,8 +622,7 @@ pub struct FundsOrder {
     pub side: Side,
     /// Above zero.
     pub funds: Money,
-    /// As of every order. Where it says so, open orders of the own account are not counted among those that can be
-    /// traded with.
+    /// Self-trade prevention. Unless it is `Allowed`, the account's own resting orders do not count as liquidity.
     pub self_trade: SelfTrade,
 }
 

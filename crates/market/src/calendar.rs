@@ -1,5 +1,5 @@
-//! A calendar: at which times of the day symbols are put into which phases, what of it is due, and when the days of
-//! symbols end. It reads no file and no clock.
+//! A calendar: the times of the day at which symbols change their phases, the steps that are due, and the ends of
+//! symbols' days. This file reads no file and no clock.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -48,8 +48,8 @@ impl fmt::Display for CalendarFault {
 impl std::error::Error for CalendarFault {}
 
 impl Calendar {
-    /// Lines `TIME SYMBOL PHASE`, such as `09:00 SPY open` or `17:30:00 * auction`, and `TIME SYMBOL day-ends`; `#`
-    /// begins a comment.
+    /// Parses lines `TIME SYMBOL PHASE`, such as `09:00 SPY open` or `17:30:00 * auction`, and `TIME SYMBOL day-ends`;
+    /// `#` begins a comment.
     pub fn parse(text: &str) -> Result<Calendar, CalendarFault> {
         let mut calendar = Calendar::default();
         let mut count = 0;

@@ -81,7 +81,7 @@ struct Room {
 }
 
 impl Room {
-    /// A disk that does not say how much is free counts as full.
+    /// Whether the disk is nearly full. A disk that does not report its free bytes counts as full.
     fn of<S: Storage>(storage: &S, low_bytes: u64) -> Room {
         let free = storage.free_bytes().ok();
         let above = free.unwrap_or(0).checked_sub(low_bytes);

@@ -22,11 +22,11 @@ use crate::ledger::{Ledger, Measured, Writers};
 use crate::timekeeper::{Clock, Timekeeper, next_turn};
 use crate::turn_budget::TurnBudget;
 
-/// While no batches come, what the loop has to do by itself gets a turn so often: the next orders that wait for their
-/// activation, the orders that have ended, and the auctions.
+/// The interval of the loop's own turns while no batches come: for the next reached orders, orders at their deadlines,
+/// and auctions at their ends.
 const BETWEEN_OWN_TURNS: Duration = Duration::from_millis(1);
 
-/// The time that the loop sleeps at most while an order has a deadline or an auction an end: the market's time may
+/// The most time for which the loop sleeps while an order has a deadline or an auction an end: the market's time may
 /// leap.
 const UNTIL_DEADLINE_MAX: Duration = Duration::from_secs(1);
 
@@ -66,8 +66,8 @@ pub struct Turn<L: Ledger> {
     disconnected: u64,
 }
 
-/// Runs until the inbox is closed and all that it held is answered. Errors: the ledger's; then nothing more may be
-/// acknowledged.
+/// Runs until the inbox is closed and everything in it is answered. Errors: the ledger's; after one, nothing more may
+/// be acknowledged.
 pub fn run<L: Ledger>(mut turn: Turn<L>, inbox: &Inbox) -> Result<(Engine, L), L::Error> {
     let mut batches = Vec::new();
     loop {
@@ -167,8 +167,8 @@ impl<L: Ledger> Turn<L> {
         }
     }
 
-    /// Whether the next turn activates orders. While the disk is nearly full nothing is written but what frees
-    /// something.
+    /// Whether the next turn activates orders. While the disk is nearly full only commands that free something are
+    /// written.
     fn activates(&self) -> bool {
         self.engine.reached_orders() > 0 && !self.ledger.is_nearly_full()
     }
@@ -191,7 +191,7 @@ impl<L: Ledger> Turn<L> {
         expires.into_iter().chain(activates).chain(ends_auction)
     }
 
-    /// The same with what the calendar has due, and what ends because nobody is there for its account: each is given
+    /// Takes the loop's own commands with the due steps of the calendar and the lost protections, each of which comes
     /// once.
     fn take_own_commands(&mut self, time: Time) -> Vec<Command> {
         let scheduled = match self.ledger.is_nearly_full() {
@@ -229,8 +229,8 @@ impl<L: Ledger> Turn<L> {
         Ok((self.engine, self.ledger))
     }
 
-    /// Orders, applies and answers the first `count` of `batches`, and leaves the others. What the loop does by itself
-    /// comes first.
+    /// Orders, applies and answers the first `count` of `batches`, and leaves the others. The loop's own commands come
+    /// first.
     #[expect(clippy::vec_box, reason = "a batch is handed over by its pointer")]
     fn turn(&mut self, batches: &mut Vec<Box<Batch>>, count: usize, time: Time) -> Result<(), L::Error> {
         let begun = Instant::now();
@@ -332,6 +332,6 @@ impl<L: Ledger> Told for Telling<'_, L> {
     }
 }
 
-/// Who gets events that nobody needs. Not a closure: with a name the engine that calls it is in the program once, and
-/// not once a ledger.
+/// The receiver of events that nobody needs. It is not a closure: with a name, the program has the engine's code for it
+/// once, and not once for each ledger.
 fn nobody(_: Sequence, _: Event) {}
