@@ -1,16 +1,16 @@
-//! Finds the open orders of an account, the oldest first, for commands that end them. Knows nothing of books, prices or
+//! Finds the open orders of an account, oldest first, for commands that end them. Does not know books, prices and
 //! money.
 //!
-//! An order does not know the others of its account: a list of them would cost every order memory, and every cancel two
-//! waits for memory more. So nothing is kept here until somebody asks. Then the orders are entered that were placed
-//! since somebody asked the last time, oldest first and no more than are needed for the answer. Each is looked at once,
-//! so whatever is asked in whatever order costs a few steps for each order that was ever placed, 60 ns or so, and
-//! asking again costs nothing. A question about an account that has few of many new orders takes that long for each of
-//! these: 60 ms for a million. After a start, or when many more orders were placed than are open, all open orders are
-//! entered at once. What an account has is sorted by symbol where its orders of one symbol are asked for, once for each
-//! order, too. Who asks gets the orders to end them, so they are taken out. Entries of orders that ended otherwise are
-//! dropped where they are met, and all at once when there are twice as many entries as slots: 16 bytes each, in markets
-//! where somebody asks.
+//! An order does not know the other orders of its account: a list of them would cost memory for every order, and every
+//! cancel two more waits for memory. So nothing is kept here until a command asks. Then the orders that were placed
+//! since the last question are entered, oldest first and no more than the answer needs. Each is looked at once, so all
+//! questions together cost a few steps for each order that was ever placed, about 60 ns, and asking again costs
+//! nothing. A question about an account that has few of many new orders takes that long for each of these: 60 ms for a
+//! million. After a start, or when many more orders were placed than are open, all open orders are entered at once. An
+//! account's orders are sorted by symbol when its orders of one symbol are asked for, each order once. The caller ends
+//! the orders that it gets, so they are taken out. Entries of orders that ended otherwise are dropped when they are
+//! found, and all at once when there are twice as many entries as slots. An entry has 16 bytes, in markets in which
+//! such commands occur.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -31,7 +31,7 @@ struct Entry {
     next: u32,
 }
 
-/// Entries by order id.
+/// A list of entries, by order id.
 #[derive(Clone, Copy)]
 struct List {
     first: u32,
@@ -42,28 +42,28 @@ impl List {
     const EMPTY: List = List { first: NONE, last: NONE };
 }
 
-/// Orders that are asked for.
+/// A question for the orders of an account.
 #[derive(Clone, Copy)]
 pub(crate) struct OrdersOf {
     pub(crate) account: AccountIndex,
-    /// None for those of all symbols.
+    /// None for the orders of all symbols.
     pub(crate) symbol: Option<SymbolIndex>,
-    /// The newest of them.
+    /// The newest order that is asked for.
     pub(crate) through: OrderId,
 }
 
-/// Orders that were taken out, the oldest first.
+/// Orders that were taken out, oldest first.
 pub(crate) struct Taken {
     /// Their ids and slots.
     pub(crate) orders: Vec<(OrderId, u32)>,
-    /// Whether others are left that were asked for.
+    /// Whether there are more of the orders that were asked for.
     pub(crate) is_cut: bool,
 }
 
 /// The open orders by account, as far as they were entered.
 pub(crate) struct AccountOrders {
     entries: Slab<Entry>,
-    /// By account those of its orders that are not sorted by symbol. They are newer than the sorted ones.
+    /// By account, its orders that are not sorted by symbol. They are newer than the sorted ones.
     unsorted: Vec<List>,
     sorted: BTreeMap<(AccountIndex, SymbolIndex), List>,
     /// The first order that was not entered yet.
@@ -84,7 +84,7 @@ impl AccountOrders {
         AccountOrders { entries: Slab::new(), unsorted: Vec::new(), sorted: BTreeMap::new(), next: OrderId(1) }
     }
 
-    /// Begins anew where that costs less than to go on. `next` is the id of the order that is placed next.
+    /// Begins anew if that costs less than continuing. `next` is the id of the order that is placed next.
     pub(crate) fn look_after(&mut self, orders: &Orders, next: OrderId) {
         let new = next.0.saturating_sub(self.next.0);
         let slots = orders.slots_used();
@@ -98,8 +98,8 @@ impl AccountOrders {
         self.put_back(orders, &open);
     }
 
-    /// Takes out open orders of an account, as many as `most`, the oldest first. `symbol_of` says the symbol of an
-    /// order by its slot.
+    /// Takes out at most `most` open orders of an account, oldest first. `symbol_of` gives the symbol of an order by
+    /// its slot.
     pub(crate) fn take(
         &mut self,
         orders: &Orders,
@@ -121,12 +121,12 @@ impl AccountOrders {
         taken
     }
 
-    /// Enters open orders whose accounts have none entered, the oldest first.
+    /// Enters open orders of accounts that have no entries, oldest first.
     pub(crate) fn put_back(&mut self, orders: &Orders, found: &[(OrderId, u32)]) {
         found.iter().for_each(|&(_, slot)| self.enter(orders, slot));
     }
 
-    /// Takes out the oldest one.
+    /// Takes out the oldest order.
     fn next_of(
         &mut self,
         orders: &Orders,
@@ -167,7 +167,7 @@ impl AccountOrders {
         }
     }
 
-    /// Enters orders until one of the account was. Gives whether one was.
+    /// Enters orders until one of the account has been entered. Returns whether there was one.
     fn enter_next(&mut self, orders: &Orders, asked: OrdersOf) -> bool {
         while self.next <= asked.through {
             let order = self.next;
@@ -238,7 +238,7 @@ impl AccountOrders {
     }
 }
 
-/// Frees the first entry of a list, and gives it.
+/// Removes and frees the first entry of a list, and returns it.
 fn pop(entries: &mut Slab<Entry>, list: &mut List) -> Option<Entry> {
     let first = list.first;
     if first == NONE {
@@ -268,8 +268,8 @@ mod tests {
     use crate::amount::Shares;
     use crate::ids::Time;
 
-    /// Orders of 5 accounts and 3 symbols that come and go, of which now and then some or all of an account and symbol
-    /// are taken, beside a plain list.
+    /// Places and ends orders of 5 accounts and 3 symbols, now and then takes some or all orders of an account and
+    /// symbol, and compares with a plain list.
     #[test]
     fn it_gives_what_is_open_however_orders_came_and_went_and_does_not_grow() {
         let (mut orders, mut found) = (Orders::new(), AccountOrders::new());

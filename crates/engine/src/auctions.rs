@@ -36,8 +36,8 @@ impl Engine {
         self.instruments.next_end().map(|(until, _)| until)
     }
 
-    /// Whether an `EndAuction` at this time would end one, behind an `ExpireOrders`: none ends while more orders have ended
-    /// than that takes, and none while a kill goes on.
+    /// Whether an `EndAuction` at this time would end an auction, after an `ExpireOrders`. None ends while there are
+    /// more ended orders than one such command takes out, or while a kill goes on.
     pub fn has_auctions_to_end(&self, now: Time) -> bool {
         let is_due = |until| until <= now && !self.outlasts_an_expiry(until);
         self.next_auction_end().is_some_and(is_due) && !self.has_kills_going_on()
@@ -50,7 +50,7 @@ impl Engine {
         auction_price(side(Side::Buy), side(Side::Sell), self.stops.last_price(symbol), tick)
     }
 
-    /// Puts a symbol into a phase because somebody asks for it, or because a calendar had it due.
+    /// Puts a symbol into a phase, because a client or a calendar asks for it.
     #[cold]
     pub(crate) fn change_phase(
         &mut self,
@@ -65,7 +65,7 @@ impl Engine {
         if phase == Phase::Open && self.is_halted_by_rules(symbol) {
             return Err(Reject::HaltedByRules);
         }
-        // From here it cannot be rejected.
+        // From here on the command cannot be rejected.
         self.shared_log.note_phase(symbol, due.unwrap_or(self.time));
         let asked = SymbolPhase { phase, until: None };
         match (self.phase(symbol) == asked, phase) {
@@ -82,10 +82,9 @@ impl Engine {
         Ok(Reply::Created)
     }
 
-    /// Ends the auction with the earliest end, if its time has come. A symbol that its rules halt gets halted then,
-    /// because nobody may trade in it.
-    /// It waits until all orders are taken out that had ended by then. Nobody can prolong that: an order that is placed later
-    /// ends later.
+    /// Ends the auction with the earliest end, if its time has come. A symbol that its rules halt is halted then,
+    /// because nobody may trade in it. The auction waits until all orders that had ended by its end are taken out.
+    /// Nobody can prolong that, because an order that is placed later ends later.
     #[cold]
     pub(crate) fn end_auction(&mut self, events: &mut impl FnMut(Event)) {
         let next = self.instruments.next_end();

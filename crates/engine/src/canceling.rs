@@ -12,17 +12,19 @@ use crate::reply::{Reply, Status};
 use crate::slab::NONE;
 
 impl Engine {
-    /// Whether an `ExpireOrders` at this time may end an order: one of a kill that goes on, or one whose deadline came.
+    /// Whether an `ExpireOrders` at this time may end an order: one of a kill that goes on, or one whose deadline has
+    /// come.
     pub fn has_orders_to_end(&self, now: Time) -> bool {
         self.has_kills_going_on() || self.deadlines.next_passed(now).is_some()
     }
 
-    /// Whether orders are left that have ended by this time when an `ExpireOrders` has taken out as many as it does.
+    /// Whether, after an `ExpireOrders` has taken out as many orders as it does, there are still orders that have ended
+    /// by this time.
     pub(crate) fn outlasts_an_expiry(&self, now: Time) -> bool {
         self.deadlines.has_passed_more_than(CANCELS_MAX, now)
     }
 
-    /// Whether open orders are left whose deadlines came by this time.
+    /// Whether there are open orders whose deadlines came by this time.
     pub(crate) fn has_passed_deadlines(&self, now: Time) -> bool {
         self.deadlines.next_passed(now).is_some()
     }
@@ -161,7 +163,7 @@ impl Engine {
         }
     }
 
-    /// Cancels what is left of kills, and then orders whose deadlines came, the earliest first.
+    /// Cancels the remaining orders of kills, and then orders whose deadlines have come, the earliest first.
     #[cold]
     pub(crate) fn expire_orders(&mut self, events: &mut impl FnMut(Event)) {
         let killed = self.go_on_with_kills(events);
@@ -172,7 +174,7 @@ impl Engine {
         }
     }
 
-    /// Cancels an open order, wherever it stands, with the one that it is linked with.
+    /// Cancels an open order, whatever its place, and the order that is linked with it.
     #[inline(never)]
     pub(crate) fn end_order(&mut self, slot: u32, why: CancelReason, events: &mut impl FnMut(Event)) {
         if !self.links.is_empty() {

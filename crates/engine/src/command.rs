@@ -333,8 +333,9 @@ pub enum Command {
     /// Activate orders whose triggers were reached, and that were too many for the command that reached them. No client
     /// sends it: the market's loop makes it while there are such orders.
     ActivateReached,
-    /// Cancel what kills that go on left open, and orders whose deadlines came, [`CANCELS_MAX`](crate::CANCELS_MAX) in
-    /// all. Nobody asks for it: the market's loop gives it when there are such orders.
+    /// Cancel the remaining orders of kills that go on, and orders whose deadlines have come,
+    /// [`CANCELS_MAX`](crate::CANCELS_MAX) in all. No client asks for this: the market's loop gives the command when
+    /// there are such orders.
     ExpireOrders,
     /// Place an order like `PlaceOrder`, if the command just before it canceled an order. One request holds both, in
     /// this order.
@@ -375,7 +376,8 @@ pub enum Command {
     ChangePhase { symbol: Symbol, phase: Phase, due: Option<Time> },
     /// End the auction with the earliest end. No client sends it: the market's loop makes it when that end has come.
     EndAuction,
-    /// Note that all that the market's calendar has up to a time was done. The loop gives it behind what it had to do.
+    /// Note that everything in the market's calendar up to a time was done. The loop gives this command after the ones
+    /// for the calendar.
     FollowCalendar { through: Time },
     /// Put an account into a group, or take it out of its group.
     ChangeGroup { account: AccountId, group: Group },
@@ -406,11 +408,11 @@ pub enum Command {
     /// executed completely. It gets its id now, but stands in no book and holds nothing until then. The second of two
     /// is linked with the first when they are placed. If it is refused, the working order is canceled.
     PlacePending { account: AccountId, order: NewOrder, client_id: Option<ClientOrderId>, until: Option<Deadline> },
-    /// Cancel what is open of the oldest [`CANCELS_MAX`](crate::CANCELS_MAX) orders of an account, or of those of one
-    /// symbol, wherever they stand. `through` is the newest order that is meant, if not all are.
+    /// Cancel the open ones of the oldest [`CANCELS_MAX`](crate::CANCELS_MAX) orders of an account, in one symbol or in
+    /// all, whatever their place. `through` is the newest order that is meant, if not all are.
     CancelAll { account: AccountId, symbol: Option<Symbol>, through: Option<OrderId> },
-    /// Have no new orders placed in a scope until it is released, and cancel what is open there: the first
-    /// [`CANCELS_MAX`](crate::CANCELS_MAX) orders. `ExpireOrders` cancels the others.
+    /// Refuse new orders in a scope until it is released, and cancel its open orders: the first
+    /// [`CANCELS_MAX`](crate::CANCELS_MAX). `ExpireOrders` cancels the others.
     Kill { scope: KillScope },
     /// Accept orders again in a scope that was killed.
     Release { scope: KillScope },

@@ -1,5 +1,5 @@
-//! What an order counts on before it executes: nothing of the open ones that it may not execute with, of its own account
-//! and of its group, nor of those that are left of a kill.
+//! Which part of the open orders counts as liquidity for an order before it executes: nothing of orders that it may not
+//! execute with, those of its own account or group and those that remain of a kill.
 
 use crate::command::SelfTrade;
 use crate::engine::Engine;

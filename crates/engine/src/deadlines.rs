@@ -42,7 +42,7 @@ impl Deadlines {
         self.next().filter(|(until, _)| until.time() <= now).map(|(_, order)| order)
     }
 
-    /// Whether more than so many orders have ended by this time.
+    /// Whether the deadlines of more than `count` orders have come by this time.
     pub(crate) fn has_passed_more_than(&self, count: usize, now: Time) -> bool {
         self.by_time.iter().nth(count).is_some_and(|(until, _)| until.time() <= now)
     }

@@ -31,10 +31,10 @@ use crate::reply::{OpenTerms, Reply, Status};
 use crate::shared_log::SharedLog;
 use crate::stops::Stops;
 
-/// Orders that one command ends, at most, where it was not asked for each of them: as a kill, a cancel of all orders of
-/// an account, or a cancel on disconnect, or because their deadlines came. Others that end with one of these, because
-/// they were linked with it or waited for it, are not counted. What is left other commands end, so that nobody waits
-/// long. It is part of what commands mean, as [`EXECUTIONS_MAX`](crate::EXECUTIONS_MAX) is.
+/// The most orders that one command ends when it does not name each of them: a kill, a cancel of all orders of an
+/// account, a cancel on disconnect, or the end of deadlines. Orders that end with one of these, because they were
+/// linked with it or waited for it, are not counted. Further commands end the rest, so that nobody waits long. The
+/// number is part of what commands mean, like [`EXECUTIONS_MAX`](crate::EXECUTIONS_MAX).
 pub const CANCELS_MAX: usize = 1_000;
 
 /// The number of ops read ahead together: enough that their waits overlap, few enough that their data stays in the
@@ -70,8 +70,8 @@ pub struct Engine {
     pub(crate) groups: Groups,
     pub(crate) pendings: Pendings,
     pub(crate) kills: Kills,
-    /// Kills whose orders may not all be canceled yet: all others have none open. No part of the state, because it
-    /// follows from that.
+    /// Kills that may still have orders to cancel. All other killed scopes have no open orders. It is not part of the
+    /// state, because it follows from it.
     pub(crate) kills_going_on: BTreeSet<KillScope<AccountIndex, SymbolIndex>>,
     /// Accounts whose orders are canceled when their last protected connection has ended.
     pub(crate) protections: Protections,
@@ -79,15 +79,15 @@ pub struct Engine {
     pub(crate) limits: LimitedAccounts,
     /// The messages taken of the log that several nodes share.
     pub(crate) shared_log: SharedLog,
-    /// All that the market's calendar has up to here was done; zero before the first time.
+    /// The time up to which everything in the market's calendar was done. Zero before the first time.
     pub(crate) calendar: Time,
     /// The orders by account. They are no part of the state, because they follow from it.
     pub(crate) account_orders: AccountOrders,
     pub(crate) execution_bounds: ExecutionBounds,
-    /// What the command that is being applied still may execute.
+    /// How many executions the current command may still make.
     pub(crate) executions_left: u32,
-    /// What the commands of this time still may execute together. No part of the state that is written down: no two
-    /// turns have the same time, and no state is written down inside of a turn.
+    /// How many executions the commands of the current time may still make together. It is not written down as a part
+    /// of the state: no two turns have the same time, and no state is written down within a turn.
     turn_executions_left: u32,
     /// See [`CANCELS_MAX`].
     pub(crate) cancels_max: usize,
@@ -150,18 +150,19 @@ impl Engine {
         }
     }
 
-    /// Puts other bounds in the place of [`ExecutionBounds::ALL`]: for tests. Markets that are compared have the same
-    /// ones.
+    /// Replaces [`ExecutionBounds::ALL`] by other bounds, for tests. Markets can be compared only if they have the same
+    /// bounds.
     pub fn with_execution_bounds(self, bounds: ExecutionBounds) -> Engine {
         Engine { execution_bounds: bounds, turn_executions_left: bounds.turn, ..self }
     }
 
-    /// As `with_execution_bounds`, where each command executes so often whatever others did.
+    /// The same as `with_execution_bounds`, but each command may make this many executions, whatever other commands
+    /// did.
     pub fn with_executions_max(self, executions_max: u32) -> Engine {
         self.with_execution_bounds(ExecutionBounds::of_command(executions_max))
     }
 
-    /// Puts another number in the place of [`CANCELS_MAX`]: for tests.
+    /// Replaces [`CANCELS_MAX`] by another number, for tests.
     pub fn with_cancels_max(self, cancels_max: usize) -> Engine {
         Engine { cancels_max, ..self }
     }
@@ -376,7 +377,7 @@ impl Engine {
         reply.unwrap_or_else(Reply::Rejected)
     }
 
-    /// A command of this time begins. Gives how often it may execute.
+    /// Begins a command of this time. Returns how many executions it may make.
     #[inline]
     fn begin_executions(&mut self, time: Time, command: &Command) -> u32 {
         let bounds = self.execution_bounds;

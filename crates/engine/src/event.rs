@@ -92,7 +92,7 @@ pub enum Event {
     /// An account is protected with this grace from now on, or no longer. If no longer, cancels of its open orders may
     /// follow.
     ProtectionChanged { account: AccountIndex, grace: Option<Grace> },
-    /// All that the market's calendar has up to a time was done.
+    /// Everything in the market's calendar up to a time was done.
     CalendarFollowed { through: Time },
     /// An account has other limits from now on: the fields of [`AccountLimits`] one by one, so that they take no more
     /// room.

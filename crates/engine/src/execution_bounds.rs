@@ -1,22 +1,22 @@
-//! How often commands execute, at most. The numbers are part of what commands mean: with others the same commands make
-//! another market.
+//! How many executions commands may make. The numbers are part of what commands mean: with other numbers the same
+//! commands make another market.
 
-/// Executions that one command comes to, at most, with all that it activates; an order that would go on is under way
-/// then, and an auction goes on, and commands of the loop continue them. An order of its own account that one meets, and
-/// does not execute with, counts as one.
+/// The most executions that one command makes, with everything that it activates. An order that would go on is then
+/// under way, and an auction goes on; commands of the loop continue both. A resting order of the own account counts as
+/// one execution when the order meets it and does not execute with it.
 pub const EXECUTIONS_MAX: u32 = 10_000;
 
-/// How often one command executes, and the commands of one turn together.
+/// How many executions one command may make, and how many the commands of one turn together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExecutionBounds {
     /// Executions of one command, see [`EXECUTIONS_MAX`].
     pub command: u32,
-    /// Executions that the commands of one market time come to before each may have no more than `small`. The commands
-    /// of a turn of the loop have one time, those of a request among them. An `ActivateReached` gives them all anew, so
-    /// that orders execute where time stands still, and it and an `EndAuction` may always have those of a command:
-    /// what others began goes on whatever else comes.
+    /// Executions of the commands of one market time, after which each further one may make no more than `small`. The
+    /// commands of a turn of the loop have one time, and so have those of a request. An `ActivateReached` resets the
+    /// count, so that orders execute also if time stands still. An `ActivateReached` or an `EndAuction` may always make
+    /// the executions of a whole command: what other commands began goes on whatever else comes.
     pub turn: u32,
-    /// Executions that any command may have. No more than `command`.
+    /// Executions that every command may make. At most `command`.
     pub small: u32,
 }
 
@@ -24,7 +24,7 @@ impl ExecutionBounds {
     /// The bounds of every exchange.
     pub const ALL: ExecutionBounds = ExecutionBounds { command: EXECUTIONS_MAX, turn: 100_000, small: 10 };
 
-    /// Bounds in which each command may execute so often, whatever others did: for tests.
+    /// Bounds in which each command may make this many executions, whatever other commands did. For tests.
     pub const fn of_command(command: u32) -> ExecutionBounds {
         ExecutionBounds { command, turn: u32::MAX, small: 0 }
     }

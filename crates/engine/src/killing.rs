@@ -1,10 +1,11 @@
-//! Throws the kill switch: cancels what is open in a scope, and has new orders there refused until it is released. One
-//! command cancels no more than [`CANCELS_MAX`](crate::CANCELS_MAX) orders, and while others are left the kill goes on:
-//! the loop gives `ExpireOrders`, which cancels the next ones, and changes nothing where a release came before it.
-//! Nothing of the scope executes meanwhile: an order of it that another one meets on its book is canceled then; so is
-//! one whose turn comes, that was reached, is under way or waited behind others; whoever looks at a book before it
-//! executes does not count it; and no auction ends where there is one. So nothing of a killed scope executes, or comes
-//! to a book later. Each command takes as long as to cancel its orders, however many there are or once were.
+//! Throws the kill switch: cancels the open orders of a scope, and refuses new ones in it until it is released. One
+//! command cancels no more than [`CANCELS_MAX`](crate::CANCELS_MAX) orders, and while there are others the kill goes
+//! on: the loop gives `ExpireOrders`, which cancels the next ones, and changes nothing if a release came before it.
+//! Meanwhile no order of the scope executes. It is canceled when another order meets it in the book, when its turn
+//! comes, when its trigger is reached, while it is under way, or when it waited behind others. Orders that count the
+//! book before they execute leave it out, and no auction with such an order ends. So no order of a killed scope
+//! executes or joins a book later. Each command takes time proportional to the orders that it cancels, however many
+//! there are or ever were.
 
 use std::collections::BTreeSet;
 
@@ -62,7 +63,8 @@ impl Engine {
         Ok(Reply::CanceledAll { orders, left, sequence: self.sequence })
     }
 
-    /// Cancels what is left of kills, one scope after the other, as far as one command goes. Gives how many orders.
+    /// Cancels the remaining orders of kills, one scope after the other, as far as one command goes. Returns their
+    /// number.
     pub(crate) fn go_on_with_kills(&mut self, events: &mut impl FnMut(Event)) -> usize {
         let mut canceled = 0usize;
         while let Some(&scope) = self.kills_going_on.first().filter(|_| canceled < self.cancels_max) {
@@ -72,7 +74,8 @@ impl Engine {
         canceled
     }
 
-    /// Cancels the first open orders of a scope if its kill goes on, which is over if there are no more. Gives how many.
+    /// Cancels the first open orders of a scope if its kill goes on; the kill is over if there are no more. Returns
+    /// their number.
     fn cancel_killed(
         &mut self,
         scope: KillScope<AccountIndex, SymbolIndex>,
@@ -91,12 +94,13 @@ impl Engine {
         orders.len()
     }
 
-    /// Whether a kill may have orders left to be canceled.
+    /// Whether a kill may have orders left to cancel.
     pub fn has_kills_going_on(&self) -> bool {
         !self.kills_going_on.is_empty()
     }
 
-    /// Whether a kill of this scope may have orders left to be canceled. Errors: what a command is told that kills it.
+    /// Whether a kill of this scope may have orders left to cancel. Errors: the refusal of a command that would kill
+    /// it.
     pub fn goes_on(&self, scope: KillScope) -> Result<bool, Reject> {
         Ok(self.kills_going_on.contains(&self.scope(scope)?))
     }
@@ -105,10 +109,10 @@ impl Engine {
         self.kills_going_on.contains(&scope) && self.first_open_orders(scope, 0).is_cut
     }
 
-    /// The first open orders of a scope: of an account the oldest ones; of a symbol those on its book, of either side
-    /// the best price first, then those that wait for a price, then those that wait for their turn, the one under way
-    /// first, then those that wait for an order; and of everything symbol by symbol. Takes time proportional to what it
-    /// gives, and for everything to the symbols.
+    /// The first open orders of a scope. Of an account these are the oldest ones. Of a symbol these are first the ones
+    /// in its book, by side and best price first, then those that wait for a price, then those that wait for their turn
+    /// beginning with the one under way, then those that wait for another order. Of everything it goes symbol by
+    /// symbol. Takes time proportional to the result, and for everything also to the number of symbols.
     fn first_open_orders(&mut self, scope: KillScope<AccountIndex, SymbolIndex>, most: usize) -> Taken {
         match scope {
             KillScope::Account(account) => self.take_orders_of(account, None, None, most),
@@ -133,12 +137,12 @@ impl Engine {
         first.flat_map(|first| self.orders.queue_from(first)).chain(pending)
     }
 
-    /// Whether nothing is open where orders are killed, but where that goes on.
+    /// Whether there are no open orders in killed scopes whose kill does not go on.
     pub(crate) fn are_kills_sound(&self) -> bool {
         self.killed_with_open_orders().is_subset(&self.kills_going_on)
     }
 
-    /// Finds the kills that go on: after an import.
+    /// Finds the kills that go on, after an import.
     pub(crate) fn find_kills_going_on(&mut self) {
         self.kills_going_on = self.killed_with_open_orders();
     }
@@ -150,13 +154,14 @@ impl Engine {
         open.flat_map(|slot| self.kills.of(self.orders.get(slot).account, self.standing_as(slot).symbol)).collect()
     }
 
-    /// Whether an open order is left of a kill that goes on: it executes with nobody, and is canceled where it is met.
+    /// Whether an open order remains of a kill that goes on. It executes with no order, and is canceled when one meets
+    /// it.
     #[inline]
     pub(crate) fn is_killed_order(&self, account: AccountIndex, symbol: SymbolIndex) -> bool {
         self.has_kills_going_on() && self.kills.stops(account, symbol).is_some()
     }
 
-    /// Whether orders are left in a symbol of a kill that goes on.
+    /// Whether a symbol has orders that remain of a kill that goes on.
     pub(crate) fn has_killed_orders(&mut self, symbol: SymbolIndex) -> bool {
         let going_on: Vec<_> = self.kills_going_on.iter().copied().collect();
         going_on.into_iter().any(|scope| match scope {

@@ -72,7 +72,7 @@ impl Kills {
         self.of(account, symbol).next()
     }
 
-    /// All scopes that do, the widest first.
+    /// All scopes that stop the order, the widest first.
     pub(crate) fn of(
         &self,
         account: AccountIndex,

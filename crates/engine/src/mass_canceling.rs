@@ -1,6 +1,7 @@
-//! Cancels the open orders of an account, so many with one command: see [`CANCELS_MAX`](crate::CANCELS_MAX). Who asks
-//! goes on with those that are left, and nobody waits for all of them. It takes a little less than the single cancels
-//! would, a fifth of a microsecond for each order to one. Who has none makes nobody wait: see `account_orders.rs`.
+//! Cancels the open orders of an account, at most [`CANCELS_MAX`](crate::CANCELS_MAX) with one command. The caller
+//! continues with those that are left, so nobody waits for all of them. It takes a little less time than single cancels
+//! would, between a fifth of a microsecond and one for each order. A question about an account without orders delays
+//! nobody: see `account_orders.rs`.
 
 use std::hint::black_box;
 
@@ -32,7 +33,7 @@ impl Engine {
         OrderId(self.next_order.0.saturating_sub(1))
     }
 
-    /// Cancels open orders of an account, of one symbol or of all, the oldest first.
+    /// Cancels open orders of an account, in one symbol or in all, oldest first.
     #[cold]
     pub(crate) fn cancel_all(
         &mut self,
@@ -49,7 +50,7 @@ impl Engine {
         Ok(self.cancel_taken(&taken, left, CancelReason::Asked, events))
     }
 
-    /// Cancels orders that are open, and says how many.
+    /// Cancels open orders. Returns their number.
     pub(crate) fn cancel_taken(
         &mut self,
         taken: &Taken,
@@ -61,8 +62,8 @@ impl Engine {
         Reply::CanceledAll { orders: taken.orders.len(), left, sequence: self.sequence }
     }
 
-    /// The first open orders of an account, of one symbol or of all, the oldest first: who asks ends them. `through` is
-    /// the newest that is meant, if not all are.
+    /// Takes the first open orders of an account, in one symbol or in all, oldest first, for the caller to end.
+    /// `through` is the newest order that is meant, if not all are.
     pub(crate) fn take_orders_of(
         &mut self,
         account: AccountIndex,

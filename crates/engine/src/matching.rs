@@ -483,8 +483,8 @@ impl Engine {
         Shares::MAX.less(room)
     }
 
-    /// Visits the first [`LOOKED_AT_MAX`] orders on the other side, and their prices, until `visit` says that it has seen
-    /// enough. What they hide is executed, and visited, behind all that is shown at their price.
+    /// Visits the first [`LOOKED_AT_MAX`] orders on the other side, with their prices, until `visit` says that it has
+    /// seen enough. Hidden shares are executed, and visited, after all shown shares at their price.
     pub(crate) fn look(&self, symbol: SymbolIndex, side: Side, visit: &mut impl FnMut(Price, &Order) -> bool) {
         let mut looked_at = 0usize;
         for level in self.books.levels(symbol, side.opposite()) {

@@ -248,7 +248,7 @@ impl Engine {
             return Err(CancelReason::Expired);
         }
         let account = self.orders.get(slot).account;
-        // Placed, it would be refused.
+        // If it were placed, it would be refused.
         if self.is_killed_order(account, placed.symbol) {
             return Err(CancelReason::Refused);
         }

@@ -71,7 +71,7 @@ impl SymbolPhase {
     /// The phase of a symbol that was never given another one.
     pub const OPEN: SymbolPhase = SymbolPhase { phase: Phase::Open, until: None };
 
-    /// Whether it is over by itself at this time.
+    /// Whether the phase ends by itself by this time.
     pub fn ends_by(self, now: Time) -> bool {
         self.until.is_some_and(|until| until <= now)
     }

@@ -43,8 +43,8 @@ impl Engine {
         Ok(Reply::Created)
     }
 
-    /// Protects an account no longer. If nobody was there for it any more its open orders are canceled, the oldest
-    /// first. It stays protected while more are left than one command cancels, so that another one goes on.
+    /// Removes the protection of an account. If nobody came back for it, its open orders are canceled, oldest first. It
+    /// stays protected while there are more orders than one command cancels, so that another command goes on.
     #[cold]
     pub(crate) fn unprotect(
         &mut self,

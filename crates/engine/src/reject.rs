@@ -83,11 +83,11 @@ pub enum Reject {
     AmendsPending { working: OrderId },
     /// An order in a killed scope.
     Killed(KillScope<(), ()>),
-    /// A release of a scope whose orders are not all canceled yet.
+    /// A scope cannot be released while its kill still has orders to cancel.
     KillGoesOn,
     /// An order that exceeds a limit of its account.
     PastLimit(PastLimit),
-    /// An order that would wait behind others of its symbol, one of which is under way: so many do already.
+    /// An order would wait behind others of its symbol, one of which is under way, and too many wait already.
     TooManyWaiting { most: u32 },
     /// No room for another account, symbol or open order (2^32 - 1 each).
     Full,

@@ -35,9 +35,8 @@ pub enum Reply {
     Amended { order: OrderId, open: Shares },
     /// The status of the canceled order.
     Canceled(Status),
-    /// So many of the open orders that were meant were canceled, by this command; zero where there was nothing to do,
-    /// and so no command. `left`: others may be left of those that were meant, and none of these is newer than this
-    /// one.
+    /// This command canceled this many of the meant orders; zero if there was nothing to do, and so no command. If
+    /// `left` is given, more of the meant orders may be open, and none of these is newer than it.
     CanceledAll { orders: usize, left: Option<OrderId>, sequence: Sequence },
     /// The order in question is done and the engine no longer keeps it: the history answers, through
     /// [`DoneOrder::answer`].

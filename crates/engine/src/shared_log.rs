@@ -98,12 +98,12 @@ impl SharedLog {
         }
     }
 
-    /// Whether the phase of a symbol was changed then, or later.
+    /// Whether the phase of a symbol was changed at this time or later.
     pub fn has_phase_since(&self, symbol: SymbolIndex, time: Time) -> bool {
         self.phases.get(&symbol).is_some_and(|noted| *noted >= time)
     }
 
-    /// When the phases of symbols were changed last, by symbol.
+    /// The times at which the phases of symbols were last changed, by symbol.
     pub fn phases(&self) -> impl Iterator<Item = (SymbolIndex, Time)> {
         self.phases.iter().map(|(symbol, at)| (*symbol, *at))
     }

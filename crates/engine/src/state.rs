@@ -15,22 +15,33 @@ use crate::rules::SymbolRules;
 use crate::shared_log::LogMessage;
 use crate::trail::Trail;
 
-/// One part of the market's state. A stream of them is: one `Head`, the accounts by index, the symbols by index, the
-/// One part of the market's state. A stream of them is: one `Head`, the accounts by index, the symbols by index, the
-/// positions (none of them zero) by account and symbol, the pairs of linked orders, the older order of each first, by
-/// its id, the phases of the symbols that are not open, by index, and for each symbol its open buys and then its open
-/// sells, best price first and in their order within a price, each order followed by its executions, oldest first, or
-/// by what they come to if there are more than are kept; the symbols that are watched, by index; the rules of the
-/// symbols that have any, by index; the orders that wait for a price, first those that no execution has reached, by
-/// symbol, of each first those whose triggers stand still, by trigger, and in the order in which they began to wait,
-/// then the others, which wait for their turn, in the order in which they began to; the orders that wait for another
-/// order, first those whose working order is open, by order id, then the others in their order; the deadlines of open
-/// orders, the earliest first, and by order id at one time; the open orders that show a part of their shares, by order
-/// id; the orders whose client order ids stand for them, by order id; the fees of the symbols and tiers that have any,
-/// by symbol and tier; the accounts of another tier than the first, by index; the accounts that are of a group, by
-/// index; what is killed, everything first, then the accounts and the symbols by index; the accounts that are
-/// protected, by index; the accounts that have limits, by index; how far the calendar was followed; the last messages of
-/// nodes, by node; and the symbols whose phase was changed in a market of several nodes, by index.
+/// One part of the market's state. A stream of them is, in this order:
+///
+/// - one `Head`;
+/// - the accounts by index, and the symbols by index;
+/// - the positions, none of them zero, by account and symbol;
+/// - the linked pairs, the older order of each first, by its id;
+/// - the phases of symbols that are not open, by index;
+/// - for each symbol its open buys and then its open sells, best price first and in their order within a price, each
+///   followed by its executions, oldest first, or by their sum if there are more than are kept;
+/// - the watched symbols, by index;
+/// - the rules of symbols that have any, by index;
+/// - the orders that wait for a price: first those that no execution has reached, by symbol, in each those with fixed
+///   triggers before the trailing ones, by trigger, and in the order in which they began to wait; then those that wait
+///   for their turn, in the order in which they began to;
+/// - the pending orders: first those whose working order is open, by order id, then the due ones in their order;
+/// - the deadlines of open orders, the earliest first, at one time by order id;
+/// - the open icebergs, by order id;
+/// - the orders whose client order ids stand for them, by order id;
+/// - the fees of symbols and tiers that have any, by symbol and tier;
+/// - the accounts of another tier than the first, by index;
+/// - the accounts in groups, by index;
+/// - the killed scopes: everything first, then the accounts and the symbols by index;
+/// - the protected accounts, by index;
+/// - the accounts with limits, by index;
+/// - the time up to which the calendar was followed;
+/// - the last messages of nodes, by node;
+/// - the symbols whose phase was changed in a market of several nodes, by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateItem {
     /// The end of the sequence.
@@ -108,11 +119,12 @@ pub enum StateItem {
     Protection { account: AccountIndex, grace: Grace },
     /// An account with limits.
     Limits { account: AccountIndex, limits: AccountLimits },
-    /// The time up to which the market's calendar was followed. Only of a market that has followed one.
+    /// The time up to which the market's calendar was followed. Only in a market that has followed one.
     Calendar { through: Time },
     /// The last message of a node that the market took of the shared log.
     Message(LogMessage),
-    /// When the phase of a symbol was changed last, or that change was due, where messages of a shared log are taken.
+    /// The time at which the phase of a symbol was last changed, or that change was due. Only where messages of a
+    /// shared log are taken.
     PhaseChanged { symbol: SymbolIndex, at: Time },
     /// A pending order: it is placed when its working order has executed, or, if `is_due`, when its turn comes. It
     /// holds nothing.

@@ -55,8 +55,9 @@ impl Filling {
 }
 
 impl Engine {
-    /// Places an order that comes to its book behind others, when these are done. Errors: `TooManyWaiting`; what it
-    /// holds is not there; of a market buy, which holds nothing, that it can pay for nothing at the best price.
+    /// Places an order that joins its book after the orders before it are done. Errors: `TooManyWaiting`; there is not
+    /// enough for the order's hold; or, for a market buy, which holds nothing, the account cannot pay for anything at
+    /// the best price.
     #[cold]
     pub(crate) fn place_behind_others(
         &mut self,
@@ -137,15 +138,15 @@ impl Engine {
         Err(filling.executions)
     }
 
-    /// The executions that an order of this kind needs if it executes wholly or not at all; none for others, and for
-    /// those that are left of a kill.
+    /// The executions that an order of this kind needs if it executes wholly or not at all. None for other kinds, and
+    /// for orders that remain of a kill.
     pub(crate) fn fills(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Option<Result<u32, u32>> {
         let is_counted = placed.kind == OrderKind::FillOrKill && !self.is_killed_order(account, placed.symbol);
         is_counted.then(|| self.executions_to_fill(account, placed))
     }
 
-    /// Whether an order that is placed executes wholly or not at all, and has to wait for another command to do so: the
-    /// commands of its turn have executed so often.
+    /// Whether an order that is placed executes wholly or not at all, and must wait for another command because the
+    /// commands of its turn have made too many executions.
     pub(crate) fn fills_later(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> bool {
         self.executions_left < self.execution_bounds.command && self.is_too_much(self.fills(account, placed))
     }

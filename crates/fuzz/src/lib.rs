@@ -1,6 +1,6 @@
 //! Inputs of fuzzing. For the gateways, bytes become documents, messages and requests for a market in memory; the
-//! readers of stored bytes get them as they are. Each target is one function, which panics where what it fuzzes does, or
-//! where an answer is malformed. `proof/fuzz` runs the targets under libFuzzer, and the tests here run them over the kept
+//! readers of stored bytes get them unchanged. Each target is one function, which panics if the fuzzed code does, or if
+//! an answer is malformed. `proof/fuzz` runs the targets under libFuzzer, and the tests here run them over the kept
 //! corpora and some changes of these.
 
 pub mod corpus;
@@ -22,7 +22,7 @@ pub const SEPARATOR: u8 = 0;
 /// The most documents, messages or requests of one input that are sent.
 const SENT_MAX: usize = 16;
 
-/// A gateway, or a reader of stored bytes, that is fuzzed.
+/// A fuzzed gateway, or a fuzzed reader of stored bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// Documents of the XML protocol.
@@ -33,9 +33,9 @@ pub enum Target {
     Http,
     /// A byte that chooses the WebSocket, and text messages.
     WebSocket,
-    /// Commands as the journal has them.
+    /// Commands in the form of the journal.
     Commands,
-    /// Items as a snapshot has them.
+    /// Items in the form of a snapshot.
     Items,
     /// A byte with a number of records, and a packed block of the history.
     Block,

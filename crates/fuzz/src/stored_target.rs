@@ -1,12 +1,12 @@
-//! Bytes that the server stores: commands of the journal, items of a snapshot and blocks of the history. Their checksums
-//! are left out, so that what reads them gets any bytes at all.
+//! Bytes that the server stores: commands of the journal, items of a snapshot and blocks of the history. Their
+//! checksums are left out, so that their readers get any bytes at all.
 
 use engine::{DoneOrders, Engine, Entry, Importer, Time};
 
-/// Commands, items or records of one input at most.
+/// The most commands, items or records that are read of one input.
 const READ_MAX: usize = 200;
 
-/// Decodes commands, each of which is the same when it was encoded and decoded again, and applies them.
+/// Decodes commands, checks that each is the same after it was encoded and decoded again, and applies them.
 pub(crate) fn commands(mut input: &[u8]) {
     let mut engine = Engine::new(1, DoneOrders::Drop);
     for time in (1..).take(READ_MAX) {
@@ -20,8 +20,8 @@ pub(crate) fn commands(mut input: &[u8]) {
     }
 }
 
-/// Decodes items of a snapshot, each of which is the same when it was encoded and decoded again, and builds an engine of
-/// them.
+/// Decodes items of a snapshot, checks that each is the same after it was encoded and decoded again, and builds an
+/// engine from them.
 pub(crate) fn items(mut input: &[u8]) {
     let mut importer = Importer::new(1, DoneOrders::Drop);
     for _ in 0..READ_MAX {
@@ -37,7 +37,7 @@ pub(crate) fn items(mut input: &[u8]) {
     drop(importer.finish());
 }
 
-/// Reads the records of a block of the history; the first byte says how many it has.
+/// Reads the records of a block of the history. The first byte is their number.
 pub(crate) fn block(input: &[u8]) {
     if let [records, block @ ..] = input {
         history::fuzzing::read_block(usize::from(*records).min(READ_MAX), block);

@@ -80,8 +80,8 @@ impl OpenOrder {
 }
 
 impl Before {
-    /// Writes the files for a history that begins at `engine`: its open orders, and those that are done, by id. Gives how many are
-    /// open.
+    /// Writes the files for a history that begins at `engine`: its open orders, and the done ones, by id. Returns the
+    /// number of open orders.
     pub(crate) fn write(
         folder: &Arc<dyn Folder>,
         engine: &Engine,
@@ -141,7 +141,8 @@ impl Before {
         Ok(open.len() as u64)
     }
 
-    /// Opens the two files. None if the checkpoint counts none and none is there. Errors: one is missing, or too short.
+    /// Opens the two files. None if the checkpoint counts none and there are none. Errors: a file is missing or too
+    /// short.
     pub(crate) fn open(
         folder: &Arc<dyn Folder>,
         counted: Begun,
@@ -362,7 +363,7 @@ fn failed(name: &'static str) -> impl FnOnce(io::Error) -> HistoryError {
     move |source| HistoryError::Io { name: name.to_owned(), source }
 }
 
-/// The error of a file that is not opened: the history lacks it where it is missing.
+/// The error for a file that cannot be opened. A missing file is reported as one that the history lacks.
 fn unopened(name: &'static str) -> impl FnOnce(io::Error) -> HistoryError {
     move |source| {
         if source.kind() == io::ErrorKind::NotFound {

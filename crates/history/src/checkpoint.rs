@@ -23,9 +23,9 @@ const MAGIC: u64 = u64::from_le_bytes(*b"pt-hist\x04");
 const MAGIC_5: u64 = u64::from_le_bytes(*b"pt-hist\x05");
 /// The format that adds notes, if there ever was one.
 const MAGIC_6: u64 = u64::from_le_bytes(*b"pt-hist\x06");
-/// The same with the number of orders that were open when the history began, where it does not begin with the market.
+/// The same with the number of orders that were open when the history began, if it does not begin with the market.
 const MAGIC_7: u64 = u64::from_le_bytes(*b"pt-hist\x07");
-/// Stands for that number while the files of these orders are being written.
+/// The value of that number while the files of these orders are being written.
 const BEGUN_UNFINISHED: u64 = u64::MAX;
 /// Format 3, which had no parts and did not link trades by order.
 const MAGIC_3: u64 = u64::from_le_bytes(*b"pt-hist\x03");
@@ -53,15 +53,15 @@ pub(crate) struct Kept {
     pub(crate) begun: Begun,
 }
 
-/// What the checkpoint counts of the files that tell of orders from before the history.
+/// What the checkpoint counts of the files about orders from before the history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Begun {
-    /// Nothing: the history begins with the market, or a program wrote this that counted none.
+    /// Nothing: the history begins with the market, or a program wrote it that did not count these orders.
     #[default]
     Uncounted,
-    /// They are being written, and nothing else is: whatever is in the folder then can be made again.
+    /// The files are being written, and no others are: everything in the folder can be made again.
     Unfinished,
-    /// So many orders were open.
+    /// The number of open orders.
     Orders(u64),
 }
 
@@ -85,7 +85,8 @@ impl Checkpoint {
         Checkpoint { heads, kept: Kept::of(sizes), is_former: false }
     }
 
-    /// The one in a folder, if there is one that counts: while what was before the history is being written, none does.
+    /// The checkpoint in a folder, if there is a valid one. There is none while the files about orders from before the
+    /// history are being written.
     pub(crate) fn read(folder: &dyn Folder) -> Result<Option<Checkpoint>, HistoryError> {
         Ok(Checkpoint::read_any(folder)?.filter(|checkpoint| checkpoint.kept.begun != Begun::Unfinished))
     }
@@ -113,7 +114,7 @@ impl Checkpoint {
         Ok(Some(Checkpoint { heads, kept, is_former: format == Format::Three }))
     }
 
-    /// Writes the one of a history that just began.
+    /// Writes the checkpoint of a history that has just begun.
     pub(crate) fn write_first(&self, folder: &dyn Folder) -> Result<(), HistoryError> {
         Checkpoint::write(folder, &self.heads, self.heads.through, &self.kept)
     }

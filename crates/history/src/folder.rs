@@ -9,10 +9,10 @@ use journal::{File, Storage};
 /// The name of the history's folder in the data folder.
 pub const HISTORY_FOLDER: &str = "history";
 
-/// What the name of a folder begins with in which a history is that did not fit the market.
+/// The beginning of the name of a folder with a history that did not fit the market.
 pub const SET_ASIDE: &str = "history-through-";
 
-/// What the name of a file ends with that is being made: the next start removes it.
+/// The end of the name of a file that is being made. The next start removes it.
 pub(crate) const MAKING_SUFFIX: &str = ".new";
 
 /// The folder as the tables and the checkpoint need it.
@@ -33,8 +33,8 @@ pub(crate) trait Folder: fmt::Debug + Send + Sync {
     fn remove(&self, name: &str) -> io::Result<()>;
     /// Makes new and removed names durable.
     fn sync(&self) -> io::Result<()>;
-    /// Moves the files to a folder beside, of this name or the next one that is free, and gives one that begins with none, and the
-    /// name.
+    /// Moves the files to a folder with this name, or the next free one, beside this folder. Returns an empty folder in
+    /// its place, and the name.
     fn set_aside(&self, name: &str) -> io::Result<(Arc<dyn Folder>, String)>;
 }
 
@@ -121,7 +121,7 @@ impl<S: Storage> Folder for InHome<S> {
     fn set_aside(&self, name: &str) -> io::Result<(Arc<dyn Folder>, String)> {
         let mut free = name.to_owned();
         let mut number = 1;
-        // Another one may have been set aside where this one ends.
+        // Another history may have been set aside that ends at the same command.
         while !self.home.folder(&free)?.list()?.is_empty() {
             number += 1;
             free = format!("{name}-{number}");

@@ -1,4 +1,4 @@
-//! Packed blocks without their files: fuzzing gives the reader of each table bytes whose checksum nobody looks at.
+//! Packed blocks without their files: fuzzing gives bytes to the readers of all tables, without a checksum.
 
 use engine::OrderId;
 
@@ -7,7 +7,7 @@ use crate::note::{NOTES, NoteRecord};
 use crate::record::{ORDERS, PastOrder, TRADES, TradeRecord};
 use crate::table::Kind;
 
-/// Reads all records of a block of orders, of trades and of notes. Panics: a reader has a fault.
+/// Reads all records of a block of orders, of trades and of notes. Panics if a reader has a fault.
 pub fn read_block(records: usize, block: &[u8]) {
     each(&ORDERS, records, block, |at, record| _ = PastOrder::decode(at, OrderId(at), &record));
     each(&TRADES, records, block, |at, record| _ = TradeRecord::decode(at, at, &record));

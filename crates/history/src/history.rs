@@ -175,7 +175,7 @@ impl History {
             damages: Damages::default(),
             journal: None,
         };
-        // Nothing is removed before all is there that the checkpoint counts.
+        // Nothing is removed before all files are found that the checkpoint counts.
         names::remove_others(&*history.folder, &history.kept.names())?;
         history.followed.reduced = history.reduced_of_open()?;
         Ok(history)
@@ -413,7 +413,8 @@ fn take_back(carried: &mut Carried, open: &[u64]) -> Result<u64, HistoryError> {
     Ok(taken_back)
 }
 
-/// Begins a history where an engine stands, with a checkpoint: files of records without one have lost it.
+/// Begins a history at an engine's state, with a checkpoint: files of records without one are the remains of a history
+/// that has lost it.
 fn begin(
     folder: &Arc<dyn Folder>,
     engine: &Engine,
@@ -432,7 +433,7 @@ fn begin(
     begin_behind(folder, engine, &mut |visit| archive.map_or(Ok(()), |archive| archive.each(visit)), sizes)
 }
 
-/// Begins a history that does not begin with the market: all that is known of what was before is written down.
+/// Begins a history that does not begin with the market, and writes all known facts from before.
 fn begin_behind(
     folder: &Arc<dyn Folder>,
     engine: &Engine,

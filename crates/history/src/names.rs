@@ -17,7 +17,7 @@ use crate::table::{Reach, Table};
 
 /// The prefixes of files of records.
 const OURS: [&str; 5] = ["orders-", "trades-", "candles-", "carried-", "notes-"];
-/// Names in an error, at most.
+/// The most names in an error.
 const NAMED_MAX: usize = 3;
 
 /// The command of the checkpoint in a data folder's history; none without a history.
@@ -29,7 +29,7 @@ pub fn through<S: Storage>(home: &S) -> Result<Option<Sequence>, HistoryError> {
     Ok(Checkpoint::read(&*folder)?.map(|checkpoint| checkpoint.heads.through))
 }
 
-/// Whether a data folder's history has any file.
+/// Whether the history in a data folder has any file.
 pub fn is_there<S: Storage>(home: &S) -> Result<bool, HistoryError> {
     let folder = match folder::look_at(home) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
@@ -77,7 +77,8 @@ fn candles(kept: &Kept) -> Vec<String> {
     Table::names(&CANDLES, 0, kept.records[2], &Reach::default())
 }
 
-/// Errors: there are files of records in a folder that has no checkpoint. It was lost: it is written before any of them is made.
+/// Errors: there are files of records in a folder without a checkpoint. The checkpoint is written before any of these
+/// files is made, so it was lost.
 pub(crate) fn expect_none(folder: &dyn Folder) -> Result<(), HistoryError> {
     let mut found = folder.list().map_err(in_folder)?;
     let is_being_made = |name: &str| name.ends_with(MAKING_SUFFIX);
@@ -101,8 +102,8 @@ pub(crate) fn expect_all(folder: &dyn Folder, checkpoint: &Checkpoint) -> Result
     }
 }
 
-/// Removes files of records that are not among these: what a crash left of work that no checkpoint counts. A sealed part that is
-/// missing is named: all else is answered without it.
+/// Removes the files of records that are not in `names`: a crash has left them, and no checkpoint counts them. A
+/// missing sealed part is logged by name, and everything else is answered without it.
 pub(crate) fn remove_others(folder: &dyn Folder, names: &[String]) -> Result<(), HistoryError> {
     let found = folder.list().map_err(in_folder)?;
     let names: HashSet<&String> = names.iter().collect();

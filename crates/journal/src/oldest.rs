@@ -26,7 +26,8 @@ pub fn file_point<S: Storage>(storage: &S, sequence: Sequence) -> Result<Option<
     point_before(storage, name, *first).map(Some)
 }
 
-/// The name of the segment that is written to; none in a folder without one. Errors: a folder that cannot be read.
+/// The name of the segment that is being written, or none in a folder without a segment. Errors: the folder cannot be
+/// read.
 pub fn newest_segment<S: Storage>(storage: &S) -> Result<Option<String>, JournalError> {
     let names = storage.list().map_err(JournalError::io("list the data folder"))?;
     Ok(segments_among(names).pop().map(|(_, name)| name))

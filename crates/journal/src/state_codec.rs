@@ -72,7 +72,7 @@ const PROTECTION: u8 = 36;
 const LIMITS: u8 = 37;
 /// The last message of a node that the market took of the shared log.
 const MESSAGE: u8 = 42;
-/// When the phase of a symbol was changed last, where several nodes share a log.
+/// The time of the last change of a symbol's phase, where several nodes share a log.
 const PHASE_CHANGED: u8 = 46;
 /// A trailing stop, and a client's order that is or was one: the distance follows, and then the item, like one with a
 /// fixed trigger, or without a trigger.

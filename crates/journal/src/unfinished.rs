@@ -1,14 +1,14 @@
-//! Marks a data folder that a tool is making, until all of it was checked: nobody serves or copies a part of a market. It does not know
-//! what goes in.
+//! Marks a data folder that a tool is making until all of it was checked, so that no server or backup uses an
+//! incomplete market. It does not know the folder's content.
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// The file that is in such a folder.
+/// The file in such a folder.
 pub const UNFINISHED_NAME: &str = "unfinished";
 
-/// Marks a folder, durably.
+/// Marks a folder durably.
 pub fn mark_unfinished(folder: &Path) -> io::Result<()> {
     let mut file = fs::File::create_new(folder.join(UNFINISHED_NAME))?;
     file.write_all(b"What makes this folder has not come to its end. If nothing makes it any more, remove it.\n")?;
@@ -16,7 +16,7 @@ pub fn mark_unfinished(folder: &Path) -> io::Result<()> {
     fs::File::open(folder)?.sync_all()
 }
 
-/// Takes the mark away, durably, from a folder whose files are durable.
+/// Removes the mark durably from a folder whose files are durable.
 pub fn mark_finished(folder: &Path) -> io::Result<()> {
     fs::remove_file(folder.join(UNFINISHED_NAME))?;
     fs::File::open(folder)?.sync_all()

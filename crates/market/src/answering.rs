@@ -94,7 +94,7 @@ pub fn answer(
     }
 }
 
-/// What a command is told that changes nothing: as a cancel that finds nothing open.
+/// The reply to a command that changes nothing, such as a cancel that finds nothing open.
 #[cold]
 fn vain(engine: &mut Engine, command: &Command) -> Reply {
     let newest = engine.newest_order();
@@ -103,7 +103,7 @@ fn vain(engine: &mut Engine, command: &Command) -> Reply {
         left: is_left.then_some(newest),
         sequence: Sequence::ZERO,
     };
-    // One of the same turn before it has canceled some, and may have left others.
+    // An earlier command of the same turn has canceled some orders, and may have left others.
     if let Command::CancelAll { account, symbol, through } = *command {
         let newest = through.map_or(newest, |through| through.min(newest));
         let found = engine.would_cancel_any(account, symbol, through);

@@ -10,7 +10,7 @@ use crate::day_ends::{DAY_US, DayEnds};
 
 /// The most lines of a calendar, without comments.
 pub const LINES_MAX: usize = 10_000;
-/// Phases that a turn changes, at most: a line may be about every symbol that there is.
+/// The most phases that a turn changes: a line may be about every symbol.
 const COMMANDS_MAX: usize = 1_000;
 const SECOND_US: u64 = 1_000_000;
 
@@ -98,7 +98,8 @@ impl Calendar {
         Ok(())
     }
 
-    /// What is to be done from just after one time up to another, in order, and when. Of more than a day the last day.
+    /// The steps from just after one time up to another, in order, with their times; those of the last day, if it is
+    /// longer.
     fn between(&self, from: Time, through: Time) -> impl Iterator<Item = (Time, Line)> {
         let from = from.0.max(through.0.saturating_sub(DAY_US));
         let days = from / DAY_US..=through.0 / DAY_US;
@@ -131,8 +132,8 @@ fn second_of_day(time: &str) -> Result<u64, String> {
     Ok(second)
 }
 
-/// A calendar, and how far it was followed. The market's state says that, too: a server that ends while it follows it, or
-/// cannot because its disk is full, goes on from there when it starts.
+/// A calendar, and the time up to which it was followed, which is in the market's state, too. A server that ends while
+/// it follows the calendar, or cannot follow it because its disk is full, continues from there at its next start.
 #[derive(Debug)]
 pub(crate) struct Scheduled {
     calendar: Calendar,
@@ -141,7 +142,7 @@ pub(crate) struct Scheduled {
     /// The time of the next step behind that, so that a turn need not search the lines.
     next: Option<Time>,
     due: VecDeque<Step>,
-    /// To be noted when nothing is due any more.
+    /// The time to be noted when nothing is due any more.
     to_note: Option<Time>,
 }
 
@@ -154,8 +155,8 @@ struct Step {
 }
 
 impl Scheduled {
-    /// That of a market which starts at `now`. What was to be done since its calendar was followed last is due. One whose
-    /// calendar never was begins behind its last command.
+    /// Makes the schedule of a market that starts at `now`. The steps since its calendar was last followed are due. A
+    /// calendar that was never followed begins after the market's last command.
     pub(crate) fn new(calendar: Calendar, engine: &Engine, now: Time) -> Scheduled {
         let last = if engine.time() == Time::ZERO { now } else { engine.time() };
         let through = engine.calendar_followed().unwrap_or(last);
@@ -164,7 +165,7 @@ impl Scheduled {
         Scheduled { next: calendar.next(through), calendar, through, due: VecDeque::new(), to_note }
     }
 
-    /// The server knew nothing of the market behind this time: what was to be done since then is due.
+    /// The server knew nothing of the market after this time, so the steps since then are due.
     pub(crate) fn begin_at(&mut self, last: Time) {
         if last != Time::ZERO && last < self.through {
             (self.through, self.next) = (last, self.calendar.next(last));
@@ -185,10 +186,10 @@ impl Scheduled {
         if self.is_due(now) { Some(now) } else { self.next }
     }
 
-    /// The commands that do the next of what is due, and note behind the last of it how far that is.
+    /// The commands of the next due steps. After the last one, a command notes how far the calendar was followed.
     pub(crate) fn take(&mut self, engine: &Engine, now: Time) -> Vec<Command> {
         if self.next.is_some_and(|next| next <= now) {
-            // Another node of a cluster may have done some of it, and somebody something else behind that.
+            // Another node of a cluster may have done some steps, and a client may have changed something after that.
             let from = engine.calendar_followed().map_or(self.through, |through| through.max(self.through));
             for (due, line) in self.calendar.between(from, now) {
                 self.due.push_back(Step { line, due, next: 0 });
@@ -196,7 +197,7 @@ impl Scheduled {
             }
             (self.through, self.next) = (now, self.calendar.next(now));
         }
-        // A line is about what the ones before it made.
+        // A line is about the market that the lines before it made.
         let mut asked = HashMap::new();
         let mut commands = Vec::new();
         while let Some(step) = self.due.front_mut() {
@@ -214,9 +215,10 @@ impl Scheduled {
 }
 
 impl Step {
-    /// Adds the commands of a line, up to `COMMANDS_MAX` in all. `asked` has the phases that commands before it ask for. Where
-    /// several nodes share a log each has a calendar: a line is left out where one of them did it, or somebody changed the phase
-    /// since it was due, and else says when it was due, so that the same is seen to where the command is applied.
+    /// Adds the commands of a line, up to `COMMANDS_MAX` in all. `asked` has the phases of the commands before it. If
+    /// several nodes share a log, each has a calendar. A line is left out if another node has done it, or if a client
+    /// has changed the phase since it was due. Otherwise its commands say when it was due, so that the engine can
+    /// decide the same when it applies them.
     fn take(&mut self, engine: &Engine, asked: &mut HashMap<SymbolIndex, Phase>, commands: &mut Vec<Command>) {
         let Line { symbol, phase, .. } = self.line;
         let log = engine.shared_log();
@@ -301,7 +303,7 @@ mod tests {
         Command::FollowCalendar { through: time }
     }
 
-    /// All that is due, a turn after the other.
+    /// All that is due, turn by turn.
     fn follow(scheduled: &mut Scheduled, engine: &mut Engine, now: Time) -> Vec<Vec<Command>> {
         let mut turns = Vec::new();
         while scheduled.is_due(now) {
@@ -318,18 +320,19 @@ mod tests {
             Calendar::parse("17:30 * halted # the end\n08:00 * auction\n09:00 SPY open\n09:00 NONE open").unwrap();
         let mut engine = with_symbols(&["SPY", "IBM"]);
         let mut scheduled = Scheduled::new(calendar.clone(), &engine, at(3, 7, 0));
-        // Whatever happens from now on, what is due behind that is done.
+        // Everything that is due after that is done, whatever happens from now on.
         assert_eq!(follow(&mut scheduled, &mut engine, at(3, 7, 0)), [[through(at(3, 7, 0))]]);
         assert_eq!((scheduled.is_due(at(3, 7, 59)), scheduled.next(at(3, 7, 59))), (false, Some(at(3, 8, 0))));
         assert!(scheduled.take(&engine, at(3, 7, 59)).is_empty());
         let told = follow(&mut scheduled, &mut engine, at(3, 8, 0));
         assert_eq!(told, [[change("SPY", Phase::Auction), change("IBM", Phase::Auction), through(at(3, 8, 0))]]);
         assert!(!scheduled.is_due(at(3, 8, 1)));
-        // One is about a symbol that there is not.
+        // One line names a symbol that does not exist.
         let told = follow(&mut scheduled, &mut engine, at(3, 9, 1));
         assert_eq!(told, [[change("SPY", Phase::Open), through(Time(at(3, 9, 0).0 + 1))]]);
         assert_eq!(scheduled.next(at(3, 18, 0)), Some(at(3, 18, 0)), "the end is due");
-        // A server that was away for a week does what the last day has: a line is about what the one before it makes.
+        // A server that was away for a week takes the steps of the last day. Each line is about the market that the
+        // line before it makes.
         let mut scheduled = Scheduled::new(calendar, &engine, at(10, 8, 30));
         let told = follow(&mut scheduled, &mut engine, at(10, 8, 30));
         let [halted, auction] =
@@ -351,12 +354,12 @@ mod tests {
         let due = |name: &str, phase, line| Command::ChangePhase { symbol: symbol(name), phase, due: Some(nine(line)) };
         let spoken = |phase| Command::ChangePhase { symbol: symbol("SPY"), phase, due: None };
         apply_at(&mut engine, at(3, 8, 30), spoken(Phase::Halted));
-        // Also a line that changes nothing is taken note of.
+        // A line that changes nothing is noted, too.
         let told = first.take(&engine, nine(0));
         assert_eq!(told, [due("SPY", Phase::Open, 0), due("IBM", Phase::Open, 0), through(nine(0))]);
         told.into_iter().for_each(|command| apply_at(&mut engine, nine(5), command));
         assert!(late.take(&engine, nine(0)).is_empty(), "the other node's calendar says the same");
-        // Lines of one time are told from each other.
+        // Lines of the same time are told apart.
         for (line, phase) in [(1, Phase::Auction), (2, Phase::Open)] {
             assert_eq!(first.take(&engine, nine(line)), [due("SPY", phase, line), through(nine(line))]);
             apply_at(&mut engine, nine(5), due("SPY", phase, line));
@@ -370,7 +373,7 @@ mod tests {
             apply_at(&mut engine, at(3, 10, 1), due("SPY", Phase::Open, line));
             assert_eq!(engine.phase(SymbolIndex(0)).phase, Phase::Halted, "somebody halted it since");
         }
-        // A start from a snapshot knows as much.
+        // A start from a snapshot knows the same.
         let mut importer = Importer::new(1, DoneOrders::Keep);
         engine.export(&mut |item| importer.add(item).unwrap());
         let mut engine = importer.finish().unwrap();
@@ -415,7 +418,7 @@ mod tests {
         let calendar = Calendar::parse("09:00 * open\n10:00 * auction").unwrap();
         let mut late = Scheduled::new(calendar, &engine, at(1, 8, 0));
         follow(&mut late, &mut engine, at(1, 8, 0));
-        // The other one's clock is a minute ahead, and then an operator halts the market.
+        // The other node's clock is a minute ahead, and then an operator halts the market.
         apply(&mut engine, through(at(1, 9, 0)));
         apply(&mut engine, change("SPY", Phase::Halted));
         assert!(follow(&mut late, &mut engine, at(1, 9, 0)).concat().is_empty());
@@ -423,7 +426,8 @@ mod tests {
         assert_eq!(late.next(at(1, 9, 0)), Some(at(1, 10, 0)));
     }
 
-    /// 3,000 lines took a turn each, so a disk's sync, and for 16 s orders were taken in symbols that were closed.
+    /// 3,000 lines once took a turn each, and so a sync each, and for 16 s orders were taken in symbols that should
+    /// have been closed.
     #[test]
     fn lines_about_one_symbol_each_go_together() {
         let names: Vec<String> = (0..1_500).map(|number| format!("S{number}")).collect();

@@ -1,5 +1,5 @@
-//! Checks twice a second whether all files that we made are still in their place, and how much of the disk is free; this more often the
-//! less there is.
+//! Checks twice a second whether all files of the server are still in their place, and how much of the disk is free.
+//! The less there is, the more often it checks the latter.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,8 @@ use journal::Storage;
 
 const EVERY: Duration = Duration::from_millis(500);
 const OFTENEST: Duration = Duration::from_millis(5);
-/// Bytes that are written in a millisecond at most, on a fast disk: what is left above the bound is looked at before it is gone.
+/// The most bytes that a fast disk writes in a millisecond. With this bound, the free space is checked again before it
+/// can be gone.
 const BYTES_A_MILLISECOND: u64 = 2 << 20;
 
 /// The watching thread.
@@ -70,13 +71,13 @@ impl DiskWatch {
     }
 }
 
-/// How much of a disk is free, and how much of that is above the bound.
+/// The free space of a disk, and how much of it is above the bound.
 #[derive(Clone, Copy, Debug)]
 struct Room {
-    /// None where the disk does not say it.
+    /// None if the disk does not say it.
     free: Option<u64>,
     is_low: bool,
-    /// None where there is no bound.
+    /// None if there is no bound.
     above: Option<u64>,
 }
 
@@ -96,7 +97,7 @@ impl Room {
         metrics.set(Gauge::DiskLow, u64::from(self.is_low));
     }
 
-    /// Until it is looked at again: before all that is above the bound can be gone.
+    /// The time until the next check: before all space above the bound can be gone.
     fn pause(&self) -> Duration {
         match self.above {
             Some(above) => Duration::from_millis(above / BYTES_A_MILLISECOND).clamp(OFTENEST, EVERY),
@@ -109,7 +110,7 @@ impl Room {
 mod tests {
     use super::*;
 
-    /// With half a second between two looks, a fast disk was full before the bound was noticed.
+    /// With half a second between two checks, a fast disk was full before the bound was noticed.
     #[test]
     fn the_less_room_there_is_the_sooner_it_is_looked_at_again() {
         let pause = |above: Option<u64>| Room { free: Some(1), is_low: above.is_none(), above }.pause();

@@ -97,7 +97,7 @@ pub enum Writers {
     Several,
     /// Others alone: this server only follows.
     Others,
-    /// Nobody now: the log that this server and others write to is away. What is known is told.
+    /// No server can write now, because the shared log is away. Queries are answered with what is known.
     Nobody,
 }
 

@@ -9,8 +9,8 @@ use std::time::Duration;
 use engine::{AccountId, Engine, Grace};
 use exchange::{PROTECTED_ACCOUNTS_MAX, Principal, ProtectorId, Rights};
 
-/// Accounts of which a turn finds that nobody came back, at most: of each it cancels many orders, and others wait
-/// meanwhile.
+/// The most accounts of which a turn cancels the orders because nobody came back: each may have many, and other
+/// requests wait meanwhile.
 const LOST_AT_ONCE: usize = 16;
 /// The interval at which the rights of connected callers are reviewed.
 const REVIEWED_EVERY: Duration = Duration::from_millis(250);
@@ -122,8 +122,8 @@ impl Presence {
         self.look_after(account);
     }
 
-    /// Nobody came back for an account, and some of its orders are left: the next turn goes on, unless somebody is
-    /// there by now.
+    /// Nobody came back for an account, and some of its orders are left. The next turn continues, unless somebody has
+    /// come back by then.
     pub(crate) fn goes_on(&mut self, account: AccountId, grace: Grace) {
         if !self.accounts.contains_key(&account) {
             self.join(account, grace, None, None);

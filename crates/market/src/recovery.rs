@@ -95,7 +95,8 @@ pub fn open_followed<S: Storage>(
         false => RecoveryError::NoSnapshot { source, refused: refused_snapshots.clone() },
     };
     if snapshot.is_some() {
-        // The history goes by the snapshot, and is set aside where it does not fit: not for one that is of another journal.
+        // The history depends on the snapshot, and is set aside if the two do not match. It must not be set aside
+        // because of a snapshot of another journal.
         journal::read(storage, from, Some(from.sequence.next()), &mut |_| Ok(())).map_err(refused)?;
     }
     let mut replay = follow(&engine)?.map(Replay::new);
@@ -121,7 +122,8 @@ pub fn open_followed<S: Storage>(
     Ok(Recovered { engine, journal, report })
 }
 
-/// Makes the journal of a new market before anything else is made: whatever is found without one is of a market that was there.
+/// Makes the journal of a new market before any other file, so files without a journal belong to a market that existed
+/// before.
 fn begin_if_new<S: Storage>(storage: &S, options: Options) -> Result<(), RecoveryError> {
     let is_begun = !matches!(journal::oldest_point(storage), Ok(None))
         || !snapshot::list(storage).map_err(RecoveryError::Snapshots)?.is_empty();
@@ -135,7 +137,7 @@ fn begin_if_new<S: Storage>(storage: &S, options: Options) -> Result<(), Recover
     Ok(())
 }
 
-/// What is in a data folder that only a market leaves there, beside its journal and snapshots.
+/// A file in a data folder, beside journal and snapshots, that only a market leaves there.
 fn trace_of_a_market<S: Storage>(storage: &S) -> Result<Option<String>, RecoveryError> {
     let names = storage.list().map_err(RecoveryError::Folder)?;
     if let Some(aside) = names.into_iter().find(|name| name.starts_with(history::SET_ASIDE)) {

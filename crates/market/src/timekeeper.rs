@@ -18,13 +18,13 @@ const AT_ONCE: Duration = Duration::from_secs(60 * 60);
 /// The time after which a clock that is further ahead is followed.
 const LASTS: Duration = Duration::from_secs(10 * 60);
 
-/// The clock of a market; a test gives it one of its own. Clones are one clock: those who ask for the market's time get what the
-/// market's loop believes.
+/// The clock of a market; a test gives it one of its own. Clones are one clock: whoever asks one for the market's time
+/// gets what the market's loop believes.
 #[derive(Clone)]
 pub struct Clock {
     shows: Arc<dyn Fn() -> Time + Send + Sync>,
     passed: Arc<dyn Fn() -> Duration + Send + Sync>,
-    /// None before a market follows it.
+    /// None before a market follows the clock.
     guard: Arc<Mutex<Option<Guard>>>,
 }
 
@@ -49,7 +49,8 @@ impl Clock {
         Clock { shows, passed: Arc::new(move || Duration::from_micros(passed().0)), guard: Arc::default() }
     }
 
-    /// The time of a command that would come now, but for what was commanded at a later one: the clock's, unless it has leapt.
+    /// The time that a command would have now, unless a command had a later one: the clock's time, unless the clock has
+    /// leapt.
     pub fn market_time(&self) -> Time {
         self.guarded(|guard, shows, passed| guard.map_or(shows, |guard| guard.now(shows, passed)))
     }
@@ -66,7 +67,7 @@ impl fmt::Debug for Clock {
     }
 }
 
-/// How much time has passed since the machine was started. It counts while the machine sleeps, and nobody can set it.
+/// The time since the machine was started. It counts while the machine sleeps, and nobody can set it.
 pub fn passed() -> Duration {
     Duration::try_from(clock_gettime(ClockId::Boottime)).unwrap_or_default()
 }
@@ -77,9 +78,8 @@ pub fn system_time() -> Time {
     Time(u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
 }
 
-/// The time of the next turn's commands: after that of the last one's, however the clock runs. What the commands of
-/// one time may execute together is told from those of another by that, also where a state was written down between
-/// the two.
+/// The time of the next turn's commands, which is later than the last turn's, however the clock runs. So the executions
+/// of one turn are told from those of another, also if the state was written down between the two.
 pub fn next_turn(now: Time, last: Time) -> Time {
     now.max(last.later_by_us(1))
 }
@@ -123,7 +123,7 @@ impl Timekeeper {
         Timekeeper { clock }
     }
 
-    /// The time that it is, not before that of the last command.
+    /// The current time, but not before that of the last command.
     pub fn now(&mut self, last: Time) -> Time {
         self.clock.market_time().max(last)
     }
@@ -140,7 +140,7 @@ impl Timekeeper {
 }
 
 impl Guard {
-    /// The time of a clock that `shows` this when so much has `passed`.
+    /// The time of a clock that shows `shows` when `passed` has passed.
     fn now(&mut self, shows: Time, passed: Duration) -> Time {
         let (believed, then) = self.believed;
         let expected = Time(believed.0.saturating_add(micros(passed.saturating_sub(then))));

@@ -113,9 +113,9 @@ impl<L: Ledger> Turn<L> {
         &self.ledger
     }
 
-    /// Takes all of `batches`, in order and as many at once as the ledger has room for, and gives them to the ledger with their
-    /// answers. All that the calendar has due comes before them: nothing is placed in a symbol that it has closed.
-    /// Errors: the ledger's; batches that are left were not answered.
+    /// Takes all of `batches`, in order and as many at once as the ledger has room for, and gives them to the ledger
+    /// with their answers. Everything that is due in the calendar comes before them, so that no order is placed in a
+    /// symbol that the calendar has closed. Errors: those of the ledger; the remaining batches were not answered.
     pub fn step(&mut self, batches: &mut Vec<Box<Batch>>) -> Result<(), L::Error> {
         while !batches.is_empty() {
             let Some(room) = self.ledger.room() else {
@@ -178,7 +178,7 @@ impl<L: Ledger> Turn<L> {
         self.engine.has_auctions_to_end(now) && !self.ledger.is_nearly_full()
     }
 
-    /// Whether the calendar has something for a turn at this time. While the disk is nearly full it waits.
+    /// Whether the calendar has a step for a turn at this time. While the disk is nearly full, the calendar waits.
     fn follows_calendar(&self, now: Time) -> bool {
         self.writes() && self.scheduled.is_due(now) && !self.ledger.is_nearly_full()
     }

@@ -47,7 +47,7 @@ pub trait LogClient {
         NEWEST
     }
 
-    /// How much time has passed since some moment, also while the machine slept. Nobody can set it.
+    /// The time that has passed since some moment, also while the machine slept. Nobody can set it.
     fn passed(&self) -> Duration {
         timekeeper::passed()
     }

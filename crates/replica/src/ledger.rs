@@ -128,8 +128,8 @@ struct Unsettled {
 }
 
 impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
-    /// Brings an engine, which stands where `own` does, to the end of the log, and begins an epoch of this node. The client gives the
-    /// messages behind `seen`, and the node's clock shows a time.
+    /// Brings an engine, which has applied what `own` holds, to the end of the log, and begins an epoch of this node.
+    /// The client gives the messages after `seen`, and the node's clock shows a time.
     pub fn open(
         (mut own, engine): (JournalLedger<S>, &mut Engine),
         (client, seen): (C, u64),
@@ -264,9 +264,9 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         self.inbox.take_waiting().into_iter().for_each(|batch| batch.refuse(Unavailable::StoreAway));
     }
 
-    /// Takes the next message. The time of the batch that is whole with it, if that is the one of `sent`: the journal is synced behind it, and
-    /// its commands are still to be applied. The commands of others are applied, and are to be settled. No two have the same time, as no two
-    /// turns of one server have.
+    /// Takes the next message. If it completes the batch of `sent`, returns that batch's time: the journal is synced
+    /// after it, and its commands are still to be applied. The commands of other nodes are applied, and are to be
+    /// settled. No two batches have the same time, as no two turns of one server have.
     fn take(
         &mut self,
         engine: &mut Engine,

@@ -20,12 +20,12 @@ use crate::standing::Standing;
 
 /// The interval of the checks of a node that follows.
 const EVERY: Duration = Duration::from_millis(500);
-/// How long an answer may take until the next try.
+/// How long an answer may take before the next try.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(2);
 /// A log is away that gave no answer for the node's patience, and never sooner than this: its servers may choose a
 /// leader, or be busy.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(5);
-/// A log is lost that is not there for so long.
+/// A log counts as lost when the servers have not had it for this long.
 const LOST_AFTER: Duration = Duration::from_secs(3);
 
 /// Checks a message that a node has taken. Errors: it is missing, or another one stands in its place, or its time is
@@ -78,10 +78,10 @@ impl LastGiven {
     }
 }
 
-/// What the servers say of a message that a node took.
+/// What the servers say about a message that a node took.
 enum Has {
     It,
-    /// Another one stands there, or none.
+    /// Another message is in its place, or none.
     NotIt,
     /// There is no such log.
     NoLog,
@@ -109,12 +109,12 @@ async fn ask(stream: &Stream, Given { position, checksum: known, time }: Given) 
     }
 }
 
-/// A node that is told how its log is.
+/// A node that is told the state of its log.
 pub(crate) struct Told {
     pub failed: SyncSender<Result<Delivered, LogError>>,
     pub inbox: Arc<Inbox>,
     pub standing: Standing,
-    /// After so long without an answer the log is away.
+    /// After this time without an answer the log is away.
     pub patience: Duration,
 }
 

@@ -7,12 +7,12 @@ use engine::Time;
 
 use crate::message::market_time;
 
-/// The node's clock and the log's, each with what had passed when it was looked at.
+/// The node's clock and the log's clock, each with the time that had passed when it was read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogTime {
-    /// The node's, guarded.
+    /// The node's clock, guarded.
     own: (Time, Duration),
-    /// The log's; none before the first message.
+    /// The log's clock. None before the first message.
     log: Option<(Time, Duration)>,
 }
 
@@ -30,7 +30,7 @@ impl LogTime {
         }
     }
 
-    /// The time that a message would have, when the node's clock shows this.
+    /// The time that a message would have, when the node's clock shows `shows`.
     pub fn now(&mut self, shows: Time, passed: Duration) -> Time {
         self.own = (shows, passed);
         self.log.map_or(shows, |log| market_time(later(log, passed), shows))
@@ -71,7 +71,7 @@ mod tests {
     fn a_message_of_its_own_sets_right_what_a_node_believes_of_the_logs_clock() {
         let mut time = LogTime::new(Time(100 * SECOND), passed(0));
         time.hear(Time(105 * SECOND), passed(0), false);
-        // Of another node, and long on its way.
+        // The message is another node's, and was under way for a long time.
         time.hear(Time(101 * SECOND), passed(1), false);
         assert_eq!(time.now(Time(101 * SECOND), passed(1)), Time(106 * SECOND));
         time.hear(Time(101 * SECOND), passed(1), true);

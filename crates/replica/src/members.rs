@@ -27,7 +27,7 @@ use crate::stream_config::LogTerms;
 const PATIENCE: Duration = Duration::from_secs(3);
 /// The time without members in the log after which they count as lost.
 const LOST_AFTER: Duration = Duration::from_secs(3);
-/// Signed requests that wait to be told to the servers, or for what they say of them; further ones are refused.
+/// The most signed requests that wait for the servers or for their answers; further ones are refused.
 const WAITING_MAX: usize = 1 << 12;
 
 /// The mark by which a signed request is known.
@@ -72,7 +72,7 @@ pub struct CommonLog {
     context: Context,
     /// The time since when the servers say that there are no members any more.
     missing: Mutex<Option<Instant>>,
-    /// When the stream of the members was made that was seen last, in nanoseconds since 1970.
+    /// When the stream of members that was seen last was made, in nanoseconds since 1970.
     made: Mutex<Option<i128>>,
     signed: Sender<(Mark, Tell)>,
     metrics: Metrics,
@@ -212,7 +212,7 @@ impl CommonLog {
     }
 }
 
-/// The servers, as marks are handed in to them.
+/// The servers to which marks are sent.
 #[derive(Clone)]
 struct Servers {
     client: Client,
@@ -221,7 +221,7 @@ struct Servers {
     patience: Duration,
 }
 
-/// Hands in marks until nobody sends any more.
+/// Sends marks until the sender is gone.
 async fn tell_all(servers: Servers, mut waiting: Receiver<(Mark, Tell)>) {
     let (refused, places) = (Refused::default(), Arc::new(Semaphore::new(WAITING_MAX)));
     while let Some((mark, tell)) = waiting.recv().await {
@@ -230,7 +230,7 @@ async fn tell_all(servers: Servers, mut waiting: Receiver<(Mark, Tell)>) {
             continue;
         };
         let (servers, refused) = (servers.clone(), refused.clone());
-        // It is handed in before the next one, so that marks come in their order where the servers are there.
+        // This mark is sent before the next one, so that marks arrive in order if the servers are there.
         let first = servers.hand_in(mark).await;
         tokio::spawn(async move {
             tell(servers.settle(mark, first, &refused).await);
@@ -240,7 +240,7 @@ async fn tell_all(servers: Servers, mut waiting: Receiver<(Mark, Tell)>) {
 }
 
 impl Servers {
-    /// A mark is a message without a text, which the servers know again by its id.
+    /// Sends a mark, which is a message without text. The servers recognize it by its id.
     async fn hand_in(&self, mark: Mark) -> Result<PublishAckFuture, NotMarked> {
         if self.client.connection_state() != Connection::Connected {
             return Err(NotMarked::ForNow("there is no connection to the servers".to_owned()));
@@ -250,7 +250,7 @@ impl Servers {
         sent.map_err(|error| NotMarked::of(&error))
     }
 
-    /// What the servers say of a mark. While they choose a leader nobody has it, and it is handed in again.
+    /// What the servers say about a mark. While they choose a leader none of them has it, and it is sent again.
     async fn settle(&self, mark: Mark, first: Result<PublishAckFuture, NotMarked>, refused: &Refused) -> Marked {
         let (begun, mut handed_in) = (Instant::now(), first);
         loop {
@@ -272,16 +272,16 @@ impl Servers {
 
 /// Why the servers did not say whether a mark is new.
 enum NotMarked {
-    /// Nobody has it: it can be handed in again.
+    /// No server has it, so it can be sent again.
     ForNow(String),
-    /// They may have it, and would say of it that it came before.
+    /// They may have it, and then would say that it came before.
     InDoubt(String),
 }
 
 impl NotMarked {
     fn of(error: &PublishError) -> NotMarked {
         match error.kind() {
-            // Nobody listens where it is sent.
+            // Nobody listens on its subject.
             PublishErrorKind::StreamNotFound => NotMarked::ForNow(error.to_string()),
             PublishErrorKind::WrongLastMessageId
             | PublishErrorKind::WrongLastSequence

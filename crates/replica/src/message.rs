@@ -1,22 +1,22 @@
-//! A message of the log as bytes: whose it is, the commands, and a checksum over all of it.
+//! Messages of the log as bytes: the writer, the commands, and a checksum over everything.
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
 //! | 1 | version of this format |
 //! | 8 | the cluster: messages of another one are never taken |
 //! | 2, 4, 8 | node, its epoch, number in the epoch |
-//! | 2, 2 | which part it is of how many |
-//! | 8 | when it was written, in microseconds since 1970, by its writer's clock, guarded against leaps ([`market::timekeeper`]) |
-//! | 4 | commands in all parts |
-//! | 8, 4 | the last message that its writer had taken: where it stands, and its checksum; 0 and 0 for none |
-//! | 4 | bytes that stand before the commands in all parts: whose they are |
-//! | … | commands, encoded as in the journal, or a part of that; with no commands, what the node's state hashed to ([`crate::marks`]) |
-//! | 4 | CRC-32 of all before it |
+//! | 2, 2 | number of the part, number of parts |
+//! | 8 | microseconds since 1970 when it was written, by the writer's guarded clock ([`market::timekeeper`]) |
+//! | 4 | number of commands in all parts |
+//! | 8, 4 | position and checksum of the last message that its writer had taken; 0 and 0 for none |
+//! | 4 | bytes of callers before the commands in all parts |
+//! | … | commands, encoded as in the journal, or a part; without any, the hash of the node's state ([`crate::marks`]) |
+//! | 4 | CRC-32 of everything before it |
 //!
 //! Integers are little-endian.
 //!
-//! By the version of a message its writer says by which rules its commands are to be applied: so all nodes apply them
-//! by the same rules, whichever they know beside those. Messages of a version are written only when all nodes know it
+//! The version of a message also says by which rules its commands are applied, so all nodes apply them by the same
+//! rules, whatever other rules they know. Nodes write messages of a version only when all of them know it
 //! ([`crate::upgrade`]).
 
 use std::time::Duration;
@@ -27,7 +27,7 @@ use engine::{Command, NodeId, Time};
 use crate::client::LogError;
 use crate::versions::{NEWEST, OLDEST};
 
-/// Where the last message stands that its writer had taken.
+/// The offset of the last message that the writer had taken.
 const BEHIND_AT: usize = 1 + 8 + 2 + 4 + 8 + 2 + 2 + 8 + 4;
 const HEAD_BYTES: usize = BEHIND_AT + 8 + 4 + 4;
 const CHECKSUM_BYTES: usize = 4;
@@ -57,7 +57,7 @@ pub(crate) struct Message {
     pub commands: Bytes,
 }
 
-/// A message that its writer had taken; the default one is none.
+/// The identity of a message that its writer had taken. The default value means none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Known {
     pub position: u64,
@@ -88,7 +88,7 @@ impl Message {
     /// Reads a message. Errors: the fault, in words that follow its position.
     pub fn read(bytes: &Bytes) -> Result<Message, LogError> {
         let wrong = |what: &str| Err(LogError(what.to_owned()));
-        // Bytes that are nobody's message are of no version either.
+        // Bytes that are no message at all have no version either.
         if bytes.len() < OVERHEAD_BYTES {
             return wrong("is cut short, or was written by somebody who is no node");
         }

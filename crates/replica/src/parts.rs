@@ -60,7 +60,7 @@ mod tests {
     use crate::message::Known;
     use crate::versions::NEWEST;
 
-    /// A part of a batch of two.
+    /// A part of a batch with two parts.
     fn part(part: u16) -> Message {
         Message {
             version: NEWEST,

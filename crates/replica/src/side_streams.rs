@@ -37,7 +37,7 @@ pub(crate) fn signed_subject(url: &LogUrl) -> String {
     format!("pricetime.{}.signed", url.name())
 }
 
-/// Both, as they have to be.
+/// The configurations that both streams need.
 fn needed(url: &LogUrl, cluster: u64, replicas: usize) -> [Config; 2] {
     let common = Config {
         retention: RetentionPolicy::Limits,
@@ -96,7 +96,7 @@ pub(crate) async fn check(context: &Context, url: &LogUrl, cluster: u64) -> Resu
     Ok(())
 }
 
-/// Settings with which members could get lost, or a signed request be taken twice.
+/// Settings with which members could get lost, or a signed request could be taken twice.
 fn weaknesses(needed: &Config, found: &Config) -> Vec<&'static str> {
     let is_of_cluster = found.metadata.get(CLUSTER) == needed.metadata.get(CLUSTER);
     let checks = [

@@ -64,7 +64,7 @@ impl SimulatedLog {
         self.lock().messages.iter().map(|(_, bytes)| bytes.clone()).collect()
     }
 
-    /// From now on its clock is so far ahead, in microseconds.
+    /// Sets how far the log's clock is ahead, in microseconds.
     pub fn set_ahead(&self, ahead_us: u64) {
         self.lock().ahead_us = ahead_us;
     }

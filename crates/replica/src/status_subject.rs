@@ -1,4 +1,4 @@
-//! Where a node answers how it is, on the log's servers.
+//! A node's answers about its status, on the log's servers.
 
 use async_nats::Client;
 use futures_util::StreamExt;

@@ -18,7 +18,7 @@ const MARKS: &str = "pricetime-marks-seconds";
 const MARKS_SECONDS: u64 = 300;
 /// The key of the seconds for which messages are kept that nodes have snapshots of. Without it, they are kept for ever.
 const KEEP: &str = "pricetime-keep-seconds";
-/// Where it says of which version its nodes write messages.
+/// The key of the version of the nodes' messages.
 const RULES: &str = "pricetime-rules";
 /// The key, in a log that replaces a lost one, of the message behind which it goes on: position, node, epoch and
 /// number.
@@ -70,7 +70,7 @@ impl LogTerms {
     }
 }
 
-/// Errors: it has messages of a version that this program does not read.
+/// Errors: the log has messages of a version that this program does not read.
 fn readable(url: &LogUrl, rules: u8) -> Result<(), LogError> {
     let help = match rules {
         OLDEST..=NEWEST => return Ok(()),

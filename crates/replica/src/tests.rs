@@ -93,7 +93,7 @@ impl Node {
         Node::open_at(Time(1), (engine, journal), log, (number, is_read_only), disk, events)
     }
 
-    /// With a clock that shows this.
+    /// Opens a node with a clock that shows this.
     fn open_at(
         shows: Time,
         (mut engine, journal): (Engine, Journal<SimulatedDisk>),
@@ -371,7 +371,7 @@ fn a_log_that_has_changed_is_found_out() {
     assert_eq!(opened(&log, &SimulatedDisk::new()), fault);
 }
 
-/// Five bytes of somebody else told whoever ran the nodes to look for another program.
+/// Five bytes of another program once told the operator of the nodes to look for another version of this one.
 #[test]
 fn bytes_that_are_no_message_are_said_to_be_none_and_only_a_message_is_of_another_version() {
     let node = NodeId::new(1).expect("above zero");
@@ -405,7 +405,7 @@ fn fresh(disk: &SimulatedDisk) -> (Engine, Journal<SimulatedDisk>) {
     (engine, journal)
 }
 
-/// An order that ends in half a minute, of the log's time.
+/// An order that ends in half a minute of the log's time.
 fn order_with_a_deadline() -> [Command; 3] {
     let symbol = Symbol::parse(b"SPY").expect("it is one");
     let (limit, shares) =
@@ -416,7 +416,8 @@ fn order_with_a_deadline() -> [Command; 3] {
     [create(1), Command::CreateSymbol { symbol }, place]
 }
 
-/// A node a minute ahead of the log asked for the end of an order with each look of its loop, and each time in vain.
+/// A node a minute ahead of the log once asked for the end of an order each time that its loop looked, each time in
+/// vain.
 #[test]
 fn what_is_due_is_due_by_the_logs_time_and_asked_for_once() {
     let (log, disk) = (SimulatedLog::new(1, Faults::default()), SimulatedDisk::new());
@@ -429,7 +430,7 @@ fn what_is_due_is_due_by_the_logs_time_and_asked_for_once() {
         node.turn.idle().expect("the log is whole");
     }
     assert!(log.messages().len() < before + 5, "{} messages", log.messages().len() - before);
-    // The log's time comes.
+    // The log's time reaches the deadline.
     log.set_ahead(40_000_000);
     node.ask(&[create(2)]).expect("the log is whole");
     node.turn.idle().expect("the log is whole");
@@ -441,7 +442,7 @@ fn what_is_due_is_due_by_the_logs_time_and_asked_for_once() {
     assert_eq!(log.messages().len(), after, "there is no more to ask for");
 }
 
-/// Two seconds of a wrong clock at the log's server moved the market by ten years.
+/// Two seconds of a wrong clock at the log's server once moved the market by ten years.
 #[test]
 fn a_clock_that_nobody_guards_does_not_move_the_market() {
     let (log, disk) = (SimulatedLog::new(1, Faults::default()), SimulatedDisk::new());
@@ -456,7 +457,7 @@ fn a_clock_that_nobody_guards_does_not_move_the_market() {
     let ahead = node.engine().time().0 - shows.0;
     assert!((9_000_000..=10_500_000).contains(&ahead), "{ahead} us ahead of the node's clock");
     assert_eq!(node.engine().open_order_count(), 1);
-    // Another node takes what came then, also from the beginning.
+    // Another node takes the messages of that time, also if it begins at the log's beginning.
     let other = Node::open(&log, 2, &SimulatedDisk::new()).expect("it begins");
     assert_eq!(other.engine().open_order_count(), 1);
 }

@@ -30,7 +30,7 @@ impl Trail {
         self.checksums.push_back(checksum);
     }
 
-    /// The last one; none before the first.
+    /// The last message; none before the first.
     pub fn last(&self) -> Known {
         let known = self.checksums.back().map(|checksum| Known { position: self.last, checksum: *checksum });
         known.unwrap_or_default()

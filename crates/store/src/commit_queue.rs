@@ -15,7 +15,8 @@ use crate::effects::{Effects, Head};
 
 /// The most ops gathered for one transaction, give or take a batch: beyond it the loop waits for the database.
 const GATHERED_OPS_MAX: usize = 1 << 14;
-/// Rows gathered for one transaction at most, give or take a turn: a command that cancels or executes much makes many.
+/// About how many rows are gathered for one transaction at most; the last turn may exceed it. A command that cancels or
+/// executes many orders makes many rows.
 const GATHERED_ROWS_MAX: usize = 1 << 16;
 /// The interval at which the loop looks up while something is on its way to the database.
 pub(crate) const GLANCE: Duration = Duration::from_millis(50);
@@ -266,8 +267,8 @@ mod tests {
 
     use super::*;
 
-    /// One command that cancels 300,000 orders took a second and more in the database, and what gathered meanwhile had no bound but that
-    /// of commands.
+    /// One command that cancels 300,000 orders took a second and more in the database, and the number of rows that
+    /// gathered meanwhile once had no bound.
     #[test]
     fn what_gathers_is_bounded_by_its_rows_too() {
         let group = |ops, cancellations| {

@@ -81,7 +81,7 @@ pub struct Effects {
     pub(crate) groups: Vec<GroupRow>,
     pub(crate) kills: Vec<KillRow>,
     pub(crate) protections: Vec<ProtectionRow>,
-    /// Up to where the calendar was followed, if it was.
+    /// The time up to which the calendar was followed, if it was.
     pub(crate) calendar: Option<Time>,
     pub(crate) limits: Vec<LimitsRow>,
     pub(crate) audit: AuditRows,
@@ -467,7 +467,7 @@ impl Effects {
         self.commands() == 0
     }
 
-    /// Rows of which one command may make very many.
+    /// The number of rows of the kinds of which one command may make very many.
     pub(crate) fn bulk(&self) -> usize {
         self.orders.len() + self.taken.len() + self.executions.len() + self.cancellations.len()
     }

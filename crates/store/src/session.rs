@@ -69,8 +69,8 @@ pub(crate) struct Session {
     broken_wait: BrokenWait,
 }
 
-/// Whether the database was told to wait no longer for its synchronous standby. It says so with a warning, and then that the
-/// transaction is committed: it is on its own disk, and a failover may lose it.
+/// Whether the database was told not to wait any longer for its synchronous standby. It reports that with a warning,
+/// and then reports the transaction as committed: it is on the database's own disk, and a failover may lose it.
 #[derive(Clone, Debug, Default)]
 struct BrokenWait(Arc<AtomicBool>);
 
@@ -127,7 +127,8 @@ impl Connector {
     }
 }
 
-/// Passes on what both sides say. Ends when the client is dropped or the connection breaks; the client's calls tell of that.
+/// Passes messages on in both directions. Ends when the client is dropped or the connection breaks, which the client's
+/// calls report.
 async fn pass_on<S, T>(mut connection: Connection<S, T>, broken_wait: BrokenWait)
 where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -170,7 +171,7 @@ impl Session {
         self.client.prepare(sql).await.map_err(|error| self.error(&error, action))
     }
 
-    /// Runs statements in a row. Errors: as of doing `action`; `Unreachable` when a commit did not wait for its standby.
+    /// Runs statements in a row. Errors: those of `action`; `Unreachable` if a commit did not wait for its standby.
     pub(crate) async fn run(&self, sql: &str, action: &'static str) -> Result<(), StoreError> {
         self.client.batch_execute(sql).await.map_err(|error| self.error(&error, action))?;
         match self.broken_wait() {
@@ -179,7 +180,7 @@ impl Session {
         }
     }
 
-    /// Says in words that a commit since the last time did not wait for its standby, if one did not.
+    /// A message, if a commit since the last call did not wait for its standby.
     pub(crate) fn broken_wait(&self) -> Option<&'static str> {
         self.broken_wait.0.swap(false, Ordering::AcqRel).then_some(BrokenWait::TOLD)
     }

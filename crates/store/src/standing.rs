@@ -40,7 +40,7 @@ macro_rules! row {
     };
 }
 const STANDING: &str = concat!("SELECT ", row!(), " FROM pricetime.command_sequence");
-/// Changes nothing, and is a commit all the same: it lies behind all that it sees, and whoever has it has that.
+/// Changes nothing, but is a commit: it comes after everything that it sees, so a standby that has it has all of that.
 const SETTLE: &str = concat!("UPDATE pricetime.command_sequence SET epoch = epoch RETURNING ", row!());
 
 /// Reads the sequence row.
@@ -49,13 +49,14 @@ pub(crate) async fn standing(session: &Session) -> Result<Standing, tokio_postgr
     Ok(stands(session, &statement).await?.0)
 }
 
-/// Asks where the database stands, in one round trip mostly: by a reading, or, where a commit waits for another server, by a commit.
-/// What a reading shows there of a transaction whose connection broke may be on the disk of this database alone, while its commit
-/// still waited for the standby; and a database whose place a standby took can still be read, and can commit no more.
+/// Asks for the database's standing, mostly in one round trip: with a query, or with a commit if commits wait for
+/// another server. A query may show a transaction whose connection broke and that is only on this database's disk,
+/// while its commit still waits for the standby. And a database that a standby has replaced can still be read, but can
+/// no longer commit.
 pub(crate) struct Question {
     read: Statement,
     settle: Statement,
-    /// Whether a commit waited for another server when it was last asked.
+    /// Whether commits waited for another server at the last question.
     commits_wait: bool,
 }
 

@@ -1,12 +1,11 @@
-//! Commits batches, one transaction each, and finds out whether one was committed when the connection breaks. It never
-//! writes a batch twice and never reports one that is not committed.
+//! Commits batches, one transaction each, and finds out whether a batch was committed when the connection breaks. It
+//! never writes a batch twice and never reports one that is not committed.
 //!
-//! A batch is one statement outside a transaction block, so it is committed as a whole or not at all. Its first act
-//! moves the sequence row from the begin of the batch to its end, and fails if the row is not at the begin in this
+//! A batch is one statement outside a transaction block, so it is committed as a whole or not at all. It first moves
+//! the sequence row from the batch's beginning to its end, and fails if the row is not at the beginning in this
 //! server's epoch. So the row always says whether a batch was committed, and a batch that is sent again after its
-//! commit does nothing.
-//! Where commits wait for a standby, what the row says counts once a commit of one's own behind it has succeeded: a connection
-//! that broke leaves rows that only this database has.
+//! commit does nothing. If commits wait for a standby, the row counts only after a later commit of this server has
+//! succeeded: a broken connection may leave rows that only this database has.
 
 use std::future::Future;
 use std::time::Duration;
@@ -64,7 +63,7 @@ struct Link {
     question: Question,
     /// The ends of the existing parts.
     ends: PartEnds,
-    /// Whether it holds the lock. The process of the connection before may have held it for longer.
+    /// Whether this connection holds the lock. The process of the previous connection may have held it for longer.
     locked: bool,
 }
 
@@ -76,13 +75,13 @@ impl Link {
         Ok(Link { session, write_batch, question, ends, locked })
     }
 
-    /// Says where the database stands.
+    /// Asks for the database's standing.
     async fn ask(&mut self) -> Result<Standing, tokio_postgres::Error> {
         self.take_lock().await?;
         self.question.ask(&self.session).await
     }
 
-    /// Takes the lock if it was not free before and is now.
+    /// Takes the lock, if this connection does not hold it and it is free now.
     async fn take_lock(&mut self) -> Result<(), tokio_postgres::Error> {
         if !self.locked && standing::try_lock(&self.session).await? {
             tracing::info!("the database's lock is this server's again");
@@ -272,7 +271,7 @@ impl Writer {
         Err(Attempt::Over(self.displaced(&standing)))
     }
 
-    /// Asks where the database stands, on a new connection if need be.
+    /// Asks for the database's standing, on a new connection if necessary.
     fn ask(&mut self, patience: Patience) -> Result<Standing, Attempt> {
         if self.link.as_ref().is_none_or(|link| link.session.client.is_closed()) {
             self.link = None;
@@ -301,8 +300,8 @@ impl Writer {
         match self.runtime.block_on(unless_stopped(in_time(opening, patience), &self.stop)) {
             Some(Some(Ok(link))) => {
                 if !link.locked {
-                    // Either our old process, which ends in a while, or a server that is about to raise the epoch: the row
-                    // will tell.
+                    // The holder is either our old process, which ends after a while, or a server that is about to
+                    // raise the epoch, which the row will show.
                     tracing::warn!("another session holds the database's lock");
                 }
                 tracing::info!("connected to the database again");
@@ -351,7 +350,7 @@ enum Outcome {
     Not,
 }
 
-/// `value`, which a commit came to that waited for its standby. Errors: it did not wait.
+/// Returns `value` if its commit waited for the standby. Errors: the commit did not wait.
 fn said_to_wait<T>(link: &Link, value: T) -> Result<T, Attempt> {
     match link.session.broken_wait() {
         Some(fault) => Err(Attempt::Again(fault.to_owned())),

@@ -58,7 +58,7 @@ pub fn report() {
     kill_many_symbols();
 }
 
-/// A kill of everything where each order stands in a symbol of its own.
+/// A kill of everything, when each order is in a symbol of its own.
 fn kill_many_symbols() {
     let engine = Engine::new(1, DoneOrders::Drop);
     let mut market = Market { engine, sequence: Sequence::ZERO, random: Random::new(1) };
@@ -126,8 +126,8 @@ impl Market {
         assert_eq!(canceled, orders, "{what}: {most}");
     }
 
-    /// Gives a command again and again until nothing is left. Gives the longest time in ms that one took, and how many
-    /// orders were canceled.
+    /// Gives a command again and again until no order is left. Returns the longest time of one command in ms, and the
+    /// number of canceled orders.
     fn report_steps(&mut self, what: &str, command: &dyn Fn(Option<OrderId>) -> Command) -> (f64, usize) {
         let (mut through, mut most, mut sum, mut steps, mut canceled) = (None, 0f64, 0f64, 0usize, 0usize);
         loop {

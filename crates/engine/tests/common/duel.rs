@@ -27,7 +27,7 @@ pub struct Duel {
     taken: Vec<OrderId>,
     sequence: Sequence,
     time: Time,
-    /// No command has a time before this.
+    /// No command has an earlier time.
     earliest: Time,
     random: Random,
     situations: Situations,
@@ -186,7 +186,7 @@ impl Duel {
         assert_eq!(self.replica.state_hash(), self.engine.state_hash(), "the same commands give the same hash");
         self.engine =
             imported.with_execution_bounds(self.model.execution_bounds()).with_cancels_max(self.model.cancels_max());
-        // What is written down is written between turns, and the next one has a later time.
+        // State is written down between turns, and the next turn has a later time.
         self.earliest = Time(self.time.0 + 1);
         self.situations.count("state: exported and imported");
         if self.model.client_orders().any(|(_, order)| order.done_at().is_some()) {
@@ -304,7 +304,7 @@ impl Duel {
         Some(Entry { sequence: self.sequence, time: self.time, command })
     }
 
-    /// Whether many commands have one time, because the bounds are those of small turns.
+    /// Whether many commands share one time, because the bounds are those of small turns.
     fn turns_are_long(&self) -> bool {
         self.model.execution_bounds().turn < ExecutionBounds::ALL.turn
     }

@@ -40,7 +40,7 @@ pub fn rejected(scope: KillScope<(), ()>) -> &'static str {
     }
 }
 
-/// A kill goes on while everything is killed, and a part of it by itself.
+/// A kill goes on while everything is killed, and a kill of a part of it goes on as well.
 fn among_others(model: &Model) -> Option<&'static str> {
     let is_part = |scope: &KillScope<_, _>| matches!(scope, KillScope::Account(_) | KillScope::Symbol(_));
     let is_so = model.kills().contains(&KillScope::Everything) && model.kills().iter().any(is_part);

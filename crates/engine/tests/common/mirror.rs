@@ -41,7 +41,7 @@ pub struct Mirror {
     groups: Groups,
     kills: Kills,
     protections: Protections,
-    /// Up to where the calendar was followed.
+    /// The time up to which the calendar was followed.
     calendar: Option<Time>,
     /// The limits that events gave.
     limits: BTreeMap<AccountIndex, AccountLimits>,

@@ -90,7 +90,7 @@ impl Market {
         if self.seed & 3072 == 3072 {
             workload = workload.with_funding();
         }
-        // In half of them one command does little, and in most of a quarter one turn does little, too.
+        // In half of the markets a command may make few executions, and in most of a quarter so may a turn.
         let mut duel = match self.seed & 49_152 {
             16_384 => Duel::with_cancels_max(self.seed, self.check_every, small_bounds(self.seed >> 16), 3),
             32_768 => Duel::with_cancels_max(self.seed, self.check_every, ExecutionBounds::ALL, 2),
@@ -105,7 +105,7 @@ impl Market {
     }
 }
 
-/// What commands execute in a market in which that is little.
+/// The bounds of a market in which commands may make few executions.
 fn small_bounds(seed: u64) -> ExecutionBounds {
     let mut random = Random::new(seed);
     let command = 1 + random.below(8) as u32;

@@ -11,7 +11,7 @@ const SHARES: i128 = 1_000_000_000_000;
 struct Market {
     engine: Engine,
     events: Vec<Event>,
-    /// The time of all commands; if none, each has one of its own.
+    /// The time of all commands. If none, each command has a time of its own.
     turn: Option<Time>,
 }
 
@@ -312,7 +312,8 @@ fn an_auction_ends_piece_by_piece_at_one_price_and_cancels_come_between() {
     assert_eq!(market.engine.open_order_count(), 1, "the seller of the order that was canceled is left");
 }
 
-/// A turn in which commands execute 25 times together, then. Account 1 sells 20 times one share in each of two symbols.
+/// Begins a turn whose commands may make 25 executions together. Account 1 sells one share 20 times in each of two
+/// symbols.
 fn begin_turn(small: u32) -> Market {
     let mut market = Market::with_bounds(ExecutionBounds { command: 10, turn: 25, small });
     market.apply(Command::CreateSymbol { symbol: other_symbol() });
@@ -334,7 +335,7 @@ fn other_symbol() -> Symbol {
     Symbol::parse(b"QQQ").unwrap()
 }
 
-/// Nine thousand orders of one request executed ten thousand times each, and nobody was answered meanwhile.
+/// Nine thousand orders of one request once executed ten thousand times each, and nobody was answered meanwhile.
 #[test]
 fn the_commands_of_one_turn_execute_no_more_than_so_often_together() {
     let mut market = begin_turn(2);
@@ -357,7 +358,7 @@ fn the_commands_of_one_turn_execute_no_more_than_so_often_together() {
     market.check();
 }
 
-/// Market time waits for a clock that was set back: nobody's order may wait so long.
+/// Market time waits for a clock that was set back, and no order may wait that long.
 #[test]
 fn what_goes_on_is_not_bounded_by_the_turn_and_gives_it_all_executions_anew() {
     let mut market = begin_turn(0);
@@ -372,7 +373,7 @@ fn what_goes_on_is_not_bounded_by_the_turn_and_gives_it_all_executions_anew() {
     market.check();
 }
 
-/// An auction that one command of a turn ends goes on, too.
+/// An auction that a command of a turn ends goes on, too.
 #[test]
 fn an_auction_executes_what_its_turn_has_left_and_goes_on() {
     let mut market = begin_turn(2);
@@ -392,7 +393,7 @@ fn an_auction_executes_what_its_turn_has_left_and_goes_on() {
     market.check();
 }
 
-/// It is not cut, and not killed for the executions of others.
+/// The order is not cut off, and not canceled because of the executions of others.
 #[test]
 fn a_fill_or_kill_order_waits_for_a_command_that_may_execute_all_of_it() {
     let mut market = begin_turn(2);
@@ -414,7 +415,7 @@ fn a_fill_or_kill_order_waits_for_a_command_that_may_execute_all_of_it() {
     market.check();
 }
 
-/// Of 3,000 orders that ended with their auction 1,000 ended before it, and 2,000 executed in it.
+/// Of 3,000 orders that ended with their auction, once 1,000 ended before it, and 2,000 executed in it.
 #[test]
 fn orders_that_end_with_an_auction_take_no_part_in_it() {
     for is_begun in [true, false] {
@@ -436,7 +437,7 @@ fn orders_that_end_with_an_auction_take_no_part_in_it() {
         assert_eq!(market.engine.phase(SymbolIndex(0)).until, market.turn, "it goes on, and is over at once");
         market.phase(Phase::Open);
         assert_eq!(market.events, [], "so it does already");
-        // One that is placed meanwhile, and ends before the auction does, does not prolong it.
+        // An order that is placed meanwhile, and ends before the auction does, does not prolong it.
         let later = Deadline::new(Time(2_000_000));
         market.apply(Command::PlaceOrder {
             account: account(1),

@@ -1,5 +1,5 @@
-//! Kills, cancels of all orders and cancels on disconnect of more orders than one command cancels: each goes on with
-//! the next command, and what is killed executes no more meanwhile. Each step is compared with the model.
+//! Kills, cancels of all orders and cancels on disconnect with more orders than one command cancels: each goes on with
+//! the next command, and killed orders no longer execute meanwhile. Each step is compared with the model.
 
 use engine::{
     AccountId, CANCELS_MAX, Command, DOLLAR, Deadline, EXECUTIONS_MAX, ExecutionBounds, FundsOrder, Grace, KillScope,
@@ -8,7 +8,7 @@ use engine::{
 
 use crate::common::duel::Duel;
 
-/// Orders that one command cancels here.
+/// How many orders one command cancels here.
 const MOST: usize = 3;
 
 struct Market {
@@ -50,13 +50,13 @@ impl Market {
         self.place(number, NewOrder::of_kind(kind, self.symbol, Side::Buy, units(price), of(shares)));
     }
 
-    /// Open orders of an account.
+    /// The number of open orders of an account.
     fn open(&self, number: u32) -> usize {
         let owner = |order: &model::Order| self.duel.model().accounts().nth(order.account.0 as usize);
         self.duel.model().open_orders().filter(|order| owner(order) == Some(account(number))).count()
     }
 
-    /// How often orders of an account executed.
+    /// The number of executions of an account's orders.
     fn executions(&self, number: u32) -> usize {
         let model = self.duel.model();
         let all = (1..=model.orders_placed()).map(|order| model.order(OrderId(order)));
@@ -93,7 +93,7 @@ fn nothing_of_a_killed_account_executes_while_its_kill_goes_on() {
     market.play(Command::Release { scope });
     assert_eq!(market.duel.model().kills().len(), 1, "it cannot be released yet");
     market.duel.export_and_import();
-    // It does not count on the orders of the account.
+    // The order does not count the killed account's orders.
     market.of_kind(3, OrderKind::FillOrKill, 20, 8);
     assert_eq!(market.open(1), 13 - MOST);
     let symbol = market.symbol;
@@ -103,7 +103,7 @@ fn nothing_of_a_killed_account_executes_while_its_kill_goes_on() {
     assert!(market.open(1) < 13 - MOST && market.executions(2) == 1);
     market.play(Command::Kill { scope });
     market.duel.export_and_import();
-    // Its stop is reached, and is not activated.
+    // The killed order's trigger is reached, and the order is not activated.
     market.limit(3, Side::Buy, 22, 20);
     market.play(Command::ActivateReached);
     assert_eq!((market.executions(1), market.open(1)), (0, 0));

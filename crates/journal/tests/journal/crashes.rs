@@ -263,7 +263,7 @@ fn a_journal_that_is_only_written_survives_the_end_of_the_process() {
     assert_eq!(found.len() as u64, journal.segments().last().unwrap().first.0 - 1);
 }
 
-/// Only a sync of the folder keeps a power cut from bringing an older segment back and not the one behind it.
+/// Without a sync of the folder, a power cut may restore an older segment and not the one after it.
 #[test]
 fn a_retired_segment_is_durably_gone_before_the_next_one_goes() {
     let disk = SimulatedDisk::new();
@@ -283,7 +283,7 @@ fn a_retired_segment_is_durably_gone_before_the_next_one_goes() {
         let _ = journal.retire(retired);
         durable(&disk)
     };
-    // Three are removed, with a sync behind each.
+    // Three segments are removed, with a sync after each.
     for gone in 0..3 {
         assert_eq!(asked(2 * gone), names[gone as usize..], "the removal of the next one fails");
     }

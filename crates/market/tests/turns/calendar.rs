@@ -1,5 +1,5 @@
-//! The calendar in the loop, over a ledger that keeps its commands in memory: a server that ends while it follows its calendar goes
-//! on where it was, and nothing is placed before all that is due is done.
+//! The calendar in the loop, over a ledger that keeps its commands in memory: a server that ends while it follows its
+//! calendar continues where it was, and no order is placed before all due steps are done.
 
 use std::sync::mpsc::channel;
 
@@ -15,7 +15,7 @@ use market::turn::Turn;
 use crate::turn_options::options;
 
 const SECOND: u64 = 1_000_000;
-/// More than a turn changes.
+/// More symbols than a turn changes.
 const SYMBOLS: u32 = 2_500;
 
 type Market = Turn<MemoryLedger>;
@@ -28,7 +28,7 @@ fn account() -> AccountId {
     AccountId::parse(b"1").unwrap()
 }
 
-/// A market that stands where these commands bring it, and its server, which starts at this second.
+/// A market after these commands, and its server, which starts at this second.
 fn start(kept: &[Entry], calendar: &str, second: u64) -> Market {
     let mut engine = Engine::new(7, DoneOrders::Drop);
     for entry in kept {
@@ -53,7 +53,7 @@ fn buy(number: u32) -> Command {
     Command::PlaceOrder { account: account(), order, client_id: None, until: None }
 }
 
-/// Of a market that ends at this second what it kept.
+/// The commands that a market has kept when it ends at this second.
 fn kept_of_a_market(calendar: &str, second: u64) -> Vec<Entry> {
     let mut market = start(&[], calendar, second);
     let account = Command::CreateAccount { account: account(), balance: Money::from_units(1_000 * DOLLAR) };
@@ -66,7 +66,7 @@ fn are_all(market: &Market, phase: Phase) -> bool {
     (0..SYMBOLS).all(|at| market.engine().phase(SymbolIndex(at)) == SymbolPhase { phase, until: None })
 }
 
-/// Orders were taken in symbols that the calendar had closed while no server ran.
+/// Orders once were taken in symbols that the calendar had closed while no server ran.
 #[test]
 fn what_comes_first_after_a_start_finds_all_done_that_was_due() {
     let lines: String = (0..SYMBOLS).map(|number| format!("00:01:00 S{number} halted\n")).collect();
@@ -79,7 +79,7 @@ fn what_comes_first_after_a_start_finds_all_done_that_was_due() {
     }
 }
 
-/// What was due stood in memory: whatever a server that was killed at the time of a line had not done yet was not done that day.
+/// The due steps once were only in memory: what a server that was killed had not done yet was not done on that day.
 #[test]
 fn a_server_that_ends_while_it_follows_its_calendar_goes_on_where_it_was() {
     let calendar = "00:01:00 * auction\n00:01:30 * halted";

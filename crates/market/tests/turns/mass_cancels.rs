@@ -1,5 +1,5 @@
-//! Kills and lost accounts of more orders than one command cancels, turn by turn: each turn cancels some, others'
-//! requests are answered in between, and whoever replays what was kept goes on where it ended.
+//! Kills and lost accounts with more orders than one command cancels, turn by turn: each turn cancels some, other
+//! requests are answered in between, and a replay of what was kept continues where it ended.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,7 +28,7 @@ impl Market {
         Market { turn: Turn::new(engine, MemoryLedger::keeping(kept), options), clock }
     }
 
-    /// Account 1 sells so often at 10, and account 2 may sell at 11.
+    /// Account 1 sells this often at 10, and account 2 may sell at 11.
     fn new(orders: usize) -> Market {
         let mut market = Market::at(Engine::new(1, DoneOrders::Drop), Vec::new());
         let symbol = symbol();
@@ -55,7 +55,7 @@ impl Market {
         self.turn.engine().open_order_count()
     }
 
-    /// The server is gone, and another one replays what was kept.
+    /// Ends the server, and starts another one that replays what was kept.
     fn restart(self) -> Market {
         let kept = self.turn.ledger().kept().to_vec();
         let mut engine = Engine::new(7, DoneOrders::Drop);
@@ -89,7 +89,7 @@ fn a_kill_goes_on_turn_by_turn_and_others_are_answered_in_between() {
     let canceled = |orders| move |answer: &Answer| matches!(answer, Answer::Reply(Reply::CanceledAll { orders: told, left: Some(_), .. }) if *told == orders);
     assert!(told.iter().all(canceled(CANCELS_MAX)), "{told:?}");
     assert_eq!(market.open(), 3 * CANCELS_MAX + 7);
-    // Each turn cancels some before it does what is asked.
+    // Each turn cancels some orders before it handles the requests.
     let told = market.asks(&[place(2, Side::Sell, 11), Command::Release { scope }]);
     assert!(matches!(told[0], Answer::Reply(Reply::Opened(_))), "{told:?}");
     assert!(matches!(told[1], Answer::Reply(Reply::Rejected(engine::Reject::KillGoesOn))), "{told:?}");
@@ -97,7 +97,7 @@ fn a_kill_goes_on_turn_by_turn_and_others_are_answered_in_between() {
     let mut market = market.restart();
     market.turn.idle().unwrap();
     assert_eq!(market.open(), CANCELS_MAX + 7 + 1);
-    // A buy of two passes the killed ones: the loop canceled all but seven before.
+    // A buy of two does not execute with the killed orders: the loop has canceled all but seven before.
     let order = NewOrder::limit(symbol(), Side::Buy, Price::from_units(11).unwrap(), Shares::from_units(1).unwrap());
     market.asks(&[Command::PlaceOrder { account: account(2), order, client_id: None, until: None }]);
     assert_eq!(market.open(), 0, "the seven that were left were met, and account 2 executed with itself");
@@ -123,7 +123,7 @@ fn an_account_that_nobody_came_back_for_loses_its_orders_turn_by_turn() {
     assert_eq!(market.open(), 2 * CANCELS_MAX + 7);
     market.asks(&[place(2, Side::Sell, 11)]);
     assert_eq!(market.open(), CANCELS_MAX + 7 + 1);
-    // After a start it has its grace once more, and loses the others then.
+    // After a start the account has its grace once more, and then loses the other orders.
     let mut market = market.restart();
     market.turn.idle().unwrap();
     assert_eq!(market.open(), CANCELS_MAX + 7 + 1);

@@ -94,7 +94,7 @@ impl Judge {
         if number == 0 {
             self.begun.insert((node, epoch), bytes.clone());
         }
-        // Nobody guards the log's clock: ten seconds behind the one of who wrote it, at most.
+        // Nobody guards the log's clock: a message's time is at most ten seconds after the writer's.
         let time = time.min(Time(written.0 + 10_000_000)).max(self.engine.time().later_by_us(1));
         self.apply(time, Command::TakeMessage(message));
         if number > 0 && count == 0 {

@@ -9,7 +9,7 @@ use crate::message::{Message, checksum, market_time};
 /// The number of messages on their way beyond which some are lost.
 const OUTSTANDING_MAX: usize = 100;
 
-/// How far a clock may be ahead that nobody guards: ten years.
+/// How far an unguarded clock may be ahead: ten years.
 const YEARS_US: u64 = 10 * 365 * 86_400 * 1_000_000;
 
 /// The probabilities of faults, in per cent.

@@ -16,7 +16,7 @@ use super::tally::Tally;
 
 /// 2026 in microseconds.
 const CLOCK_START: u64 = 1_790_000_000_000_000;
-/// The nodes' clocks are no more than two seconds ahead.
+/// The nodes' clocks are at most two seconds ahead.
 const AHEAD_US: u64 = 12_000_000;
 const YEAR_US: u64 = 365 * 86_400 * 1_000_000;
 /// The cluster's number, which the messages of all nodes carry.

@@ -86,7 +86,7 @@ impl Server {
         Server::run_on_a_free_port(folder, settings.iter().map(|setting| (*setting).to_owned()).collect())
     }
 
-    /// A copy of this server, which is restarted for it, that follows it and calls itself `name`.
+    /// A standby named `name`: a copy of this server that follows it. The server is restarted for it.
     pub fn standby(&mut self, name: &str) -> Server {
         self.end("INT");
         let folder = new_folder();
@@ -207,7 +207,7 @@ impl Server {
         self.database_named(&name)
     }
 
-    /// A database that is there.
+    /// An existing database.
     pub fn database_named(&self, name: &str) -> Database {
         let runtime = runtime();
         let client = runtime.block_on(connect(self.port, name)).unwrap();

@@ -52,7 +52,7 @@ fn market() -> Market {
     market.apply(Command::ChangeRules { symbol: symbol("BAND"), rules });
     place(&mut market, "BAND", Side::Buy, 100, 1);
     place(&mut market, "BAND", Side::Buy, 150, 1);
-    // The last one counts, and none goes back.
+    // The last time counts, and an earlier one does not set it back.
     for through in [1_000, 3_000_000, 2_000_000] {
         market.apply(Command::FollowCalendar { through: Time(through) });
     }
