@@ -1,9 +1,10 @@
-//! `pricetime backup`: a consistent copy of a data folder, also of one that a server is writing to, checked afterwards.
+//! `pricetime backup`: a consistent copy of a data folder, also while a server writes to it, checked afterwards.
 //!
-//! The order makes it consistent. First the newest snapshot; then the history, which holds all that happened before that
-//! snapshot; last the journal, from which the history gets what it lacks. Nobody waits for it: the large files are copied
-//! beforehand, while they change, and then brought up to date, which is quick. Journal files are only ever appended to, and are
-//! copied up to their last whole unit. Until the copy was checked it is marked as unfinished, and nothing serves or copies it.
+//! The order of copying makes it consistent. First comes the newest snapshot; then the history, which holds everything
+//! that happened before that snapshot; last the journal, which provides what the history lacks. The server does not
+//! wait: the large files are copied beforehand, while they change, and then brought up to date, which is quick. Journal
+//! files are only ever appended to, and are copied up to their last whole unit. Until the copy was checked it is marked
+//! as unfinished, and nothing serves or copies it.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -145,7 +146,7 @@ fn copy_journal(disk: &Disk, copies: &mut Copies, from: Sequence) -> Result<(), 
     });
     end.map_err(|error| error.to_string())?;
     if segments.is_empty() {
-        // A market in which nothing was done yet.
+        // Nothing has been done in this market yet.
         let newest = journal::newest_segment(disk).map_err(|error| error.to_string())?;
         segments.extend(newest.map(|name| (name, HEADER_BYTES as u64)));
     }

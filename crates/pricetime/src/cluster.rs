@@ -235,7 +235,7 @@ pub struct Node<'a> {
     /// The time without the log after which new commands are refused.
     pub patience: Duration,
     pub standing: Standing,
-    /// The machine's, and how far it may leap.
+    /// The machine's clock, and how far it may leap.
     pub clock: Clock,
     pub clock_leap_max: Duration,
     /// The source of copies for nodes that begin with nothing.
@@ -257,7 +257,8 @@ impl Node<'_> {
         }
         let start = log.start(engine.shared_log().last());
         let LogTerms { cluster, marks_every, .. } = log.terms;
-        // Before the log brings the engine to its end: how long ago its last command was is what a leap is told by.
+        // This is read before the log brings the engine to its end, because a leap is recognized by the time since the
+        // engine's last command.
         let shows = Timekeeper::new(self.clock, engine.time(), self.clock_leap_max).now(Time::ZERO);
         let with = (node, inbox.clone(), self.standing.clone(), self.patience);
         let client = log.open(engine, with, self.copies).map_err(words)?;

@@ -19,7 +19,7 @@ pub struct Inspected {
     pub unfinished: Option<Cut>,
 }
 
-/// Opens a data folder to read; nothing in it is changed. Errors: a folder that is none, or was never finished.
+/// Opens a data folder for reading, and changes nothing in it. Errors: it is not a data folder, or was never finished.
 pub fn open_disk(folder: &Path) -> Result<Disk, String> {
     journal::expect_finished(folder)?;
     let disk = Disk::open_to_read(folder).map_err(|error| format!("{}: {error}", folder.display()))?;

@@ -21,7 +21,7 @@ use crate::backup::{copy_folder, fetch_from, verify};
 const TAKEN: &str = "copy-being-taken";
 /// The folder of a whole copy, whose files become this folder's.
 const WHOLE: &str = "copy-taken";
-/// Histories that are set aside in a folder, at most.
+/// The most histories that are set aside in a folder.
 const SET_ASIDE_MAX: u32 = 9;
 /// The folder of a copy for another node.
 const GIVEN: &str = "copy-for-a-node";
@@ -90,7 +90,7 @@ fn move_up(folder: &Path, to: &Path) -> io::Result<()> {
         let entry = entry?;
         fs::rename(entry.path(), to.join(entry.file_name()))?;
     }
-    // Both ends of the moves, before the folder goes that says that they are not done.
+    // Both ends of the moves are synced before the folder is removed which says that they are not done.
     sync(folder).and_then(|()| sync(to))?;
     fs::remove_dir(folder).and_then(|()| sync(to))
 }

@@ -19,8 +19,9 @@ use crate::store_location::StoreLocation;
 /// The access file in the data folder, which counts without a setting.
 pub const FILE_NAME: &str = "access.toml";
 
-/// The file that says in a data folder that its market has members. A backup has it, and not the access file: whoever starts a server on
-/// that, or after the access file was lost, is not to open the market to everybody unawares.
+/// The file in a data folder that says that its market has members. A backup has it, and does not have the access file:
+/// a server that is started on a backup, or after the access file was lost, must not open the market to everybody
+/// without notice.
 pub const KNOWN_NAME: &str = "members";
 
 /// The members of a running server. Their file is followed until this is dropped.
@@ -88,8 +89,8 @@ fn open_in_common(
     Ok(None)
 }
 
-/// Notes in a data folder, durably, that its market has members where it has some. Errors: it had some, and nobody says who they are or that
-/// it is open to anyone; or the folder cannot be written.
+/// Notes durably in a data folder that its market has members, if it has some. Errors: it had some, and no setting says
+/// who they are or that it is open to anyone; or the folder cannot be written.
 pub fn note_known(settings: &Settings) -> Result<(), String> {
     let noted = settings.data.join(KNOWN_NAME);
     match (are_known(settings), noted.exists()) {

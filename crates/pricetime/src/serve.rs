@@ -510,7 +510,7 @@ fn catch_signals(mut signals: Signals, endings: Sender<Ending>, status: Status) 
             let before = status.set(State::Stopping);
             tracing::info!(signal, "stopping");
             if matches!(before, State::Standby | State::Recovering) {
-                // It has nothing to finish: nobody was answered yet, and what is left half done the next start does again.
+                // Nothing is left to finish: no client was answered yet, and the next start repeats what is half done.
                 std::process::exit(0);
             }
             let _ = endings.send(Ending::Signal);

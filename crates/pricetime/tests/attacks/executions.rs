@@ -1,4 +1,4 @@
-//! Attacks by how much an order, or a request of orders, executes and sets off.
+//! Attacks with orders, or requests of orders, that execute and trigger very many others.
 
 use std::time::Duration;
 
@@ -10,16 +10,16 @@ use crate::common::http::Http;
 use crate::common::server::Server;
 use crate::common::wait::wait_for;
 
-/// Orders of one request.
+/// How many orders one request has.
 const AT_ONCE: usize = 5_000;
-/// Parts that one order is shown in: so many executions of who takes all of it.
+/// How many parts an order is shown in: an order that takes all of it executes as often.
 const PARTS: usize = 100;
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// What is executed is kept, and told to those who follow.
+/// Executions are kept, and told to followers.
 const EXECUTIONS: Limits = Limits { memory: 1_500 * MIB, time: Duration::from_secs(900), ..ORDINARY };
 
-/// Has an account place so many orders.
+/// Lets an account place these orders.
 fn place(client: &mut Client, account: u32, orders: impl Iterator<Item = String>) {
     let orders: Vec<String> = orders.collect();
     for some in orders.chunks(AT_ONCE) {
@@ -44,18 +44,18 @@ fn open(server: &Server, symbols: usize) -> Client {
     client
 }
 
-/// The ids of the orders that were opened.
+/// The ids of the opened orders.
 fn ids(told: &str) -> impl Iterator<Item = u64> + use<'_> {
     told.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next()?.parse().ok())
 }
 
-/// Waits until the server has gone on with an order, by itself, to where this is so.
+/// Waits until the server has continued an order, by itself, so far that `is_done` returns true.
 fn wait_until(attack: &Attack, order: u64, account: u32, is_done: impl Fn(&Value) -> bool) {
     let (http, path) = (Http::new(attack.server().http), format!("/api/v1/orders/{order}?account={account}"));
     wait_for("what was begun to be done", PATIENCE, || is_done(&http.read(&path)).then_some(()));
 }
 
-/// One command executed 20 million times, and everybody waited for it.
+/// One command once executed 20 million times, and everybody waited for it.
 #[test]
 fn an_order_that_sweeps_a_large_book_lets_others_have_their_turn() {
     let icebergs = size(2_000, 10_000);
@@ -72,8 +72,8 @@ fn an_order_that_sweeps_a_large_book_lets_others_have_their_turn() {
     attack.end(&format!("{shares} executions"));
 }
 
-/// Nothing of others comes between the orders of a request, and each executed ten thousand times: a thousand of them
-/// kept all others waiting for 2.8 s.
+/// No other command comes between the orders of a request, and each executed ten thousand times: a thousand of them
+/// once kept all other clients waiting for 2.8 s.
 #[test]
 fn a_request_of_sweeps_lets_others_have_their_turn() {
     let symbols = size(40, 1_000);
@@ -96,7 +96,7 @@ fn a_request_of_sweeps_lets_others_have_their_turn() {
     attack.end(&format!("{symbols} orders, {} executions", symbols * shares));
 }
 
-/// One execution reaches all of them, each at a price of its own.
+/// One execution reaches the triggers of all these orders, each of which has a price of its own.
 #[test]
 fn orders_that_one_execution_triggers_let_others_have_their_turn() {
     let stops = size(20_000, 500_000);

@@ -93,7 +93,7 @@ fn sessions_that_read_nothing_cost_what_one_does() {
     let held: Vec<Fix<TcpStream>> = (0..sessions).map(hears).collect();
     place(&mut client, 1, "<order sym=\"S\" amount=\"1\" limit=\"1\"/>", orders);
     for _ in 0..orders.div_ceil(100_000) {
-        // Each cancels a thousand.
+        // Each of these cancels a thousand orders.
         client.ask(&format!("<transactions id=\"1\">{}</transactions>", "<cancel-all/>".repeat(100)));
     }
     followed(&attack);

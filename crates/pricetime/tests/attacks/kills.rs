@@ -1,4 +1,4 @@
-//! Attacks by cancels of very many orders with one request: of all orders of an account, and kills.
+//! Attacks with requests that cancel very many orders: cancels of all orders of an account, and kills.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,9 +8,9 @@ use crate::attack::{Limits, MIB, ORDINARY, Scene, size};
 use crate::common::http::Http;
 use crate::common::server::Server;
 
-/// Orders that one command cancels.
+/// How many orders one command cancels.
 const CANCELS_MAX: usize = 1_000;
-/// Orders of one request.
+/// How many orders one request has.
 const AT_ONCE: usize = 9_000;
 const LIMITS: Limits = Limits { memory: 400 * MIB, ..ORDINARY };
 
@@ -26,7 +26,7 @@ fn open(server: &Server) {
     assert!(!told.contains("<error"), "{told}");
 }
 
-/// Has account 1 sell S so often at 6.
+/// Lets account 1 sell S this often at 6.
 fn sell(server: &Server, orders: usize) {
     let mut client = server.client();
     for count in (0..orders).step_by(AT_ONCE).map(|begun| (orders - begun).min(AT_ONCE)) {
@@ -35,13 +35,13 @@ fn sell(server: &Server, orders: usize) {
     }
 }
 
-/// The number in an attribute of a reply, if it has the attribute.
+/// The number in an attribute of a reply. None without the attribute.
 fn number(told: &str, attribute: &str) -> Option<usize> {
     let rest = told.split(&format!(" {attribute}=\"")).nth(1)?;
     rest.split('"').next()?.parse().ok()
 }
 
-/// Does something, while account 2 places one order after the other. Gives how many.
+/// Runs the attack while account 2 places one order after the other. Returns the number of these orders.
 fn orders_beside<T>(server: &Server, order: &str, attack: impl FnOnce() -> T) -> (usize, T) {
     let (mut trader, is_over) = (server.client(), AtomicBool::new(false));
     std::thread::scope(|scope| {
@@ -64,7 +64,7 @@ fn account(http: &Http) -> Value {
     http.read("/api/v1/accounts/1")
 }
 
-/// One command canceled a million orders of an account, and nobody was answered for 1.2 s.
+/// One command once canceled a million orders of an account, and no client was answered for 1.2 s.
 #[test]
 fn a_cancel_of_all_orders_of_a_large_account_lets_others_have_their_turn() {
     let orders = size(50_000, 1_000_000);
@@ -85,12 +85,14 @@ fn a_cancel_of_all_orders_of_a_large_account_lets_others_have_their_turn() {
         }
     });
     assert_eq!(canceled, orders);
-    // Counted, not timed: each step is a request, and others have their turn between two of them.
+    // The orders are counted, not timed: each step is a request, and other requests have their turn between two of
+    // them.
     assert!(placed >= orders / CANCELS_MAX / 10, "{placed} orders of others");
     attack.end(&format!("{canceled} canceled, {placed} orders of another account meanwhile"));
 }
 
-/// A kill was one command as well. It goes on by itself, and what comes to the symbol meanwhile passes what is killed.
+/// A kill was one command as well. It goes on by itself, and orders that come meanwhile do not execute with killed
+/// ones.
 #[test]
 fn a_kill_of_a_large_market_lets_others_have_their_turn() {
     let orders = size(50_000, 1_000_000);

@@ -29,7 +29,7 @@ fn without_its_log_a_node_refuses_what_is_new_and_answers_what_was_on_its_way_wh
         let said = node.readiness();
         said.contains("store-away") && said.contains("the log cannot be reached")
     });
-    // Nothing is on its way: the first who asks hears so, and what is known is told.
+    // No request is under way: the first client that asks is told so, and what is known is answered.
     let refused = first.ask(&sell(2));
     assert!(refused.contains("the server's store is away: nothing was changed"), "{refused}");
     let told = first.ask("<transactions id=\"1\"><query id=\"1\"/></transactions>");

@@ -15,12 +15,12 @@ use super::faults::clock_library;
 use super::log_servers::LogServers;
 use super::nodes::{CREATE, node, settle, stop_and_compare};
 
-/// In seconds since 1970.
+/// The present time in seconds since 1970.
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
 }
 
-/// As lines of a calendar have it.
+/// The time of day of a second, as lines of a calendar have it.
 fn time_of_day(second: u64) -> String {
     let day = second % 86_400;
     format!("{:02}:{:02}:{:02}", day / 3_600, day / 60 % 60, day % 60)
@@ -58,7 +58,7 @@ fn a_node_that_slept_through_its_calendar_undoes_no_halt() {
     put_into(awake, "halted");
     asleep.process.signal(Signal::CONT);
     settle(&nodes);
-    // It has done by now what its calendar had for it: it answers behind that.
+    // By now the node has done what its calendar had due: its answer comes after that.
     let told = asleep.ask("<transactions id=\"1\"><cancel id=\"77\"/></transactions>");
     assert!(told.contains("<error"), "{told}");
     settle(&nodes);
@@ -66,7 +66,7 @@ fn a_node_that_slept_through_its_calendar_undoes_no_halt() {
     stop_and_compare(&folder, nodes, |number| launch(number).start());
 }
 
-/// The message with which a node begins has the time of its start: what its calendar had before that was left out.
+/// A node's first message has the time of its start, and what its calendar had due before that once was left out.
 #[test]
 fn what_a_calendar_had_due_while_no_node_ran_is_done_at_a_start() {
     let folder = Folder::new("cluster-calendar");
@@ -92,7 +92,8 @@ fn what_a_calendar_had_due_while_no_node_ran_is_done_at_a_start() {
     drop(server.stop());
 }
 
-/// A node a minute ahead of the log wrote hundreds of messages a second, each to end an order whose time had not come.
+/// A node a minute ahead of the log once wrote hundreds of messages a second, each to end an order whose time had not
+/// come.
 #[test]
 fn a_node_whose_clock_is_a_minute_ahead_asks_once_for_what_is_due() {
     let folder = Folder::new("cluster-ahead");
@@ -120,7 +121,7 @@ fn a_node_whose_clock_is_a_minute_ahead_asks_once_for_what_is_due() {
         account["orders"].as_array().unwrap().is_empty()
     });
     assert!(now() * 1_000_000 >= until, "not before its time");
-    // Each node asks, and there may be marks.
+    // Each node asks once, and there may be messages with marks.
     let asked = messages() - before;
     assert!(asked < 60, "{asked} messages");
     stop_and_compare(&folder, nodes, start);

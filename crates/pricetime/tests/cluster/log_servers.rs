@@ -161,7 +161,7 @@ impl LogServers {
         self.ask(&format!("$JS.API.STREAM.DELETE.{name}"), "");
     }
 
-    /// Sends one a signal.
+    /// Sends a signal to one server.
     pub fn signal(&self, at: usize, signal: Signal) {
         kill_process(Pid::from_child(&self.running[at]), signal).unwrap();
     }

@@ -1,4 +1,4 @@
-//! A log that is lost as a whole while nodes serve.
+//! The loss of the whole log while nodes serve.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::common::wait::wait_until;
 use super::log_servers::LogServers;
 use super::nodes::{CREATE, node, sell, settle};
 
-/// Nodes that nobody asked for anything went on for ever, and said that they were ready.
+/// Nodes without requests once went on for ever, and said that they were ready.
 #[test]
 fn nodes_notice_that_the_log_is_lost_and_end() {
     let folder = Folder::new("cluster-lost");
@@ -27,7 +27,7 @@ fn nodes_notice_that_the_log_is_lost_and_end() {
     }
 }
 
-/// It stayed `store-away` for ever.
+/// The node once stayed `store-away` for ever.
 #[test]
 fn a_node_whose_log_lost_its_majority_says_so_and_is_ready_when_it_is_back() {
     let folder = Folder::new("cluster-majority");
@@ -35,13 +35,13 @@ fn a_node_whose_log_lost_its_majority_says_so_and_is_ready_when_it_is_back() {
     let url = servers.create("market", 3);
     let node = node(&folder, 1, &url).with("--store-patience 2s").start();
     node.ask(CREATE);
-    // The node may be connected with the one that is left, or connects to it.
+    // The node may be connected with the remaining server, or connects to it.
     servers.kill(1);
     servers.kill(2);
     wait_until("the node says that its log is away", Duration::from_secs(60), || {
         node.readiness().contains("store-away")
     });
-    // Nothing is on its way: whoever asks first gets an answer, too.
+    // No request is under way, and the first client that asks gets an answer, too.
     let refused = node.ask(&sell(1));
     assert!(refused.contains("the server's store is away: nothing was changed"), "{refused}");
     let query = node.ask("<transactions id=\"1\"><query id=\"1\"/></transactions>");
@@ -51,7 +51,7 @@ fn a_node_whose_log_lost_its_majority_says_so_and_is_ready_when_it_is_back() {
     wait_until("the node is ready", Duration::from_secs(60), || node.readiness().contains("\"ok\""));
     let answered = node.ask(&sell(1));
     assert!(answered.contains("<opened"), "{answered}");
-    // So it is where a request was on its way when the majority was lost.
+    // The same happens if a request was under way when the majority was lost.
     servers.kill(1);
     servers.kill(2);
     let mut client = node.client();

@@ -43,7 +43,7 @@ fn a_node_says_what_keeps_it_from_starting() {
     let ended = first.process.wait_for_end(crate::common::server::PATIENCE);
     assert!(ended.stderr.contains("another process runs as node 1"), "{}", ended.stderr);
     drop(second.stop());
-    // Before the database is asked for anything: here there is none.
+    // The refusal comes before any question to the database: here there is none.
     let mut import = Command::new(env!("CARGO_BIN_EXE_pricetime"));
     import.args(["store", "import"]).arg(folder.path().join("second")).arg("postgres://nobody@127.0.0.1:1/none");
     let import = import.output().unwrap();

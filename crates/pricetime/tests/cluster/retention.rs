@@ -36,8 +36,8 @@ fn the_log_forgets_what_two_nodes_have_and_a_new_one_begins_with_a_copy() {
     // and goes on.
     let away = node(&folder, away, &url).try_start().err().expect("it does not start").stderr;
     assert!(away.contains("start it with an empty folder, and it gets a copy of another node's"), "{away}");
-    // The log forgets after a second here, and so, on a busy machine, messages behind the copy while it comes.
-    // What lies there of a history without a journal keeps it from nothing, and is kept.
+    // The log forgets after a second here, and so, on a busy machine, also messages after the copy while it is made. A
+    // history without a journal in the folder does not hinder the node, and is kept.
     let leave = || {
         std::fs::create_dir_all(folder.path().join("node-4/history")).unwrap();
         std::fs::write(folder.path().join("node-4/history/orders"), "of before").unwrap();

@@ -88,13 +88,13 @@ fn a_node_does_not_begin_beside_a_stream_that_forgets_too_much() {
     drop(world.launch().start().stop());
 }
 
-/// As many editions in it as the node had were taken for the same ones.
+/// A stream with as many editions as the node had once was taken for the same stream.
 #[test]
 fn a_node_ends_when_another_stream_of_members_has_as_many_editions() {
     let world = World::of("cluster-side-swapped", 1);
     let mut server = world.launch().start();
     assert_eq!(world.servers.state("market-members")["last_seq"], 1);
-    // It sees nothing of the moment in which there is none.
+    // The node does not notice the moment in which there is no stream.
     server.process.signal(rustix::process::Signal::STOP);
     world.servers.lose("market-members");
     cluster(&["upgrade", "--store", &world.url]).unwrap();
@@ -110,7 +110,7 @@ fn a_node_says_that_its_members_cannot_be_asked_and_goes_on_with_those_it_knew()
     let server = world.launch().with("--store-patience 60s").start();
     let http = Http::new(server.http);
     market(&http);
-    // One server alone has the members, and goes.
+    // Only one server has the members, and it is stopped.
     world.set("market-members", "num_replicas", json!(1));
     let gone = world.leader("market-members");
     world.servers.kill(gone);
@@ -124,7 +124,7 @@ fn a_node_says_that_its_members_cannot_be_asked_and_goes_on_with_those_it_knew()
     drop(server.stop());
 }
 
-/// It was refused for as long as the servers had no leader, whatever the patience was.
+/// Such a request once was refused for as long as the servers had no leader, however long the patience was.
 #[test]
 fn a_signed_request_waits_for_a_leader_as_long_as_a_command_does() {
     let mut world = World::of("cluster-side-leader", 3);
@@ -134,7 +134,7 @@ fn a_signed_request_waits_for_a_leader_as_long_as_a_command_does() {
     assert_eq!(SignedOrder::at(micros()).send(&http).status, 201);
     let leader = world.leader("market-signed");
     world.servers.kill(leader);
-    // What was on its way to it nobody can tell of; but this is sent when it is gone.
+    // Nobody knows what happened to requests under way to the leader; this one is sent when the leader is gone.
     std::thread::sleep(Duration::from_millis(200));
     let placed = SignedOrder::at(micros()).send(&http);
     assert_eq!(placed.status, 201, "{}", placed.text);

@@ -1,4 +1,4 @@
-//! Logs of another version than this program reads: their nodes are told what to do.
+//! Logs of a version that this program does not read: their nodes say what the operator should do.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ fn a_log_of_another_version_is_refused_by_name() {
         assert!(ended.stderr.contains(&said), "{ended:?}");
         assert!(cluster(&["upgrade", "--store", &url]).unwrap_err().contains(&said));
     }
-    // What the node has goes on in a log of this version.
+    // The node's market goes on in a log of this version.
     let (other, data) = (servers.url("market-2"), folder.path().join("node-1"));
     cluster(&["recover", "--store", &other, "--replicas", "1", "--data", data.to_str().unwrap()]).unwrap();
     let server = node(&folder, 1, &other).start();

@@ -79,9 +79,10 @@ pub fn load_together(xml: SocketAddr, clients: usize, rounds: usize) -> Asked {
     together
 }
 
-/// A thousand orders of an account of its own, in one request: more of the journal in less time than `load_together` fills.
+/// Places a thousand orders of an account of its own in one request. This fills the journal faster than
+/// `load_together`.
 pub fn fill(server: &Server) {
-    // The second time they are there already.
+    // From the second time on they exist already.
     server.ask("<create><account id=\"77\" balance=\"1000000\"/><symbol sym=\"FILL\"/></create>");
     let orders = "<order sym=\"FILL\" amount=\"1\" limit=\"0.01\"/>".repeat(1000);
     let told = server.ask(&format!("<transactions id=\"77\">{orders}</transactions>"));

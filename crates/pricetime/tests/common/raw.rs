@@ -29,7 +29,7 @@ pub fn connect_from(source: [u8; 4], address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Breaks a connection: the other side is told of a reset, and not of an end.
+/// Breaks a connection: the other side gets a reset instead of an end.
 pub fn reset(stream: TcpStream) {
     SockRef::from(&stream).set_linger(Some(Duration::ZERO)).unwrap();
 }

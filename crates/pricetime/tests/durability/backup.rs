@@ -139,7 +139,7 @@ fn the_journal_is_copied_behind_all_else() {
     assert!(journal > last("history/"), "{copied:?}");
 }
 
-/// A copy that counts and is not synced is not there after a power cut.
+/// If a finished copy is not synced, a power cut may remove it.
 #[test]
 fn all_of_a_backup_is_synced_before_it_counts() {
     require_strace();
@@ -176,7 +176,7 @@ fn all_of_a_backup_is_synced_before_it_counts() {
     assert!(is_synced(&copy, &lines[counts..]), "that it counts is synced: {text}");
 }
 
-/// Somebody who was revoked would have keys again after a power cut.
+/// Without the sync, a member who was revoked could have keys again after a power cut.
 #[test]
 fn a_change_of_the_access_file_is_synced() {
     require_strace();
@@ -207,7 +207,7 @@ fn a_change_of_the_access_file_is_synced() {
     }
 }
 
-/// A backup has no access file: whoever served it once opened the market to everybody.
+/// A backup has no access file, and a server on one once opened the market to everybody.
 #[test]
 fn a_market_that_has_members_is_not_served_without_them() {
     let folder = Folder::new("members-known");

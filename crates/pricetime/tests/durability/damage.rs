@@ -273,8 +273,8 @@ fn a_history_that_is_ahead_of_the_journal_is_set_aside() {
     assert!(names.iter().any(|name| aside(name)), "{names:?}");
 }
 
-/// With `--durability written` a power cut may take commands whose endings of orders are in the history already. Those of orders that
-/// wait for others stayed: the orders were open, and told as canceled.
+/// With `--durability written` a power cut may remove commands whose endings of orders are already in the history. The
+/// endings of orders that wait for others once stayed there: the orders were open, and told as canceled.
 #[test]
 fn endings_of_lost_commands_are_taken_back_also_of_an_order_that_waits_for_another() {
     let folder = Folder::new("damage-endings");
@@ -297,7 +297,7 @@ fn endings_of_lost_commands_are_taken_back_also_of_an_order_that_waits_for_anoth
         assert_eq!(http.delete(&format!("/api/v1/orders/{order}?account=1")).status, 200);
     }
     server.stop();
-    // Of all that the second server wrote, the disk kept the records of orders.
+    // Of everything that the second server wrote, the disk kept only the records of orders.
     let after = folder.path().join("after");
     std::fs::rename(folder.data(), &after).unwrap();
     copy(&before, &folder.data());

@@ -331,7 +331,7 @@ fn orders_are_refused_before_there_is_no_room_for_the_next_journal_file() {
     server.stop();
 }
 
-/// Such a server once said nothing, and that it is ready for all.
+/// Such a server once said nothing, and claimed to be ready for everything.
 #[test]
 fn a_disk_that_is_low_at_the_start_is_told() {
     let Some(disk) = SmallDisk::mount("64m") else { return };
@@ -352,7 +352,7 @@ fn a_disk_that_is_low_at_the_start_is_told() {
     server.stop();
 }
 
-/// A server that was asked to stop once read its journal to the end first, for more than a minute.
+/// A server that was told to stop once read its journal to the end first, for more than a minute.
 #[test]
 fn a_server_that_is_asked_to_stop_while_it_recovers_stops() {
     require_strace();
@@ -362,10 +362,10 @@ fn a_server_that_is_asked_to_stop_while_it_recovers_stops() {
     while named(&folder.data(), "journal-", ".log").len() < 5 {
         fill(&server);
     }
-    // Without the snapshot that an orderly stop takes.
+    // It is killed, so that there is no snapshot of an orderly stop.
     server.kill();
     let trace = folder.path().join("trace");
-    // Each read of a file takes so long that all of them would take far longer than anybody waits here.
+    // Each read of a file takes so long that all of them together would take far longer than this test waits.
     let slowly = ["strace", "-D", "-f", "-qq", "-y", "-o", trace.to_str().unwrap(), "-e", "trace=pread64", "-e"];
     let slowly = [&slowly[..], &["inject=pread64:delay_enter=10s"]].concat();
     let mut process = launch.clone().through(&slowly).spawn();

@@ -1,5 +1,5 @@
-//! Each file of a data folder missing, cut short, emptied, or that of another market: what `pricetime verify` and a start answer to each,
-//! and that nothing that is whole is removed because something else is missing.
+//! Each file of a data folder missing, truncated, emptied, or replaced by another market's: the answers of `pricetime
+//! verify` and of a start, and that no intact file is removed because another one is missing.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -18,14 +18,14 @@ const MARKET: &str =
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     Missing,
-    /// Without its second half.
+    /// The file without its second half.
     Cut,
     Empty,
     /// The file of another market.
     Foreign,
 }
 
-/// What is answered: nothing is wrong, or some words about what is.
+/// The answer: nothing is wrong, or a message with these words.
 #[derive(Clone, Copy, Debug)]
 enum Says {
     Fine,
@@ -35,8 +35,8 @@ enum Says {
 use Fault::{Cut, Empty, Foreign, Missing};
 use Says::{Fine, Named};
 
-/// What a file's name begins with and which of several it is, its fault, and what `verify` and a start say. A start that names a fault
-/// does not serve.
+/// The beginning of a file's name, which file of several it is, its fault, and the answers of `verify` and of a start.
+/// A start that names a fault does not serve.
 type Row = (&'static str, Which, Fault, Says, Says);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,13 +46,14 @@ enum Which {
 }
 use Which::{Newest, Oldest};
 
-/// A market with two snapshots whose first journal file is gone. Its history begins behind an open order, and has all kinds of files.
+/// A market with two snapshots whose first journal file was removed. Its history begins with an order open, and has all
+/// kinds of files.
 fn market(folder: &Folder, shares: u32) -> PathBuf {
     let data = folder.data();
     let launch = Launch::new(&data).with(SMALL);
     let server = launch.start();
     server.ask(MARKET);
-    // Open when the history begins anew, with executions then and later.
+    // The order is open when the history begins anew, and executes before and after that.
     trade(&server, &format!(r#"<order sym="S" amount="{shares}" limit="11"/><order sym="S" amount="-1" limit="11"/>"#));
     wait_until("a retired journal file", PATIENCE, || {
         fill(&server);
@@ -117,13 +118,13 @@ fn spoil(data: &Path, name: &str, fault: Fault, foreign: &Path) {
     }
 }
 
-/// What `pricetime verify` prints and how it ends.
+/// Runs `pricetime verify`. Returns whether it succeeded, and what it printed.
 fn verify(data: &Path) -> (bool, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_pricetime")).env_clear().arg("verify").arg(data).output().unwrap();
     (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Whether the answer is the one that is due.
+/// Whether the answer is the expected one.
 fn is_due(says: Says, (fine, words): &(bool, String)) -> bool {
     match says {
         Fine => *fine,
@@ -131,7 +132,7 @@ fn is_due(says: Says, (fine, words): &(bool, String)) -> bool {
     }
 }
 
-/// Files that are not there any more: neither under their names, nor in a history that was set aside.
+/// Files that no longer exist: neither under their names, nor in a history that was set aside.
 fn lost(before: &BTreeSet<String>, data: &Path) -> Vec<String> {
     let now = files(data);
     let is_aside = |name: &str| {
@@ -158,7 +159,7 @@ const JOURNAL: &str = "journal-";
 const SNAPSHOT: &str = "snapshot-";
 const CHECKPOINT: &str = "history/checkpoint";
 
-/// Once `verify` found all of this sound where the checkpoint was missing, and the start removed the whole history.
+/// Once `verify` found all of this sound when the checkpoint was missing, and a start removed the whole history.
 #[test]
 fn each_file_of_a_data_folder_is_missed() {
     let (folder, other) = (Folder::new("folder-faults"), Folder::new("folder-faults-foreign"));
@@ -222,7 +223,7 @@ fn each_file_of_a_data_folder_is_missed() {
         let verified = verify(&spoiled);
         let started = start(&spoiled);
         let lost = lost(&before, &spoiled);
-        // What keeps a start from serving keeps it from changing anything.
+        // A start that is refused changes nothing.
         let changed = !started.0 && files(&spoiled) != before;
         if !is_due(verify_says, &verified) || !is_due(start_says, &started) || !lost.is_empty() || changed {
             wrong.push(format!(
@@ -234,7 +235,7 @@ fn each_file_of_a_data_folder_is_missed() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Without them an empty market was once served, in which ids began at 1.
+/// An empty market, in which ids began at 1, once was served if journal and snapshots were missing.
 #[test]
 fn a_folder_with_a_trace_of_a_market_is_not_served_without_journal_and_snapshots() {
     let folder = Folder::new("market-gone");
@@ -257,7 +258,7 @@ fn a_folder_with_a_trace_of_a_market_is_not_served_without_journal_and_snapshots
     refused("a history that was set aside");
 }
 
-/// A copy that had no journal yet was once served, as an empty market.
+/// A copy without a journal once was served as an empty market.
 #[test]
 fn a_backup_that_was_killed_is_not_served_and_not_copied() {
     let folder = Folder::new("killed-backup");
@@ -269,7 +270,7 @@ fn a_backup_that_was_killed_is_not_served_and_not_copied() {
         (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
     require_strace();
-    // What it has when it is killed before, between and behind the files that it copies.
+    // The copy's content when the backup is killed before, between and after the files that it copies.
     assert!(backup(&data, &copy).0);
     let whole = files(&copy);
     assert!(!whole.contains("unfinished"), "{whole:?}");

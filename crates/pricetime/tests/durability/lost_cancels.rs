@@ -1,5 +1,5 @@
-//! Orders that were open when the history began anew, canceled and replaced over every interface: what was done is told as done, with all
-//! that is known of the order.
+//! Cancels and replacements, over every interface, of orders that were open when the history began anew: the change is
+//! reported as done, with everything that is known of the order.
 
 use crate::common::folder::Folder;
 use crate::common::http::Http;
@@ -18,7 +18,7 @@ fn order(side: &str, shares: &str, more: Value) -> Value {
     order
 }
 
-/// Orders of all kinds that rest or wait, in the order of their ids.
+/// Places orders of all kinds that rest or wait. Returns their ids in order.
 fn kinds(http: &Http) -> Vec<u64> {
     for side in ["buy", "sell"] {
         let traded = json!({"account": "2", "symbol": "A", "side": side, "limit": "100", "shares": "1"});
@@ -48,7 +48,7 @@ fn kinds(http: &Http) -> Vec<u64> {
     ids
 }
 
-/// A market whose orders of all kinds are open and older than its history; what is shown of each.
+/// A market whose open orders, of all kinds, are older than its history. Returns what is shown of each.
 fn begun_anew(folder: &Folder) -> (KeyFile, Server, Http, Vec<Value>) {
     let keys = KeyFile::new(folder);
     let launch = keys.launch(folder).with(SMALL);
@@ -61,7 +61,8 @@ fn begun_anew(folder: &Folder) -> (KeyFile, Server, Http, Vec<Value>) {
     (keys, server, http, shown)
 }
 
-/// What changes of an order when it is canceled, what is shown of open orders alone, and what is not known of one from before.
+/// Fields that change when an order is canceled, that only open orders have, and that are not known of an order from
+/// before.
 const CHANGED: [&str; 10] =
     ["status", "open", "canceled", "done_time", "waits", "display", "shown", "until", "trail", "linked_with"];
 
@@ -71,7 +72,7 @@ fn differences(open: &Value, canceled: &Value) -> Vec<String> {
     differs.map(|(name, value)| format!("{name}: {value} is {}", canceled[name.as_str()])).collect()
 }
 
-/// Once such a cancel was answered with `unknown-order`, though it was done.
+/// Such a cancel once was answered with `unknown-order`, though it was done.
 #[test]
 fn a_cancel_of_an_order_from_before_the_history_is_told_as_done() {
     let folder = Folder::new("lost-cancels");
@@ -81,7 +82,7 @@ fn a_cancel_of_an_order_from_before_the_history_is_told_as_done() {
         let id = &open["order_id"];
         let before = http.read(&format!("/api/v1/orders/{id}?account=1"));
         if before["status"] != "open" {
-            // The one that it was linked with, or waited for, is canceled.
+            // An earlier cancel ended this order, too: the two were linked, or this one waited for the other.
             assert_eq!(before["status"], "canceled", "{before}");
             continue;
         }
@@ -99,7 +100,7 @@ fn a_cancel_of_an_order_from_before_the_history_is_told_as_done() {
     server.stop();
 }
 
-/// Once it was answered with an empty list.
+/// Such a cancel once was answered with an empty list.
 #[test]
 fn all_orders_from_before_the_history_are_told_when_all_are_canceled() {
     for interface in ["rest", "binance"] {
@@ -123,7 +124,7 @@ fn all_orders_from_before_the_history_are_told_when_all_are_canceled() {
     }
 }
 
-/// Once it was answered with an unknown outcome, though all was done.
+/// Such a replacement once was answered with an unknown outcome, though it was done.
 #[test]
 fn an_order_from_before_the_history_is_replaced_and_told_so() {
     let folder = Folder::new("lost-replaced");
@@ -156,7 +157,7 @@ fn an_order_from_before_the_history_is_replaced_and_told_so() {
     server.stop();
 }
 
-/// A client that waits for reports alone waits for ever: it is told at once that there are none to come.
+/// A client that waits only for reports would wait for ever, so it is told at once that there will be none.
 #[test]
 fn a_stream_resumed_over_an_amendment_of_an_order_from_before_the_history_is_answered() {
     let folder = Folder::new("lost-amendment");

@@ -150,7 +150,7 @@ fn under_maintenance_a_session_ends_and_none_begins() {
     server.stop();
 }
 
-/// Sessions count among the connections of their member, and give their place back however they end.
+/// Sessions count among their member's connections, and free their place however they end.
 #[test]
 fn a_member_has_so_many_sessions() {
     let folder = Folder::new("fix-connections");
@@ -178,7 +178,7 @@ fn a_member_has_so_many_sessions() {
     let next = || wait_for("a place", PATIENCE, || Some(answer()).filter(|(told, _)| told.contains("|35=A|"))).1;
     let (mut first, second) = (begin(), begin());
     is_full();
-    // Another member has its own, and another protocol counts, too.
+    // Another member has connections of its own, and connections over another protocol count, too.
     Fix::connect(address, "BOB").log_on_with(&proof("bob"));
     let login = format!("<login key=\"alice-key\" secret=\"{}\"/>", secret("alice"));
     assert!(server.client().ask(&login).contains("too many connections"));
@@ -192,7 +192,7 @@ fn a_member_has_so_many_sessions() {
     drop(third);
     let _fifth = next();
     is_full();
-    // One that speaks wrongly is ended by the server.
+    // The server ends a session that sends a wrong message.
     fourth.send("D", "no field|");
     let told = fourth.next();
     assert!(told.contains("|35=5|"), "{told}");

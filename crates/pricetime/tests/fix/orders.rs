@@ -125,7 +125,7 @@ fn no_name_stands_for_two_orders() {
     server.stop();
 }
 
-/// Names of what is done are free again however it was done, and each report has an id of its own.
+/// The client order ids of done orders are free again however they ended, and each report has an id of its own.
 #[test]
 fn names_are_free_again_and_reports_have_ids_of_their_own() {
     let folder = Folder::new("fix-free-names");
@@ -148,7 +148,7 @@ fn names_are_free_again_and_reports_have_ids_of_their_own() {
         fix.send("G", &amend(name, of, shares));
         expect(&mut fix, &["150=5", &format!("11={name}")]);
     }
-    // Executed wholly, in two parts.
+    // The order is executed wholly, in two parts.
     sell(1);
     expect(&mut fix, &["150=F", "39=1", "11=a3"]);
     sell(2);
@@ -157,12 +157,12 @@ fn names_are_free_again_and_reports_have_ids_of_their_own() {
         fix.send("D", &buy(name));
         expect(&mut fix, &["150=0", &format!("11={name}")]);
     }
-    // Canceled by another protocol.
+    // The order is canceled over another protocol.
     fix.send("G", &amend("b2", "a2", 4));
     expect(&mut fix, &["150=5", "11=b2", "41=a2"]);
     server.ask("<transactions id=\"1\"><cancel client-id=\"a2\"/></transactions>");
     expect(&mut fix, &["150=4", "11=b2"]);
-    // Refused amendments and cancels leave no name behind, and are told of nothing that others do.
+    // Refused amendments and cancels leave no client order id behind, and get no reports of what others do.
     fix.send("G", &amend("c2", "a3", 9));
     fix.expect(&["35=9", "11=c2", "41=a3"]);
     server.ask("<transactions id=\"1\"><cancel client-id=\"a3\"/></transactions>");
@@ -229,7 +229,7 @@ fn orders_that_follow_each_other_are_all_told_of() {
     server.stop();
 }
 
-/// A mass cancel of more orders than one command cancels is reported once, when none is left.
+/// A mass cancel of more orders than one command cancels is reported once, when no order is left.
 #[test]
 fn a_mass_cancel_goes_on_until_none_is_left() {
     let folder = Folder::new("fix-mass");

@@ -219,7 +219,7 @@ fn reports_are_made_once_for_all_sessions_and_not_for_those_that_are_full() {
     for _ in 0..ORDERS / TOGETHER {
         client.ask(&format!("<transactions id=\"1\">{}</transactions>", order.repeat(TOGETHER)));
     }
-    // One cancels a thousand.
+    // One command cancels a thousand orders.
     let all = "<cancel-all/>".repeat(ORDERS.div_ceil(1_000) + 1);
     client.ask(&format!("<transactions id=\"1\">{all}</transactions>"));
     // This answer is made after all these reports.
@@ -238,10 +238,10 @@ fn reports_are_made_once_for_all_sessions_and_not_for_those_that_are_full() {
     server.stop();
 }
 
-/// What a session has taken waits no more: one that reads is told of any number.
+/// Reports that a session has read no longer count as waiting, so a session that reads gets any number of them.
 #[test]
 fn a_session_that_reads_is_told_of_more_reports_than_may_wait() {
-    /// More than may wait for a session.
+    /// More reports than may wait for a session.
     const REPORTS: usize = 36_000;
     const TOGETHER: usize = 9_000;
     let folder = Folder::new("fix-reads");

@@ -84,7 +84,7 @@ fn whoever_is_revoked_is_told_nothing_more_within_a_second() {
     server.stop();
 }
 
-/// A member has 16 sessions: one more ends the one that was used least lately, also where it is open.
+/// A member has 16 sessions. One more ends the session that was used least recently, also on its open connections.
 #[test]
 fn a_session_that_a_later_one_pushes_out_is_told_nothing_more() {
     let folder = Folder::new("access-pushed-out");

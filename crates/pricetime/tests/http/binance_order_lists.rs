@@ -99,7 +99,7 @@ fn a_list_is_placed_looked_up_and_told_until_all_of_it_is_done() {
     server.stop();
 }
 
-/// Each order of a list counts among those that were placed.
+/// Each order of a list counts as a placed order.
 #[test]
 fn the_orders_of_lists_are_counted() {
     let folder = Folder::new("binance-lists-counted");
@@ -118,14 +118,14 @@ fn the_orders_of_lists_are_counted() {
         let placed = keys.send(&http, "POST", path, words);
         assert_eq!((placed.status, counted()), (200, json!(count)), "{path}: {}", placed.text);
     }
-    // A replacement is one more, and a test is none.
+    // A replacement counts as one more, and a test order does not count.
     let alone = "symbol=SPYUSD&side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&price=3";
     let replace = format!("{alone}&cancelReplaceMode=STOP_ON_FAILURE&cancelOrderId=5");
     let replaced = keys.send(&http, "POST", "order/cancelReplace", &replace);
     assert_eq!((replaced.status, counted()), (200, json!(10)), "{}", replaced.text);
     assert_eq!((keys.send(&http, "POST", "order/test", alone).status, counted()), (200, json!(10)));
     assert_eq!((keys.send(&http, "POST", "order/cancelReplace", &replace).status, counted()), (400, json!(10)));
-    // What is refused places nothing.
+    // A refused list places nothing.
     assert_eq!(keys.send(&http, "POST", "orderList/oco", &TWO.replace("quantity=10", "quantity=101")).status, 400);
     assert_eq!(counted(), 10);
     server.stop();

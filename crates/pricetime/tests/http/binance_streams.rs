@@ -527,7 +527,7 @@ fn whoever_reads_is_told_all_of_a_request_at_once() {
     server.stop();
 }
 
-/// The balances that changed are told, and those alone: what was told once is not told again.
+/// Only balances that changed are told, and none twice.
 #[test]
 fn a_balance_is_told_when_it_changes() {
     let folder = Folder::new("binance-balances");
@@ -545,7 +545,7 @@ fn a_balance_is_told_when_it_changes() {
         let reply = server.ask(&format!("<transactions id=\"{account}\">{order}</transactions>"));
         assert!(reply.contains("<opened"), "{reply}");
     };
-    // Dollars are told with every event.
+    // The balance in dollars is told with every event.
     order(1, "2");
     assert_eq!(told(), ["USD"]);
     order(2, "-2");

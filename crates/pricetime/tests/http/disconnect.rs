@@ -96,7 +96,7 @@ fn whoever_is_gone_loses_all_orders_of_the_account_and_nobody_else_does() {
     server.stop();
 }
 
-/// A client whose machine or network breaks ends nothing in good order.
+/// A client whose machine or network fails does not end its connection properly.
 #[test]
 fn whoever_is_cut_off_loses_all_orders_as_who_leaves() {
     let (_folder, _, server, http) = start("disconnect-reset");
@@ -106,7 +106,7 @@ fn whoever_is_cut_off_loses_all_orders_as_who_leaves() {
     assert_eq!(open_orders(&http, "1"), 1);
     raw::reset(client.stream);
     are_lost(&http);
-    // Also while a part of a request, or of what was asked before, is on its way.
+    // The same while a part of a request, or of an earlier answer, is under way.
     let mut client = protected(&server, "0s");
     place(&mut client, "1");
     client.send(b"100\n<transactions id=\"1\">").unwrap();

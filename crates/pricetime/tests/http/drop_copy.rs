@@ -182,7 +182,7 @@ fn a_member_is_told_of_its_accounts_as_the_access_file_has_them() {
     trade(&mut olga, 1);
     assert_eq!(whose(&read(&mut alice, end(), 100).0), ["1", "3"]);
     assert_eq!(whose(&read(&mut by_name, end(), 100).0), ["1", "3"]);
-    // Who may look at one of them does not learn of the others by the member's name.
+    // A viewer of one account learns nothing of the others by the member's name.
     file.write(&wider.replace("roles = [\"viewer\"]\naccounts = [\"2\"]", "roles = [\"viewer\"]\naccounts = [\"3\"]"));
     std::thread::sleep(std::time::Duration::from_millis(1_500));
     let mut vera = listen("vera");

@@ -144,7 +144,7 @@ fn the_compatible_interface_tells_fees_as_commissions() {
     let account = get("account", "");
     let told = json!([account["makerCommission"], account["takerCommission"], account["commissionRates"]]);
     assert_eq!(told, json!([10, 25, rates]));
-    // Of other tiers nothing is told, however high their fees are.
+    // The fees of other tiers are not told, however high they are.
     put(&http, "symbols/SPY/fees", &fees(1, "1", "2"));
     let account = get("account", "");
     assert_eq!(json!([account["makerCommission"], account["takerCommission"], account["commissionRates"]]), told);

@@ -150,7 +150,7 @@ fn a_member_has_so_many_websockets() {
     server.stop();
 }
 
-/// A refusal for the limits of a member named the first order of a list, whichever was past them.
+/// A refusal for a member's limits once named the first order of a list, whichever one exceeded them.
 #[test]
 fn a_list_past_a_members_limit_is_refused_with_the_order_at_fault_and_leaves_none() {
     let folder = Folder::new("member-limits-lists");
@@ -185,7 +185,7 @@ fn a_list_past_a_members_limit_is_refused_with_the_order_at_fault_and_leaves_non
     server.stop();
 }
 
-/// The orders of a second may run out within a list.
+/// The orders that a member may place in a second may run out within a list.
 #[test]
 fn a_list_past_the_orders_of_a_second_leaves_none() {
     let folder = Folder::new("member-limits-pace");

@@ -1,5 +1,6 @@
 //! Kills and cancels of more orders than one command cancels, over XML, REST and the compatible interface: what is told
-//! of them, that others come between, that a kill goes on by itself and over a crash, and that nothing of it executes.
+//! of them, that other requests come between, that a kill goes on by itself and after a crash, and that no killed order
+//! executes.
 
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use crate::common::wait::wait_until;
 
 const MARKET: &str = r#"<create><account id="1" balance="1000"/><account id="2" balance="1000"/>
     <symbol sym="SPY"><account id="1">100000</account><account id="2">100</account></symbol></create>"#;
-/// Orders that one command cancels.
+/// How many orders one command cancels.
 const MOST: usize = 1_000;
 const SOON: Duration = Duration::from_secs(60);
 
@@ -21,7 +22,7 @@ fn transactions(account: &str, children: &str) -> String {
     format!("<transactions id=\"{account}\">{children}</transactions>")
 }
 
-/// Has account 1 sell so often.
+/// Lets account 1 sell this often.
 fn sell(server: &Server, orders: usize) {
     for count in (0..orders).step_by(9_000).map(|begun| (orders - begun).min(9_000)) {
         let told = server.ask(&transactions("1", &r#"<order sym="SPY" amount="-1" limit="6"/>"#.repeat(count)));
@@ -48,21 +49,21 @@ fn put(http: &Http, path: &str, killed: bool) -> (u16, Value) {
     (answer.status, answer.body)
 }
 
-/// A cancel of a million orders was one command, for which everybody waited 1.2 s.
+/// A cancel of a million orders once was one command, for which everybody waited 1.2 s.
 #[test]
 fn a_cancel_of_all_orders_goes_on_with_those_that_were_there() {
     let folder = Folder::new("mass-cancels");
     let (server, http, keys) = KeyFile::serve(&folder, MARKET);
     sell(&server, 2_500);
     assert_eq!(ask(&server, "1", "<cancel-all/>"), r#"<canceled-all orders="1000" left-through="2500"/>"#);
-    // Somebody else is answered before it goes on, and what is placed meanwhile stays.
+    // Another client is answered before the cancel goes on, and orders that are placed meanwhile stay open.
     assert!(ask(&server, "2", r#"<order sym="SPY" amount="1" limit="5"/>"#).contains("<opened"));
     assert!(ask(&server, "1", r#"<order sym="SPY" amount="-1" limit="6"/>"#).contains("<opened"));
     let goes_on = r#"<cancel-all through="2500"/>"#;
     assert_eq!(ask(&server, "1", goes_on), r#"<canceled-all through="2500" orders="1000" left-through="2500"/>"#);
     assert_eq!(ask(&server, "1", goes_on), r#"<canceled-all through="2500" orders="500"/>"#);
     assert_eq!((open_orders(&http, "1"), open_orders(&http, "2")), (json!(1), json!(1)));
-    // REST and the compatible interface ask as often as it takes, and tell all of it.
+    // REST and the compatible interface give as many commands as it takes, and tell everything together.
     sell(&server, 2_499);
     let before = sequence(&http);
     let canceled = http.delete("/api/v1/accounts/1/orders").body;
@@ -77,8 +78,8 @@ fn a_cancel_of_all_orders_goes_on_with_those_that_were_there() {
     server.stop();
 }
 
-/// The server dies while a kill goes on. It goes on after the start, and nothing of the account executed behind the
-/// answer to the kill.
+/// The server dies while a kill goes on. The kill goes on after the start, and no order of the account executes after
+/// the answer to the kill.
 #[test]
 fn a_kill_goes_on_by_itself_also_over_a_crash_and_nothing_of_it_executes() {
     const ORDERS: usize = 60_000;
@@ -90,7 +91,7 @@ fn a_kill_goes_on_by_itself_also_over_a_crash_and_nothing_of_it_executes() {
     ask(&server, "2", r#"<order sym="SPY" amount="-1" limit="7"/>"#);
     let told = server.ask(r#"<create><kill account="1"/></create>"#);
     assert!(told.contains(&format!("<killed account=\"1\" orders=\"{MOST}\" goes-on=\"true\"/>")), "{told}");
-    // It buys from nobody but itself: the account's better price is passed.
+    // The order executes with none but its own account's: the killed account's better price is skipped.
     assert!(ask(&server, "2", r#"<order sym="SPY" amount="1" limit="7"/>"#).contains("<opened"));
     server.kill();
     let server = launch.start();
@@ -107,7 +108,8 @@ fn a_kill_goes_on_by_itself_also_over_a_crash_and_nothing_of_it_executes() {
     server.stop();
 }
 
-/// All that is left when a kill is answered is canceled in turns of the loop, and a release waits for that.
+/// The orders that are left when a kill is answered are canceled in turns of the loop, and a release must wait for
+/// that.
 #[test]
 fn what_a_kill_leaves_is_told_and_it_is_released_when_it_is_over() {
     let folder = Folder::new("mass-kill-rest");

@@ -57,7 +57,7 @@ fn a_killed_member_has_nothing_open_in_any_account_and_takes_no_orders_until_it_
     server.stop();
 }
 
-/// A few bytes of a request name as many accounts as the members have.
+/// A request of a few bytes can name as many accounts as the members have together.
 #[test]
 fn a_request_kills_so_many_accounts_of_all_the_members_that_it_names() {
     const EACH: usize = 50;

@@ -96,7 +96,7 @@ fn members_look_in_a_read_only_venue_and_change_nothing_and_operators_go_on() {
     server.stop();
 }
 
-/// What issuers make is a change, too.
+/// Accounts and shares that an issuer makes are changes, too.
 #[test]
 fn issuers_make_nothing_in_a_read_only_venue() {
     let folder = Folder::new("modes-issuers");

@@ -135,7 +135,7 @@ fn the_past_is_what_was_shown_when_it_was_the_present() {
     let http = Http::new(server.http);
     server.ask(MARKET);
     let (mut drawn, mut placed, mut shown) = (Drawn(7), Vec::new(), Vec::new());
-    // One that waits for another one all the time.
+    // One order waits for another one all the time.
     let waits = json!({"kind": "oto", "orders": [
         {"account": "1", "symbol": "SPY", "side": "buy", "shares": "1", "limit": "1"},
         {"account": "1", "symbol": "SPY", "side": "sell", "shares": "1", "limit": "200"},
@@ -161,7 +161,8 @@ fn the_past_is_what_was_shown_when_it_was_the_present() {
         let sequence = &book["sequence"];
         assert_eq!(essence(&past_book(&http, &format!("at={sequence}"))), essence(book));
     }
-    // By time, and never right behind the same moment: there is something to be made again each time.
+    // The questions are by time, and never for the next moment after the last one, so that the server must work out
+    // each answer.
     for at in (0..shown.len()).map(|at| at * 29 % shown.len()) {
         let (book, time) = (&shown[at], shown[at]["time"].as_u64().unwrap());
         assert_eq!(essence(&past_book(&http, &format!("time={time}"))), essence(book), "by its time");
@@ -249,7 +250,7 @@ fn orders_are_those_of_the_book(http: &Http, events: &[Value]) {
     let there: BTreeMap<u64, Value> = there.collect();
     assert!(there.len() > 10);
     assert_eq!(open, there);
-    // What waits for a price, or for another order, stands in no book, neither now nor then.
+    // Orders that wait for a price, or for another order, are in no book, neither now nor then.
     let all = http.read("/api/v1/accounts/1/orders?limit=1000");
     let all = all["orders"].as_array().unwrap().iter().filter(|order| order["symbol"] == "SPY");
     let (waiting, standing): (Vec<&Value>, Vec<&Value>) =

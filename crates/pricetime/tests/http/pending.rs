@@ -115,7 +115,7 @@ fn a_list_of_two_and_refusals_that_name_the_order_at_fault() {
     malformed("oto", &[&working, &other], "orders.1");
     let other = order("sell", json!({"account": "2", "limit": "30"}));
     malformed("oto", &[&working, &other], "orders.1.account");
-    // The same once more is what it was, and orders of two lists are no list.
+    // The same request again is the same list, and orders of two lists do not make a list.
     let named = |which: &str, order: &Value| {
         let mut order = order.clone();
         order["client_order_id"] = json!(which);

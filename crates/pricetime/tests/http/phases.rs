@@ -104,7 +104,7 @@ fn a_band_interrupts_trading_and_the_loop_ends_it_while_nobody_sends_anything() 
     http.make("/api/v1/orders", &order("2", "sell", "100", "1"));
     http.make("/api/v1/orders", &order("2", "sell", "150", "5"));
     http.make("/api/v1/orders", &order("1", "buy", "100", "1"));
-    // Long enough to be looked at on a busy machine.
+    // The interruption is long enough to be seen on a busy machine.
     server.ask(r#"<create><rules sym="SPY" band-up="10" band-down="10" interruption="6"/></create>"#);
     let interrupting = http.make("/api/v1/orders", &order("1", "buy", "160", "3"))["order_id"].clone();
     let shown = http.read("/api/v1/symbols/SPY")["phase"].clone();
@@ -254,8 +254,9 @@ fn a_market_that_its_calendar_closes_takes_cancels_and_no_orders_until_it_opens(
     server.stop();
 }
 
-/// What was due stood in memory while the disk was nearly full, and a stop lost it. A start took orders in symbols whose lines were
-/// due: it did a line a turn, with requests in between.
+/// Steps of the calendar that were due while the disk was nearly full once were only in memory, and a stop lost them.
+/// And a start once took orders in symbols whose lines were due, because it did one line a turn, with requests in
+/// between.
 #[test]
 fn what_a_calendar_had_due_is_done_before_the_first_request_of_a_start() {
     const SYMBOLS: usize = 700;
@@ -272,7 +273,7 @@ fn what_a_calendar_had_due_is_done_before_the_first_request_of_a_start() {
     server.ask(&buy("S0"));
     let last = format!("S{}", SYMBOLS - 1);
     server.stop();
-    // While its disk is nearly full it waits with its calendar, and cancels go on.
+    // While its disk is nearly full the server's calendar waits, and cancels go on.
     let server = launch().with("--disk-low 1000000GiB").start();
     let http = Http::new(server.http);
     wait_until("the line to be due", PATIENCE, || in_seconds(0) > at);
@@ -285,7 +286,7 @@ fn what_a_calendar_had_due_is_done_before_the_first_request_of_a_start() {
     server.stop();
 }
 
-/// Of 3,000 orders that ended with their auction 1,000 ended before it, and 2,000 executed in it.
+/// Of 3,000 orders that ended with their auction, once 1,000 ended before it, and 2,000 executed in it.
 #[test]
 fn orders_that_end_with_an_auction_take_no_part_in_it() {
     const ORDERS: usize = 2_500;
@@ -297,7 +298,7 @@ fn orders_that_end_with_an_auction_take_no_part_in_it() {
     http.make("/api/v1/orders", &order("1", "buy", "100", "1"));
     http.make("/api/v1/orders", &order("2", "sell", "150", "1"));
     server.ask(r#"<create><rules sym="SPY" band-up="10" band-down="10" interruption="5"/></create>"#);
-    // It begins the auction.
+    // This order begins the auction.
     http.make("/api/v1/orders", &order("1", "buy", "160", "1"));
     let shown = http.read("/api/v1/symbols/SPY")["phase"].clone();
     let until = shown["until"].as_u64().unwrap_or_else(|| panic!("{shown}"));
@@ -309,7 +310,7 @@ fn orders_that_end_with_an_auction_take_no_part_in_it() {
     let phase = || http.read("/api/v1/symbols/SPY").get("phase").cloned();
     wait_until("the auction to end", PATIENCE, || phase().is_none());
     let shown = http.read("/api/v1/symbols/SPY");
-    // The first trade, and the order that began the auction.
+    // The first trade, and the execution of the order that began the auction.
     assert_eq!(shown["volume_24h"], "2", "{shown}");
     server.stop();
 }

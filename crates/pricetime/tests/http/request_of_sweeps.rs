@@ -1,5 +1,6 @@
-//! A request of many orders that each execute as often as one command may: it was atomic, and everybody waited until all
-//! of it was executed. Its first orders execute, the others go on when those who wait have been answered.
+//! A request of many orders, each of which executes as often as one command may. It once was atomic, and everybody
+//! waited until all of it was executed. Now its first orders execute, and the others go on after waiting clients have
+//! been answered.
 
 use std::time::Duration;
 
@@ -11,18 +12,18 @@ use crate::common::http::Http;
 use crate::common::server::{Launch, Server};
 use crate::common::wait::wait_for;
 
-/// Symbols, each with 100 orders that show one share of a hundred.
+/// Symbols, in each of which there are 100 orders that show one share of a hundred.
 const SYMBOLS: usize = 25;
-/// What stands in each of them: as many executions as one command makes.
+/// The shares in each of them, which make as many executions as one command may.
 const SHARES: u64 = 10_000;
-/// Orders that the commands of one turn execute wholly, and executions of each order behind them.
+/// How many orders the commands of one turn execute wholly, and how many executions each later order makes.
 const WHOLE: usize = 10;
 const SMALL: u64 = 10;
-/// Kills that may come too late.
+/// How many kills may come too late.
 const KILLS: usize = 10;
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Account 1 sweeps, account 2 sells, account 3 stands by.
+/// Account 1 sweeps, account 2 sells, and account 3 is another client.
 fn serve(folder: &Folder) -> Server {
     let server = Launch::new(&folder.data()).start();
     let mut client = server.client();
@@ -40,7 +41,7 @@ fn serve(folder: &Folder) -> Server {
     server
 }
 
-/// Has account 1 sweep all symbols with one request, and account 3 trade behind it. Gives the ids of the sweeps.
+/// Lets account 1 sweep all symbols with one request, and account 3 trade after it. Returns the ids of the sweeps.
 fn sweep(server: &Server) -> Vec<u64> {
     let mut client = server.client();
     let sweeps: String = (0..SYMBOLS)
@@ -56,7 +57,7 @@ fn sweep(server: &Server) -> Vec<u64> {
     client.send(&requests.iter().flat_map(|request| frame(request)).collect::<Vec<u8>>()).unwrap();
     let [swept, bystander, behind] = requests.map(|_| client.reply().unwrap());
     assert!(bystander.contains("<executed shares=\"4\" price=\"7\""), "{bystander}");
-    // What the server goes on with comes behind whoever waits.
+    // The server goes on with these after the waiting clients.
     let open = format!("<open shares=\"{}\"/>", SHARES - SMALL);
     assert_eq!(swept.matches(&open).count(), SYMBOLS - WHOLE, "{swept:.3000}");
     assert_eq!(swept.matches("<executed ").count() as u64, (SYMBOLS - WHOLE) as u64 * SMALL, "{swept:.3000}");
@@ -67,7 +68,7 @@ fn sweep(server: &Server) -> Vec<u64> {
     ids
 }
 
-/// All of them come to their ends, and each has executed what stood there.
+/// Checks that all sweeps ended, and that each has executed everything in its symbol.
 fn ended(server: &Server, sweeps: &[u64]) {
     let http = Http::new(server.http);
     for order in sweeps {
@@ -94,8 +95,8 @@ fn a_request_of_many_sweeps_executes_so_often_and_goes_on_behind_those_who_wait(
     server.stop();
 }
 
-/// A server is killed just behind the request, again until a kill came in the middle of what it goes on with. A server
-/// whose disk is nearly full executes nothing by itself: so it shows where that was.
+/// The server is killed just after the request, until a kill comes in the middle of the orders that go on. A server
+/// whose disk is nearly full executes nothing by itself, and shows how far they came.
 #[test]
 fn a_kill_in_the_middle_of_a_request_of_sweeps_changes_nothing_of_what_it_comes_to() {
     let is_cut = (0..KILLS).any(|kill| {

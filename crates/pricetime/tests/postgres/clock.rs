@@ -42,7 +42,7 @@ impl Machine {
     }
 }
 
-/// The second in which a trade that is made now was made. Each turn of a clock that stands is a microsecond later.
+/// Makes a trade. Returns its time, in whole seconds: each turn is a microsecond later, while the clock stands still.
 fn trade(here: &Here) -> u64 {
     for side in ["sell", "buy"] {
         let order = json!({"account": "1", "symbol": "SPY", "side": side, "limit": "1", "shares": "1"});
@@ -53,7 +53,7 @@ fn trade(here: &Here) -> u64 {
     time / SECOND * SECOND
 }
 
-/// What was traded in the last 24 hours.
+/// The shares that were traded in the last 24 hours.
 fn volume(here: &Here) -> f64 {
     here.http().read("/api/v1/symbols/SPY")["volume_24h"].as_str().unwrap().parse().unwrap()
 }
@@ -87,8 +87,8 @@ fn check(folder: &Folder, store: Option<&str>) {
     let traded = volume(&here);
     assert!(traded >= 1.0, "{traded} of the last 24 hours");
     let mut candles = here.http().listen_at("/binance/ws/spyusd@kline_1m").await_streams();
-    // For a moment it is a century ahead, and nobody is to wait for a century. What was traded is of these 24 hours all the same,
-    // and its candle goes on: it was told as closed, and then traded in again.
+    // For a moment the clock is a century ahead, and nobody should have to wait for a century. The trades still are of
+    // these 24 hours, and their candle goes on. It once was told as closed, and then got further trades.
     machine.is_set(NOON + CENTURY);
     machine.passes(SECOND);
     assert_eq!(volume(&here), traded);

@@ -1,4 +1,4 @@
-//! A folder that a market in a database was exported to: it can be served and copied before its first command.
+//! A folder that was exported from a market in a database: it can be served and copied before its first command.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +12,7 @@ fn run(arguments: &[&str], folders: &[&Path]) {
     assert!(done.status.success(), "{arguments:?}: {done:?}");
 }
 
-/// The journal's only file had no command yet, and the copy was without it.
+/// The journal's only file had no command yet, and once was left out of the copy.
 #[test]
 fn a_folder_that_was_exported_is_copied_before_its_first_command() {
     let folder = Folder::new("postgres-exported");

@@ -1,5 +1,5 @@
-//! A database with a synchronous standby: what was acknowledged survives a failover, whatever becomes of connections while a
-//! commit waits for the standby, and a server at a primary whose place was taken answers nothing.
+//! A database with a synchronous standby: acknowledged commands survive a failover, whatever happens to connections
+//! while a commit waits for the standby, and a server whose primary was replaced answers nothing.
 
 use std::process::Command;
 
@@ -13,7 +13,7 @@ use crate::postgres::Database;
 
 const ASK: &str = r#"<transactions id="1"><query id="1"/></transactions>"#;
 const CANCEL: &str = r#"<transactions id="1"><cancel id="1"/></transactions>"#;
-/// The processes of servers that wait for the standby.
+/// Finds the processes of servers that wait for the standby.
 const WAITING: &str =
     "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name LIKE 'pricetime %'";
 
@@ -36,14 +36,14 @@ impl Pair {
         Pair { primary, standby, database }
     }
 
-    /// The standby takes the primary's place. Gives the same database there.
+    /// The standby replaces the primary. Returns the same database on it.
     fn promote(&self) -> Database {
         let database = self.standby.database_named(&self.database.name);
         assert_eq!(database.sql("SELECT pg_promote()"), ["t"]);
         database
     }
 
-    /// The process of the server that waits for the standby, once there is one that is none of `others`.
+    /// The process of the server that waits for the standby, once there is one that is not in `others`.
     fn waiting(&self, others: &[String]) -> String {
         let mut found = None;
         wait_until("a commit waits for the standby", PATIENCE, || {
@@ -54,8 +54,8 @@ impl Pair {
     }
 }
 
-/// The answer of a client was `opened`, by a reading of a row that only the old primary had. After the failover the order was
-/// unknown, and the next one got its id.
+/// A client once was answered `opened` because of a row that only the old primary had. After the failover the order was
+/// unknown, and the next order got its id.
 #[test]
 fn an_order_that_only_the_old_primary_has_is_not_acknowledged() {
     let folder = Folder::new("postgres-failover");
@@ -85,8 +85,8 @@ fn an_order_that_only_the_old_primary_has_is_not_acknowledged() {
     next.stop();
 }
 
-/// The same with a standby that comes back: the order is told once, and is there once. A primary that crashed shows what its
-/// standby lacks, too.
+/// The same with a standby that comes back: the order is told once, and exists once. A primary that crashed also shows
+/// rows that its standby lacks.
 #[test]
 fn an_order_is_acknowledged_when_the_standby_has_it() {
     let folder = Folder::new("postgres-standby-back");
@@ -118,7 +118,7 @@ fn an_order_is_acknowledged_when_the_standby_has_it() {
     server.stop();
 }
 
-/// PostgreSQL ends the wait of a commit that is canceled, warns that the standby may lack it, and says that it is committed.
+/// PostgreSQL ends the wait of a canceled commit, warns that the standby may lack it, and reports it as committed.
 #[test]
 fn a_commit_whose_wait_for_the_standby_was_canceled_is_not_acknowledged() {
     let folder = Folder::new("postgres-canceled-wait");
@@ -128,7 +128,7 @@ fn a_commit_whose_wait_for_the_standby_was_canceled_is_not_acknowledged() {
     pair.standby.end("INT");
     let mut client = server.client();
     client.send_request(ORDER).unwrap();
-    // The one that asks then is canceled, too.
+    // The next process that waits is canceled, too.
     for _ in 0..2 {
         let process = pair.waiting(&[]);
         let warnings = canceled_waits(&pair);
@@ -155,7 +155,7 @@ fn refused(server: &Server, what: &str) {
     assert!(told.contains("store is away"), "{what}: {told}");
 }
 
-/// A server whose primary was cut off from the world went on answering by the old rows, and was ready.
+/// A server whose primary was cut off from everything else once went on answering from the old rows, and was ready.
 #[test]
 fn a_server_at_a_primary_whose_place_was_taken_answers_nothing() {
     let folder = Folder::new("postgres-old-primary");
@@ -175,8 +175,8 @@ fn a_server_at_a_primary_whose_place_was_taken_answers_nothing() {
     next.stop();
 }
 
-/// The lock was asked for once when the server had connected again: its old process still had it, ended later, and from then on
-/// nobody had it.
+/// The lock once was asked for only when the server had connected again. Its old process still held it and ended later,
+/// and from then on no process held it.
 #[test]
 fn the_lock_is_taken_again_when_the_old_process_has_ended() {
     const HOLDER: &str = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted

@@ -99,7 +99,7 @@ fn over_rest_an_issuer_has_the_same_budget() {
     assert_eq!(status, 400, "{refused}");
 }
 
-/// What an issuer pays for takes as much room as what it makes.
+/// Accounts that a budget pays for need as much memory as other accounts.
 #[test]
 fn accounts_of_an_issuer_with_a_budget_count_among_all_accounts() {
     let (_folder, server, _) = started_with("issuer-budget-bound", &members(), "--max-accounts 2");

@@ -64,7 +64,7 @@ fn an_order_past_a_members_limits_is_refused_with_the_bound() {
             None => assert!(!reply.contains("<error"), "{child}: {reply}"),
         }
     }
-    // An error repeats the order at fault, and those that go with it are not there.
+    // An error repeats the order at fault, and the other orders of the list do not exist.
     let list = |kind: &str, orders: [&str; 2]| format!("<{kind}><order {}/><order {}/></{kind}>", orders[0], orders[1]);
     let buy = "sym=\"S\" amount=\"1\" limit=\"5\"";
     let dear = "sym=\"S\" amount=\"-20\" limit=\"6\" stop=\"1\"";

@@ -59,7 +59,7 @@ fn a_required_certificate_must_be_there_and_sound() {
     server.stop();
 }
 
-/// A session that is resumed shows no certificate, so that one which was revoked or has ended would go on.
+/// A resumed session shows no certificate, so one with a revoked or expired certificate would go on.
 #[test]
 fn where_clients_show_certificates_each_connection_does() {
     for (purpose, more, resumes) in
@@ -74,7 +74,7 @@ fn where_clients_show_certificates_each_connection_does() {
         let server = launch.start();
         let own = pki.authority.client("trader 7");
         for version in BOTH {
-            // A session of one protocol is none of the other.
+            // A session of one protocol cannot be resumed in the other.
             let [of_xml, of_web] = [(); 2].map(|()| Start::with(&pki.authority, &[version], Some(&own)));
             let ask_both = || {
                 let mut xml = of_xml.connect(server.xml).unwrap();
@@ -85,7 +85,7 @@ fn where_clients_show_certificates_each_connection_does() {
                 [xml, web].map(|peer| peer.stream.conn.handshake_kind() == Some(HandshakeKind::Resumed))
             };
             assert_eq!(ask_both(), [false; 2], "{purpose} {version:?}");
-            // Without certificates it is resumed, so that this would be seen.
+            // Without certificates the session is resumed, so the test would notice it.
             assert_eq!(ask_both(), [resumes; 2], "{purpose} {version:?}");
         }
         server.stop();

@@ -29,7 +29,7 @@ fn number(name: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
 }
 
-/// A library in this folder that shows a process another time than it is.
+/// Makes a library in this folder that shows a process a wrong time.
 pub fn clock_library(folder: &Path) -> PathBuf {
     node::clock(&folder.join("clock.so")).to_owned()
 }
