@@ -46,7 +46,7 @@ impl List {
 #[derive(Clone, Copy)]
 pub(crate) struct OrdersOf {
     pub(crate) account: AccountIndex,
-    /// None for the orders of all symbols.
+    /// A symbol, or none for the orders of all symbols.
     pub(crate) symbol: Option<SymbolIndex>,
     /// The newest order that is asked for.
     pub(crate) through: OrderId,
@@ -63,7 +63,7 @@ pub(crate) struct Taken {
 /// The open orders by account, as far as they were entered.
 pub(crate) struct AccountOrders {
     entries: Slab<Entry>,
-    /// By account, its orders that are not sorted by symbol. They are newer than the sorted ones.
+    /// An account's orders that are not sorted by symbol, by account. They are newer than the sorted ones.
     unsorted: Vec<List>,
     sorted: BTreeMap<(AccountIndex, SymbolIndex), List>,
     /// The first order that was not entered yet.

@@ -141,7 +141,7 @@ enum Step {
     Nothing,
     /// The slot of an order.
     Find(OrderId),
-    /// For an order to be placed: the level where it may rest, and the one it may execute against.
+    /// The lines of an order to be placed: the level where it may rest, and the one it may execute against.
     Place {
         level: u32,
         best: u32,

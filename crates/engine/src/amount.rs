@@ -1,7 +1,8 @@
 //! Exact amounts: prices, shares, positions and money as scaled integers, their text forms and their bounds.
 //! Knows nothing of accounts, orders or protocols.
 //!
-//! Prices and shares have 8 decimals, money has 16, so that price × shares is always exact. Source: docs/PROTOCOL.md, numbers.
+//! Prices and shares have 8 decimals, money has 16, so that price × shares is always exact. Source: docs/PROTOCOL.md,
+//! numbers.
 
 use std::fmt;
 use std::num::NonZeroI64;
@@ -101,7 +102,7 @@ impl Shares {
         Shares(self.0.wrapping_sub(self.0.checked_rem(lot.0).expect("invariant: a lot is above zero")))
     }
 
-    /// The same shares as a total.
+    /// Converts the shares to a total.
     pub fn position(self) -> Position {
         Position(i128::from(self.0))
     }
@@ -184,11 +185,11 @@ impl Money {
 /// The reason why a text is no amount. Its `Display` follows the field's name: "limit has 9 decimal places; at most 8".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AmountError {
-    /// Not digits with at most one point and at most a leading minus.
+    /// The text is not digits with at most one point and at most a leading minus.
     NotADecimal,
-    /// More decimals than the type can hold.
+    /// The text has more decimals than the type can hold.
     TooManyDecimals { found: usize },
-    /// More decimals than this kind of amount may have.
+    /// The text has more decimals than this kind of amount may have.
     MoreDecimalsThan { most: u32 },
     /// Above the bound of its kind.
     AboveMaximum { maximum: DecimalText },

@@ -45,7 +45,7 @@ impl Rank {
 pub(crate) struct Books {
     sides: Vec<[BookSide; 2]>,
     levels: Slab<Level>,
-    /// By the hash of a limit, the place where its level was last found: a guess that every use checks.
+    /// The place where the level of a limit was last found, by the limit's hash: a guess that every use checks.
     guesses: Box<[u32]>,
 }
 

@@ -17,7 +17,7 @@ use crate::ids::{AccountIndex, ClientOrderId, Deadline, OrderId, SymbolIndex, Ti
 use crate::slab::{NONE, Slab};
 use crate::trail::Trail;
 
-/// How long a client order id stands for its order after that is done: a day.
+/// The time for which a client order id stands for its order after that is done: a day.
 pub const CLIENT_ORDER_ID_KEPT_US: u64 = 24 * 60 * 60 * 1_000_000;
 
 /// The most entries that each new one removes: more than one, so that live entries bound the memory; few, so that no
@@ -56,7 +56,8 @@ pub(crate) struct ClientOrders {
     hasher: FixedState,
     /// Entries of done orders, in the order in which they were done.
     done: VecDeque<u32>,
-    /// By the slot of an open order, its entry or `NONE`. It is as long as the highest slot of an order with an entry.
+    /// The entry of an open order or `NONE`, by the order's slot. The list is as long as the highest slot of an order
+    /// with an entry.
     by_slot: Slab<u32>,
     open: usize,
     /// Numbers of entries by account. It is as long as the highest account with an entry.

@@ -40,7 +40,7 @@ impl Side {
     }
 }
 
-/// What an order may do when it arrives, and what happens to its remaining shares.
+/// The kind of an order: its executions when it arrives, and the use of its remaining shares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OrderKind {
     /// Executes up to its limit; the rest waits on the book until it is canceled.
@@ -178,7 +178,7 @@ impl Trigger {
 /// Self-trade prevention: what happens when an order would execute with an open one of its own account or group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SelfTrade {
-    /// They execute like any other two.
+    /// The two orders execute like any others.
     #[default]
     Allowed,
     /// The remaining shares of the arriving order are canceled.
@@ -241,11 +241,12 @@ pub enum CancelReason {
     Asked,
     /// Its kind does not rest, or it executed as often as one order may and would have gone on.
     NotResting,
-    /// It was triggered, or released after its working order, and would have been refused if it had been placed then.
+    /// The order was triggered, or released after its working order, and would have been refused if it had been placed
+    /// then.
     Refused,
     /// Its deadline passed.
     Expired,
-    /// It would have executed with an order of its own account or group.
+    /// The order would have executed with an order of its own account or group.
     SelfTrade,
     /// Its partner was executed or ended, or was itself changed.
     Linked,
@@ -430,8 +431,8 @@ pub enum Command {
 }
 
 impl Command {
-    /// The same order on the condition that the command just before it canceled one. None for a command that places no
-    /// order or already has the condition.
+    /// Adds the condition that the command just before it canceled an order. None for a command that places no order or
+    /// already has the condition.
     pub fn if_canceled(self) -> Option<Command> {
         match self {
             Command::PlaceOrder { account, order, client_id, until } => {
@@ -475,7 +476,7 @@ impl Command {
         }
     }
 
-    /// The same order without that condition. None for a command without it.
+    /// Removes that condition. None for a command without it.
     pub fn unconditional(self) -> Option<Command> {
         match self {
             Command::PlaceIfCanceled { account, order, client_id, until } => {
@@ -604,13 +605,13 @@ impl<S> NewOrder<S> {
         NewOrder { limit: if self.kind == OrderKind::Market { self.side.any_price() } else { self.limit }, ..self }
     }
 
-    /// The same order with a trigger.
+    /// Adds a trigger to the order.
     #[must_use]
     pub fn triggered_by(self, trigger: Trigger) -> NewOrder<S> {
         NewOrder { trigger: Some(trigger), ..self }
     }
 
-    /// The same order with another mode of self-trade prevention.
+    /// Replaces the order's mode of self-trade prevention.
     #[must_use]
     pub fn with_self_trade(self, self_trade: SelfTrade) -> NewOrder<S> {
         NewOrder { self_trade, ..self }

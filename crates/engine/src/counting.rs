@@ -1,5 +1,5 @@
-//! Which part of the open orders counts as liquidity for an order before it executes: nothing of orders that it may not
-//! execute with, those of its own account or group and those that remain of a kill.
+//! The liquidity that an order counts before it executes. Open orders that it may not execute with do not count: those
+//! of its own account or group, and those that remain of a kill.
 
 use crate::command::SelfTrade;
 use crate::engine::Engine;
@@ -10,9 +10,9 @@ use crate::orders::Order;
 pub(crate) enum Counted {
     /// All open shares.
     Whole,
-    /// Nothing: the order would be canceled.
+    /// The order does not count, since it would be canceled.
     Nothing,
-    /// Nothing, and nothing behind it either: the arriving order would not get past it whole.
+    /// The order does not count, nor does anything behind it: the arriving order would not get past it whole.
     NothingFromHere,
 }
 

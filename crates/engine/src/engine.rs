@@ -84,10 +84,10 @@ pub struct Engine {
     /// The orders by account. They are no part of the state, because they follow from it.
     pub(crate) account_orders: AccountOrders,
     pub(crate) execution_bounds: ExecutionBounds,
-    /// How many executions the current command may still make.
+    /// The number of executions that the current command may still make.
     pub(crate) executions_left: u32,
-    /// How many executions the commands of the current time may still make together. It is not written down as a part
-    /// of the state: no two turns have the same time, and no state is written down within a turn.
+    /// The number of executions that the commands of the current time may still make together. It is not written down
+    /// as a part of the state: no two turns have the same time, and no state is written down within a turn.
     turn_executions_left: u32,
     /// See [`CANCELS_MAX`].
     pub(crate) cancels_max: usize,
@@ -98,7 +98,7 @@ pub struct Engine {
     done_kept: usize,
 }
 
-/// What the engine does with done orders.
+/// The engine's treatment of done orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DoneOrders {
     /// Keeps them until `forget`, for a ledger that writes them down before others may look them up there.
@@ -156,8 +156,7 @@ impl Engine {
         Engine { execution_bounds: bounds, turn_executions_left: bounds.turn, ..self }
     }
 
-    /// The same as `with_execution_bounds`, but each command may make this many executions, whatever other commands
-    /// did.
+    /// Replaces the bounds by ones in which each command may make this many executions, whatever other commands did.
     pub fn with_executions_max(self, executions_max: u32) -> Engine {
         self.with_execution_bounds(ExecutionBounds::of_command(executions_max))
     }

@@ -1,12 +1,12 @@
-//! How many executions commands may make. The numbers are part of what commands mean: with other numbers the same
-//! commands make another market.
+//! The bounds of commands' executions. The numbers are part of what commands mean: with other numbers the same commands
+//! make another market.
 
 /// The most executions that one command makes, with everything that it activates. An order that would go on is then
 /// under way, and an auction goes on; commands of the loop continue both. A resting order of the own account counts as
 /// one execution when the order meets it and does not execute with it.
 pub const EXECUTIONS_MAX: u32 = 10_000;
 
-/// How many executions one command may make, and how many the commands of one turn together.
+/// The bounds of the executions of one command, and of the commands of one turn together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExecutionBounds {
     /// Executions of one command, see [`EXECUTIONS_MAX`].

@@ -129,7 +129,7 @@ impl<A> Fees<A> {
         self.maker != FeeRate::ZERO || self.taker != FeeRate::ZERO
     }
 
-    /// The same fees, for an account in another form.
+    /// Converts the fees to another form of the account.
     pub fn to<B>(&self, account: B) -> Fees<B> {
         Fees { maker: self.maker, taker: self.taker, account }
     }

@@ -83,7 +83,7 @@ pub const CLIENT_ORDER_ID_BYTES_MAX: usize = 36;
 pub enum IdError {
     /// No characters at all.
     Empty,
-    /// More characters than such an id may have.
+    /// The id has more characters than it may have.
     TooLong { found: usize, most: usize },
     /// An account id with something other than base-10 digits.
     NotDigits,

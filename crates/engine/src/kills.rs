@@ -17,7 +17,7 @@ pub enum KillScope<A = AccountId, S = Symbol> {
 }
 
 impl<A, S> KillScope<A, S> {
-    /// The same scope without its account or symbol.
+    /// The scope without its account or symbol.
     pub fn kind(&self) -> KillScope<(), ()> {
         match self {
             KillScope::Everything => KillScope::Everything,
@@ -72,7 +72,7 @@ impl Kills {
         self.of(account, symbol).next()
     }
 
-    /// All scopes that stop the order, the widest first.
+    /// All killed scopes that an order of this account and symbol is in, the widest first.
     pub(crate) fn of(
         &self,
         account: AccountIndex,

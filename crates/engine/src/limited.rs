@@ -93,7 +93,7 @@ impl LimitedAccounts {
         self.of_account.iter().map(|(&account, limited)| (account, limited.limits))
     }
 
-    /// The same limits with nothing counted.
+    /// The limits with nothing counted.
     pub(crate) fn uncounted(&self) -> LimitedAccounts {
         let of_account = self.of_account.iter().map(|(&account, limited)| (account, Limited::new(limited.limits)));
         LimitedAccounts { of_account: of_account.collect() }

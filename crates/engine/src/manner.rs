@@ -48,8 +48,7 @@ impl Command {
         Some(IcebergOrder { account, order, display, client_id, until })
     }
 
-    /// The same command with or without the condition that the command before canceled an order; none if it already is
-    /// so.
+    /// Adds or removes the condition that the command before canceled an order. None if nothing changes.
     pub(crate) fn iceberg_on_condition(self, if_canceled: bool) -> Option<Command> {
         let Command::PlaceIceberg { account, symbol, manner, limit, shares, display, trigger, client_id, until } = self
         else {
@@ -67,7 +66,7 @@ impl Manner {
         Manner(side | (kind.code() << KIND_SHIFT) | (self_trade.code() << SELF_TRADE_SHIFT))
     }
 
-    /// The same terms with or without that condition; none if they already are so.
+    /// Adds or removes that condition. None if nothing changes.
     pub(crate) fn on_condition(self, if_canceled: bool) -> Option<Manner> {
         (self.is_if_canceled() != if_canceled).then_some(Manner(self.0 ^ IF_CANCELED))
     }

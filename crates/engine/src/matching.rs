@@ -34,7 +34,7 @@ pub(crate) struct Aggressor {
     limit: Price,
     /// The shares that it is still to execute.
     pub(crate) wanted: Shares,
-    /// What its account had at the last event about it.
+    /// The state of the order's account at the last event about it.
     pub(crate) before: Before,
     /// The money that it may pay if it holds nothing, and the lot of which it buys whole multiples.
     funds: Option<(Money, Shares)>,
@@ -54,25 +54,25 @@ pub(crate) struct Aggressor {
     prices: Option<(Price, Price)>,
 }
 
-/// What happens to the remaining shares of an order.
+/// The use of the remaining shares of an order.
 #[derive(Clone, Copy)]
 pub(crate) enum Rest {
-    /// They rest on the book.
+    /// The shares rest in the book.
     Stays,
     Canceled(CancelReason),
 }
 
-/// What the account had of the money or shares that the order holds, before it was placed.
+/// The account's money or shares of the kind that the order holds, before it was placed.
 #[derive(Clone, Copy)]
 pub(crate) enum Before {
     Buy(Money),
-    /// For a buy that holds nothing and pays for whole lots.
+    /// The buy holds nothing and pays for whole lots.
     Pay {
         funds: Money,
         lot: Shares,
     },
     Sell(Position),
-    /// For a triggered sell: its shares were held, and the position reported, when it was placed.
+    /// The triggered sell held its shares when it was placed, and this position was reported then.
     HeldSell(Position),
 }
 

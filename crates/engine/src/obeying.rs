@@ -249,7 +249,7 @@ fn worth_at(placed: &NewOrder<SymbolIndex>, last: Option<Price>) -> Option<Price
 }
 
 impl Before {
-    /// The same for a buy that pays as it goes: it pays for whole lots.
+    /// Limits a buy that pays as it goes to whole lots.
     fn in_lots(self, lot: Shares) -> Before {
         match self {
             Before::Pay { funds, .. } => Before::Pay { funds, lot },

@@ -52,7 +52,7 @@ pub(crate) struct Chain {
 /// All pending orders.
 pub(crate) struct Pendings {
     of_order: BTreeMap<OrderId, Pending>,
-    /// The same orders by symbol.
+    /// All pending orders, by symbol.
     of_symbol: BTreeSet<(SymbolIndex, OrderId)>,
     /// The working orders that have executed, in this order. Some may have no pending orders any more, because these
     /// were canceled.

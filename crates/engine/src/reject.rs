@@ -24,7 +24,7 @@ pub enum Reject {
     UnknownPayer,
     /// All accounts together would have been created with more than [`Money::CAP`].
     TooMuchMoney { issued: Money },
-    /// More than [`Position::CAP`] shares of the symbol would have been issued.
+    /// The total of issued shares of the symbol would exceed [`Position::CAP`].
     TooManyShares { issued: Position },
     /// A buy needs limit × shares.
     InsufficientFunds { needed: Money, available: Money },

@@ -18,7 +18,7 @@ pub enum Reply {
     Created,
     /// The order was opened (and possibly executed at once) under this id.
     Opened(OrderId),
-    /// The same order was placed before under this client order id, and has this id; or the id is to be freed, and its
+    /// Such an order was placed before under this client order id, and has this id; or the id is to be freed, and its
     /// order is still open. Nothing was changed.
     Repeated(OrderId),
     /// The reply `Opened`, or, if it is not new, `Repeated`, for an order that moved to this limit.
@@ -35,7 +35,7 @@ pub enum Reply {
     Amended { order: OrderId, open: Shares },
     /// The status of the canceled order.
     Canceled(Status),
-    /// This command canceled this many of the meant orders; zero if there was nothing to do, and so no command. If
+    /// The command canceled this many of the meant orders; zero if there was nothing to do, and so no command. If
     /// `left` is given, more of the meant orders may be open, and none of these is newer than it.
     CanceledAll { orders: usize, left: Option<OrderId>, sequence: Sequence },
     /// The order in question is done and the engine no longer keeps it: the history answers, through
@@ -149,7 +149,7 @@ impl DoneOrder {
         reply
     }
 
-    /// The same reply for an order whose executions stand at `executions` in the list that is made with the reply.
+    /// The reply for an order whose executions stand at `executions` in the list that is made with it.
     pub fn answer_at(&self, op: &Op, executions: Range<usize>) -> Reply {
         match op {
             Op::Query(Query { account, .. }) if *account == self.account => {

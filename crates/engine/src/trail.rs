@@ -122,8 +122,7 @@ impl Command {
         Some(TrailingOrder { account, order, trail, client_id, until })
     }
 
-    /// The same command with or without the condition that the command before canceled an order; none if it already is
-    /// so.
+    /// Adds or removes the condition that the command before canceled an order. None if nothing changes.
     pub(crate) fn trailing_on_condition(self, if_canceled: bool) -> Option<Command> {
         let Command::PlaceTrailing { account, symbol, manner, limit, shares, trail, client_id, until } = self else {
             return None;

@@ -32,8 +32,8 @@ impl Mutation {
         usize::try_from(self.0 >> 1).unwrap_or(usize::MAX) % bound
     }
 
-    /// One of the inputs with one to four changes: bytes set, taken out or doubled, a part of another input, a number
-    /// made extreme.
+    /// Returns one of the inputs with one to four changes: bytes set, taken out or doubled, a part of another input, a
+    /// number made extreme.
     pub fn of(&mut self, inputs: &[Vec<u8>]) -> Vec<u8> {
         let mut input = inputs[self.below(inputs.len())].clone();
         for _ in 0..=self.below(4) {

@@ -23,7 +23,8 @@ const MAGIC: u64 = u64::from_le_bytes(*b"pt-hist\x04");
 const MAGIC_5: u64 = u64::from_le_bytes(*b"pt-hist\x05");
 /// The format that adds notes, if there ever was one.
 const MAGIC_6: u64 = u64::from_le_bytes(*b"pt-hist\x06");
-/// The same with the number of orders that were open when the history began, if it does not begin with the market.
+/// The beginning of a checkpoint that also has the number of orders that were open when the history began, if it does
+/// not begin with the market.
 const MAGIC_7: u64 = u64::from_le_bytes(*b"pt-hist\x07");
 /// The value of that number while the files of these orders are being written.
 const BEGUN_UNFINISHED: u64 = u64::MAX;
@@ -53,10 +54,11 @@ pub(crate) struct Kept {
     pub(crate) begun: Begun,
 }
 
-/// What the checkpoint counts of the files about orders from before the history.
+/// The count of the files about orders from before the history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Begun {
-    /// Nothing: the history begins with the market, or a program wrote it that did not count these orders.
+    /// The checkpoint counts nothing: the history begins with the market, or a program wrote it that did not count
+    /// these orders.
     #[default]
     Uncounted,
     /// The files are being written, and no others are: everything in the folder can be made again.

@@ -181,19 +181,19 @@ impl History {
         Ok(history)
     }
 
-    /// The same history with these bounds of retention.
+    /// Sets the bounds of retention.
     pub fn keeping(mut self, keep: Keep) -> History {
         self.upkeep.keep = keep;
         self
     }
 
-    /// The same history for a journal that acknowledges before it syncs: `sync` syncs the journal before a checkpoint.
-    /// Otherwise the history could hold commands that the machine lost, and would have to be set aside.
+    /// Makes the history sync the journal with `sync` before a checkpoint, for a journal that acknowledges before it
+    /// syncs. Otherwise the history could hold commands that the machine lost, and would have to be set aside.
     pub fn syncing_journal(self, sync: impl Fn() -> io::Result<()> + Send + Sync + 'static) -> History {
         History { journal: Some(SyncJournal(Arc::new(sync))), ..self }
     }
 
-    /// The same history with this list of damaged records.
+    /// Sets the list of damaged records.
     pub fn listing(self, damages: Damages) -> History {
         History { damages, ..self }
     }

@@ -157,7 +157,7 @@ pub(crate) struct Amendment {
     pub(crate) sequence: Sequence,
     /// All shares taken off the order up to then, including this reduction.
     pub(crate) all: Shares,
-    /// The same two fields as in a note.
+    /// The number of the next trade, and then the place, as in a note.
     pub(crate) next_trade: u64,
     pub(crate) place: u32,
 }

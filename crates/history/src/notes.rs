@@ -232,7 +232,7 @@ impl History {
         self.triggered_as_of(Sequence(u64::MAX), past)
     }
 
-    /// The same time after the command `through`.
+    /// The time of the trigger, as known after the command `through`.
     pub(crate) fn triggered_as_of(&self, through: Sequence, past: &PastOrder) -> Result<Option<Time>, HistoryError> {
         if past.trigger.is_none() {
             return Ok(None);
@@ -249,7 +249,7 @@ impl History {
         self.relatives_as_of(Sequence(u64::MAX), past)
     }
 
-    /// The same orders after the command `through`.
+    /// The related orders, as they were after the command `through`.
     pub(crate) fn relatives_as_of(&self, through: Sequence, past: &PastOrder) -> Result<Relatives, HistoryError> {
         let mut found = Relatives::default();
         if past.last.is_none() && past.ended.is_some_and(|ended| ended.sequence <= through) {

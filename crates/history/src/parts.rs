@@ -52,7 +52,7 @@ impl Parts {
         Parts { folder, stem, single, number: 0, open: Mutex::default(), made: AtomicBool::new(false) }
     }
 
-    /// The same parts in the single file with this number.
+    /// The parts in the single file with this number.
     pub(crate) fn numbered(self, number: u64) -> Parts {
         Parts { number, ..self }
     }

@@ -56,7 +56,7 @@ pub struct Amended {
     pub time: Time,
     /// The command that took them off.
     pub sequence: Sequence,
-    /// The same two fields as in a note.
+    /// The number of the next trade, and then the place, as in a note.
     pub next_trade: u64,
     pub place: u32,
 }
@@ -220,7 +220,7 @@ impl<C: Copy> Chain<C> {
 }
 
 impl Sweep {
-    /// The same sweep with at most this many reports in a piece.
+    /// Limits the sweep to this many reports in a piece.
     pub fn in_pieces_of(self, reports: usize) -> Sweep {
         Sweep { piece_max: reports, ..self }
     }

@@ -155,7 +155,7 @@ impl<const N: usize> Table<N> {
         Ok(self)
     }
 
-    /// The same table in the file with this number, for a kind with one file.
+    /// The table in the file with this number, for a kind with one file.
     pub(crate) fn in_file(self, number: u64) -> Table<N> {
         Table { parts: self.parts.numbered(number), ..self }
     }

@@ -59,7 +59,7 @@ const CHANGE_FEES: u8 = 24;
 const CHANGE_TIER: u8 = 25;
 /// The phase of a symbol.
 const CHANGE_PHASE: u8 = 27;
-/// The same as before, with the time at which a calendar had the change due.
+/// A change of phase, with the time at which a calendar had it due.
 const CHANGE_PHASE_DUE: u8 = 29;
 const END_AUCTION: u8 = 28;
 /// An account and its group, zero for none.
@@ -84,7 +84,7 @@ const UNPROTECT: u8 = 44;
 const LIMITS: u8 = 45;
 /// A message of the shared log was taken.
 const MESSAGE: u8 = 54;
-/// How far the calendar was followed; its time is next.
+/// The time up to which the calendar was followed.
 const FOLLOW_CALENDAR: u8 = 55;
 /// Dollars or shares from another account. The payer follows, and then the account or the issue, as above.
 const FUND_ACCOUNT: u8 = 46;

@@ -132,7 +132,7 @@ pub enum JournalError {
     /// A journal exists where one is to begin.
     #[error("the data folder has a journal ({segment}): recover it, or move its segments away to begin another")]
     NotEmpty {
-        /// One of its segments.
+        /// The segment's name.
         segment: String,
     },
     /// A whole batch holds bytes that are no commands.

@@ -85,7 +85,7 @@ const DUE: u8 = 31;
 /// order.
 const DELAYED: u8 = 44;
 const UNDER_WAY: u8 = 45;
-/// How far the calendar was followed.
+/// The time up to which the calendar was followed.
 const CALENDAR: u8 = 47;
 const SELLS: u8 = 1;
 const FROM_BELOW: u8 = 2;

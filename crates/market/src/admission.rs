@@ -660,8 +660,8 @@ mod tests {
         assert_eq!(decide(&[&[free("none")], &[order(account, Some("a"), false)]]), [Decision::LetIn; 2]);
     }
 
-    /// While the disk is nearly full, one cancel of all orders of an account, or of those in a symbol, is let in as
-    /// long as there are any.
+    /// A cancel of all orders of an account, or of those in a symbol, is let in while the disk is nearly full, as long
+    /// as there are any.
     #[test]
     fn below_the_low_water_one_cancel_of_all_orders_is_let_in_as_long_as_there_are_any() {
         let mut engine = Engine::new(1, DoneOrders::Drop);

@@ -23,8 +23,8 @@ pub struct Calendar {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Line {
-    /// Since midnight. Of lines at one time each is a microsecond behind the one before it, so that each has a time of
-    /// its own.
+    /// Microseconds since midnight. Of several lines at one time each is a microsecond after the one before it, so that
+    /// each has a time of its own.
     at_us: u64,
     /// The symbol; none for every symbol.
     symbol: Option<Symbol>,

@@ -74,10 +74,10 @@ impl DiskWatch {
 /// The free space of a disk, and how much of it is above the bound.
 #[derive(Clone, Copy, Debug)]
 struct Room {
-    /// None if the disk does not say it.
+    /// The free bytes. None if the disk does not say it.
     free: Option<u64>,
     is_low: bool,
-    /// None if there is no bound.
+    /// The free bytes above the bound. None if there is no bound.
     above: Option<u64>,
 }
 
@@ -110,7 +110,7 @@ impl Room {
 mod tests {
     use super::*;
 
-    /// With half a second between two checks, a fast disk was full before the bound was noticed.
+    /// A fast disk was full before the bound was noticed, with half a second between two checks.
     #[test]
     fn the_less_room_there_is_the_sooner_it_is_looked_at_again() {
         let pause = |above: Option<u64>| Room { free: Some(1), is_low: above.is_none(), above }.pause();

@@ -256,7 +256,8 @@ impl<S: Storage> Ledger for JournalLedger<S> {
         }
     }
 
-    /// Also marks the end of the journal as synced, so that damage there can be told from a power cut.
+    /// Goes on with idle work, and marks the end of the journal as synced, so that damage there can be told from a
+    /// power cut.
     fn idle(&mut self, _: &mut Engine, passed: Duration) -> Result<(), JournalError> {
         self.look_after_files(passed)?;
         self.journal.mark()?;

@@ -90,10 +90,10 @@ pub trait Ledger {
 /// The writers of a ledger.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Writers {
-    /// This server alone.
+    /// Only this server writes.
     #[default]
     This,
-    /// This server and others.
+    /// This server and others write.
     Several,
     /// Others alone: this server only follows.
     Others,

@@ -122,8 +122,8 @@ impl Presence {
         self.look_after(account);
     }
 
-    /// Nobody came back for an account, and some of its orders are left. The next turn continues, unless somebody has
-    /// come back by then.
+    /// Continues in the next turn with an account for which nobody came back and some of whose orders are left, unless
+    /// somebody has come back by then.
     pub(crate) fn goes_on(&mut self, account: AccountId, grace: Grace) {
         if !self.accounts.contains_key(&account) {
             self.join(account, grace, None, None);

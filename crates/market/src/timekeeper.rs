@@ -24,7 +24,7 @@ const LASTS: Duration = Duration::from_secs(10 * 60);
 pub struct Clock {
     shows: Arc<dyn Fn() -> Time + Send + Sync>,
     passed: Arc<dyn Fn() -> Duration + Send + Sync>,
-    /// None before a market follows the clock.
+    /// The guard. None before a market follows the clock.
     guard: Arc<Mutex<Option<Guard>>>,
 }
 
@@ -90,7 +90,7 @@ pub struct Timekeeper {
     clock: Clock,
 }
 
-/// What is believed of a clock.
+/// The belief about a clock's time.
 #[derive(Debug)]
 struct Guard {
     /// The lead beyond which a clock is never followed.

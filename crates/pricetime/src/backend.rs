@@ -309,7 +309,7 @@ fn made_at(path: &Path) -> Option<SystemTime> {
     std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
 }
 
-/// What the operator should know about the server's disk.
+/// A note for the operator about the server's disk.
 fn room_note(storage: &Disk, settings: &Settings) -> Option<String> {
     let (free, wanted) = (storage.free_bytes().ok()?, settings.disk_low_bytes());
     let warning = "warning    the disk is nearly full: new orders and accounts are refused. Free are";

@@ -1,9 +1,10 @@
-//! How a node begins with nothing: with a copy of another node's data folder, where the log does not reach back to its
-//! beginning. And how it gives such copies to others.
+//! A node that begins with nothing takes a copy of another node's data folder, if the log does not reach back to its
+//! beginning; and it gives such copies to others.
 //!
 //! A copy is taken into a folder within the data folder, checked, and renamed; only then its files become the node's. A
-//! start that finds the folder under its first name removes it, and under its second name goes on moving what is in it.
-//! Each step is on the disk before the next one: a power cut leaves the folder under one name, and no file under none.
+//! start that finds the folder under its first name removes it, and under its second name goes on moving its files.
+//! Each step is on the disk before the next one, so a power cut leaves the folder under one of its names, and no file
+//! without a name.
 
 use std::fs;
 use std::io;

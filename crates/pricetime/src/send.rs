@@ -46,7 +46,7 @@ pub enum SendError {
     /// A file's length lines do not fit what follows them.
     #[error("{file}: {why}; leave the length line out, and it is counted for you")]
     Framing { file: String, why: String },
-    /// There is no request at all.
+    /// The file has no request.
     #[error("{file} holds no request: write a <create> or <transactions> into it")]
     Empty { file: String },
     /// The options of TLS are wrong.

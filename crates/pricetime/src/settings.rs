@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::store_location::StoreLocation;
 use crate::units::{ByteSize, Span, Umask, Whole};
 
-/// When a reply may leave.
+/// The moment at which a reply may leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Durability {
@@ -26,7 +26,7 @@ pub enum Durability {
     Written,
 }
 
-/// How logs are written.
+/// The format of logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {

@@ -14,12 +14,12 @@ use serde::Serialize;
 
 use crate::inspect;
 
-/// How to print.
+/// The form of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For people.
+    /// Text for people.
     Text,
-    /// For programs; numbers are strings, exact.
+    /// JSON for programs; numbers are exact strings.
     Json,
 }
 

@@ -16,9 +16,9 @@ pub enum StoreLocation {
     /// The journal in the data folder.
     #[default]
     Journal,
-    /// This database.
+    /// The market is in this database.
     Database(Box<StoreUrl>),
-    /// This log; the data folder has the messages taken of it.
+    /// The market is in this log; the data folder has the messages that were taken of it.
     Log(Box<LogUrl>),
     /// A text that is no place, with the reason. Reading it is no error, because the readers of the command line and of
     /// the settings file print what they cannot read, and it may hold a password.

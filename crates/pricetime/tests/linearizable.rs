@@ -47,7 +47,7 @@ struct Pair<'a> {
     database: &'a Database,
     folder: &'a Folder,
     active: Running,
-    /// None once it serves.
+    /// The standby. None once it serves.
     standby: Option<(Process, Proxy)>,
     /// The standby that serves now, while the active server has not ended yet.
     next: Option<Running>,

@@ -13,11 +13,11 @@ use simulation::point;
 use simulation::process::Sabotage;
 use simulation::tally::{self, Tally};
 
-/// How many lives are tried, and the most that are tried until everything drawn has come up often enough.
+/// The number of lives that are tried, and the most that are tried until everything drawn has come up often enough.
 const LIVES: u64 = 120;
 const LIVES_MAX: u64 = 480;
 
-/// How often each of these must come up at least.
+/// The number of times that each of these must come up at least.
 const ENOUGH: [(&str, u64); 14] = [
     (tally::ARCHIVED_ANSWERS, 501),
     (tally::EXECUTIONS_LOOKED_UP, 6),

@@ -20,7 +20,7 @@ use crate::standing::Standing;
 
 /// The interval of the checks of a node that follows.
 const EVERY: Duration = Duration::from_millis(500);
-/// How long an answer may take before the next try.
+/// The time that an answer may take before the next try.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(2);
 /// A log is away that gave no answer for the node's patience, and never sooner than this: its servers may choose a
 /// leader, or be busy.
@@ -78,14 +78,14 @@ impl LastGiven {
     }
 }
 
-/// What the servers say about a message that a node took.
+/// The servers' answer about a message that a node took.
 enum Has {
     It,
     /// Another message is in its place, or none.
     NotIt,
-    /// There is no such log.
+    /// The servers have no such log.
     NoLog,
-    /// They do not answer, or none of them leads.
+    /// The servers do not answer, or none of them leads.
     NoAnswer,
 }
 

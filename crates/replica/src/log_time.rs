@@ -36,7 +36,7 @@ impl LogTime {
         self.log.map_or(shows, |log| market_time(later(log, passed), shows))
     }
 
-    /// What the node's clock shows.
+    /// The time that the node's clock shows.
     pub fn shows(&self, passed: Duration) -> Time {
         later(self.own, passed)
     }

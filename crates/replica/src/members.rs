@@ -52,11 +52,11 @@ pub type Tell = Box<dyn FnOnce(Marked) + Send>;
 /// The reason why an edition was not put into the log.
 #[derive(Debug)]
 pub enum NotPut {
-    /// There is another edition meanwhile.
+    /// The servers have another edition meanwhile.
     Outdated,
     /// No edition was put, for this reason.
     Away(LogError),
-    /// Nobody knows whether the edition was put.
+    /// The servers did not say whether the edition was put.
     InDoubt,
     /// The edition is longer than a message may be.
     TooLong { bytes: usize, most: usize },
@@ -72,7 +72,7 @@ pub struct CommonLog {
     context: Context,
     /// The time since when the servers say that there are no members any more.
     missing: Mutex<Option<Instant>>,
-    /// When the stream of members that was seen last was made, in nanoseconds since 1970.
+    /// The time when the stream of members that was seen last was made, in nanoseconds since 1970.
     made: Mutex<Option<i128>>,
     signed: Sender<(Mark, Tell)>,
     metrics: Metrics,
@@ -250,7 +250,7 @@ impl Servers {
         sent.map_err(|error| NotMarked::of(&error))
     }
 
-    /// What the servers say about a mark. While they choose a leader none of them has it, and it is sent again.
+    /// Waits for the servers' answer to a mark. While they choose a leader none of them has it, and it is sent again.
     async fn settle(&self, mark: Mark, first: Result<PublishAckFuture, NotMarked>, refused: &Refused) -> Marked {
         let (begun, mut handed_in) = (Instant::now(), first);
         loop {
@@ -274,7 +274,7 @@ impl Servers {
 enum NotMarked {
     /// No server has it, so it can be sent again.
     ForNow(String),
-    /// They may have it, and then would say that it came before.
+    /// The servers may have it, and then would say that it came before.
     InDoubt(String),
 }
 

@@ -13,11 +13,11 @@ use crate::client::{Delivered, LogClient, LogError};
 /// The probabilities of a message's faults, in per cent.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Faults {
-    /// It is lost.
+    /// The message is lost.
     pub lost: u64,
-    /// It comes after messages that are sent later.
+    /// The message comes after messages that are sent later.
     pub late: u64,
-    /// It comes twice.
+    /// The message comes twice.
     pub twice: u64,
 }
 
@@ -40,7 +40,7 @@ struct Log {
     late: VecDeque<Bytes>,
     /// Whether no message comes at the moment.
     holds_back: bool,
-    /// How far the log's clock is ahead, in microseconds.
+    /// The time by which the log's clock is ahead, in microseconds.
     ahead_us: u64,
     faults: Faults,
     random: u64,

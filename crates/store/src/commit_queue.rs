@@ -248,7 +248,7 @@ impl CommitQueue {
 /// Methods for tests that cannot wait for time to pass.
 #[cfg(test)]
 impl CommitQueue {
-    /// The same queue, with a probe at once whenever it is idle.
+    /// Makes the queue probe the database at once whenever it is idle.
     pub fn probing_at_once(self) -> CommitQueue {
         CommitQueue { probe_every: Duration::ZERO, ..self }
     }

@@ -19,7 +19,7 @@ pub enum StoreError {
         /// The fault.
         fault: String,
     },
-    /// There is no connection, or it broke. The writer tries again by itself; other operations do not.
+    /// The connection is missing or broke. The writer tries again by itself; other operations do not.
     #[error("cannot reach the database {place}: {fault}; see that it runs and accepts connections from here")]
     Unreachable {
         /// The address of the database, without the password.
@@ -131,7 +131,7 @@ pub enum StoreError {
          database, or rename that schema"
     )]
     ForeignSchema,
-    /// There is no schema yet.
+    /// The database has no schema yet.
     #[error(
         "there is no market in this database yet (no schema pricetime): start a server with it once, or import one"
     )]
@@ -205,11 +205,11 @@ const UNEXPECTED_ROWS: &str = "PT003";
 
 /// The consequence of an error of the driver.
 pub(crate) enum ErrorClass {
-    /// It passes: connect again if necessary, look what was committed, try again.
+    /// The fault passes: connect again if necessary, look what was committed, try again.
     Passing,
     /// The sequence row is not where this server left it.
     NotAtTheSequence,
-    /// It stays.
+    /// The fault stays.
     Lasting(StoreError),
 }
 

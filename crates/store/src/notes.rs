@@ -164,7 +164,7 @@ pub struct NotedRow {
 pub enum Befell {
     /// An execution reached its trigger.
     Triggered(Trigger),
-    /// It is linked with this order.
+    /// The order is linked with this one.
     Linked(OrderId),
     /// Shares were taken off it.
     Amended {
@@ -175,7 +175,7 @@ pub enum Befell {
         /// The reason.
         why: CancelReason,
     },
-    /// It waits until this working order has executed completely.
+    /// The order waits until this working order has executed completely.
     Pends(OrderId),
     /// Its working order has executed, so it was placed.
     Released,

@@ -59,7 +59,7 @@ impl SqlLedger {
         }
     }
 
-    /// The same ledger with an audit trail; `describe` puts a command into words.
+    /// Adds an audit trail to the ledger; `describe` puts a command into words.
     pub fn audited(self, describe: fn(&Command) -> String) -> SqlLedger {
         SqlLedger { auditor: Some(Auditor::new(describe)), ..self }
     }

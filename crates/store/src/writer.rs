@@ -141,7 +141,7 @@ impl Writer {
         })
     }
 
-    /// This writer's epoch.
+    /// The epoch of this writer.
     pub fn epoch(&self) -> Epoch {
         self.epoch
     }

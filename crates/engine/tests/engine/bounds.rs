@@ -415,7 +415,7 @@ fn a_fill_or_kill_order_waits_for_a_command_that_may_execute_all_of_it() {
     market.check();
 }
 
-/// Of 3,000 orders that ended with their auction, once 1,000 ended before it, and 2,000 executed in it.
+/// An auction ended with 3,000 orders that ended at its end: once 1,000 ended before it, and 2,000 executed in it.
 #[test]
 fn orders_that_end_with_an_auction_take_no_part_in_it() {
     for is_begun in [true, false] {

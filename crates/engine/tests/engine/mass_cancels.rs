@@ -8,7 +8,7 @@ use engine::{
 
 use crate::common::duel::Duel;
 
-/// How many orders one command cancels here.
+/// The number of orders that one command cancels here.
 const MOST: usize = 3;
 
 struct Market {

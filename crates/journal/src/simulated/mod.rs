@@ -361,7 +361,7 @@ impl Storage for SimulatedDisk {
         Ok(self.begin_other()?.free_bytes)
     }
 
-    /// Nobody else reaches this disk, so nothing is displaced.
+    /// Always none: nothing else reaches this disk.
     fn displaced(&self) -> Option<String> {
         None
     }

@@ -15,7 +15,7 @@ use market::turn::Turn;
 use crate::turn_options::options;
 
 const SECOND: u64 = 1_000_000;
-/// More symbols than a turn changes.
+/// The number of symbols: more than a turn changes.
 const SYMBOLS: u32 = 2_500;
 
 type Market = Turn<MemoryLedger>;

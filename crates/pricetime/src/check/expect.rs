@@ -21,9 +21,10 @@ pub struct Element {
 /// The way in which replies are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manner {
-    /// By meaning: `125.00` is `125`, executions come in any order, and more attributes than expected are allowed.
+    /// Replies are compared by meaning: `125.00` is `125`, executions come in any order, and more attributes than
+    /// expected are allowed.
     Meaning,
-    /// As written: the same text, order and attributes.
+    /// Replies are compared as they are written: the same text, order and attributes.
     Exact,
 }
 

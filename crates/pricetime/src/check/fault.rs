@@ -5,7 +5,7 @@
 pub enum Fault {
     /// The server answered something else.
     Differs(String),
-    /// There was no reply to compare.
+    /// The server sent no reply to compare.
     NoAnswer(String),
 }
 

@@ -81,7 +81,7 @@ impl Pace {
         Pace::of_turns(Duration::from_secs_f64(COMMANDS / f64::from(rate)), 1.0)
     }
 
-    /// The same rate in turns at this distance.
+    /// The rate in turns at this distance.
     pub(super) fn of_steps(step: Duration, rate: u32) -> Pace {
         Pace::of_turns(step, step.as_secs_f64() * f64::from(rate) / COMMANDS)
     }
@@ -150,7 +150,7 @@ impl Crowd {
         SYMBOLS.iter().map(|Character { name, .. }| Symbol::parse(name.as_bytes()).expect("invariant: letters"))
     }
 
-    /// The same market, with later events drawn from another seed.
+    /// Draws later events from another seed.
     pub(super) fn drawn_anew(mut self, seed: u64) -> Crowd {
         self.random = Random::new(seed);
         self
@@ -350,7 +350,8 @@ impl Crowd {
         Some(ops.len() as u64)
     }
 
-    /// Somebody buys or sells at about what is offered, or now and then at any price; what is not executed is taken back.
+    /// Buys or sells at about the offered price, or now and then at any price. The rest that is not executed is
+    /// canceled.
     fn take(&mut self, market: usize, id: u64, side: Side, venue: &mut impl Venue) -> Option<u64> {
         let account = account(id);
         let Market { symbol, fair, size, .. } = self.markets[market];

@@ -21,7 +21,7 @@ pub use crowd::Crowd;
 use crowd::Pace;
 use venue::Live;
 
-/// What whoever starts it should know.
+/// A note for whoever starts the demo.
 pub const NOTE: &str = "demo       play money and simulated traders, gone when it ends; account 1 is yours: 100000 dollars, \
                         and 500 shares each of ACME, BOLT, CRUX and DUNE";
 
@@ -43,7 +43,7 @@ pub struct Traders {
     thread: JoinHandle<()>,
 }
 
-/// What a demo adds to a server.
+/// The parts that a demo adds to a server.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     rate: u32,

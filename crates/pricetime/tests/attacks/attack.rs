@@ -64,7 +64,7 @@ impl Scene {
         Scene { server, idle, title, limits, folder, turn }
     }
 
-    /// The same scene with another bound of memory.
+    /// Replaces the scene's bound of memory.
     pub fn within(self, memory: u64) -> Scene {
         Scene { limits: Limits { memory, ..self.limits }, ..self }
     }

@@ -28,9 +28,9 @@ const OPERATOR_PAUSE: Duration = Duration::from_millis(50);
 /// The activity of bystanders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Habit {
-    /// They place orders, look at them and cancel them.
+    /// Bystanders place orders, look at them and cancel them.
     Trade,
-    /// They only ask, for attacks on a server that takes no orders.
+    /// Bystanders only ask, for attacks on a server that takes no orders.
     Read,
 }
 

@@ -10,9 +10,9 @@ use crate::common::http::Http;
 use crate::common::server::Server;
 use crate::common::wait::wait_for;
 
-/// How many orders one request has.
+/// The number of orders of one request.
 const AT_ONCE: usize = 5_000;
-/// How many parts an order is shown in: an order that takes all of it executes as often.
+/// The number of parts in which an order is shown: an order that takes all of it executes as often.
 const PARTS: usize = 100;
 const PATIENCE: Duration = Duration::from_secs(600);
 

@@ -8,9 +8,9 @@ use crate::attack::{Limits, MIB, ORDINARY, Scene, size};
 use crate::common::http::Http;
 use crate::common::server::Server;
 
-/// How many orders one command cancels.
+/// The number of orders that one command cancels.
 const CANCELS_MAX: usize = 1_000;
-/// How many orders one request has.
+/// The number of orders of one request.
 const AT_ONCE: usize = 9_000;
 const LIMITS: Limits = Limits { memory: 400 * MIB, ..ORDINARY };
 

@@ -124,7 +124,7 @@ fn a_node_says_that_its_members_cannot_be_asked_and_goes_on_with_those_it_knew()
     drop(server.stop());
 }
 
-/// Such a request once was refused for as long as the servers had no leader, however long the patience was.
+/// A signed request once was refused for as long as the servers had no leader, however long the patience was.
 #[test]
 fn a_signed_request_waits_for_a_leader_as_long_as_a_command_does() {
     let mut world = World::of("cluster-side-leader", 3);

@@ -84,7 +84,7 @@ pub fn dump(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8(ran.stdout).unwrap()
 }
 
-/// The same output, as objects.
+/// The output as objects.
 pub fn dumped(folder: &Path, arguments: &[&str]) -> Vec<Value> {
     let text = dump(folder, &[&["--format", "json"], arguments].concat());
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()

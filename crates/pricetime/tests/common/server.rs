@@ -47,37 +47,37 @@ impl Launch {
         }
     }
 
-    /// The same launch with further arguments, separated by blanks.
+    /// Adds further arguments, separated by blanks.
     pub fn with(mut self, arguments: &str) -> Launch {
         self.arguments.extend(arguments.split_whitespace().map(str::to_string));
         self
     }
 
-    /// The same launch with its market in a database.
+    /// Puts the market into a database.
     pub fn in_database(mut self, url: &str) -> Launch {
         self.kept = url.into();
         self.with(&format!("--store {url}"))
     }
 
-    /// The same launch through another program that becomes the server (`prlimit`, `strace -D`).
+    /// Launches through another program that becomes the server (`prlimit`, `strace -D`).
     pub fn through(mut self, wrapper: &[&str]) -> Launch {
         self.wrapper = wrapper.iter().map(|word| (*word).to_string()).collect();
         self
     }
 
-    /// The same launch as `pricetime demo`, which has a data folder of its own.
+    /// Launches `pricetime demo`, which has a data folder of its own.
     pub fn with_traders(mut self) -> Launch {
         self.demo = true;
         self
     }
 
-    /// The same launch on this address.
+    /// Puts XML on this address.
     pub fn on_xml(mut self, address: SocketAddr) -> Launch {
         self.ports[0] = address.to_string();
         self
     }
 
-    /// The same launch with its health on this address.
+    /// Puts HTTP with the health on this address.
     pub fn on_http(mut self, address: SocketAddr) -> Launch {
         self.ports[1] = address.to_string();
         self

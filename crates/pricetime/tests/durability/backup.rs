@@ -139,7 +139,7 @@ fn the_journal_is_copied_behind_all_else() {
     assert!(journal > last("history/"), "{copied:?}");
 }
 
-/// If a finished copy is not synced, a power cut may remove it.
+/// A power cut may remove a finished copy that is not synced.
 #[test]
 fn all_of_a_backup_is_synced_before_it_counts() {
     require_strace();
@@ -176,7 +176,7 @@ fn all_of_a_backup_is_synced_before_it_counts() {
     assert!(is_synced(&copy, &lines[counts..]), "that it counts is synced: {text}");
 }
 
-/// Without the sync, a member who was revoked could have keys again after a power cut.
+/// A member who was revoked could have keys again after a power cut if the change were not synced.
 #[test]
 fn a_change_of_the_access_file_is_synced() {
     require_strace();

@@ -14,10 +14,11 @@ use model::workload::Random;
 const TRADERS: usize = 4;
 /// Settings that make the server close journal files, take snapshots and remove journal files all the time.
 const SMALL: &str = "--segment-size 256KiB --snapshot-every 2000 --disk-low 0";
-/// How many done orders of each trader are queried after each kill. After the last one all of them are queried.
+/// The number of done orders of each trader that are queried after each kill. After the last one all of them are
+/// queried.
 const SAMPLE: usize = 300;
 
-/// What happened in a run of kills.
+/// The events of a run of kills.
 #[derive(Debug, Default)]
 struct Report {
     kills: usize,
@@ -49,7 +50,8 @@ fn nothing_acknowledged_is_lost_or_doubled_however_often_the_server_is_killed() 
     assert!(report.saw_enough() || kills < 20, "no snapshots taken or no journal files retired: {report:?}");
 }
 
-/// Without syncs a crash of the machine may lose acknowledged commands, but a crash of the server alone may not.
+/// A crash of the machine may lose acknowledged commands if there are no syncs, but a crash of the server alone may
+/// not.
 #[test]
 fn what_is_only_written_survives_a_crash_of_the_server() {
     kill_again_and_again(

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 const SELLER: &str = "31415926535897932384";
 const MARKET: &str = r#"<create><account id="1" balance="100000"/><account id="31415926535897932384" balance="0"/>
     <symbol sym="SPY"><account id="31415926535897932384">1000</account><account id="1">10</account></symbol></create>"#;
-/// How many orders of the buyer are canceled.
+/// The number of canceled orders of the buyer.
 const CANCELED: u64 = 70;
 
 /// Makes a market with a trade at 5 of orders 1 and 2, canceled orders 3 to 72, and open orders 73 and 74, all of it on
@@ -273,8 +273,8 @@ fn a_history_that_is_ahead_of_the_journal_is_set_aside() {
     assert!(names.iter().any(|name| aside(name)), "{names:?}");
 }
 
-/// With `--durability written` a power cut may remove commands whose endings of orders are already in the history. The
-/// endings of orders that wait for others once stayed there: the orders were open, and told as canceled.
+/// A power cut may, with `--durability written`, remove commands whose endings of orders are already in the history.
+/// The endings of orders that wait for others once stayed there: the orders were open, and told as canceled.
 #[test]
 fn endings_of_lost_commands_are_taken_back_also_of_an_order_that_waits_for_another() {
     let folder = Folder::new("damage-endings");

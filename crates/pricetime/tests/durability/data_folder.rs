@@ -1,5 +1,5 @@
-//! What operators and disks may do to a data folder: damaged snapshots, files that are removed while the server runs,
-//! read-only folders, and a disk without room for the next journal file.
+//! Damage that operators and disks may do to a data folder: damaged snapshots, files that are removed while the server
+//! runs, read-only folders, and a disk without room for the next journal file.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -52,8 +52,8 @@ fn damage(file: &Path) {
     std::fs::write(file, bytes).unwrap();
 }
 
-/// When journal files are removed up to the newest snapshot, a start has nothing to begin from if that snapshot is
-/// damaged. Once a damaged snapshot counted as a generation, and the next snapshot caused the removal of the sound one.
+/// A start has nothing to begin from if the newest snapshot is damaged and journal files are removed up to it. Once a
+/// damaged snapshot counted as a generation, and the next snapshot caused the removal of the sound one.
 #[test]
 fn one_damaged_snapshot_after_the_other_is_survived() {
     let folder = Folder::new("damaged-snapshots");
@@ -100,7 +100,7 @@ fn removed(path: PathBuf) -> PathBuf {
     path
 }
 
-/// Such a server once went on acknowledging commands, in files that no start would ever find.
+/// A server that lost a file once went on acknowledging commands, in files that no start would ever find.
 #[test]
 fn a_server_that_loses_a_file_says_so_and_stops() {
     displace("the journal file being written", |data| removed(named(data, "journal-", ".log").pop().unwrap()));
@@ -236,7 +236,7 @@ fn what_is_made_is_its_owners_alone_unless_asked_otherwise() {
     }
 }
 
-/// If a new folder's name is not durable, a crash loses all files in it, although they are durable.
+/// A crash loses all files in a new folder whose name is not durable, although the files are durable.
 #[test]
 fn a_new_folder_is_durable_in_the_one_above() {
     require_strace();
@@ -331,7 +331,7 @@ fn orders_are_refused_before_there_is_no_room_for_the_next_journal_file() {
     server.stop();
 }
 
-/// Such a server once said nothing, and claimed to be ready for everything.
+/// A server with a low disk once said nothing, and claimed to be ready for everything.
 #[test]
 fn a_disk_that_is_low_at_the_start_is_told() {
     let Some(disk) = SmallDisk::mount("64m") else { return };

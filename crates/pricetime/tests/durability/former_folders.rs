@@ -22,7 +22,7 @@ fn told(server: &Server) -> [String; 2] {
     [ask("1", &[1, 4, 2]), ask("2", &[2, 3, 5, 6, 1])]
 }
 
-/// As that version told it, but for the times.
+/// The orders as that version told them, but for the times.
 fn expected() -> [String; 2] {
     let executed = |shares: u64| format!("<executed shares=\"{shares}\" price=\"5\" time=\"T\"/>");
     let canceled =

@@ -72,7 +72,7 @@ fn differences(open: &Value, canceled: &Value) -> Vec<String> {
     differs.map(|(name, value)| format!("{name}: {value} is {}", canceled[name.as_str()])).collect()
 }
 
-/// Such a cancel once was answered with `unknown-order`, though it was done.
+/// A cancel of such an order once was answered with `unknown-order`, though it was done.
 #[test]
 fn a_cancel_of_an_order_from_before_the_history_is_told_as_done() {
     let folder = Folder::new("lost-cancels");
@@ -100,7 +100,7 @@ fn a_cancel_of_an_order_from_before_the_history_is_told_as_done() {
     server.stop();
 }
 
-/// Such a cancel once was answered with an empty list.
+/// A cancel of all such orders once was answered with an empty list.
 #[test]
 fn all_orders_from_before_the_history_are_told_when_all_are_canceled() {
     for interface in ["rest", "binance"] {
@@ -124,7 +124,7 @@ fn all_orders_from_before_the_history_are_told_when_all_are_canceled() {
     }
 }
 
-/// Such a replacement once was answered with an unknown outcome, though it was done.
+/// A replacement of such an order once was answered with an unknown outcome, though it was done.
 #[test]
 fn an_order_from_before_the_history_is_replaced_and_told_so() {
     let folder = Folder::new("lost-replaced");

@@ -195,8 +195,8 @@ fn ask(exchange: &dyn Exchange, body: &str) -> Receiver<Box<Batch>> {
 }
 
 const DONE_AT_ONCE: usize = 10_000;
-/// How many events may wait for the history. An order that is placed and canceled makes four; some more wait in the
-/// history's buffers.
+/// The most events that may wait for the history. An order that is placed and canceled makes four; some more wait in
+/// the history's buffers.
 const WAITING_MAX: usize = 1 << 20;
 const EVENTS_OF_AN_ORDER: usize = 4;
 

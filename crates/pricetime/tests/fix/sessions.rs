@@ -1,4 +1,4 @@
-//! How sessions begin, go on and end, with any client.
+//! The beginnings, lives and ends of sessions, with any client.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -241,7 +241,7 @@ fn reports_are_made_once_for_all_sessions_and_not_for_those_that_are_full() {
 /// Reports that a session has read no longer count as waiting, so a session that reads gets any number of them.
 #[test]
 fn a_session_that_reads_is_told_of_more_reports_than_may_wait() {
-    /// More reports than may wait for a session.
+    /// The number of reports: more than may wait for a session.
     const REPORTS: usize = 36_000;
     const TOGETHER: usize = 9_000;
     let folder = Folder::new("fix-reads");

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 const MARKET: &str = r#"<create><account id="1" balance="100000000"/><account id="2" balance="100000000"/>
     <symbol sym="SPY"><account id="1">1000000</account><account id="2">1000000</account></symbol></create>"#;
 
-/// What happened to an account's orders, taken from the answers to trading requests and not from the channel.
+/// The events of an account's orders, taken from the answers to trading requests and not from the channel.
 #[derive(Default)]
 struct Ledger {
     reports: [Vec<Value>; 2],
@@ -27,7 +27,7 @@ struct Open {
     order: u64,
     account: usize,
     side: &'static str,
-    /// In tenths of a dollar.
+    /// The limit in tenths of a dollar.
     limit: u64,
     /// The order's open shares, and its shares including the executed ones.
     shares: u64,

@@ -8,9 +8,9 @@ use crate::common::http::Http;
 use crate::common::server::Launch;
 use crate::common::wait::wait_until;
 
-/// How many orders of each side a request has.
+/// The number of orders of each side in a request.
 const AT_ONCE: u64 = 4_000;
-/// These fill three parts of the orders' table.
+/// The orders fill three parts of the orders' table.
 const ORDERS: u64 = 800_000;
 
 #[test]

@@ -117,8 +117,8 @@ fn whoever_has_proven_nothing_gets_nothing() {
     server.stop();
 }
 
-/// Nobody learns whether an account of others exists: a request about it gets the same answer, byte for byte, as one
-/// about an account that does not exist.
+/// A request about an account of others gets the same answer, byte for byte, as one about an account that does not
+/// exist, so nobody learns whether it exists.
 #[test]
 fn an_account_of_others_is_as_one_that_is_not_there() {
     let folder = Folder::new("access-others");
@@ -291,7 +291,7 @@ fn the_list_of_accounts_is_of_those_that_may_be_looked_at() {
     server.stop();
 }
 
-/// Without members, an anonymous client gets what it got before the server knew members.
+/// An anonymous client of a server without members gets what it got before the server knew members.
 #[test]
 fn without_an_access_file_nobody_is_asked_for() {
     let folder = Folder::new("access-none");

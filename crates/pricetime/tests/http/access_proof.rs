@@ -215,7 +215,7 @@ fn whoever_logged_in_from_an_address_before_does_so_while_many_addresses_guess()
     server.stop();
 }
 
-/// How many of these streams received an answer that begins like this.
+/// The number of these streams that received an answer with this beginning.
 fn told_so(streams: &[TcpStream], begin: &[u8; 12]) -> usize {
     let is_told = |stream: &&TcpStream| {
         let mut told = [0; 12];

@@ -166,7 +166,7 @@ fn keys_of_the_access_file_sign_for_the_compatible_interface() {
     server.stop();
 }
 
-/// At the root of an address of its own, the interface's routes need the same permissions.
+/// The interface's routes need the same permissions at the root of an address of its own.
 #[test]
 fn the_compatible_interface_at_the_root_asks_who_it_is() {
     let folder = Folder::new("access-root");

@@ -1,4 +1,4 @@
-//! What HTTP accepts and what it refuses, sent as bytes, since most of it could not be sent with a library.
+//! Requests that HTTP accepts and refuses, sent as bytes, since most of them could not be sent with a library.
 
 use std::net::{SocketAddr, TcpStream};
 
@@ -26,8 +26,8 @@ fn ask(address: SocketAddr, first: &str, lines: &[&str]) -> String {
     raw::ask(address, &format!("{first}\r\n{lines}connection: close\r\n\r\n"))
 }
 
-/// Of more than 128 connections that came at once, the others were once dropped by the kernel and tried again after a
-/// second, and `/health` was as late.
+/// The kernel once dropped all but 128 of many connections that came at once. These tried again after a second, and
+/// `/health` was as late.
 #[test]
 fn whoever_comes_while_many_wait_to_be_accepted_waits_with_them() {
     let folder = Folder::new("guard-waiting");

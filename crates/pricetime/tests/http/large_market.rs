@@ -10,7 +10,7 @@ use crate::common::keys::KeyFile;
 use crate::common::server::Server;
 use serde_json::{Value, json};
 
-/// More symbols than fit into two pages, two pieces or two snapshots.
+/// The number of symbols: more than fit into two pages, two pieces or two snapshots.
 const SYMBOLS: usize = 2_300;
 const ORDERS: usize = 2_300;
 

@@ -1,5 +1,5 @@
-//! Who gets a listen key on a server with members, and how long it is valid. The name of a key is no secret: it once
-//! gave the stream of a member's orders and money to anybody who guessed it.
+//! The clients that get a listen key on a server with members, and the time for which it is valid. The name of a key is
+//! no secret: it once gave the stream of a member's orders and money to anybody who guessed it.
 
 use std::process::Command;
 
@@ -43,8 +43,8 @@ fn random_key(file: &AccessFile, member: &str, kind: &str) -> (String, String) {
 fn the_name_of_a_key_gives_no_listen_key() {
     let folder = Folder::new("listen-key-name");
     let file = AccessFile::new(&folder);
-    // The name of this key is random, but its secret is sent and never used to sign. So the name alone would be all that
-    // a client needs.
+    // The name of this key is random, but its secret is sent and never used to sign. So the name alone would be all
+    // that a client needs.
     let (sent, _) = random_key(&file, "alice", "secret");
     let server = file.launch(&folder).start();
     let http = Http::new(server.http);

@@ -14,7 +14,7 @@ use crate::common::wait::wait_until;
 
 const MARKET: &str = r#"<create><account id="1" balance="1000"/><account id="2" balance="1000"/>
     <symbol sym="SPY"><account id="1">100000</account><account id="2">100</account></symbol></create>"#;
-/// How many orders one command cancels.
+/// The number of orders that one command cancels.
 const MOST: usize = 1_000;
 const SOON: Duration = Duration::from_secs(60);
 

@@ -10,7 +10,7 @@ use crate::common::members::{AccessFile, basic, hmac_hex, market, secret};
 use crate::common::server::Server;
 
 const PAST: &str = "this member may send 1 a second; try again";
-/// How many messages are tried. A slow machine lets a few more through.
+/// The number of messages that are tried. A slow machine lets a few more through.
 const TRIES: usize = 200;
 
 fn start(folder: &Folder) -> (Server, Http) {

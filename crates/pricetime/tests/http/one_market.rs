@@ -1,5 +1,5 @@
-//! The same commands over XML to one server and over REST to another, both on a clock that the test sets: they give the
-//! same replies and refusals, word for word, and the same state hash.
+//! Commands that are sent over XML to one server and over REST to another, both on a clock that the test sets, get the
+//! same replies and refusals, word for word, and make the same state hash.
 #![allow(clippy::wildcard_enum_match_arm)]
 
 use std::collections::BTreeMap;
@@ -219,8 +219,8 @@ impl Source {
         }
     }
 
-    /// What a server does by itself at this time, before anything else. Returns the orders that this ends, as paths of
-    /// REST.
+    /// Does what a server does by itself at this time, before anything else. Returns the orders that this ends, as
+    /// paths of REST.
     fn expire(&mut self, time: Time) -> Vec<String> {
         let has_ended = |order: &&Order| order.until.is_some_and(|until| until.time() <= time);
         let path = |order: &Order| {

@@ -286,7 +286,7 @@ fn what_a_calendar_had_due_is_done_before_the_first_request_of_a_start() {
     server.stop();
 }
 
-/// Of 3,000 orders that ended with their auction, once 1,000 ended before it, and 2,000 executed in it.
+/// An auction ended with 3,000 orders that ended at its end: once 1,000 ended before it, and 2,000 executed in it.
 #[test]
 fn orders_that_end_with_an_auction_take_no_part_in_it() {
     const ORDERS: usize = 2_500;

@@ -21,7 +21,7 @@ fn send(http: &Http, method: &str, path: &str, signed: &str) -> Answer {
     http.send(method, &format!("/binance/api/v3/{path}?{signed}"), None, &[("x-mbx-apikey", "alice-key")])
 }
 
-/// The same for a call over the WebSocket API.
+/// Signs a call over the WebSocket API.
 fn sign_call(parameters: &[(&str, &str)]) -> Value {
     let timestamp = now().to_string();
     let mut all = [parameters, &[("apiKey", "alice-key"), ("recvWindow", "60000"), ("timestamp", &timestamp)]].concat();

@@ -16,10 +16,10 @@ use crate::common::wait::wait_for;
 const SYMBOLS: usize = 25;
 /// The shares in each of them, which make as many executions as one command may.
 const SHARES: u64 = 10_000;
-/// How many orders the commands of one turn execute wholly, and how many executions each later order makes.
+/// The number of orders that the commands of one turn execute wholly, and of the executions of each later order.
 const WHOLE: usize = 10;
 const SMALL: u64 = 10;
-/// How many kills may come too late.
+/// The number of kills that may come too late.
 const KILLS: usize = 10;
 const PATIENCE: Duration = Duration::from_secs(120);
 

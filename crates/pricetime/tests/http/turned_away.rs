@@ -139,7 +139,7 @@ fn refusals_at_the_gate_are_counted_by_their_reason() {
     stop(server, &["reason=\"not_theirs\"", "reason=\"replayed\"", "reason=\"foreign\"", "reason=\"past_limit\""]);
 }
 
-/// Without members, the signatures of a key file are the only proofs.
+/// The signatures of a key file are the only proofs on a server without members.
 #[test]
 fn a_wrong_signature_of_the_key_file_is_counted() {
     let folder = Folder::new("turned-away-key-file");

@@ -19,7 +19,7 @@ const PARTS: u64 = 100;
 const STEP: u64 = 10_000;
 /// Shares that the sweeping order asks for and nobody sells.
 const TOO_MANY: u64 = 50;
-/// How many kills may come too late.
+/// The number of kills that may come too late.
 const KILLS: u64 = 10;
 const PATIENCE: Duration = Duration::from_secs(120);
 

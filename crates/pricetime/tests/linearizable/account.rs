@@ -19,7 +19,7 @@ pub enum Order {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Account([Order; ORDERS]);
 
-/// What clients ask of an account. Orders are identified by their numbers in this test.
+/// A client's question about an account. Orders are identified by their numbers in this test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
     Place(usize),

@@ -46,7 +46,7 @@ enum Outcome {
     Told(Told),
     /// The call was refused, or not sent, and had no effect.
     Nothing,
-    /// Nobody knows whether the call had an effect.
+    /// The call may have had an effect or not.
     Unknown,
 }
 
@@ -260,7 +260,7 @@ impl<'a> Caller<'a> {
     }
 }
 
-/// Which of the shown orders are open.
+/// The open ones of the shown orders.
 fn of_open(shown: Value) -> Outcome {
     let orders = shown["orders"].as_array().unwrap().iter();
     let open = orders.filter(|order| order["status"] == "open");

@@ -9,7 +9,7 @@ use crate::common::members::AccessFile;
 use crate::common::server::{Launch, Server};
 use crate::postgres::{Database, database};
 
-/// For each command its caller, its kind, and whether it came on the same connection as the one before.
+/// The caller and the kind of each command, and whether it came on the same connection as the one before.
 fn audit(database: &Database) -> Vec<(String, String, String)> {
     let rows = database.sql("SELECT what, member, protocol FROM pricetime.audit ORDER BY command");
     let part = |row: &String, nth: usize| row.split('|').nth(nth).unwrap().to_owned();

@@ -1,5 +1,5 @@
-//! What clients may make the server keep: settings limit accounts, symbols, money, shares and client order ids over
-//! every interface, and clients that come late still get some.
+//! Bounds of what clients make the server keep: settings limit accounts, symbols, money, shares and client order ids
+//! over every interface, and clients that come late still get some.
 
 use crate::common::folder::Folder;
 use crate::common::http::Http;

@@ -1,4 +1,4 @@
-//! What a clock may do to a market: run back, leap, and be wrong for a moment. Both kinds of market run in this
+//! Faults of a market's clock: it runs back, leaps, and is wrong for a moment. Both kinds of market run in this
 //! process, on a clock that the test sets.
 
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use market::timekeeper::Clock;
 use serde_json::json;
 use web::Keys;
 
-/// In microseconds, as all times here.
+/// A noon, in microseconds, as all times here.
 const NOON: u64 = 1_763_690_000_000_000;
 const SECOND: u64 = 1_000_000;
 const HOUR: u64 = 3_600 * SECOND;
 const CENTURY: u64 = 100 * 365 * 24 * HOUR;
 
-/// What the machine's clock shows, and the time that has really passed.
+/// The time that the machine's clock shows, and the time that has really passed.
 #[derive(Clone)]
 struct Machine {
     shows: Arc<AtomicU64>,

@@ -85,8 +85,8 @@ fn an_order_that_only_the_old_primary_has_is_not_acknowledged() {
     next.stop();
 }
 
-/// The same with a standby that comes back: the order is told once, and exists once. A primary that crashed also shows
-/// rows that its standby lacks.
+/// A standby that comes back leads to the same: the order is told once, and exists once. A primary that crashed also
+/// shows rows that its standby lacks.
 #[test]
 fn an_order_is_acknowledged_when_the_standby_has_it() {
     let folder = Folder::new("postgres-standby-back");
@@ -145,7 +145,7 @@ fn a_commit_whose_wait_for_the_standby_was_canceled_is_not_acknowledged() {
     server.stop();
 }
 
-/// How often the primary's log says that a wait was canceled.
+/// The number of canceled waits that the primary's log reports.
 fn canceled_waits(pair: &Pair) -> usize {
     pair.primary.log().matches("canceling wait for synchronous replication due to user request").count()
 }

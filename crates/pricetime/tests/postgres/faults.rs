@@ -156,7 +156,7 @@ fn a_reply_waits_until_the_slow_database_has_said_that_it_is_committed() {
     server.stop();
 }
 
-/// This is the worst moment: the transaction is committed, and the answer is lost with the connection.
+/// The worst moment for a silent database: the transaction is committed, and the answer is lost with the connection.
 #[test]
 fn what_a_silent_database_was_given_gets_no_reply_and_is_found_later_once() {
     let folder = Folder::new("postgres-silent");
@@ -368,8 +368,8 @@ fn an_idle_server_whose_place_was_taken_stops() {
     assert!(ended.stderr.contains("the server another took over"), "{}", ended.stderr);
 }
 
-/// While the database is silent, the commands that are sequenced for its next transaction are bounded; the rest waits
-/// in the gateways, which count it.
+/// Commands that are sequenced for the database's next transaction are bounded while it is silent; the rest waits in
+/// the gateways, which count it.
 #[test]
 fn what_gathers_for_one_transaction_is_bounded() {
     const CLIENTS: usize = 24;

@@ -1,5 +1,5 @@
-//! The same random market on a data folder and in a database, on one clock: questions about the past get the same
-//! answers, page by page, from files and from SQL, also after a restart.
+//! A random market on a data folder and in a database, on one clock: questions about the past get the same answers,
+//! page by page, from files and from SQL, also after a restart.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -186,7 +186,7 @@ fn compare_compatible(both: &[Http; 2], now: u64) {
     assert!(klines > 100 && trades > 100 && own > 100, "{klines} {trades} {own}");
 }
 
-/// The same as `same`, for signed requests of account 1.
+/// Does as `same`, for signed requests of account 1.
 fn same_signed(both: &[Http; 2], path: &str, parameters: &str) -> Value {
     let [files, rows] = both.each_ref().map(|http| {
         let answer = key().send(http, "GET", path, parameters);

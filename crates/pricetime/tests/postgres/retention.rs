@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 const MARKET: &str = r#"<create><account id="1" balance="0"/><account id="2" balance="100000"/>
     <symbol sym="SPY"><account id="1">100000</account></symbol><symbol sym="QQQ"><account id="2">10</account></symbol></create>"#;
-/// In each round a sale is executed and another one canceled: three orders and a trade.
+/// The number of rounds. In each of them a sale is executed and another one canceled: three orders and a trade.
 const ROUNDS: u64 = 250;
 const GONE: &str = r#"<results><error id="1">no longer kept</error></results>"#;
 const PATIENCE: Duration = Duration::from_secs(60);

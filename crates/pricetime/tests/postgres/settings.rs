@@ -7,7 +7,7 @@ use crate::common::folder::Folder;
 
 const PASSWORD: &str = "s3cret";
 
-/// What the program prints on both outputs, with these arguments and this environment.
+/// The program's output on both streams, with these arguments and this environment.
 fn said(arguments: &[&str], environment: &[(&str, &str)]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_pricetime"))
         .args(arguments)

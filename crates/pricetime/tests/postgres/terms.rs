@@ -20,7 +20,7 @@ use pricetime::settings::Given;
 use serde_json::Value;
 use web::Keys;
 
-/// In microseconds, as all times here.
+/// A noon, in microseconds, as all times here.
 const NOON: u64 = 1_763_690_000_000_000;
 const MINUTE: u64 = 60_000_000;
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -111,7 +111,7 @@ fn amend(here: &Here, order: u64, count: i64) -> Reply {
     give(here, Command::AmendOrder { account: account(), order: OrderId(order).into(), shares: shares(count) })
 }
 
-/// What REST shows of an order.
+/// The order as REST shows it.
 fn told(here: &Here, order: u64) -> Value {
     here.http().read(&format!("/api/v1/orders/{order}?account=1"))
 }

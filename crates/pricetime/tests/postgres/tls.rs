@@ -87,7 +87,7 @@ impl Cluster {
         Launch::new(&folder.data()).with("--log-level trace").in_database(&url)
     }
 
-    /// For each connection of a server, whether it is encrypted.
+    /// Whether each connection of a server is encrypted.
     fn connections(&self) -> Vec<String> {
         self.database.sql(
             "SELECT s.ssl, s.version LIKE 'TLSv1.%' FROM pg_stat_ssl s JOIN pg_stat_activity a USING (pid)

@@ -34,7 +34,7 @@ pub(super) struct Daemon {
 }
 
 impl Daemon {
-    /// None, and a line that says why, if it needs something that is missing here.
+    /// Starts a daemon. None, and a line that says why, if it needs something that is missing here.
     pub(super) fn start(file: PathBuf) -> Option<Daemon> {
         let works =
             |words: &[&str]| Command::new(words[0]).args(&words[1..]).output().is_ok_and(|ran| ran.status.success());

@@ -9,10 +9,10 @@ use super::sums::rust_sources;
 /// Crates that serve no clients: measurements, fuzzing, the model, simulations and tests.
 const NOT_LOOKED_AT: [&str; 6] =
     ["crates/bench/", "crates/fuzz/", "crates/model/", "/simulation", "/tests/", "/tests.rs"];
-/// How an invariant begins in the code.
+/// The beginning of an invariant in the code.
 const BEGIN: &str = "\"invariant: ";
 
-/// How often an invariant is in a file, by file and text.
+/// The number of times that an invariant is in a file, by file and text.
 type Found = BTreeMap<(String, String), usize>;
 
 /// Words that end something, and the files that use them without an invariant, with how often: asserts of tests and of

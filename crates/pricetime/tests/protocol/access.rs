@@ -47,7 +47,7 @@ pub(super) fn started(purpose: &str, text: &str) -> (Folder, Server, PathBuf) {
     started_with(purpose, text, "")
 }
 
-/// The same with further settings.
+/// Starts it with further settings.
 pub(super) fn started_with(purpose: &str, text: &str, settings: &str) -> (Folder, Server, PathBuf) {
     let folder = Folder::new(purpose);
     fs::create_dir_all(folder.data()).unwrap();

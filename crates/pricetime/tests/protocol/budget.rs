@@ -15,7 +15,7 @@ fn members() -> String {
         .concat()
 }
 
-/// As docs/PROTOCOL.md describes.
+/// The example of docs/PROTOCOL.md.
 #[test]
 fn an_issuer_gives_what_its_budget_holds_and_no_more() {
     let (folder, server, path) = started("issuer-budget", &members());

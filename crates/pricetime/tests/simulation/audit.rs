@@ -24,7 +24,7 @@ pub struct Findings {
 /// Whether the disk kept its promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// It did, apart from power cuts and errors.
+    /// The disk kept its promises, apart from power cuts and errors.
     Honest,
     /// Syncs lied, or bits were flipped.
     Deceived,

@@ -12,14 +12,14 @@ use super::point::{self, Point};
 use super::process::Sabotage;
 use super::tally::Tally;
 
-/// Which points of a scenario are tried.
+/// A choice of the points of a scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct Density {
-    /// One of so many points is tried.
+    /// The number of points of which one is tried.
     pub one_in: usize,
-    /// One of so many crash points gets a second fault during its recovery.
+    /// The number of crash points of which one gets a second fault during its recovery.
     pub second_one_in: usize,
-    /// One of so many operations of that recovery is tried.
+    /// The number of operations of that recovery of which one is tried.
     pub of_second_one_in: usize,
 }
 

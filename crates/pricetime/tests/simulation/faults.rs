@@ -13,7 +13,7 @@ pub enum Fault {
     Error,
     /// The operation fails because the disk is full.
     NoSpace,
-    /// From here on no file can grow, until there is space again.
+    /// No file can grow from here on, until there is space again.
     DiskFull,
     /// Half of a write is done, and the write fails.
     ShortWrite,
@@ -27,7 +27,7 @@ pub enum Fault {
     CrashTorn,
     /// The power is cut, and an arbitrary selection of unsynced sectors is there.
     CrashReordered,
-    /// From here on syncs do nothing, and some steps later the power is cut.
+    /// Syncs do nothing from here on, and some steps later the power is cut.
     LyingSync,
     /// The power is cut, and one bit of one file flips.
     BitFlip,
@@ -112,7 +112,7 @@ impl Fault {
         calm
     }
 
-    /// How the power is cut. Returns `any` if the fault does not determine it.
+    /// The kind of power cut. Returns `any` if the fault does not determine it.
     pub fn power_cut(self, any: PowerCut) -> PowerCut {
         match self {
             Fault::CrashLost | Fault::BitFlip => PowerCut::LosesAll,

@@ -13,7 +13,7 @@ use journal::{Durability, Storage};
 /// Parts are small, so that many are sealed.
 const PART_RECORDS: u64 = 20;
 const BLOCK_RECORDS: u64 = 6;
-/// How often the history is maintained in a turn.
+/// The number of times that the history is maintained in a turn.
 const TENDED: usize = 4;
 
 /// A watcher that ignores everything.
@@ -34,18 +34,18 @@ struct State {
     is_stalled: bool,
     /// Events that were queued since the last call of `heard`.
     heard: Vec<(Sequence, Event)>,
-    /// How often the sequencer had to wait for room in the queue.
+    /// The number of times that the sequencer had to wait for room in the queue.
     full_lines: u64,
     /// Why it no longer follows.
     failed: Option<HistoryError>,
 }
 
-/// How far a follower may lag behind.
+/// The lag that a follower may have.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     /// Whether it follows at once. Otherwise it follows when the world lets it.
     pub is_prompt: bool,
-    /// When this many events wait, the sequencer waits until they have been followed.
+    /// The number of waiting events at which the sequencer waits until they have been followed.
     pub line_max: usize,
 }
 
@@ -97,12 +97,12 @@ impl Follower {
         std::mem::take(&mut self.state().heard)
     }
 
-    /// How often the sequencer had to wait for room in the queue.
+    /// The number of times that the sequencer had to wait for room in the queue.
     pub fn full_lines(&self) -> u64 {
         self.state().full_lines
     }
 
-    /// If stalled, it follows nothing until the queue is full. Otherwise it follows again.
+    /// Stalls the follower, so that it follows nothing until the queue is full, or lets it follow again.
     pub fn stall(&self, is_stalled: bool) {
         self.state().is_stalled = is_stalled;
     }

@@ -1,5 +1,5 @@
-//! What clients were told: every acknowledged command with its sequence and time, and the naive model after these
-//! commands. It also keeps the turn whose result is unknown. It does not know the disk.
+//! The acknowledged commands with their sequences and times, as clients were told, and the naive model after these
+//! commands. The ledger also keeps the turn whose result is unknown. It does not know the disk.
 
 use engine::{Entry, Event, Op, Sequence, Time};
 use model::{Model, Told};
@@ -40,7 +40,7 @@ impl Ledger {
         self.entries.last().map_or(Time::ZERO, |entry| entry.time)
     }
 
-    /// What the model tells of one op. A command is entered as the next one.
+    /// Applies one op to the model, and returns what it tells. A command is entered as the next one.
     pub fn tell(&mut self, op: &Op, time: Time, events: &mut Vec<(Sequence, Event)>) -> Told {
         let mut executions = Vec::new();
         let reply = match op {

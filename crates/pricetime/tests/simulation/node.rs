@@ -29,7 +29,7 @@ use super::follower::{Follower, Pace};
 use super::process::Process;
 use super::tally::{self, Tally};
 
-/// More than any answer here contains.
+/// Limits that no answer here exceeds.
 const LIMITS: AnswerLimits = AnswerLimits { request_executions_max: 25_000 };
 
 /// A running server.
@@ -40,7 +40,7 @@ pub struct Node {
     snapshots: SnapshotMaker<Process>,
     process: Process,
     disk_low: Arc<AtomicBool>,
-    /// What it has done, counted.
+    /// The counts of what it has done.
     done: Tally,
 }
 
@@ -107,7 +107,7 @@ impl Node {
         self.turn.engine()
     }
 
-    /// What it has done so far.
+    /// The counts of what it has done so far.
     pub fn done(&self) -> Tally {
         let mut done = self.done.clone();
         done.count(tally::FULL_LINES, self.follower.full_lines());
@@ -198,7 +198,7 @@ impl Node {
         read.and_then(|read: Result<_, HistoryError>| read).map_err(|error| Stop::Dead(error.to_string()))
     }
 
-    /// What the history says about a done order, after all events that it was told.
+    /// The history's record of a done order, after all events that it was told.
     pub fn done_order(&self, order: OrderId) -> Result<Option<DoneOrder>, HistoryError> {
         self.follower.look(|scene| {
             let history = scene.history.as_ref().expect("there is one").read();

@@ -40,7 +40,7 @@ impl Point {
 }
 
 impl fmt::Display for Point {
-    /// In the form that the long form of the simulation takes.
+    /// Writes the point as the long form of the simulation takes it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "--seed {} --at {} --fault {}", self.seed, self.at, self.fault)?;
         match self.then {

@@ -20,16 +20,16 @@ pub enum Kind {
     SyncNames,
 }
 
-/// Something that is broken on purpose, to check that this is noticed.
+/// A function that is broken on purpose, to check that this is noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sabotage {
-    /// Nothing.
+    /// No function is broken.
     Nothing,
-    /// One of so many syncs is skipped, of files whose name begins with this.
+    /// Skips one of so many syncs of files whose name begins with this.
     SkipsSyncsOf(&'static str, u64),
     /// Syncs of the folder are skipped.
     SkipsFolderSyncs,
-    /// One of so many writes is skipped, to files whose name begins with this.
+    /// Skips one of so many writes to files whose name begins with this.
     DropsWritesTo(&'static str, u64),
 }
 
@@ -48,7 +48,7 @@ impl Sabotage {
     ];
 }
 
-/// What the disk does to a process, beside what the simulated disk plans itself.
+/// The faults that strike a process, beside what the simulated disk plans itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Fate {
     /// The process is killed at the operation with this index.
@@ -61,7 +61,7 @@ pub struct Fate {
 }
 
 impl Fate {
-    /// Nothing happens.
+    /// A fate without faults.
     pub const CALM: Fate = Fate { killed_at: None, lies_from: None, full_from: None, sabotage: Sabotage::Nothing };
 }
 

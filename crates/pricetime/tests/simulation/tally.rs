@@ -63,7 +63,7 @@ pub const CONFLICTS: &str = "conflicts";
 pub const SNAPSHOTS_WITH_CLIENT_ORDERS: &str = "snapshots with client orders";
 /// Histories that were set aside for new ones.
 pub const HISTORIES_SET_ASIDE: &str = "histories set aside";
-/// How often the sequencer waited for room in the followers' queue.
+/// The number of times that the sequencer waited for room in the followers' queue.
 pub const FULL_LINES: &str = "full lines";
 /// Histories that were compared with the model, record by record.
 pub const HISTORIES: &str = "histories";

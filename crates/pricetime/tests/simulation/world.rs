@@ -58,7 +58,7 @@ pub struct World {
     pub process: Process,
     pub ledger: Ledger,
     pub node: Option<Node>,
-    /// What the nodes before this one have done, counted.
+    /// The counts of what the nodes before this one have done.
     done: Tally,
     pub options: Options,
     pace: Pace,
@@ -111,7 +111,7 @@ impl World {
         self.start_after(self.process.is_lied_to()).map(|_| ())
     }
 
-    /// The same as `start`, possibly after deceit. Returns the number of acknowledged commands that the deceit lost.
+    /// Does as `start`, possibly after deceit. Returns the number of acknowledged commands that the deceit lost.
     pub fn start_after(&mut self, deceived: bool) -> Result<u64, Stop> {
         let opened = Node::open(&self.process, self.options, &self.clock.0, self.pace);
         let node = opened.map_err(|error| Stop::Refused(Box::new(error)))?;
@@ -235,7 +235,7 @@ impl World {
         }
     }
 
-    /// Which ops of a turn are let in. This is decided before any of them is applied.
+    /// The ops of a turn that are let in. This is decided before any of them is applied.
     fn let_in(&self, ops: &[Op], disk_low: bool) -> Vec<bool> {
         let mut canceled = HashSet::new();
         let decided = ops.iter().map(|op| match below_low_water(&self.ledger.model, op).filter(|_| disk_low) {
@@ -292,7 +292,7 @@ impl World {
         self.node = None;
     }
 
-    /// What all of its nodes have done.
+    /// The counts of what all of its nodes have done.
     pub fn done(&self) -> Tally {
         let mut done = self.done.clone();
         self.node.iter().for_each(|node| done.add(&node.done()));
@@ -300,15 +300,15 @@ impl World {
     }
 }
 
-/// What happens to a command while the disk is low.
+/// The treatment of a command while the disk is low.
 enum LowWater {
-    /// It is let in, since it cancels this.
+    /// The command is let in, since it cancels this.
     Cancels(Frees),
-    /// It cancels nothing: it is answered with the reason, and not counted.
+    /// The command cancels nothing: it is answered with the reason, and not counted.
     Vain(Reject),
-    /// It cancels many orders and may find none. It is answered, and not counted.
+    /// The command cancels many orders and may find none. It is answered, and not counted.
     VainOfMany,
-    /// It does not reach the engine.
+    /// The command does not reach the engine.
     Refused,
 }
 
@@ -320,7 +320,7 @@ enum Frees {
     Scope(KillScope),
 }
 
-/// None for a query.
+/// The treatment of an op. None for a query.
 fn below_low_water(model: &Model, op: &Op) -> Option<LowWater> {
     let executions = &mut Vec::new();
     let of_many = |frees, finds: Result<bool, Reject>| match finds {

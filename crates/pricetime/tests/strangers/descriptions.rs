@@ -38,7 +38,7 @@ fn run(program: &str, arguments: &[String]) -> String {
     said
 }
 
-/// If this is set, the descriptions are written into docs/ instead of compared.
+/// A variable that makes the test write the descriptions into docs/ instead of comparing them.
 const WRITE: &str = "PRICETIME_WRITE_DESCRIPTIONS";
 
 #[test]

@@ -71,8 +71,7 @@ fn a_flood_of_handshakes_that_never_end_holds_up_nobody_who_trades() {
     server.stop();
 }
 
-/// With 750 half handshakes over HTTPS from one address, other clients once were answered only when these had timed
-/// out.
+/// Other clients once were answered only when 750 half handshakes over HTTPS from one address had timed out.
 #[test]
 fn half_handshakes_of_one_address_hold_up_no_other_address() {
     let folder = Folder::new("tls-halves");

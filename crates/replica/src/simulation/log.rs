@@ -9,7 +9,7 @@ use crate::message::{Message, checksum, market_time};
 /// The number of messages on their way beyond which some are lost.
 const OUTSTANDING_MAX: usize = 100;
 
-/// How far an unguarded clock may be ahead: ten years.
+/// The time by which an unguarded clock may be ahead: ten years.
 const YEARS_US: u64 = 10 * 365 * 86_400 * 1_000_000;
 
 /// The probabilities of faults, in per cent.
@@ -19,7 +19,7 @@ pub(super) struct Weather {
     pub lost: usize,
     /// A message comes twice.
     twice: usize,
-    /// While a node waits, the log gets another leader, another node goes on, or the waiting process ends.
+    /// The log gets another leader, another node goes on, or the waiting process ends, while a node waits.
     pub leader: usize,
     pub others: usize,
     pub killed: usize,
@@ -47,7 +47,7 @@ pub(super) struct Log {
     outstanding: Vec<Bytes>,
     /// The time before which no message comes or is given.
     silent_until: u64,
-    /// How far the leader's clock is behind the best, and ahead of it, in microseconds.
+    /// The time by which the leader's clock is behind the best, and that by which it is ahead of it, in microseconds.
     behind: u64,
     ahead: u64,
     /// Whether all leaders have the best clock.

@@ -16,7 +16,7 @@ use super::tally::Tally;
 
 /// 2026 in microseconds.
 const CLOCK_START: u64 = 1_790_000_000_000_000;
-/// How far market time may be ahead: two seconds of a node's clock, and ten of the log's behind a writer's.
+/// The time by which the market may be ahead: two seconds of a node's clock, and ten of the log's after a writer's.
 const AHEAD_US: u64 = 12_000_000;
 const YEAR_US: u64 = 365 * 86_400 * 1_000_000;
 /// The cluster's number, which the messages of all nodes carry.

@@ -46,7 +46,7 @@ pub(super) struct Place {
 
 pub(super) enum State {
     Down,
-    /// It is in a step now.
+    /// The node is in a step now.
     Busy,
     Up(Box<Node>),
 }

@@ -20,11 +20,11 @@ use crate::writer::Probe;
 pub(super) struct Weather {
     /// An event while the server waits for the database.
     pub slow: usize,
-    /// Of these events: requests no longer wait.
+    /// An event of these after which requests no longer wait.
     pub away: usize,
     /// A message to the database, or its answer, is lost.
     pub lost: usize,
-    /// Of these events: another server takes over, or this one crashes.
+    /// An event of these at which another server takes over, or this one crashes.
     pub deadly: usize,
 }
 

@@ -66,7 +66,7 @@ impl Market {
         Market { creates_old_symbols: true, ..Market::new(seed) }
     }
 
-    /// The same market, in which a command executes at most this many times from now on.
+    /// From now on a command executes at most this many times.
     pub fn with_executions_max_from_now_on(mut self, executions_max: u32) -> Market {
         self.engine = self.engine.with_executions_max(executions_max);
         self.model.set_executions_max(executions_max);
@@ -78,47 +78,47 @@ impl Market {
         Market::new(seed).with_all_kinds()
     }
 
-    /// The same market, whose symbols' rules change now and then from now on.
+    /// From now on symbols' rules change now and then.
     pub fn with_rules(self) -> Market {
         Market { workload: self.workload.with_rules(), ..self }
     }
 
-    /// The same market, whose fees and tiers change now and then from now on.
+    /// From now on fees and tiers change now and then.
     pub fn with_fees(self) -> Market {
         Market { workload: self.workload.with_fees(), ..self }
     }
 
-    /// The same market, whose symbols have halts and auctions now and then from now on.
+    /// From now on symbols have halts and auctions now and then.
     pub fn with_phases(self) -> Market {
         Market { workload: self.workload.with_phases(), ..self }
     }
 
-    /// The same market, with orders of all kinds and terms from now on.
+    /// From now on the market has orders of all kinds and terms.
     pub fn with_all_kinds(self) -> Market {
         Market { workload: self.workload.with_all_kinds().with_own_commands().with_terms(), ..self }
     }
 
-    /// The same market, with linked pairs from now on.
+    /// From now on the market has linked pairs.
     pub fn with_links(self) -> Market {
         Market { workload: self.workload.with_links(), ..self }
     }
 
-    /// The same market, with mass cancels and kill switches now and then from now on.
+    /// From now on the market has mass cancels and kill switches now and then.
     pub fn with_mass_cancels(self) -> Market {
         Market { workload: self.workload.with_mass_cancels().with_kills().with_funding(), ..self }
     }
 
-    /// The same market, with protected accounts that lose their connections from now on.
+    /// From now on the market has protected accounts that lose their connections.
     pub fn with_protections(self) -> Market {
         Market { workload: self.workload.with_protections(), ..self }
     }
 
-    /// The same market, with limits of accounts from now on.
+    /// From now on the market has limits of accounts.
     pub fn with_limits(self) -> Market {
         Market { workload: self.workload.with_limits(), ..self }
     }
 
-    /// The same market, with pending orders from now on.
+    /// From now on the market has pending orders.
     pub fn with_pendings(self) -> Market {
         Market { workload: self.workload.with_pendings(), ..self }
     }
@@ -137,12 +137,12 @@ impl Market {
         self.noted.push(note);
     }
 
-    /// The same market, with icebergs from now on.
+    /// From now on the market has icebergs.
     pub fn with_icebergs(self) -> Market {
         Market { workload: self.workload.with_icebergs(), ..self }
     }
 
-    /// The same market, with trailing stops from now on.
+    /// From now on the market has trailing stops.
     pub fn with_trails(self) -> Market {
         Market { workload: self.workload.with_trails(), ..self }
     }

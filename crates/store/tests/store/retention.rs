@@ -264,7 +264,7 @@ fn trades_stay_as_long_as_their_orders() {
     market.check(&database);
 }
 
-/// There is a part for every row before the row, however many come at once.
+/// Every row finds its part already made, however many rows come at once.
 #[test]
 fn parts_are_made_before_they_are_needed() {
     let database = database();

@@ -51,8 +51,8 @@ fn a_recovery_finds_every_trigger_where_the_market_took_it() {
     assert!(follow > 30 && moved > 5, "{follow} orders followed the market at a recovery, {moved} of them had moved");
 }
 
-/// In one batch a trigger moves to that of another order, which is reached: the first does not count as reached with
-/// it.
+/// A trigger moves, within one batch, to that of another order, which is reached: the first does not count as reached
+/// with it.
 #[test]
 fn triggers_move_and_are_reached_by_one_batch() {
     let database = database();

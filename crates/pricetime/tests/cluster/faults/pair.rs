@@ -60,9 +60,9 @@ pub struct Holdings {
 pub enum Told {
     Placed,
     Canceled,
-    /// Nothing is open any more that could be canceled.
+    /// The order has nothing open that could be canceled.
     NothingOpen,
-    /// There is no such order.
+    /// The order does not exist.
     Unknown,
     Is(Order),
     Has(Holdings),
