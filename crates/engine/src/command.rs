@@ -116,8 +116,8 @@ impl OrderKind {
 
 /// The price of an execution at which an order that waits becomes active.
 ///
-/// They are ranked so that of one direction the nearest comes first: those that are reached from above by falling
-/// price, then those that are reached from below by rising price.
+/// Triggers of one direction rank nearest first: those that a falling price reaches from above, then those that a
+/// rising price reaches from below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Trigger(NonZeroI64);
 

@@ -247,7 +247,7 @@ impl Importer {
             }
             StateItem::Watch { symbol, last } => {
                 self.advance(Stage::Watches)?;
-                // The watched symbol need not have an account's orders.
+                // A watch names no account, so only its symbol is checked.
                 if symbol.0 as usize >= self.engine.symbols.all().len() {
                     return Err("a watched symbol that was not listed");
                 }

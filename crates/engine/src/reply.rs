@@ -18,8 +18,8 @@ pub enum Reply {
     Created,
     /// The order was opened (and possibly executed at once) under this id.
     Opened(OrderId),
-    /// Such an order was placed before under this client order id, and has this id; or the id is to be freed, and its
-    /// order is still open. Nothing was changed.
+    /// The order was placed before under this client order id, and has this id; or the id is to be freed, and its order
+    /// is still open. Nothing was changed.
     Repeated(OrderId),
     /// The reply `Opened`, or, if it is not new, `Repeated`, for an order that moved to this limit.
     Moved { order: OrderId, limit: Price, is_new: bool },

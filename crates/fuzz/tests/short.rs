@@ -4,7 +4,7 @@ use std::fs;
 
 use fuzz::{Mutation, Target, corpus};
 
-/// How many changed inputs each target gets, unless `PRICETIME_FUZZ_INPUTS` says otherwise.
+/// The number of changed inputs that each target gets, unless `PRICETIME_FUZZ_INPUTS` says otherwise.
 const INPUTS: usize = 3_000;
 const SEED: u64 = 0x5eed;
 

@@ -93,7 +93,7 @@ pub enum Writers {
     /// Only this server writes.
     #[default]
     This,
-    /// This server and others write.
+    /// Several servers write, and this is one of them.
     Several,
     /// Others alone: this server only follows.
     Others,

@@ -263,7 +263,7 @@ fn a_journal_that_is_only_written_survives_the_end_of_the_process() {
     assert_eq!(found.len() as u64, journal.segments().last().unwrap().first.0 - 1);
 }
 
-/// Without a sync of the folder, a power cut may restore an older segment and not the one after it.
+/// A power cut may restore an older segment and not the one after it, unless the folder is synced in between.
 #[test]
 fn a_retired_segment_is_durably_gone_before_the_next_one_goes() {
     let disk = SimulatedDisk::new();

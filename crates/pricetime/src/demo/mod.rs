@@ -28,7 +28,7 @@ pub const NOTE: &str = "demo       play money and simulated traders, gone when i
 /// The traders among the gateways whose requests are measured.
 pub const GATEWAY: &str = "demo";
 
-/// A key for that account, which nobody else has and which ends with the demo; gives what is said of it.
+/// Makes a key for that account, which nobody else has and which ends with the demo. Returns the note about it.
 pub fn add_key(keys: &mut Keys) -> Result<String, String> {
     let account = amounts::account(crowd::YOURS);
     let key = Key::random(account).map_err(|error| format!("no randomness for a key: {error}"))?;
@@ -80,7 +80,7 @@ fn trade(crowd: &mut Crowd, venue: &mut Live, rate: u32, stop: &AtomicBool, comm
         }
         let sent = crowd.turn(venue)?;
         commands.fetch_add(sent, Ordering::Relaxed);
-        // What could not be done in time is not made up for.
+        // Orders that could not be sent in time are not made up for.
         done = (done + sent).max(due.saturating_sub(u64::from(rate)));
     }
     Some(())

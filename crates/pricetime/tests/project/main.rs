@@ -1,4 +1,4 @@
-//! What the repository says about itself is true: its documents, the contents of `deploy/`, and the planted bugs.
+//! The repository tells the truth about itself: its documents, the contents of `deploy/`, and the planted bugs.
 //! Not quick: builds an image where there is Docker.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 

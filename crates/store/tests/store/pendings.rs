@@ -124,7 +124,7 @@ fn a_folder_with_orders_that_wait_for_others_goes_in_and_comes_out_the_same() {
     assert_eq!(database.store("auditor").verify().unwrap().0.state_hash, market.engine.state_hash());
 }
 
-/// More orders wait than one command places: a server ends before the others are placed.
+/// A server ends when one command has placed some of the waiting orders, and the others still wait.
 #[test]
 fn those_whose_turn_is_to_come_keep_their_order_over_a_restart_and_an_import() {
     let mut market = rich(&[1, 2]);
