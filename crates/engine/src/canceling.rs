@@ -1,4 +1,4 @@
-//! Ends orders before they are executed: at somebody's request, or at their deadline.
+//! Ends orders before they are executed: on request, or at their deadline.
 
 use crate::amount::Shares;
 use crate::book::Level;

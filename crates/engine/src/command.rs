@@ -371,9 +371,9 @@ pub enum Command {
     ChangeFees { symbol: Symbol, tier: Tier, fees: Option<Fees> },
     /// Move an account to a tier.
     ChangeTier { account: AccountId, tier: Tier },
-    /// Put a symbol into this phase. The orders that gathered execute when it opens. `due`: when a calendar says so;
-    /// none where somebody asks for it now. Where several nodes share a log, a change that was due is passed over if
-    /// the phase was changed since, or by the same line of another node's calendar.
+    /// Put a symbol into this phase. The orders that gathered execute when it opens. `due` is the time at which a
+    /// calendar has the change due; none if a client asks for it now. If several nodes share a log, a due change is
+    /// ignored if the phase was changed since then, or by the same line of another node's calendar.
     ChangePhase { symbol: Symbol, phase: Phase, due: Option<Time> },
     /// End the auction with the earliest end. No client sends it: the market's loop makes it when that end has come.
     EndAuction,

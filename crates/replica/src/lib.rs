@@ -1,4 +1,5 @@
-//! One market on many nodes. Its ledger is a log that all of them share, and that another program keeps and replicates: NATS JetStream.
+//! One market on many nodes. Its ledger is a log that all of them share, and that another program, NATS JetStream,
+//! keeps and replicates.
 //!
 //! ```text
 //! the loop ─► ReplicaLedger ─► message ─► LogClient: publish        (JetStream, or a simulated log)

@@ -141,7 +141,7 @@ impl CommonLog {
         }
     }
 
-    /// Errors, once: another stream stands where one was. As many editions may be in it as in that one, so somebody has
+    /// Errors, once: another stream has replaced the one that was seen. It may have as many editions, so an operator has
     /// to look at them.
     fn same(&self, made: i128) -> Result<(), LogError> {
         let before = self.made.lock().unwrap_or_else(PoisonError::into_inner).replace(made);

@@ -259,8 +259,8 @@ fn whoever_asks_for_what_is_gone_is_told_so_and_all_else_is_as_it_was() {
     assert!(gone > 300 && kept > 100 && replays > 10, "{gone} gone, {kept} kept, {replays} replays");
 }
 
-/// Checks that no orders went before trades that are older, and no trades before orders of which all is older. Parts that
-/// were not sealed by then could not go: the newest ones, and those of which not all was durable.
+/// Checks that no orders were removed before older trades, and no trades before completely older orders. Parts that
+/// were not sealed by then could not be removed: the newest ones, and those of which not everything was durable.
 fn older_went_first(market: &Market, [orders_gone, trades_gone, _]: [u64; 3]) {
     let unsealed = 5 * SMALL.part_records as usize;
     let (orders_gone, trades_gone) = (orders_gone as usize, trades_gone as usize);

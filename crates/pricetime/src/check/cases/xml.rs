@@ -1,4 +1,5 @@
-//! Documents that are refused as a whole and change nothing, and XML that has to be read. Source: docs/PROTOCOL.md, bad XML.
+//! Documents that are refused as a whole and change nothing, and XML that has to be read. Source: docs/PROTOCOL.md, bad
+//! XML.
 
 use super::super::case::{Case, decided, refused, spec};
 
