@@ -1,7 +1,8 @@
 //! The engine against the naive model for as long as one likes.
 //!
-//! `cargo run --profile ci -p engine --example against_model -- --commands 10000000 --seed 1` compares that many commands
-//! and queries and prints what was met; `--market SEED` replays the one market that a failure named.
+//! `cargo run --profile ci -p engine --example against_model -- --commands 10000000 --seed 1` compares this many
+//! commands and queries and prints the situations that it met; `--market SEED` replays the one market that a failure
+//! named.
 #![allow(clippy::arithmetic_side_effects, clippy::wildcard_enum_match_arm)]
 
 #[path = "../tests/common/mod.rs"]

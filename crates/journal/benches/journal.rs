@@ -1,5 +1,5 @@
-//! What bytes at rest cost on this machine: `cargo bench -p journal`, or with words to run only the parts named so.
-//! Prints medians; where it writes is `TMPDIR`.
+//! The costs of stored bytes on this machine: `cargo bench -p journal`, or with words to run only the parts of these
+//! names. Prints medians, and writes into `TMPDIR`.
 #![allow(clippy::unwrap_used)]
 
 use std::time::{Duration, Instant};
@@ -105,7 +105,7 @@ fn append_latency(disk: &Disk) {
     }
 }
 
-/// What it takes to say whose the commands of a batch are.
+/// The costs of noting the callers of a batch's commands.
 fn callers(_: &Disk) {
     const BATCHES: u32 = 10_000;
     for (count, callers) in [(1u32, 1u64), (50, 50), (1000, 50), (1000, 1000)] {

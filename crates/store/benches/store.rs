@@ -1,5 +1,6 @@
-//! What rows cost on this machine: `cargo bench -p store`, or with words to run only the parts named so: `sizes`, `costs`,
-//! `past`, `parts`, `ways`, `recovery`. Starts a PostgreSQL of its own, synced, its folder in `TMPDIR`. Prints tables.
+//! The costs of rows on this machine: `cargo bench -p store`, or with words to run only the parts of these names:
+//! `sizes`, `costs`, `past`, `parts`, `ways`, `recovery`. Starts a PostgreSQL of its own, synced, with its folder in
+//! `TMPDIR`. Prints tables.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 
 #[path = "../tests/common/port.rs"]
@@ -24,7 +25,7 @@ use store::{Effects, Head, MIGRATIONS, Writer};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls, Statement};
 
-/// How long one figure is measured.
+/// The time for which one figure is measured.
 const MEASURE: Duration = Duration::from_millis(1500);
 const ACCOUNTS: usize = 10_000;
 const SYMBOLS: usize = 4;
@@ -57,14 +58,14 @@ struct Flow {
     engine: Engine,
     effects: Effects,
     random: Random,
-    /// How far from the middle limits are, in cents.
+    /// The greatest distance of limits from the middle, in cents.
     spread: usize,
     orders: u64,
-    /// The last orders, where what is still open of them is canceled in the end.
+    /// The last orders, whose open shares are canceled at the end.
     canceled_later: Option<VecDeque<(AccountId, OrderId)>>,
 }
 
-/// So many orders after it.
+/// An order is canceled this many orders later.
 const CANCELED_AFTER: usize = 1_000;
 
 impl Flow {
@@ -141,7 +142,7 @@ fn symbol(number: usize) -> Symbol {
     Symbol::parse(format!("S{number}").as_bytes()).unwrap()
 }
 
-/// What was measured of one batch size.
+/// The figures of one batch size.
 struct Figures {
     orders_per_s: f64,
     rows_per_order: f64,
@@ -186,7 +187,7 @@ impl Backend {
         Backend(database.sql(pid).remove(0))
     }
 
-    /// What it used so far; ticks of 10 ms.
+    /// The processor time that it has used so far, in ticks of 10 ms.
     fn cpu(&self) -> Duration {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.0)).unwrap_or_default();
         let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
@@ -236,7 +237,7 @@ fn foreign_keys() -> String {
 const NO_EXECUTIONS_ONCE: &str =
     "ALTER TABLE pricetime.executions_1 DROP CONSTRAINT executions_1_buy_order_sell_order_key";
 
-/// What foreign keys, checks, the guard and each index cost.
+/// The costs of foreign keys, checks, the guard and each index.
 fn costs(server: &Server) {
     let drop_all = |kind: &str| {
         format!(
@@ -293,11 +294,11 @@ const PAST_ROUNDS: usize = 7;
 /// Orders a batch, of them.
 const PAST_BATCH: usize = 400;
 
-/// How a cancellation is written that does not say whose.
+/// The statement of a cancellation without the order's account.
 const CANCELED_ALONE: &str = "(order_id, time, sequence, shares)\n            SELECT u.order_id,";
 
-/// What it costs the writer that the past is read by index: orders/s and processor time without a part of it, of those with
-/// all in the same round.
+/// The writer's costs of the indexes that serve the past: orders/s and processor time without a part of them, compared
+/// with those with all of them in the same round.
 fn past(server: &Server) {
     let history = MIGRATIONS.iter().find(|migration| migration.version == 5).unwrap().sql;
     let function = &history[history.find("CREATE FUNCTION pricetime.write_batch(").unwrap()..];
@@ -346,7 +347,7 @@ fn past(server: &Server) {
 /// Rounds of what it costs that tables lie in parts.
 const PARTS_ROUNDS: usize = 9;
 
-/// What it costs the writer that tables lie in parts: of the same without, both in turn.
+/// The writer's costs of tables in parts, compared with tables without, both in turn.
 fn in_parts(server: &Server) {
     let whole = ["orders", "cancellations", "executions"].map(|table| {
         format!(
@@ -382,7 +383,7 @@ fn spread(mut ratios: Vec<f64>) -> String {
     format!("{middle:.2} ({least:.2}–{most:.2})")
 }
 
-/// What reading the past costs by the number of parts: of one market, whose parts hold fewer and fewer orders.
+/// The costs of reading the past by the number of parts: of one market, whose parts hold fewer and fewer orders.
 fn look_ups(server: &Server) {
     println!(
         "\n200,000 orders in parts: parts of orders | of executions | µs: 1 done order | 100 of them | a page of 100 orders"
@@ -428,7 +429,8 @@ fn look_ups(server: &Server) {
 /// Tables of the kind that a batch writes to.
 const WAYS_TABLES: &[&str] = &["a", "b", "c", "d", "e"];
 
-/// Ways to bring rows in: one function of arrays, pipelined statements of arrays, binary COPY. Five tables of four numbers.
+/// Compares ways to insert rows: one function of arrays, pipelined statements of arrays, binary COPY. Five tables of
+/// four numbers.
 fn ways(server: &Server) {
     println!(
         "\ntransactions/s of rows into five tables: rows a table | one function | pipelined statements | binary COPY"

@@ -17,16 +17,16 @@ const CENT: i64 = 1_000_000;
 /// Cents around which all trade goes.
 const MIDDLE: i64 = 100_000;
 
-/// Which open orders cancels and queries name.
+/// The choice of open orders that cancels and queries name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aim {
     /// Any of them, however old: each is a walk into memory that no cache holds.
     Any,
-    /// In four of five cases one of the last 20,000 placed, as most orders are canceled young.
+    /// Four of five times one of the 20,000 orders that were placed last, as most orders are canceled young.
     MostlyRecent,
 }
 
-/// What was made, and what it does.
+/// The commands that were made, and counts of what they do.
 pub struct Flow {
     /// Creates the accounts and symbols and the resting orders.
     pub warm: Vec<Op>,
@@ -34,7 +34,7 @@ pub struct Flow {
     pub counts: Counts,
 }
 
-/// What the measured part does, counted.
+/// Counts of what the measured part does.
 #[derive(Default)]
 pub struct Counts {
     pub placed: u64,
@@ -54,7 +54,7 @@ struct Placed {
     side: Side,
     cents: i64,
     open: i64,
-    /// Where it stands in the list of open orders.
+    /// The order's index in the list of open orders.
     at: usize,
 }
 

@@ -1,7 +1,8 @@
-//! How fast the engine is by itself, and how much memory an open order takes. No sockets, parsing, journal or archive.
+//! The engine's speed by itself, and the memory of an open order, without sockets, parsing, journal and archive.
 //!
-//! `cargo bench -p engine --bench commands -- [--only mix-10k|mix-1m|memory|import|cancel-all|uncross]`, and
-//! `--once mix-10k|mix-1m|mix-10k-beside-stops` for a profiler, or to be compared. Commands are made beforehand, so their making is not measured; events go to a closure that does nothing.
+//! `cargo bench -p engine --bench commands -- [--only mix-10k|mix-1m|memory|import|cancel-all|uncross]`, and `--once
+//! mix-10k|mix-1m|mix-10k-beside-stops` for a profiler, or to be compared. Commands are made beforehand, so their
+//! making is not measured; events go to a closure that does nothing.
 #![allow(clippy::arithmetic_side_effects, clippy::float_arithmetic)]
 
 mod flow;

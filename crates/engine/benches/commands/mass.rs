@@ -1,5 +1,5 @@
-//! How long the market stands still while all orders of an account are canceled, among a million others of 9,999 accounts: the first time, when the
-//! orders are entered by account, and later.
+//! The time for which the market stands still while all orders of an account are canceled, among a million others of
+//! 9,999 accounts: the first time, when the orders are entered by account, and later.
 
 use std::hint::black_box;
 use std::time::Instant;

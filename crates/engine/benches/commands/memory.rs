@@ -40,7 +40,7 @@ pub fn report_shape(name: &str) {
     println!("  placed at {:.2} M/s, their making included", ORDERS as f64 / elapsed / 1e6);
 }
 
-/// How fast 5 million open orders are exported, hashed and imported, and how fast commands are replayed.
+/// The speed at which 5 million open orders are exported, hashed and imported, and commands are replayed.
 pub fn report_import() {
     let mut market = Market::new();
     market.rest(SHAPES[0]);

@@ -1,5 +1,5 @@
-//! Commands a second of the mixed flow, over several runs, each on an engine of its own.
-//! Done orders are taken every 256 ops and forgotten 4,096 ops later, as a server with an archive does: that is measured too.
+//! Commands a second of the mixed flow, over several runs, each on an engine of its own. Done orders are taken every
+//! 256 ops and forgotten 4,096 ops later, as a server with an archive does, and this is measured, too.
 
 use std::collections::VecDeque;
 use std::hint::black_box;
@@ -22,7 +22,8 @@ pub fn report(name: &str, resting: usize) {
     }
 }
 
-/// One run for a profiler, or to be compared with another one: so many resting orders, and so many that wait for a price.
+/// Makes one run for a profiler, or to be compared with another one, with this many resting orders and this many that
+/// wait for a price.
 pub fn run_once(resting: usize, waiting: usize) {
     let flow = flow::make(resting, waiting, MEASURED, Aim::Any);
     let (elapsed, on_cpu, hash) = run(&flow);
@@ -77,7 +78,7 @@ fn on_cpu() -> Duration {
     Duration::from_nanos(nanoseconds.expect("the first figure is the time on a CPU"))
 }
 
-/// What stands around an engine, as far as its speed is concerned.
+/// The part of a server around an engine that matters for its speed.
 struct Server {
     engine: Engine,
     sequence: Sequence,
@@ -137,7 +138,7 @@ impl Server {
     }
 }
 
-/// What several runs came to, in millions a second.
+/// The result of several runs, in millions a second.
 pub struct Summary {
     rates: Vec<f64>,
 }

@@ -13,9 +13,9 @@ use crate::load::{self, Ask, Figures, MARKET, ROUND};
 use crate::server::{Server, member, write_members};
 
 const ROUNDS: usize = 151;
-/// Nothing waits for a disk: what is compared is work.
+/// No case waits for a disk, so only the work is compared.
 const WRITTEN: [&str; 2] = ["--durability", "written"];
-/// What a member may send, and how many times as much it does.
+/// The messages that a member may send in a second, and how many times as many it sends.
 const MESSAGES_PER_SECOND: u32 = 500;
 const TIMES: u32 = 10;
 
@@ -151,7 +151,8 @@ fn over_http(server: &Server) -> Vec<ClientStream> {
     (0..50).map(|_| load::connect(&server.http, None)).collect()
 }
 
-/// Measures both in turn, prints a round of ten, and at last the medians of the ratios, each with the quarter below and above it.
+/// Measures both in turn, prints one round of ten, and at last the medians of the ratios, each with the quarters below
+/// and above it.
 fn compare(one: &str, other: &str, mut measure: impl FnMut() -> [Figures; 2]) {
     println!("round {one:>11}/s {other:>11}/s  ratio   {one:>11} us {other:>11} us  ratio   p99 us {one} {other}");
     let mut ratios = [Vec::new(), Vec::new(), Vec::new(), Vec::new()];

@@ -11,21 +11,22 @@ use tls::{ClientStream, Connector};
 
 use crate::server::{SECRET, Server};
 
-/// How long a round lasts: as short as it can be with hundreds of answers in it, since what is near in time compares better on a machine
-/// that others slow down.
+/// The length of a round: as short as it can be with hundreds of answers, since rounds that are near in time compare
+/// better on a machine that others slow down.
 pub const ROUND: Duration = Duration::from_millis(100);
 /// Two accounts with shares and money.
 pub const MARKET: &str = r#"<create><account id="1" balance="1000000000000"/><account id="2" balance="1000000000000"/>
     <symbol sym="SPY"><account id="1">1000000000</account><account id="2">1000000000</account></symbol></create>"#;
 
-/// What a round came to.
+/// The figures of a round.
 #[derive(Clone, Copy)]
 pub struct Figures {
     /// Answers a second.
     pub rate: f64,
     /// The server's processor time for one, in microseconds.
     pub cpu_us: f64,
-    /// The time within which 99 of 100 answers came, in microseconds; of the slowest of those that were in flight together.
+    /// The time within which 99 of 100 answers came, in microseconds, for the slowest of the requests that were in
+    /// flight together.
     pub p99_us: f64,
 }
 
@@ -80,15 +81,16 @@ pub fn xml(server: &Server, streams: &mut [ClientStream], in_flight: usize) -> F
     )
 }
 
-/// What is asked for over REST.
+/// A request over REST.
 #[derive(Clone, Copy)]
 pub enum Ask {
     Order,
-    /// How a symbol stands: it changes nothing.
+    /// A query of a symbol, which changes nothing.
     Symbol,
 }
 
-/// Keeps one request over REST on each connection for a round, signed with the key that `key` gives for each, if it gives one.
+/// Keeps one request over REST on each connection in flight for a round, signed with the key that `key` returns for it,
+/// if any.
 pub fn rest(
     server: &Server,
     streams: &mut [ClientStream],

@@ -1,6 +1,6 @@
-//! What members, TLS, limits, the kill switch and waiting orders cost. Each case starts servers of its own below a new folder, with one
-//! worker on one core, loads them from another core, two servers in turn where it compares them, and prints each round and the
-//! medians. A case takes less than two minutes.
+//! The costs of members, TLS, limits, the kill switch and waiting orders. Each case starts servers of its own in a new
+//! folder, with one worker on one core, and loads them from another core. If it compares two servers, it loads them in
+//! turn. It prints each round and the medians. A case takes less than two minutes.
 //!
 //! ```text
 //! cargo build --release -p pricetime && cargo run --release -p pricetime --example costs -- target/release/pricetime CASE
@@ -13,7 +13,7 @@
 //! | `hmac` | REST, 50 connections with one order in flight each: signed with HMAC, and on a server without members |
 //! | `keys` | REST, 50 connections with one signed request in flight each, which looks: a million keys in the access file, and ten |
 //! | `greedy` | 40 connections of one member: beside another one that sends ten times what it may, and alone |
-//! | `kill` | nothing: how long the kill of 100,000 open orders takes, and that nothing executes behind its answer |
+//! | `kill` | nothing: the time of a kill of 100,000 open orders, and that none of them executes after its answer |
 //! | `stops` | nothing: the memory of a million orders that wait for a price, with feed and history |
 
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]

@@ -78,7 +78,8 @@ pub fn kill(binary: &str) {
     }
 }
 
-/// The resident memory that a waiting order takes, at few prices and at one of its own, and one that rests; with the feed and without.
+/// Measures the resident memory of a waiting order, at few prices and at one of its own, and of a resting one, with the
+/// feed and without.
 pub fn stops(binary: &str) {
     for (what, prices, waits) in [
         ("waits, of 1,000 prices", 1000, true),
