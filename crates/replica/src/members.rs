@@ -141,8 +141,8 @@ impl CommonLog {
         }
     }
 
-    /// Errors, once: another stream has replaced the one that was seen. It may have as many editions, so an operator has
-    /// to look at them.
+    /// Errors, once: another stream has replaced the one that was seen. It may have as many editions, so an operator
+    /// must look at them.
     fn same(&self, made: i128) -> Result<(), LogError> {
         let before = self.made.lock().unwrap_or_else(PoisonError::into_inner).replace(made);
         match before.is_some_and(|before| before != made) {
