@@ -26,7 +26,7 @@ pub fn report() {
     }
 }
 
-/// Measures an auction in which `orders` orders of each side gather at `limits` limits, and all of them execute, in steps.
+/// Measures an auction: `orders` orders of each side gather at `limits` limits, and all of them execute, in steps.
 fn auction(orders: i64, limits: i64) {
     let mut market = Market::new();
     let phase = |phase| Command::ChangePhase { symbol: flow::symbol(0), phase, due: None };
