@@ -6,7 +6,8 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::io::Errno;
 
 use crate::file;
 use crate::time::written;
@@ -24,9 +25,7 @@ impl Locked {
         if let Some(folder) = folder_of(path).filter(|folder| !folder.exists()) {
             return Err(format!("there is no folder {}: make it first", folder.display()));
         }
-        let log = OpenOptions::new().append(true).create(true).mode(0o600).open(&log_path);
-        let log = log.map_err(|error| at(&log_path, &error))?;
-        give_to_owner(&log, path);
+        let log = open_log(&log_path, path).map_err(|error| at(&log_path, &error))?;
         flock(&log, FlockOperation::LockExclusive).map_err(|error| at(&log_path, &error.into()))?;
         Ok(Locked { path: path.to_owned(), log })
     }
@@ -57,6 +56,30 @@ impl Locked {
     }
 }
 
+/// Opens the record of changes, or makes it and gives it to the owner of the access file. Errors: it is not a plain
+/// file of this one name. The folder's owner may have put a link in its place to make root write to any file, or give
+/// it away.
+fn open_log(log_path: &Path, path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    // A pipe in its place would wait for a reader.
+    options.append(true).mode(0o600).custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
+    match options.clone().create_new(true).open(log_path) {
+        Ok(log) => {
+            give_to_owner(&log, path);
+            return Ok(log);
+        }
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+        Err(_) => {}
+    }
+    let not_plain = || io::Error::other("it is a link or no plain file; remove it");
+    let log = options.open(log_path).map_err(|error| match Errno::from_io_error(&error) {
+        Some(Errno::LOOP) => not_plain(),
+        _ => error,
+    })?;
+    let found = log.metadata()?;
+    if found.is_file() && found.nlink() == 1 { Ok(log) } else { Err(not_plain()) }
+}
+
 /// Writes the text that is to replace a file. Returns the path of the new file.
 fn write_new(path: &Path, text: &str) -> Result<PathBuf, String> {
     let new_path = beside(path, "new");
@@ -71,8 +94,8 @@ fn write_new(path: &Path, text: &str) -> Result<PathBuf, String> {
     Ok(new_path)
 }
 
-/// Gives a file to whoever the access file is of or, while there is none, its folder: root may edit the file of a server that runs as a
-/// user of its own, and that reads and changes it. Nobody else can give files away.
+/// Gives a file that was just made to the owner of the access file or, while there is none, of its folder: root may edit
+/// the file of a server that runs as a user of its own, and that reads and changes it. Nobody else can give files away.
 fn give_to_owner(file: &File, path: &Path) {
     let folder = folder_of(path).unwrap_or(Path::new("."));
     let Ok(owner) = fs::symlink_metadata(path).or_else(|_| fs::metadata(folder)) else { return };

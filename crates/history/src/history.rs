@@ -93,7 +93,9 @@ impl History {
     pub fn open_sized<S: Storage>(home: &S, engine: &Engine, sizes: Sizes) -> Result<History, HistoryError> {
         let has_archive = journal::has_archive(home).map_err(in_folder)?;
         let archive = has_archive.then(|| Archive::open(home)).transpose()?;
-        let history = History::open_in(folder::open(home).map_err(in_folder)?, engine, sizes, archive.as_ref())?;
+        let folder = folder::open(home).map_err(in_folder)?;
+        let folder = set_uncounted_aside(home, folder)?;
+        let history = History::open_in(folder, engine, sizes, archive.as_ref())?;
         if archive.is_some() {
             tracing::info!("the orders of {ARCHIVE_NAME} are in the history now");
             drop(archive);
@@ -446,6 +448,19 @@ fn begin_behind(
     begun.kept.begun = Begun::Orders(Before::write(folder, engine, done, sizes)?);
     begun.write_first(&**folder)?;
     Ok(begun)
+}
+
+/// Sets files of records aside that no checkpoint counts, where the journal makes them again: a former program began a
+/// history without a checkpoint, and was killed before its first one.
+fn set_uncounted_aside<S: Storage>(home: &S, folder: Arc<dyn Folder>) -> Result<Arc<dyn Folder>, HistoryError> {
+    if Checkpoint::read_any(&*folder)?.is_some() || names::expect_none(&*folder).is_ok() || !names::is_made_again(home)
+    {
+        return Ok(folder);
+    }
+    tracing::warn!(
+        "the history has no checkpoint; the journal reaches back to the first command, and makes all of it again"
+    );
+    set_aside(&*folder, Sequence::ZERO)
 }
 
 /// Moves a history to another folder, named after its end. Returns the folder for a new one.

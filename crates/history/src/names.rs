@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use engine::{OrderId, Sequence};
-use journal::Storage;
+use journal::{JournalPoint, Storage, snapshot};
 
 use crate::before::{BEGUN_NAME, OLD_NAME};
 use crate::carried::Carried;
@@ -78,7 +78,7 @@ fn candles(kept: &Kept) -> Vec<String> {
 }
 
 /// Errors: there are files of records in a folder without a checkpoint. The checkpoint is written before any of these
-/// files is made, so it was lost.
+/// files is made, so it was lost, unless a former program made them.
 pub(crate) fn expect_none(folder: &dyn Folder) -> Result<(), HistoryError> {
     let mut found = folder.list().map_err(in_folder)?;
     let is_being_made = |name: &str| name.ends_with(MAKING_SUFFIX);
@@ -91,6 +91,13 @@ pub(crate) fn expect_none(folder: &dyn Folder) -> Result<(), HistoryError> {
     found.truncate(NAMED_MAX);
     let fault = format!("it is missing, and only it says what counts of {}{others}", found.join(", "));
     Err(HistoryError::Damaged { name: CHECKPOINT_NAME.to_owned(), fault })
+}
+
+/// Whether the journal of a data folder makes its whole history again: it reaches back to the first command, and there
+/// is no snapshot, before which a checkpoint counts the history.
+pub(crate) fn is_made_again<S: Storage>(home: &S) -> bool {
+    matches!(journal::oldest_point(home), Ok(Some(JournalPoint::ZERO)))
+        && snapshot::list(home).is_ok_and(|snapshots| snapshots.is_empty())
 }
 
 /// Errors: a file is missing that the checkpoint counts.

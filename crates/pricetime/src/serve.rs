@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::panic::{Location, PanicHookInfo};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -84,7 +84,8 @@ fn serve(
     let started = Instant::now();
     let (endings, ended) = channel();
     let status = Status::new();
-    catch_signals(signals, endings.clone(), status.clone())?;
+    let nothing_to_finish = Arc::new(AtomicBool::new(demo.is_none()));
+    catch_signals(signals, endings.clone(), status.clone(), Arc::clone(&nothing_to_finish))?;
     if members::are_known(&settings)
         || [&settings.keys, &settings.tls_key, &settings.members_key].iter().any(|path| !path.as_os_str().is_empty())
     {
@@ -112,7 +113,8 @@ fn serve(
         let flag = if address == settings.http { "--http" } else { "--binance-at" };
         cannot_listen(address, flag, &error)
     })?;
-    let server = Server::start(&settings, (&connections, tls), &status, &endings, metrics, (web, keys, members), demo)?;
+    let state = (&status, &*nothing_to_finish);
+    let server = Server::start(&settings, (&connections, tls), state, &endings, metrics, (web, keys, members), demo)?;
     status.set(State::Ready);
     server.announce(&settings);
     server.run(&settings, (endings, &ended), &status, started)
@@ -173,7 +175,7 @@ impl Server {
     fn start(
         settings: &Settings,
         (connections, tls): (&Connections, Option<ServerTls>),
-        status: &Status,
+        (status, nothing_to_finish): (&Status, &AtomicBool),
         endings: &Sender<Ending>,
         metrics: Metrics,
         (web, keys, members): (Web, Keys, Option<Members>),
@@ -195,6 +197,7 @@ impl Server {
             desk: members::desk(members.as_ref()),
             ..xml_settings(settings, connections, &metrics, tls)
         };
+        nothing_to_finish.store(false, Ordering::SeqCst);
         let gateway = xml::start(xml_settings, Arc::clone(&exchange))
             .map_err(|error| cannot_listen(settings.xml, "--xml", &error))?;
         if settings.stop_after_requests > 0 {
@@ -496,8 +499,14 @@ fn advice(file: &str) -> String {
     }
 }
 
-/// Handles signals: the first asks for an orderly stop, the second ends the process.
-fn catch_signals(mut signals: Signals, endings: Sender<Ending>, status: Status) -> Result<(), String> {
+/// Handles signals: the first asks for an orderly stop, or ends the process while it has nothing to finish: no client is
+/// answered yet, and it has no folder to remove. The second ends the process.
+fn catch_signals(
+    mut signals: Signals,
+    endings: Sender<Ending>,
+    status: Status,
+    nothing_to_finish: Arc<AtomicBool>,
+) -> Result<(), String> {
     // A write past the limit on the size of files must fail, and stop the server with its reason, and not end the
     // process.
     let ignored = Arc::new(AtomicBool::new(false));
@@ -507,10 +516,10 @@ fn catch_signals(mut signals: Signals, endings: Sender<Ending>, status: Status) 
             if count > 0 {
                 std::process::exit(128 + signal);
             }
-            let before = status.set(State::Stopping);
+            status.set(State::Stopping);
             tracing::info!(signal, "stopping");
-            if matches!(before, State::Standby | State::Recovering) {
-                // Nothing is left to finish: no client was answered yet, and the next start repeats what is half done.
+            if nothing_to_finish.load(Ordering::SeqCst) {
+                // No client was answered yet, and the next start repeats what is half done.
                 std::process::exit(0);
             }
             let _ = endings.send(Ending::Signal);

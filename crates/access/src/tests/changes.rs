@@ -103,3 +103,35 @@ fn a_folder_that_is_not_there_is_asked_for() {
     let asked = format!("{}: there is no folder {}: make it first", path.display(), missing.display());
     assert_eq!(added.expect_err("there is none").to_string(), asked);
 }
+
+/// A regression: the file to which the link led got a line, and the server's user as its owner where root changed the members.
+#[test]
+fn a_link_in_place_of_the_record_is_refused_and_not_followed() {
+    use std::os::unix::fs::{MetadataExt, chown, symlink};
+    const NOBODY: u32 = 65_534;
+    let (folder, _) = members();
+    let (path, log) = (folder.path().join("access.toml"), folder.path().join("access.toml.log"));
+    let precious = folder.path().join("precious");
+    std::fs::write(&precious, "precious").expect("written");
+    let owner = std::fs::metadata(&precious).expect("there").uid();
+    // Only root can give files away; anybody sees the bytes.
+    let _ = chown(&path, Some(NOBODY), Some(NOBODY));
+    let nothing = || NewMember { roles: &[], accounts: &[], limits: None, budget: None };
+    let change = || add(&path, &key("olga", "o2"), nothing(), AUTHOR);
+    type Put = fn(&std::path::Path, &std::path::Path) -> std::io::Result<()>;
+    let puts: [Put; 2] = [|precious, log| symlink(precious, log), |precious, log| std::fs::hard_link(precious, log)];
+    for put in puts {
+        std::fs::remove_file(&log).expect("it was there");
+        put(&precious, &log).expect("a link");
+        let before = std::fs::read(&path).expect("a file");
+        let refused = change().expect_err("it is a link");
+        assert!(refused.contains("access.toml.log: it is a link"), "{refused}");
+        assert_eq!(std::fs::read(&precious).expect("there"), b"precious");
+        assert_eq!(std::fs::metadata(&precious).expect("there").uid(), owner);
+        assert_eq!(std::fs::read(&path).expect("a file"), before);
+    }
+    std::fs::remove_file(&log).expect("it was there");
+    assert_eq!(change(), Ok(()));
+    let made = std::fs::metadata(&log).expect("a new one");
+    assert_eq!(made.uid(), std::fs::metadata(&path).expect("there").uid(), "what is new is its owner's");
+}

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 use crate::common::folder::Folder;
 use crate::common::load::{fill, load_together};
+use crate::common::members::AccessFile;
 use crate::common::server::{Launch, PATIENCE, Server, state_of};
 use crate::common::small_disk::SmallDisk;
 use crate::common::trace::require_strace;
@@ -378,4 +379,38 @@ fn a_server_that_is_asked_to_stop_while_it_recovers_stops() {
     let server = launch.start();
     assert!(server.ask("<create><account id=\"1\" balance=\"1\"/></create>").contains("<"), "it is served");
     server.stop();
+}
+
+/// A regression: it ended without an orderly stop, though clients over XML were answered while it waited to take
+/// signed requests.
+#[test]
+fn a_server_that_is_asked_to_stop_as_soon_as_clients_reach_it_stops_in_good_order() {
+    let folder = Folder::new("stopped-early");
+    let launch = AccessFile::new(&folder).launch(&folder);
+    let server = Launch::new(&folder.data()).start();
+    server.ask("<create><account id=\"1\" balance=\"1\"/></create>");
+    let address = server.xml;
+    server.stop();
+    let mut process = launch.on_xml(address).spawn();
+    wait_until("it to take connections", PATIENCE, || std::net::TcpStream::connect(address).is_ok());
+    process.signal(Signal::TERM);
+    let ended = process.wait_for_end(PATIENCE);
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    assert!(ended.stderr.contains("stopped"), "{ended:?}");
+}
+
+/// A regression: a demo that was stopped while it read its market left the folder of it.
+#[test]
+fn a_demo_that_is_stopped_while_it_recovers_removes_its_folder() {
+    let folder = Folder::new("stopped-demo");
+    let http = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut process = Launch::new(&folder.data()).with_traders().on_http(http).spawn();
+    let made = std::env::temp_dir().join(format!("pricetime-demo-{}", process.id()));
+    // Its health is served from the beginning of the recovery on.
+    wait_until("it to serve its health", PATIENCE, || std::net::TcpStream::connect(http).is_ok());
+    assert!(made.exists(), "{made:?}");
+    process.signal(Signal::INT);
+    let ended = process.wait_for_end(PATIENCE);
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    assert!(!made.exists(), "{ended:?}");
 }

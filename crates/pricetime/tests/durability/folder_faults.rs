@@ -258,6 +258,53 @@ fn a_folder_with_a_trace_of_a_market_is_not_served_without_journal_and_snapshots
     refused("a history that was set aside");
 }
 
+/// A regression: a program of before began a history without a checkpoint, and the folder in which it was killed was
+/// refused.
+#[test]
+fn a_history_without_a_checkpoint_is_made_again_where_the_journal_has_all_of_it() {
+    let folder = Folder::new("no-checkpoint-yet");
+    let data = folder.data();
+    let server = Launch::new(&data).start();
+    server.ask(MARKET);
+    trade(&server, r#"<order sym="S" amount="10" limit="11"/><order sym="S" amount="-10" limit="11"/>"#);
+    let ask = |server: &Server| server.ask(r#"<transactions id="1"><query id="1"/><query id="2"/></transactions>"#);
+    let told = ask(&server);
+    assert_eq!(told.matches("<executed").count(), 2, "{told}");
+    server.stop();
+    std::fs::remove_file(data.join(CHECKPOINT)).unwrap();
+    let before = files(&data);
+    // The snapshot was made behind a checkpoint: it is lost.
+    for (sound, words) in [verify(&data), start(&data)] {
+        assert!(!sound && words.contains("checkpoint is damaged: it is missing"), "{words}");
+    }
+    assert_eq!(files(&data), before);
+    for snapshot in before.iter().filter(|name| name.starts_with(SNAPSHOT)) {
+        std::fs::remove_file(data.join(snapshot)).unwrap();
+    }
+    let before = files(&data);
+    assert_eq!(verify(&data), (true, verify(&data).1));
+    let server = Launch::new(&data).start();
+    assert_eq!(ask(&server), told);
+    server.stop();
+    assert_eq!(lost(&before, &data), Vec::<String>::new());
+    assert_eq!(verify(&data), (true, verify(&data).1));
+}
+
+/// A regression: the history was begun before the journal was looked at, where there was no snapshot.
+#[test]
+fn a_start_that_cannot_read_the_journal_makes_no_history() {
+    let folder = Folder::new("no-history-made");
+    let data = folder.data();
+    Launch::new(&data).start().kill();
+    std::fs::remove_dir_all(data.join("history")).unwrap();
+    std::fs::write(data.join(find(&data, JOURNAL, Newest)), "").unwrap();
+    let before = files(&data);
+    let (served, words) = start(&data);
+    assert!(!served && words.contains("is damaged at byte 0"), "{words}");
+    assert_eq!(files(&data), before);
+    assert!(!data.join("history").exists());
+}
+
 /// A copy without a journal once was served as an empty market.
 #[test]
 fn a_backup_that_was_killed_is_not_served_and_not_copied() {
@@ -270,23 +317,25 @@ fn a_backup_that_was_killed_is_not_served_and_not_copied() {
         (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
     require_strace();
-    // The copy's content when the backup is killed before, between and after the files that it copies.
-    assert!(backup(&data, &copy).0);
+    let trace = folder.path().join("trace");
+    let traced = |event: &str, to: &Path| {
+        let status = Command::new("strace")
+            .args(["-f", "-qq", "-o", trace.to_str().unwrap(), "-e", event])
+            .args([env!("CARGO_BIN_EXE_pricetime"), "backup"])
+            .args([&data, to])
+            .status();
+        status.unwrap().success()
+    };
+    assert!(traced("trace=pwrite64", &copy));
+    let writes = std::fs::read_to_string(&trace).unwrap().lines().filter(|line| line.contains("pwrite64(")).count();
     let whole = files(&copy);
     assert!(!whole.contains("unfinished"), "{whole:?}");
     assert_eq!(verify(&copy), (true, verify(&copy).1));
     assert!(start(&copy).0);
-    let trace = folder.path().join("trace");
-    for write in [1, 2, 5, 9] {
+    // The copy's content when the backup is killed before, between and after the files that it copies.
+    for write in BTreeSet::from([1, 2, writes / 2, writes]) {
         let part = folder.path().join(format!("part-{write}"));
-        let status = Command::new("strace")
-            .args(["-f", "-qq", "-o", trace.to_str().unwrap()])
-            .args(["-e", &format!("inject=pwrite64:signal=KILL:when={write}")])
-            .args([env!("CARGO_BIN_EXE_pricetime"), "backup"])
-            .args([&data, &part])
-            .status()
-            .unwrap();
-        assert!(!status.success(), "it is killed");
+        assert!(!traced(&format!("inject=pwrite64:signal=KILL:when={write}"), &part), "it is killed");
         let (served, words) = start(&part);
         assert!(!served && words.contains("never finished"), "{write}: {words}");
         let (sound, words) = verify(&part);

@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 
 use crate::common::folder::Folder;
 use crate::common::http::{Http, Socket};
-use crate::common::members::{AccessFile, basic, secret};
-use crate::common::server::Launch;
+use crate::common::members::{AccessFile, Client, basic, secret};
+use crate::common::server::{Launch, PATIENCE};
+use crate::common::wait::wait_until;
 
 const MARKET: &str = r#"<create><account id="1" balance="100000"/><account id="2" balance="100000"/>
     <account id="3" balance="100000"/>
@@ -176,15 +177,17 @@ fn a_member_is_told_of_its_accounts_as_the_access_file_has_them() {
         assert_eq!(socket.next()["code"], code, "{who} {asked}");
     }
     // From then on another account belongs to the member.
+    let may_look = |member| Client { http: &http, member }.send("GET", "/api/v1/accounts/3", None).status == 200;
+    assert!(!may_look("alice") && !may_look("vera"));
     let wider = AccessFile::text(&[]).replace("accounts = [\"1\"]", "accounts = [\"1\", \"3\"]");
     file.write(&wider);
-    std::thread::sleep(std::time::Duration::from_millis(1_500));
+    wait_until("the file to be followed", PATIENCE, || may_look("alice"));
     trade(&mut olga, 1);
     assert_eq!(whose(&read(&mut alice, end(), 100).0), ["1", "3"]);
     assert_eq!(whose(&read(&mut by_name, end(), 100).0), ["1", "3"]);
     // A viewer of one account learns nothing of the others by the member's name.
     file.write(&wider.replace("roles = [\"viewer\"]\naccounts = [\"2\"]", "roles = [\"viewer\"]\naccounts = [\"3\"]"));
-    std::thread::sleep(std::time::Duration::from_millis(1_500));
+    wait_until("the file to be followed", PATIENCE, || may_look("vera"));
     let mut vera = listen("vera");
     vera.send(&json!({"op": "subscribe", "channel": "drop-copy", "from": 0, "member": "alice"}));
     assert_eq!(vera.next()["code"], "unknown-member");
