@@ -109,7 +109,9 @@ fn a_member_sends_so_many_requests_a_second_and_ends_its_orders_all_the_same() {
     assert_eq!(refused.body["detail"], "too many messages: this member may send 3 a second; try again");
     let order = json!({"account": "2", "symbol": "SPY", "side": "buy", "shares": "1", "limit": "9"});
     let placed: Vec<_> = (0..20).map(|_| bob.send("POST", "/api/v1/orders", Some(&order))).collect();
-    assert!(placed.iter().any(|answer| answer.code() == (429, "too-many-messages")), "orders count, too");
+    // A slow machine takes the first ones, too.
+    let refused = placed.iter().find(|answer| answer.status == 429).expect("orders count, too");
+    assert_eq!(refused.code(), (429, "too-many-messages"));
     let canceled = bob.send("DELETE", "/api/v1/accounts/2/orders", None);
     assert_eq!(canceled.status, 200, "{}", canceled.text);
     // Other members do not wait for that.
