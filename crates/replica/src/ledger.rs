@@ -114,6 +114,8 @@ pub struct ReplicaLedger<S: Storage, C: LogClient> {
     unsettled: Unsettled,
     /// The message of the last turn, until the node has waited for more requests behind it.
     sent: Option<Sent>,
+    /// The time at which the messages that it waits for were sent first.
+    sent_at: Duration,
     /// The statement at a mark for which the node did not wait because it began to stop. It may still come back.
     given_up: Option<Bytes>,
     inbox: Arc<Inbox>,
@@ -144,7 +146,8 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         let (trail, parts, marks) = (Trail::behind(seen), Parts::default(), Marks::new(member.marks_every));
         let (commands, count, epoch) = (Vec::new(), 0, 0);
         let (asked, callers, unsettled) = (AskedCommands::default(), Callers::default(), Unsettled::default());
-        let (sent, given_up, time) = (None, None, LogTime::new(shows, client.passed()));
+        let (sent, sent_at, given_up) = (None, client.passed(), None);
+        let time = LogTime::new(shows, sent_at);
         let mut ledger = ReplicaLedger {
             own,
             client,
@@ -159,6 +162,7 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
             callers,
             unsettled,
             sent,
+            sent_at,
             given_up,
             inbox,
             standing,
@@ -231,6 +235,7 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
     /// Sends the messages of one batch, and takes everything that comes until the batch is taken. Returns its time.
     fn send(&mut self, engine: &mut Engine, messages: &[Bytes]) -> Result<Time, ReplicaError> {
         let begun = self.client.passed();
+        self.sent_at = begun;
         let mut sent = None;
         loop {
             let passed = self.client.passed();
@@ -317,7 +322,7 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         if is_own && !is_awaited && self.given_up.as_ref() != Some(bytes) {
             return Err(ReplicaError::Replaced { node, epoch });
         }
-        self.time.hear(time, self.client.passed(), is_own);
+        self.time.hear(time, self.client.passed(), is_awaited.then_some(self.sent_at));
         let time = market_time(time, written).max(engine.time().later_by_us(1));
         let stated = match number > 0 && count == 0 {
             true => Some(Statement::read(&commands).map_err(wrong)?),

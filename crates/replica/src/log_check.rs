@@ -147,7 +147,7 @@ pub(crate) async fn watch((client, stream): (Client, Stream), last: LastGiven, t
         if matches!(has, Has::It) {
             answered = Instant::now();
         }
-        let is_away = !is_reached || missing.is_some() || answered.elapsed() >= patience;
+        let is_away = answered.elapsed() >= patience;
         match (was_away, is_away) {
             (_, true) => told.standing.status().replace(&State::Ready, State::StoreAway),
             (true, false) => told.standing.status().replace(&State::StoreAway, State::Ready),

@@ -21,13 +21,12 @@ impl LogTime {
         LogTime { own: (shows, passed), log: None }
     }
 
-    /// A message was taken that came to the log when its clock showed a time. One of the node's own came a moment ago;
-    /// one of another node may have come long ago.
-    pub fn hear(&mut self, arrived: Time, passed: Duration, is_own: bool) {
-        let is_news = self.log.is_none_or(|log| arrived > later(log, passed));
-        if is_own || is_news {
-            self.log = Some((arrived, passed));
-        }
+    /// A message was taken that came to the log when its clock showed a time. One that the node sent itself came there
+    /// since then, so the clock shows at most as much more; one of another node may have come long ago.
+    pub fn hear(&mut self, arrived: Time, passed: Duration, sent: Option<Duration>) {
+        let latest = sent.map_or(Time(u64::MAX), |sent| later((arrived, sent), passed));
+        let believed = self.log.map_or(arrived, |log| later(log, passed));
+        self.log = Some((believed.clamp(arrived, latest), passed));
     }
 
     /// The time that a message would have, when the node's clock shows `shows`.
@@ -61,21 +60,35 @@ mod tests {
     fn what_is_due_follows_the_logs_clock_and_never_a_leap_of_it() {
         let mut time = LogTime::new(Time(160 * SECOND), passed(0));
         assert_eq!(time.now(Time(160 * SECOND), passed(0)), Time(160 * SECOND), "before the first message");
-        time.hear(Time(100 * SECOND), passed(1), false);
+        time.hear(Time(100 * SECOND), passed(1), None);
         assert_eq!(time.now(Time(171 * SECOND), passed(11)), Time(110 * SECOND), "the node is a minute ahead");
-        time.hear(Time(9_000 * SECOND), passed(11), false);
+        time.hear(Time(9_000 * SECOND), passed(11), None);
         assert_eq!(time.now(Time(172 * SECOND), passed(12)), Time(182 * SECOND), "the log's clock has leapt");
     }
 
     #[test]
     fn a_message_of_its_own_sets_right_what_a_node_believes_of_the_logs_clock() {
         let mut time = LogTime::new(Time(100 * SECOND), passed(0));
-        time.hear(Time(105 * SECOND), passed(0), false);
+        time.hear(Time(105 * SECOND), passed(0), None);
         // The message is another node's, and was under way for a long time.
-        time.hear(Time(101 * SECOND), passed(1), false);
+        time.hear(Time(101 * SECOND), passed(1), None);
         assert_eq!(time.now(Time(101 * SECOND), passed(1)), Time(106 * SECOND));
-        time.hear(Time(101 * SECOND), passed(1), true);
+        time.hear(Time(101 * SECOND), passed(1), Some(passed(1)));
         assert_eq!(time.now(Time(102 * SECOND), passed(2)), Time(102 * SECOND));
+    }
+
+    /// The connection broke when the log had stored the message, and the node got it half a minute later.
+    #[test]
+    fn a_message_of_its_own_that_was_long_on_its_way_puts_no_node_behind() {
+        let mut time = LogTime::new(Time(100 * SECOND), passed(0));
+        time.hear(Time(100 * SECOND), passed(0), None);
+        time.hear(Time(101 * SECOND), passed(31), Some(passed(1)));
+        assert_eq!(time.now(Time(131 * SECOND), passed(31)), Time(131 * SECOND));
+        // The clock cannot show more than what passed since it was sent, and not less than when it came.
+        time.hear(Time(101 * SECOND), passed(31), Some(passed(21)));
+        assert_eq!(time.now(Time(131 * SECOND), passed(31)), Time(111 * SECOND));
+        time.hear(Time(120 * SECOND), passed(31), Some(passed(21)));
+        assert_eq!(time.now(Time(131 * SECOND), passed(31)), Time(120 * SECOND));
     }
 
     #[test]

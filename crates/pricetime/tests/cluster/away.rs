@@ -57,6 +57,28 @@ fn without_its_log_a_node_refuses_what_is_new_and_answers_what_was_on_its_way_wh
     node.stop();
 }
 
+/// Its commands were refused at once, without the patience that the operator gave it.
+#[test]
+fn a_log_that_is_away_for_a_moment_keeps_nobody_out() {
+    let folder = Folder::new("cluster-away-moment");
+    let mut servers = LogServers::start(folder.path(), 1);
+    let url = servers.create("market", 1);
+    let launch =
+        Launch::new(&folder.path().join("node-1")).with(&format!("--store {url} --node 1 --store-patience 20s"));
+    let node = launch.start();
+    assert!(node.ask(CREATE).contains("created"));
+    servers.kill(0);
+    // The node has looked whether its log is there.
+    thread::sleep(Duration::from_secs(1));
+    let mut client = node.client();
+    client.send_request(&sell(1)).unwrap();
+    thread::sleep(Duration::from_secs(1));
+    servers.restart(0);
+    let answered = client.reply().unwrap();
+    assert!(answered.contains("<opened"), "{answered}");
+    node.stop();
+}
+
 #[test]
 fn a_node_that_starts_while_the_log_has_no_leader_waits_for_one() {
     let folder = Folder::new("cluster-away-start");
