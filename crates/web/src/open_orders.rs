@@ -1,6 +1,7 @@
 //! Walks through the open orders of an account, some at a time, because an account may have a million.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use engine::{AccountId, AccountIndex, Command, Op, OrderId, Reply, Sequence, Symbol, SymbolIndex};
 use exchange::{Answer, Unavailable};
@@ -11,6 +12,7 @@ use crate::pieces;
 use crate::problem::Problem;
 use crate::records::Past;
 use crate::site::Site;
+use crate::{asking, calling, timing};
 
 /// Orders that are read between two turns of the feed.
 const STEPS: usize = 4096;
@@ -128,7 +130,7 @@ impl Canceled {
 
 /// Cancels the open orders of an account, of one symbol or of all. One command cancels
 /// [`CANCELS_MAX`](engine::CANCELS_MAX) orders at most; the next commands cancel the others, so that others' requests
-/// come between, and orders placed after the first command stay.
+/// come between, and orders placed after the first command stay. Once it has begun it ends, also when the client is gone.
 pub(crate) async fn cancel(
     site: &Site,
     (account, index): (AccountId, AccountIndex),
@@ -139,30 +141,54 @@ pub(crate) async fn cancel(
     if open.is_empty() {
         return Ok(Canceled::NOTHING);
     }
-    let (mut by, mut left_through) = (Vec::new(), None);
-    loop {
-        let op = Op::Command(Command::CancelAll { account, symbol, through: left_through });
-        let answers = site.submitter()?.ask(&[op]).await.map_err(|_| Stopped::Unknown)?;
-        match answers.first() {
-            Some(Answer::Reply(Reply::CanceledAll { orders, left, sequence })) => {
-                by.extend(Some(*sequence).filter(|_| *orders > 0));
-                left_through = *left;
-            }
-            Some(Answer::Reply(_)) => left_through = None,
-            Some(Answer::Unavailable(why)) if by.is_empty() => return Err(Stopped::Unavailable(*why)),
-            // Some are canceled.
-            Some(Answer::Unavailable(_)) | None => return Err(Stopped::Unknown),
-        }
-        if left_through.is_none() {
-            break;
-        }
-    }
+    let by = cancel_apart(site, account, symbol).await?;
     if by.is_empty() {
         return Ok(Canceled::NOTHING);
     }
     let mut asked = placed_behind(site, index, symbol_index, through).await.map_err(Stopped::Untold)?;
     asked.extend(open);
     Ok(Canceled { asked, by })
+}
+
+/// Cancels in a task of its own, so that a cancel that has begun ends whether its client waits for it or not. Returns the
+/// commands that canceled something.
+async fn cancel_apart(site: &Site, account: AccountId, symbol: Option<Symbol>) -> Result<Vec<Sequence>, Stopped> {
+    let place = Arc::clone(site.canceling()).acquire_owned().await.map_err(|_| Stopped::Unknown)?;
+    let steps = {
+        let site = site.clone();
+        async move {
+            let _place = place;
+            cancel_in_steps(&site, account, symbol).await
+        }
+    };
+    let (asker, calling) = (asking::asker(), calling::current());
+    let task = tokio::spawn(asking::as_whoever(asker, calling::carry(calling, timing::apart(steps))));
+    let (done, journey) = task.await.map_err(|_| Stopped::Unknown)?;
+    journey.into_iter().for_each(|(times, back)| timing::note(times, back));
+    // The exchange counts what was submitted.
+    asking::set_counted(!matches!(done, Err(Stopped::NotReady(_))));
+    done
+}
+
+async fn cancel_in_steps(site: &Site, account: AccountId, symbol: Option<Symbol>) -> Result<Vec<Sequence>, Stopped> {
+    let (mut by, mut through) = (Vec::new(), None);
+    loop {
+        let op = Op::Command(Command::CancelAll { account, symbol, through });
+        let answers = site.submitter()?.ask(&[op]).await.map_err(|_| Stopped::Unknown)?;
+        match answers.first() {
+            Some(Answer::Reply(Reply::CanceledAll { orders, left, sequence })) => {
+                by.extend(Some(*sequence).filter(|_| *orders > 0));
+                through = *left;
+            }
+            Some(Answer::Reply(_)) => through = None,
+            Some(Answer::Unavailable(why)) if by.is_empty() => return Err(Stopped::Unavailable(*why)),
+            // Some are canceled.
+            Some(Answer::Unavailable(_)) | None => return Err(Stopped::Unknown),
+        }
+        if through.is_none() {
+            return Ok(by);
+        }
+    }
 }
 
 /// Returns the open orders, newest first, and the last command that was known when the walk began.

@@ -136,6 +136,8 @@ struct Inner {
     gathering: Semaphore,
     /// Permits for writing a piece of a long message.
     writing: Semaphore,
+    /// Permits for cancels of all orders of an account, which go on when their clients are gone.
+    canceling: Arc<Semaphore>,
     telling: PublishCost,
     spool: Spool,
     /// Time for which a client of a WebSocket may send nothing, or take nothing.
@@ -146,6 +148,8 @@ struct Inner {
 const PIECES_AT_ONCE: usize = 2;
 /// Long answers that are gathered at once, over all clients: each takes memory until it is sent.
 const GATHERED_AT_ONCE: usize = 4;
+/// Cancels of all orders of an account that go on at once, over all clients; further ones wait for one to end.
+const CANCELING_AT_ONCE: usize = 1024;
 
 impl Site {
     pub(crate) fn new(
@@ -173,6 +177,7 @@ impl Site {
             pieces: Semaphore::new(PIECES_AT_ONCE),
             gathering: Semaphore::new(GATHERED_AT_ONCE),
             writing: Semaphore::new(1),
+            canceling: Arc::new(Semaphore::new(CANCELING_AT_ONCE)),
             telling: PublishCost::default(),
             spool: Spool::default(),
             silence_max,
@@ -336,6 +341,10 @@ impl Site {
 
     pub(crate) fn gathering(&self) -> &Semaphore {
         &self.0.gathering
+    }
+
+    pub(crate) fn canceling(&self) -> &Arc<Semaphore> {
+        &self.0.canceling
     }
 
     pub(crate) fn writing(&self) -> &Semaphore {

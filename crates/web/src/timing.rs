@@ -31,6 +31,18 @@ pub(crate) fn note(times: Times, back: Instant) {
     let _ = JOURNEY.try_with(|journey| journey.set(Some((times, back))));
 }
 
+/// Runs `work` in another task, and returns the way of its last batch with its result, if the present request asks for
+/// times.
+pub(crate) fn apart<T>(work: impl Future<Output = T>) -> impl Future<Output = (T, Option<(Times, Instant)>)> {
+    let is_wanted = is_wanted();
+    async move {
+        match is_wanted {
+            true => JOURNEY.scope(Cell::new(None), async { (work.await, JOURNEY.with(Cell::take)) }).await,
+            false => (work.await, None),
+        }
+    }
+}
+
 /// Answers a request of a market that is kept in a database or not, and adds the times if it asks for them.
 pub(crate) async fn timing(State(is_database): State<bool>, request: Request, next: Next) -> Response {
     if !request.headers().contains_key(&ASKED) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use access::Access;
-use engine::{Execution, Op, OrderId, Reply};
+use engine::{AccountId, Command, Execution, Op, OrderId, Reply, Symbol};
 use exchange::{
     Answer, Batch, Caller, Exchange, GatewayMetrics, Kind, LIGHT_COST, LookedUpOrder, Lookup, Outcome, Principal,
     Requests, Source, cost_of,
@@ -17,6 +17,8 @@ use crate::following::{Following, Scene};
 /// Ops of all sessions on their way, at most: this number for light requests and as many again for heavy ones. It is a
 /// part of what one worker of the XML gateway may have.
 const IN_FLIGHT_MAX: usize = 4096;
+/// Mass cancels of all sessions that go on at once, at most; further ones wait for one to end.
+const CANCELING_AT_ONCE: usize = 1024;
 /// Executions of a done order that are added up, at most.
 const EXECUTIONS_MAX: usize = 1 << 20;
 
@@ -36,6 +38,8 @@ struct Inner {
     /// Permits for ops on their way; further ops wait for one.
     room: Semaphore,
     heavy_room: Semaphore,
+    /// Permits for mass cancels, which go on when their sessions are gone.
+    canceling: Arc<Semaphore>,
     /// The listener of all sessions.
     following: Arc<Following>,
 }
@@ -63,8 +67,20 @@ impl Market {
         let has_feed = Box::new(move || looked_at.failure().is_none());
         let ask = Box::new(move |question: Question| asker.ask(move |scene| question(scene)));
         let (room, heavy_room) = (Semaphore::new(IN_FLIGHT_MAX), Semaphore::new(IN_FLIGHT_MAX));
+        let canceling = Arc::new(Semaphore::new(CANCELING_AT_ONCE));
         let following = Arc::new(Following::new(metrics.clone()));
-        Market(Arc::new(Inner { exchange, ask, has_feed, access, metrics, audit, room, heavy_room, following }))
+        Market(Arc::new(Inner {
+            exchange,
+            ask,
+            has_feed,
+            access,
+            metrics,
+            audit,
+            room,
+            heavy_room,
+            canceling,
+            following,
+        }))
     }
 
     /// Whether the feed runs.
@@ -113,6 +129,51 @@ impl Market {
             return Err(Unknown);
         }
         Ok((std::mem::take(&mut batch.answers), std::mem::take(&mut batch.executions)))
+    }
+
+    /// Cancels the open orders of an account, in one symbol or in all, in a task of its own: what has begun ends, whether
+    /// its session waits for it or not.
+    pub(crate) async fn cancel_all(
+        &self,
+        account: AccountId,
+        symbol: Option<Symbol>,
+        who: &Who<'_>,
+    ) -> Result<Answer, Unknown> {
+        let place = Arc::clone(&self.0.canceling).acquire_owned().await.map_err(|_| Unknown)?;
+        let (market, principal, caller) = (self.clone(), who.principal.cloned(), who.caller.cloned());
+        let task = tokio::spawn(async move {
+            let _place = place;
+            let who = Who { principal: principal.as_ref(), caller: caller.as_ref() };
+            market.cancel_in_steps(account, symbol, &who).await
+        });
+        task.await.map_err(|_| Unknown)?
+    }
+
+    /// Goes on with a cancel of all orders, of which one command ends no more than so many, until none is left of those
+    /// that were there. Gives one answer for all.
+    async fn cancel_in_steps(
+        &self,
+        account: AccountId,
+        symbol: Option<Symbol>,
+        who: &Who<'_>,
+    ) -> Result<Answer, Unknown> {
+        let (mut canceled, mut through, mut first) = (0usize, None, None);
+        loop {
+            let op = Op::Command(Command::CancelAll { account, symbol, through });
+            let (answers, _) = self.have_done(&[op], who).await?;
+            let answer = answers.into_iter().next().ok_or(Unknown)?;
+            let (sequence, is_over) = match (answer, first) {
+                (Answer::Reply(Reply::CanceledAll { orders, left, sequence }), _) => {
+                    (canceled, through) = (canceled.saturating_add(orders), left);
+                    (*first.get_or_insert(sequence), left.is_none())
+                }
+                (_, Some(sequence)) => (sequence, true),
+                (answer, None) => return Ok(answer),
+            };
+            if is_over {
+                return Ok(Answer::Reply(Reply::CanceledAll { orders: canceled, left: through, sequence }));
+            }
+        }
     }
 
     fn say_who(&self, requests: &mut Requests, who: &Who<'_>) {

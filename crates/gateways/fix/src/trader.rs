@@ -158,6 +158,12 @@ impl Trader {
                     self.have_done_together(std::mem::take(&mut together), session).await?;
                     self.tell_all(&id, account, symbol, session).await?;
                 }
+                Asked::CancelAll { cl_ord_id, account, symbol, kind } => {
+                    // It may take several commands, and what is behind it comes behind them all.
+                    self.have_done_together(std::mem::take(&mut together), session).await?;
+                    let answer = self.market.cancel_all(account, symbol, &self.who()).await?;
+                    session.tell("r", canceled_all(&cl_ord_id, symbol, &kind, &answer));
+                }
                 Asked::Place(placing) if self.orders.contains_key(placing.cl_ord_id.as_str()) => {
                     self.have_done_together(std::mem::take(&mut together), session).await?;
                     self.refuse(
@@ -167,9 +173,7 @@ impl Trader {
                         session,
                     );
                 }
-                Asked::Place(_) | Asked::Cancel(_) | Asked::CancelAll { .. } | Asked::Status { .. } => {
-                    together.push(asked);
-                }
+                Asked::Place(_) | Asked::Cancel(_) | Asked::Status { .. } => together.push(asked),
             }
         }
         self.have_done_together(together, session).await
@@ -195,10 +199,6 @@ impl Trader {
                         self.refuse_change(change, '1', &why, session);
                     }
                 }
-                Asked::CancelAll { cl_ord_id, symbol, kind, .. } => {
-                    let answer = self.cancel_all_of(op, answer).await?;
-                    session.tell("r", canceled_all(cl_ord_id, *symbol, kind, &answer));
-                }
                 Asked::Status { change, symbol, side } => {
                     let about = (*symbol, *side);
                     let told = match done_order(&answer) {
@@ -210,28 +210,12 @@ impl Trader {
                     };
                     session.tell("8", told);
                 }
-                Asked::Amend { .. } | Asked::StatusOfAll { .. } => {
+                Asked::CancelAll { .. } | Asked::Amend { .. } | Asked::StatusOfAll { .. } => {
                     unreachable!("invariant: these are done one by one")
                 }
             }
         }
         Ok(())
-    }
-
-    /// Goes on with a cancel of all orders, of which one command ends no more than so many, until none is left of those
-    /// that were there. Gives one answer for all.
-    async fn cancel_all_of(&mut self, op: Op, first: Answer) -> Result<Answer, Unknown> {
-        let Op::Command(Command::CancelAll { account, symbol, .. }) = op else { return Ok(first) };
-        let Answer::Reply(Reply::CanceledAll { mut orders, mut left, sequence }) = first else { return Ok(first) };
-        while left.is_some() {
-            let op = Op::Command(Command::CancelAll { account, symbol, through: left });
-            let (answers, _) = self.market.have_done(&[op], &self.who()).await?;
-            let Some(Answer::Reply(Reply::CanceledAll { orders: more, left: others, .. })) = answers.first() else {
-                break;
-            };
-            (orders, left) = (orders.saturating_add(*more), *others);
-        }
-        Ok(Answer::Reply(Reply::CanceledAll { orders, left, sequence }))
     }
 
     /// Remembers the names for the report of a change. Each change is reported, so few wait: more would be a fault.
@@ -252,13 +236,10 @@ impl Trader {
             Asked::Cancel(change) => {
                 Op::Command(Command::CancelOrder { account: change.account, order: self.known(&change.order).name() })
             }
-            Asked::CancelAll { account, symbol, .. } => {
-                Op::Command(Command::CancelAll { account: *account, symbol: *symbol, through: None })
-            }
             Asked::Status { change, .. } => {
                 Op::Query(Query { account: change.account, order: self.known(&change.order).name() })
             }
-            Asked::Amend { .. } | Asked::StatusOfAll { .. } => {
+            Asked::CancelAll { .. } | Asked::Amend { .. } | Asked::StatusOfAll { .. } => {
                 unreachable!("invariant: these are done one by one")
             }
         }

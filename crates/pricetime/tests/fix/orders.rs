@@ -252,6 +252,24 @@ fn a_mass_cancel_goes_on_until_none_is_left() {
     server.stop();
 }
 
+/// An order behind a mass cancel was refused for the money of orders that the mass cancel then canceled.
+#[test]
+fn an_order_behind_a_mass_cancel_comes_behind_all_of_it() {
+    let folder = Folder::new("fix-mass-behind");
+    let (server, address) = serve(&folder);
+    let order = r#"<order sym="SPY" amount="1" limit="400"/>"#.repeat(2_500);
+    server.ask(&format!("<transactions id=\"1\">{order}</transactions>"));
+    let mut fix = Fix::log_on(address, "A");
+    let both = [fix.made("q", 2, "11=all|1=1|530=7|"), fix.made("D", 3, &buy("new", "1000000"))].concat();
+    fix.stream.write_all(&both).unwrap();
+    // The reports of the canceled orders come at the same time.
+    let mut told = std::iter::from_fn(|| Some(fix.next())).filter(|told| !told.contains("|150=4|"));
+    let (canceled, new) = (told.next().unwrap(), told.next().unwrap());
+    assert!(canceled.contains("|35=r|") && canceled.contains("|533=2500|"), "{canceled}");
+    assert!(new.contains("|150=0|") && new.contains("|11=new|"), "{new}");
+    server.stop();
+}
+
 /// Orders that were done before a restart are found after it by their client order ids.
 #[test]
 fn orders_of_before_a_restart_are_found() {

@@ -2,6 +2,8 @@
 //! of them, that other requests come between, that a kill goes on by itself and after a crash, and that no killed order
 //! executes.
 
+use std::io::Write;
+use std::net::TcpStream;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -75,6 +77,21 @@ fn a_cancel_of_all_orders_goes_on_with_those_that_were_there() {
     assert_eq!(canceled.as_array().unwrap().len(), 2_500);
     assert_eq!(sequence(&http) - before, 3);
     assert_eq!((open_orders(&http, "1"), open_orders(&http, "2")), (json!(0), json!(1)));
+    server.stop();
+}
+
+/// A cancel of all orders stopped when its client went away, and most orders stayed open.
+#[test]
+fn a_cancel_of_all_orders_that_has_begun_ends_also_when_its_client_has_gone() {
+    let orders = 60_000;
+    let folder = Folder::new("mass-cancels-gone");
+    let (server, http, _keys) = KeyFile::serve(&folder, MARKET);
+    sell(&server, orders);
+    let mut client = TcpStream::connect(server.http).unwrap();
+    client.write_all(b"DELETE /api/v1/accounts/1/orders HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
+    wait_until("it has begun", SOON, || open_orders(&http, "1") != json!(orders));
+    drop(client);
+    wait_until("all are canceled", SOON, || open_orders(&http, "1") == json!(0));
     server.stop();
 }
 
