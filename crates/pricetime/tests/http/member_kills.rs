@@ -2,10 +2,12 @@
 
 use serde_json::{Value, json};
 
+use crate::common::client::Client as XmlClient;
 use crate::common::folder::Folder;
 use crate::common::http::Http;
 use crate::common::members::{AccessFile, Client, market, secret};
-use crate::common::server::Server;
+use crate::common::server::{PATIENCE, Server};
+use crate::common::wait::wait_until;
 
 /// Alice trades for accounts 1 and 2, and for one that does not exist; bob trades for account 2.
 fn start(purpose: &str) -> (Folder, Server, Http) {
@@ -16,6 +18,12 @@ fn start(purpose: &str) -> (Folder, Server, Http) {
     let http = Http::new(server.http);
     market(&http);
     (folder, server, http)
+}
+
+fn log_in(server: &Server, member: &str) -> XmlClient {
+    let mut client = server.client();
+    client.ask(&format!("<login key=\"{member}-key\" secret=\"{}\"/>", secret(member)));
+    client
 }
 
 fn place(http: &Http, account: &str) -> (u16, Value) {
@@ -71,8 +79,7 @@ fn a_request_kills_so_many_accounts_of_all_the_members_that_it_names() {
     file.write(&text.replacen("accounts = [\"2\"]", &accounts(20_000), 1));
     let server = file.launch(&folder).start();
     market(&Http::new(server.http));
-    let mut olga = server.client();
-    olga.ask(&format!("<login key=\"olga-key\" secret=\"{}\"/>", secret("olga")));
+    let mut olga = log_in(&server, "olga");
     let [alice, bob] = ["alice", "bob"].map(|member| format!("<killed member=\"{member}\" orders=\"0\"/>"));
     assert_eq!(
         olga.ask("<create><kill member=\"alice\"/><kill member=\"bob\"/></create>"),
@@ -90,15 +97,39 @@ fn a_request_kills_so_many_accounts_of_all_the_members_that_it_names() {
     server.stop();
 }
 
+/// A refused release had released the accounts of the member of which nothing was left.
+#[test]
+fn a_release_of_a_member_whose_kill_goes_on_releases_none_of_its_accounts() {
+    const AT_ONCE: usize = 9_000;
+    let (_folder, server, http) = start("member-kills-half");
+    let order = r#"<order sym="SPY" amount="1" limit="0.00000001"/>"#.repeat(AT_ONCE);
+    let mut client = log_in(&server, "olga");
+    for _ in 0..4 {
+        let told = client.ask(&format!("<transactions id=\"1\">{order}</transactions>"));
+        assert_eq!(told.matches("<opened").count(), AT_ONCE, "{told:.300}");
+    }
+    let olga = Client { http: &http, member: "olga" };
+    let change = |killed: bool| olga.send("PUT", "/api/v1/members/alice/kill", Some(&json!({"killed": killed})));
+    let killed = || olga.get("/api/v1/kill").body["accounts"].clone();
+    assert_eq!(change(true).body["goes_on"], true);
+    let mut refused = 0;
+    wait_until("the member is released", PATIENCE, || {
+        let told = change(false);
+        if told.status != 200 {
+            assert_eq!(told.code(), (409, "kill-goes-on"));
+            assert_eq!(killed(), json!(["1", "2"]));
+            refused += 1;
+        }
+        told.status == 200
+    });
+    assert_eq!(killed(), Value::Null, "after {refused} refusals");
+    server.stop();
+}
+
 #[test]
 fn xml_kills_a_member_as_one_element() {
     let (_folder, server, http) = start("member-kills-xml");
-    let log_in = |member: &str| {
-        let mut client = server.client();
-        client.ask(&format!("<login key=\"{member}-key\" secret=\"{}\"/>", secret(member)));
-        client
-    };
-    let (mut olga, mut bob, mut alice) = (log_in("olga"), log_in("bob"), log_in("alice"));
+    let (mut olga, mut bob, mut alice) = (log_in(&server, "olga"), log_in(&server, "bob"), log_in(&server, "alice"));
     let killed = "<results><killed member=\"alice\" orders=\"2\"/></results>\n";
     let unknown = "<results><error member=\"alice\">Unknown member</error></results>\n";
     assert_eq!(bob.ask("<create><kill member=\"alice\"/></create>"), unknown);

@@ -4,8 +4,8 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use engine::{Command, KillScope, Op, Reply};
-use exchange::{KILLED_AT_ONCE_MAX, KilledTogether, NotKilled, killed_together, member_kill};
+use engine::{AccountId, Command, KillScope, Op, Reject, Reply};
+use exchange::{Answer, KILLED_AT_ONCE_MAX, KilledTogether, NotKilled, killed_together, member_kill};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -167,6 +167,9 @@ pub(crate) async fn member(
     let access = site.members().ok_or_else(no_members)?.access();
     let asker = asking::asker().map(|asker| asker.rights()).unwrap_or_default();
     let ops = member_kill(&asker, access.rights_of(&name).as_deref(), asked.killed).map_err(not_killed)?;
+    if !asked.killed {
+        check_over(&site, &ops).await?;
+    }
     let mut given = KillGiven { killed: asked.killed, canceled: 0, goes_on: false };
     for some in ops.chunks(KILLED_AT_ONCE_MAX) {
         let answers = site.submitter()?.ask(some).await.map_err(|_| Problem::unknown_outcome())?;
@@ -176,6 +179,25 @@ pub(crate) async fn member(
         }
     }
     Ok(Json(given))
+}
+
+/// Checks that no kill of these accounts goes on, so that all of them are released or none. Errors: one does.
+async fn check_over(site: &Site, releases: &[Op]) -> Result<(), Problem> {
+    let account = |op: &Op| match op {
+        Op::Command(Command::Release { scope: KillScope::Account(account) }) => Some(*account),
+        Op::Command(_) | Op::Query(_) => None,
+    };
+    let accounts: Vec<AccountId> = releases.iter().filter_map(account).collect();
+    let goes_on = site.look(move |scene| {
+        let view = &scene.view;
+        let killed = accounts.into_iter().filter_map(|account| view.find_account(account));
+        let mut killed = killed.filter(|account| view.kills().is_killed(KillScope::Account(*account)));
+        killed.any(|account| view.orders_of(account).next().is_some())
+    });
+    match goes_on.await? {
+        true => problem::reply(Answer::Reply(Reply::Rejected(Reject::KillGoesOn))).map(drop),
+        false => Ok(()),
+    }
 }
 
 fn not_killed(why: NotKilled) -> Problem {
