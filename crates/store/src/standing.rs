@@ -2,6 +2,10 @@
 //! early. The lock is a courtesy, since it ends with its connection while writes may be on their way; the epoch in the
 //! sequence row is what keeps an old server from writing.
 
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use engine::{OrderId, Sequence};
 use tokio_postgres::Statement;
 
@@ -58,24 +62,52 @@ pub(crate) struct Question {
     settle: Statement,
     /// Whether commits waited for another server at the last question.
     commits_wait: bool,
+    /// A question that was sent, and whose answer nobody waited for to the end. No other is asked before it is there:
+    /// while a standby is away each would be one more commit that waits.
+    /// The lock is never waited for: it lets threads share a writer.
+    unanswered: Mutex<Option<Answer>>,
 }
+
+/// An answer that is on its way.
+type Answer = Pin<Box<dyn Future<Output = Result<(Standing, bool), tokio_postgres::Error>> + Send>>;
 
 impl Question {
     pub(crate) async fn new(session: &Session) -> Result<Question, tokio_postgres::Error> {
         let (read, settle) = (session.client.prepare(STANDING).await?, session.client.prepare(SETTLE).await?);
-        Ok(Question { read, settle, commits_wait: false })
+        Ok(Question { read, settle, commits_wait: false, unanswered: Mutex::new(None) })
     }
 
-    pub(crate) async fn ask(&mut self, session: &Session) -> Result<Standing, tokio_postgres::Error> {
+    pub(crate) async fn ask(&mut self, session: &Arc<Session>) -> Result<Standing, tokio_postgres::Error> {
+        if let Some(former) = self.unanswered() {
+            // What it says is of then.
+            let _ = former.await;
+            *self.unanswered() = None;
+        }
         if !self.commits_wait {
-            let (standing, commits_wait) = stands(session, &self.read).await?;
+            let (standing, commits_wait) = self.answer(session, self.read.clone()).await?;
             if !commits_wait {
                 return Ok(standing);
             }
         }
-        let (standing, commits_wait) = stands(session, &self.settle).await?;
+        let (standing, commits_wait) = self.answer(session, self.settle.clone()).await?;
         self.commits_wait = commits_wait;
         Ok(standing)
+    }
+
+    fn unanswered(&mut self) -> &mut Option<Answer> {
+        self.unanswered.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn answer(
+        &mut self,
+        session: &Arc<Session>,
+        statement: Statement,
+    ) -> Result<(Standing, bool), tokio_postgres::Error> {
+        let session = Arc::clone(session);
+        let answer: Answer = Box::pin(async move { stands(&session, &statement).await });
+        let answer = self.unanswered().insert(answer).await;
+        *self.unanswered() = None;
+        answer
     }
 }
 

@@ -8,6 +8,7 @@
 //! succeeded: a broken connection may leave rows that only this database has.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::runtime::Runtime;
@@ -58,7 +59,7 @@ pub struct Writer {
 
 /// A connection that is ready to write.
 struct Link {
-    session: Session,
+    session: Arc<Session>,
     write_batch: Statement,
     question: Question,
     /// The ends of the existing parts.
@@ -72,7 +73,7 @@ impl Link {
         let write_batch = session.client.prepare(&statement::write_batch()).await?;
         let question = Question::new(&session).await?;
         let ends = parts::ends(&session).await?;
-        Ok(Link { session, write_batch, question, ends, locked })
+        Ok(Link { session: Arc::new(session), write_batch, question, ends, locked })
     }
 
     /// Asks for the database's standing.

@@ -2,6 +2,9 @@
 //! while a commit waits for the standby, and a server whose primary was replaced answers nothing.
 
 use std::process::Command;
+use std::time::Duration;
+
+use rustix::process::Signal;
 
 use crate::common::folder::Folder;
 use crate::common::http::Http;
@@ -173,6 +176,34 @@ fn a_server_at_a_primary_whose_place_was_taken_answers_nothing() {
     refused(&old, ORDER);
     wait_for_readiness(&old, "store-away");
     next.stop();
+}
+
+/// A server with nothing to do asked its database every few seconds by a commit whose it is, and did not wait for the
+/// last answer. After a night without the standby thousands of commits lay before the first order.
+#[test]
+fn one_question_at_a_time_waits_for_a_standby() {
+    const IDLE: &str = "SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'pricetime %'
+        AND (state <> 'idle' OR wait_event <> 'ClientRead')";
+    let folder = Folder::new("postgres-questions");
+    let mut pair = Pair::start();
+    let server = launch(&folder, &pair.database).with(BRIEF).start();
+    server.ask(MARKET);
+    pair.standby.end("INT");
+    pair.waiting(&[]);
+    let transactions =
+        || pair.database.sql("SELECT pg_snapshot_xmax(pg_current_snapshot())")[0].parse::<u64>().unwrap();
+    let before = transactions();
+    std::thread::sleep(Duration::from_secs(14));
+    // What it asked until now is with the database, and it asks nothing more.
+    server.process.signal(Signal::STOP);
+    pair.standby.run();
+    wait_until("all is answered", PATIENCE, || pair.database.sql(IDLE).is_empty());
+    let commits = transactions() - before;
+    server.process.signal(Signal::CONT);
+    assert!(commits < 3, "{commits} commits behind the one that waited");
+    wait_for_readiness(&server, "200 OK");
+    assert!(server.ask(ORDER).contains("<opened"));
+    server.stop();
 }
 
 /// The lock once was asked for only when the server had connected again. Its old process still held it and ended later,
