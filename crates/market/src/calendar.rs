@@ -144,6 +144,10 @@ pub(crate) struct Scheduled {
     due: VecDeque<Step>,
     /// The time to be noted when nothing is due any more.
     to_note: Option<Time>,
+    /// The server has started, and notes the turn's time when nothing is due any more. No later start does older lines.
+    starts: bool,
+    /// The times at which clients changed phases while steps were due and had to wait. No earlier line undoes these.
+    changed: HashMap<SymbolIndex, Time>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -159,10 +163,9 @@ impl Scheduled {
     /// calendar that was never followed begins after the market's last command.
     pub(crate) fn new(calendar: Calendar, engine: &Engine, now: Time) -> Scheduled {
         let last = if engine.time() == Time::ZERO { now } else { engine.time() };
-        let through = engine.calendar_followed().unwrap_or(last);
-        let is_first = engine.calendar_followed().is_none() && !calendar.lines.is_empty();
-        let to_note = is_first.then_some(through);
-        Scheduled { next: calendar.next(through), calendar, through, due: VecDeque::new(), to_note }
+        let (followed, due, changed) = (engine.calendar_followed(), VecDeque::new(), HashMap::new());
+        let (through, starts) = (followed.unwrap_or(last), followed.is_some() || !calendar.lines.is_empty());
+        Scheduled { next: calendar.next(through), calendar, through, due, to_note: None, starts, changed }
     }
 
     /// The server knew nothing of the market after this time, so the steps since then are due.
@@ -178,7 +181,7 @@ impl Scheduled {
     }
 
     pub(crate) fn is_due(&self, now: Time) -> bool {
-        self.to_note.is_some() || self.next.is_some_and(|next| next <= now)
+        self.starts || self.to_note.is_some() || self.next.is_some_and(|next| next <= now)
     }
 
     /// The time of the next due step; now, if one is due.
@@ -189,9 +192,8 @@ impl Scheduled {
     /// The commands of the next due steps. After the last one, a command notes how far the calendar was followed.
     pub(crate) fn take(&mut self, engine: &Engine, now: Time) -> Vec<Command> {
         if self.next.is_some_and(|next| next <= now) {
-            // Another node of a cluster may have done some steps, and a client may have changed something after that.
-            let from = engine.calendar_followed().map_or(self.through, |through| through.max(self.through));
-            for (due, line) in self.calendar.between(from, now) {
+            // The note of another node says nothing of lines that only this one has. Each command says when it was due.
+            for (due, line) in self.calendar.between(self.through, now) {
                 self.due.push_back(Step { line, due, next: 0 });
                 self.to_note = Some(due);
             }
@@ -201,17 +203,39 @@ impl Scheduled {
         let mut asked = HashMap::new();
         let mut commands = Vec::new();
         while let Some(step) = self.due.front_mut() {
-            step.take(engine, &mut asked, &mut commands);
+            step.take(engine, &self.changed, &mut asked, &mut commands);
             if commands.len() == COMMANDS_MAX {
                 return commands;
             }
             self.due.pop_front();
         }
-        let followed = engine.calendar_followed();
-        let to_note = self.to_note.take().filter(|through| followed.is_none_or(|followed| *through > followed));
-        commands.extend(to_note.map(|through| Command::FollowCalendar { through }));
+        let caught_up = std::mem::take(&mut self.starts) || !self.changed.is_empty();
+        self.changed.clear();
+        let to_note = self.to_note.take();
+        commands.extend(note(engine, if caught_up { Some(now) } else { to_note }));
         commands
     }
+
+    /// Clients change the phases of these symbols in a turn at this time. If nothing is due, its command notes that.
+    pub(crate) fn give_way(
+        &mut self,
+        engine: &Engine,
+        now: Time,
+        symbols: impl Iterator<Item = Symbol>,
+    ) -> Option<Command> {
+        if !self.is_due(now) {
+            return symbols.take(1).find_map(|_| note(engine, Some(now)));
+        }
+        self.changed.extend(symbols.filter_map(|symbol| engine.symbol_named(symbol)).map(|symbol| (symbol, now)));
+        None
+    }
+}
+
+/// The command that notes how far the calendar was followed, if that is further than the state says.
+fn note(engine: &Engine, through: Option<Time>) -> Option<Command> {
+    let followed = engine.calendar_followed();
+    let through = through.filter(|through| followed.is_none_or(|followed| *through > followed));
+    through.map(|through| Command::FollowCalendar { through })
 }
 
 impl Step {
@@ -219,7 +243,13 @@ impl Step {
     /// several nodes share a log, each has a calendar. A line is left out if another node has done it, or if a client
     /// has changed the phase since it was due. Otherwise its commands say when it was due, so that the engine can
     /// decide the same when it applies them.
-    fn take(&mut self, engine: &Engine, asked: &mut HashMap<SymbolIndex, Phase>, commands: &mut Vec<Command>) {
+    fn take(
+        &mut self,
+        engine: &Engine,
+        changed: &HashMap<SymbolIndex, Time>,
+        asked: &mut HashMap<SymbolIndex, Phase>,
+        commands: &mut Vec<Command>,
+    ) {
         let Line { symbol, phase, .. } = self.line;
         let log = engine.shared_log();
         let due = (log.position() > 0).then_some(self.due);
@@ -232,6 +262,9 @@ impl Step {
                 return;
             }
             self.next = at.0.saturating_add(1);
+            if changed.get(&at).is_some_and(|changed| *changed >= self.due) {
+                continue;
+            }
             let stands = SymbolPhase { phase, until: None };
             let is_so = match (due, asked.get(&at)) {
                 (Some(due), _) => log.has_phase_since(at, due),
@@ -337,7 +370,7 @@ mod tests {
         let told = follow(&mut scheduled, &mut engine, at(10, 8, 30));
         let [halted, auction] =
             [Phase::Halted, Phase::Auction].map(|phase| ["SPY", "IBM"].map(|name| change(name, phase)));
-        assert_eq!(told, [[&halted[..], &auction, &[through(at(10, 8, 0))]].concat()]);
+        assert_eq!(told, [[&halted[..], &auction, &[through(at(10, 8, 30))]].concat()]);
         assert_eq!(engine.phase(SymbolIndex(1)).phase, Phase::Auction);
     }
 
@@ -407,23 +440,24 @@ mod tests {
             let counts: Vec<usize> = told.iter().map(Vec::len).collect();
             assert_eq!(counts, [1_000, 501 + usize::from(starts_again)]);
             assert!((0..2_500).all(|at| engine.phase(SymbolIndex(at)).phase == Phase::Halted));
-            assert_eq!(engine.calendar_followed(), Some(Time(at(1, 0, 0).0 + SECOND_US)));
-            assert!(!Scheduled::new(calendar.clone(), &engine, at(1, 0, 2)).is_due(at(1, 0, 2)), "it is done");
+            let mut scheduled = Scheduled::new(calendar.clone(), &engine, at(1, 0, 3));
+            assert_eq!(follow(&mut scheduled, &mut engine, at(1, 0, 3)), [[through(at(1, 0, 3))]], "it is done");
         }
     }
 
+    /// The note of another node once counted for this node's lines, too, so a line that only this one had was not done.
     #[test]
-    fn what_another_node_has_done_is_not_done_again() {
-        let mut engine = with_symbols(&["SPY"]);
-        let calendar = Calendar::parse("09:00 * open\n10:00 * auction").unwrap();
-        let mut late = Scheduled::new(calendar, &engine, at(1, 8, 0));
-        follow(&mut late, &mut engine, at(1, 8, 0));
-        // The other node's clock is a minute ahead, and then an operator halts the market.
-        apply(&mut engine, through(at(1, 9, 0)));
-        apply(&mut engine, change("SPY", Phase::Halted));
-        assert!(follow(&mut late, &mut engine, at(1, 9, 0)).concat().is_empty());
-        assert_eq!(engine.phase(SymbolIndex(0)).phase, Phase::Halted);
-        assert_eq!(late.next(at(1, 9, 0)), Some(at(1, 10, 0)));
+    fn a_line_that_only_one_node_has_is_done_whatever_another_has_noted() {
+        let mut engine = with_symbols(&["SPY", "IBM"]);
+        let message = LogMessage { position: 1, node: NodeId::new(1).unwrap(), epoch: 1, number: 0 };
+        apply(&mut engine, Command::TakeMessage(message));
+        let calendar = Calendar::parse("09:00 SPY auction\n09:00 IBM auction");
+        let mut node = Scheduled::new(calendar.unwrap(), &engine, at(1, 8, 0));
+        follow(&mut node, &mut engine, at(1, 8, 0));
+        let ibm = Command::ChangePhase { symbol: symbol("IBM"), phase: Phase::Auction, due: Some(at(1, 9, 0)) };
+        [ibm, through(at(1, 9, 1))].into_iter().for_each(|command| apply_at(&mut engine, at(1, 9, 0), command));
+        follow(&mut node, &mut engine, at(1, 9, 0));
+        assert_eq!(engine.phase(SymbolIndex(0)).phase, Phase::Auction);
     }
 
     /// 3,000 lines once took a turn each, and so a sync each, and for 16 s orders were taken in symbols that should

@@ -3,6 +3,7 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use engine::{Command, Engine, Entry, Event, Sequence, Time};
@@ -17,6 +18,7 @@ pub struct MemoryLedger {
     kept: Option<Vec<Entry>>,
     events: EventBatch,
     follower: Option<Arc<dyn EventFollower>>,
+    is_nearly_full: Arc<AtomicBool>,
 }
 
 impl MemoryLedger {
@@ -28,6 +30,11 @@ impl MemoryLedger {
     /// Keeps no command, and hands each turn's events on.
     pub fn followed_by(follower: Arc<dyn EventFollower>) -> MemoryLedger {
         MemoryLedger { follower: Some(follower), ..MemoryLedger::default() }
+    }
+
+    /// What says that the disk is nearly full, for a test to set.
+    pub fn nearly_full(&self) -> Arc<AtomicBool> {
+        self.is_nearly_full.clone()
     }
 
     /// The commands so far; empty where they are not kept.
@@ -44,7 +51,7 @@ impl Ledger for MemoryLedger {
     }
 
     fn is_nearly_full(&self) -> bool {
-        false
+        self.is_nearly_full.load(Ordering::Relaxed)
     }
 
     fn command(&mut self, command: &Command) {

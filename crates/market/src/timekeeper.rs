@@ -7,6 +7,7 @@
 //! right time from the network. It never follows a leap beyond the bound of the settings.
 
 use std::fmt;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -26,6 +27,9 @@ pub struct Clock {
     passed: Arc<dyn Fn() -> Duration + Send + Sync>,
     /// The guard. None before a market follows the clock.
     guard: Arc<Mutex<Option<Guard>>>,
+    /// The distance from the clock's time to that of the market's commands, in microseconds. Where several servers
+    /// write, another clock gives commands their time.
+    ahead_us: Arc<AtomicI64>,
 }
 
 impl Clock {
@@ -39,19 +43,29 @@ impl Clock {
         shows: impl Fn() -> Time + Send + Sync + 'static,
         passed: impl Fn() -> Duration + Send + Sync + 'static,
     ) -> Clock {
-        Clock { shows: Arc::new(shows), passed: Arc::new(passed), guard: Arc::default() }
+        Clock { shows: Arc::new(shows), passed: Arc::new(passed), guard: Arc::default(), ahead_us: Arc::default() }
     }
 
     /// Makes a clock that nobody sets: it shows the time that has passed.
     pub fn steady(shows: impl Fn() -> Time + Send + Sync + 'static) -> Clock {
         let shows: Arc<dyn Fn() -> Time + Send + Sync> = Arc::new(shows);
         let passed = shows.clone();
-        Clock { shows, passed: Arc::new(move || Duration::from_micros(passed().0)), guard: Arc::default() }
+        Clock {
+            shows,
+            passed: Arc::new(move || Duration::from_micros(passed().0)),
+            guard: Arc::default(),
+            ahead_us: Arc::default(),
+        }
     }
 
     /// The time that a command would have now, unless a command had a later one: the clock's time, unless the clock has
     /// leapt.
     pub fn market_time(&self) -> Time {
+        Time(self.believed().0.saturating_add_signed(self.ahead_us.load(Ordering::Relaxed)))
+    }
+
+    /// The clock's time, unless it has leapt.
+    fn believed(&self) -> Time {
         self.guarded(|guard, shows, passed| guard.map_or(shows, |guard| guard.now(shows, passed)))
     }
 
@@ -125,7 +139,13 @@ impl Timekeeper {
 
     /// The current time, but not before that of the last command.
     pub fn now(&mut self, last: Time) -> Time {
-        self.clock.market_time().max(last)
+        self.clock.believed().max(last)
+    }
+
+    /// A command that would come now would have this time, while the clock's is another one.
+    pub fn follow(&mut self, commands: Time, clock: Time) {
+        let ahead = i128::from(commands.0) - i128::from(clock.0);
+        self.clock.ahead_us.store(i64::try_from(ahead).unwrap_or(0), Ordering::Relaxed);
     }
 
     /// The time that has passed since some moment. Nobody can set it.
@@ -287,6 +307,19 @@ mod tests {
         assert_eq!(next(NOON + 1), Time(NOON + 2));
         machine.leaps((DAY + 7) as i64);
         assert_eq!(next(NOON + 2), Time(NOON + 7));
+    }
+
+    #[test]
+    fn who_asks_for_the_markets_time_gets_that_of_its_commands() {
+        let machine = Machine::new();
+        let mut keeper = machine.keeper(NOON);
+        let looked_at = keeper.clock.clone();
+        keeper.follow(Time(NOON - 60 * SECOND), Time(NOON));
+        machine.passes(SECOND);
+        assert_eq!(looked_at.market_time(), Time(NOON - 59 * SECOND), "the log's clock is a minute behind");
+        assert_eq!(keeper.now(Time::ZERO), Time(NOON + SECOND), "the machine's is what it was");
+        keeper.follow(Time(NOON + 2 * SECOND), Time(NOON + SECOND));
+        assert_eq!(looked_at.market_time(), Time(NOON + 2 * SECOND));
     }
 
     #[test]

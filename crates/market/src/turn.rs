@@ -10,7 +10,7 @@
 
 use std::time::{Duration, Instant};
 
-use engine::{Command, Engine, Entry, Event, Op, Reply, Sequence, Time};
+use engine::{Command, Engine, Entry, Event, Op, Reply, Sequence, Symbol, Time};
 use exchange::{Batch, Gauge, Metrics, Unavailable};
 
 use crate::admission::{Admission, Bounds, Conditions};
@@ -88,7 +88,7 @@ impl<L: Ledger> Turn<L> {
     pub fn new(engine: Engine, mut ledger: L, options: TurnOptions) -> Turn<L> {
         let TurnOptions { limits, bounds, metrics, clock, clock_leap_max, calendar, audit } = options;
         let mut timekeeper = Timekeeper::new(clock, engine.time(), clock_leap_max);
-        let now = ledger.now(&engine, timekeeper.now(Time::ZERO));
+        let now = ledger.now(timekeeper.now(Time::ZERO)).max(engine.time());
         let scheduled = Scheduled::new(calendar, &engine, now);
         note_market(&metrics, &engine);
         let admission = Admission::at_start(&engine, timekeeper.passed());
@@ -156,7 +156,9 @@ impl<L: Ledger> Turn<L> {
     /// it there would be added again and again.
     fn now(&mut self) -> Time {
         let shows = self.timekeeper.now(Time::ZERO);
-        self.ledger.now(&self.engine, shows)
+        let now = self.ledger.now(shows);
+        self.timekeeper.follow(now, shows);
+        now.max(self.engine.time())
     }
 
     /// Whether the loop makes commands of its own. Where only others write, they make all of them.
@@ -191,15 +193,20 @@ impl<L: Ledger> Turn<L> {
         expires.into_iter().chain(activates).chain(ends_auction)
     }
 
-    /// Takes the loop's own commands with the due steps of the calendar and the lost protections, each of which comes
-    /// once.
-    fn take_own_commands(&mut self, time: Time) -> Vec<Command> {
+    /// Takes the loop's own commands with the calendar's due steps, which come before these batches, and the lost
+    /// protections. Each comes once.
+    fn take_own_commands(&mut self, time: Time, batches: &[Box<Batch>]) -> Vec<Command> {
         let scheduled = match self.ledger.is_nearly_full() {
             true => Vec::new(),
             false => self.scheduled.take(&self.engine, time),
         };
         let lost = self.admission.presence.lost(&self.engine, self.timekeeper.passed());
-        self.own_commands(time).chain(scheduled).chain(lost).collect()
+        // A market that follows no calendar is not looked through.
+        let way = match self.engine.calendar_followed() {
+            Some(_) => self.scheduled.give_way(&self.engine, time, phases_asked(batches)),
+            None => None,
+        };
+        self.own_commands(time).chain(scheduled).chain(way).chain(lost).collect()
     }
 
     /// Makes a turn of the loop's own commands, and looks after what is kept, while no batch comes.
@@ -234,7 +241,10 @@ impl<L: Ledger> Turn<L> {
     #[expect(clippy::vec_box, reason = "a batch is handed over by its pointer")]
     fn turn(&mut self, batches: &mut Vec<Box<Batch>>, count: usize, time: Time) -> Result<(), L::Error> {
         let begun = Instant::now();
-        let own_commands = if self.writes() { self.take_own_commands(time) } else { Vec::new() };
+        let own_commands = match self.writes() {
+            true => self.take_own_commands(time, &batches[..count]),
+            false => Vec::new(),
+        };
         let Turn { engine, ledger, admission, .. } = self;
         let conditions =
             Conditions { disk_low: ledger.is_nearly_full(), writers: ledger.writers(), bounds: self.bounds };
@@ -297,6 +307,14 @@ impl<L: Ledger> Turn<L> {
 
 fn ops_of(batches: &[Box<Batch>]) -> usize {
     batches.iter().map(|batch| batch.requests.ops().len()).sum()
+}
+
+/// The symbols whose phases these batches ask to change.
+fn phases_asked(batches: &[Box<Batch>]) -> impl Iterator<Item = Symbol> {
+    batches.iter().flat_map(|batch| batch.requests.ops()).filter_map(|op| match op {
+        Op::Command(Command::ChangePhase { symbol, .. }) => Some(*symbol),
+        Op::Command(_) | Op::Query(_) => None,
+    })
 }
 
 /// Records the state of the market.

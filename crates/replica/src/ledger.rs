@@ -471,8 +471,8 @@ impl<S: Storage, C: LogClient> Ledger for ReplicaLedger<S, C> {
         }
     }
 
-    fn now(&mut self, engine: &Engine, shows: Time) -> Time {
-        self.time.now(shows, self.client.passed()).max(engine.time())
+    fn now(&mut self, shows: Time) -> Time {
+        self.time.now(shows, self.client.passed())
     }
 
     fn is_nearly_full(&self) -> bool {

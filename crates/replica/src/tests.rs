@@ -57,6 +57,7 @@ struct Node {
     maker: SnapshotMaker<SimulatedDisk>,
     standing: Standing,
     inbox: Arc<Inbox>,
+    clock: Clock,
 }
 
 impl Node {
@@ -107,6 +108,7 @@ impl Node {
         let (checkpoint, metrics): (Checkpoint, _) = (Arc::new(|| true), Metrics::new(&[]));
         let maker = SnapshotMaker::new(disk.clone(), 1, Sequence::ZERO, coverage, checkpoint, metrics.clone());
         let (patience, send_again_after) = (Duration::from_secs(60), Duration::from_millis(1));
+        let clock = Clock::steady(move || shows);
         let node = NodeId::new(number).expect("above zero");
         let marks_every = Duration::from_micros(1_000);
         let member = Member { cluster: CLUSTER, node, patience, send_again_after, marks_every, is_read_only };
@@ -120,12 +122,12 @@ impl Node {
             limits: AnswerLimits { request_executions_max: 1_000 },
             bounds: Bounds::NONE,
             metrics,
-            clock: Clock::steady(move || shows),
+            clock: clock.clone(),
             clock_leap_max: Duration::from_secs(1 << 30),
             calendar: Calendar::default(),
             audit: false,
         };
-        Ok(Node { turn: Turn::new(engine, ledger, options), disk: disk.clone(), maker, standing, inbox })
+        Ok(Node { turn: Turn::new(engine, ledger, options), clock, disk: disk.clone(), maker, standing, inbox })
     }
 
     fn ask(&mut self, commands: &[Command]) -> Result<Vec<Answer>, ReplicaError> {
@@ -417,7 +419,7 @@ fn order_with_a_deadline() -> [Command; 3] {
 }
 
 /// A node a minute ahead of the log once asked for the end of an order each time that its loop looked, each time in
-/// vain.
+/// vain. A candle was told as closed by the node's clock, and later trades fell into it.
 #[test]
 fn what_is_due_is_due_by_the_logs_time_and_asked_for_once() {
     let (log, disk) = (SimulatedLog::new(1, Faults::default()), SimulatedDisk::new());
@@ -430,7 +432,8 @@ fn what_is_due_is_due_by_the_logs_time_and_asked_for_once() {
         node.turn.idle().expect("the log is whole");
     }
     assert!(log.messages().len() < before + 5, "{} messages", log.messages().len() - before);
-    // The log's time reaches the deadline.
+    assert!(node.clock.market_time() < Time(40_000_000), "what ends with the market's time ends by the log's");
+    // The log's time comes.
     log.set_ahead(40_000_000);
     node.ask(&[create(2)]).expect("the log is whole");
     node.turn.idle().expect("the log is whole");

@@ -1,6 +1,8 @@
 //! The calendar in the loop, over a ledger that keeps its commands in memory: a server that ends while it follows its
 //! calendar continues where it was, and no order is placed before all due steps are done.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 
 use engine::{
@@ -30,12 +32,17 @@ fn account() -> AccountId {
 
 /// A market after these commands, and its server, which starts at this second.
 fn start(kept: &[Entry], calendar: &str, second: u64) -> Market {
+    start_by(kept, calendar, move || Time(second * SECOND))
+}
+
+/// The same with this clock.
+fn start_by(kept: &[Entry], calendar: &str, clock: impl Fn() -> Time + Send + Sync + 'static) -> Market {
     let mut engine = Engine::new(7, DoneOrders::Drop);
     for entry in kept {
         engine.apply(entry, &mut Vec::new(), &mut |_| {});
     }
     let calendar = Calendar::parse(calendar).unwrap();
-    let options = market::turn::TurnOptions { calendar, ..options(move || Time(second * SECOND)) };
+    let options = market::turn::TurnOptions { calendar, ..options(clock) };
     Turn::new(engine, MemoryLedger::keeping(kept.to_vec()), options)
 }
 
@@ -45,6 +52,10 @@ fn ask(market: &mut Market, commands: impl IntoIterator<Item = Command>) -> Vec<
     commands.into_iter().for_each(|command| batch.requests.push(&[Op::Command(command)]));
     market.step(&mut vec![batch]).unwrap();
     answers.recv().unwrap().answers
+}
+
+fn change(number: u32, phase: Phase) -> Command {
+    Command::ChangePhase { symbol: symbol(number), phase, due: None }
 }
 
 fn buy(number: u32) -> Command {
@@ -92,7 +103,7 @@ fn a_server_that_ends_while_it_follows_its_calendar_goes_on_where_it_was() {
         let mut market = start(&all[..end], calendar, 92);
         ask(&mut market, [buy(0)]);
         assert!(are_all(&market, Phase::Halted), "of {} commands {end} were kept", all.len());
-        assert_eq!(market.engine().calendar_followed(), Some(Time(90 * SECOND)));
+        assert!(market.engine().calendar_followed() >= Some(Time(90 * SECOND)));
     }
 }
 
@@ -100,12 +111,70 @@ fn a_server_that_ends_while_it_follows_its_calendar_goes_on_where_it_was() {
 fn a_start_does_not_do_again_what_was_done() {
     let calendar = "00:01:00 * halted";
     let mut market = start(&kept_of_a_market(calendar, 1), calendar, 61);
-    let opens =
-        (0..SYMBOLS).map(|number| Command::ChangePhase { symbol: symbol(number), phase: Phase::Open, due: None });
-    ask(&mut market, opens);
+    ask(&mut market, (0..SYMBOLS).map(|number| change(number, Phase::Open)));
     let kept = market.ledger().kept().to_vec();
     let mut market = start(&kept, calendar, 62);
     ask(&mut market, [buy(0)]);
     assert!(are_all(&market, Phase::Open), "who opened it behind its line knew why");
-    assert_eq!(market.ledger().kept().len(), kept.len() + 1);
+    assert_eq!(market.ledger().kept().len(), kept.len() + 2, "the start's note, and the order");
+}
+
+fn phase(market: &Market, number: u32) -> Phase {
+    market.engine().phase(SymbolIndex(number)).phase
+}
+
+/// A line was done that lay before the operator's halt, though nobody had missed it.
+#[test]
+fn a_line_that_was_added_for_the_days_to_come_undoes_no_halt() {
+    let mut market = start(&kept_of_a_market("00:00:30 * open", 1), "00:00:30 * open", 31);
+    ask(&mut market, [buy(0)]);
+    let mut market = start(market.ledger().kept(), "00:00:30 * open", 70);
+    ask(&mut market, [change(0, Phase::Halted)]);
+    let calendar = "00:00:30 * open\n00:01:00 * open";
+    let mut market = start(market.ledger().kept(), calendar, 80);
+    ask(&mut market, [buy(1)]);
+    assert_eq!(phase(&market, 0), Phase::Halted);
+}
+
+/// The operator's halt came while no calendar was given, and the next start with one did the lines since the last.
+#[test]
+fn a_start_without_the_calendar_lets_its_lines_pass() {
+    let calendar = "00:00:30 * halted\n00:01:00 * open";
+    let mut market = start(&kept_of_a_market(calendar, 1), calendar, 31);
+    ask(&mut market, [buy(0)]);
+    let mut market = start(market.ledger().kept(), "", 55);
+    ask(&mut market, [buy(0)]);
+    ask(&mut market, [change(1, Phase::Open)]);
+    let mut market = start(market.ledger().kept(), calendar, 57);
+    ask(&mut market, [buy(1)]);
+    assert_eq!(phase(&market, 1), Phase::Open, "the halt of second 30 was done before");
+    let mut market = start(market.ledger().kept(), "", 65);
+    ask(&mut market, [change(0, Phase::Halted), change(1, Phase::Halted)]);
+    let mut market = start(market.ledger().kept(), calendar, 70);
+    ask(&mut market, [buy(1)]);
+    assert_eq!([0, 1].map(|number| phase(&market, number)), [Phase::Halted; 2]);
+}
+
+/// What waits for room on the disk undoes nothing that a client asked for since it was due.
+#[test]
+fn lines_that_waited_for_the_disk_undo_no_halt() {
+    let calendar = "00:01:00 * open\n00:01:20 * auction";
+    let now = Arc::new(AtomicU64::new(31));
+    let kept = kept_of_a_market(calendar, 1);
+    let clock = now.clone();
+    let mut market = start_by(&kept, calendar, move || Time(clock.load(Ordering::Relaxed) * SECOND));
+    ask(&mut market, [change(0, Phase::Halted), change(1, Phase::Halted)]);
+    let nearly_full = market.ledger().nearly_full();
+    nearly_full.store(true, Ordering::Relaxed);
+    now.store(70, Ordering::Relaxed);
+    ask(&mut market, [change(0, Phase::Halted)]);
+    nearly_full.store(false, Ordering::Relaxed);
+    ask(&mut market, [buy(1)]);
+    assert_eq!([0, 1].map(|number| phase(&market, number)), [Phase::Halted, Phase::Open]);
+    let mut again = start(market.ledger().kept(), "00:01:05 * auction", 75);
+    ask(&mut again, [buy(1)]);
+    assert_eq!(phase(&again, 1), Phase::Open, "it was followed up to the request");
+    now.store(80, Ordering::Relaxed);
+    ask(&mut market, [buy(1)]);
+    assert_eq!([0, 1].map(|number| phase(&market, number)), [Phase::Auction; 2], "what comes later is done");
 }
