@@ -94,8 +94,9 @@ fn write_new(path: &Path, text: &str) -> Result<PathBuf, String> {
     Ok(new_path)
 }
 
-/// Gives a file that was just made to the owner of the access file or, while there is none, of its folder: root may edit
-/// the file of a server that runs as a user of its own, and that reads and changes it. Nobody else can give files away.
+/// Gives a file that was just made to the owner of the access file or, while there is none, of its folder: root may
+/// edit the file of a server that runs as a user of its own, and that reads and changes it. Nobody else can give files
+/// away.
 fn give_to_owner(file: &File, path: &Path) {
     let folder = folder_of(path).unwrap_or(Path::new("."));
     let Ok(owner) = fs::symlink_metadata(path).or_else(|_| fs::metadata(folder)) else { return };

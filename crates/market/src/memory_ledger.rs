@@ -32,7 +32,7 @@ impl MemoryLedger {
         MemoryLedger { follower: Some(follower), ..MemoryLedger::default() }
     }
 
-    /// What says that the disk is nearly full, for a test to set.
+    /// The flag that says that the disk is nearly full, for a test to set.
     pub fn nearly_full(&self) -> Arc<AtomicBool> {
         self.is_nearly_full.clone()
     }

@@ -94,8 +94,8 @@ pub fn open_followed<S: Storage>(
         true => RecoveryError::Journal(source),
         false => RecoveryError::NoSnapshot { source, refused: refused_snapshots.clone() },
     };
-    // The history depends on the snapshot, and is set aside if the two do not match. It must not be set aside because of a
-    // snapshot of another journal, and none may begin beside a journal that cannot be read.
+    // The history depends on the snapshot, and is set aside if the two do not match. It must not be set aside because
+    // of a snapshot of another journal, and none may begin beside a journal that cannot be read.
     journal::read(storage, from, Some(from.sequence.next()), &mut |_| Ok(())).map_err(refused)?;
     let mut replay = follow(&engine)?.map(Replay::new);
     let mut scratch = Vec::new();

@@ -73,7 +73,7 @@ pub struct Model {
     pub(crate) execution_bounds: ExecutionBounds,
     pub(crate) executions_left: u64,
     pub(crate) executed_in_turn: u64,
-    /// How many orders one command ends, at most, where it was not asked for each of them.
+    /// Orders that one command ends, at most, where the client did not name each of them.
     pub(crate) cancels_max: usize,
 }
 
@@ -235,7 +235,7 @@ impl Model {
         }
     }
 
-    /// The same model with another bound of the orders that one command ends: for tests.
+    /// Sets another bound of the orders that one command ends: for tests.
     pub fn with_cancels_max(self, cancels_max: usize) -> Model {
         Model { cancels_max, ..self }
     }

@@ -82,7 +82,7 @@ impl Model {
         self.check_not_killed(order.account, order.symbol).is_err()
     }
 
-    /// What is killed and has orders open.
+    /// Kills whose scope still has open orders.
     pub fn kills_going_on(&self) -> impl Iterator<Item = KillScope<AccountIndex, SymbolIndex>> {
         self.kills.iter().copied().filter(|&scope| !self.open_in(scope).is_empty())
     }

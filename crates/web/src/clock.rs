@@ -11,8 +11,8 @@ pub(crate) fn now() -> u64 {
     u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// The time that a trade would have which happened now. A candle is over, and a day is past, by this time: the machine's clock may have
-/// leapt, and trades go on in the market's own time.
+/// The time that a trade would have which happened now. A candle is over, and a day is past, by this time: the
+/// machine's clock may have leapt, and trades go on in the market's own time.
 pub(crate) fn market_now(view: &View) -> Time {
     view.market_time().unwrap_or_else(|| Time(now()))
 }

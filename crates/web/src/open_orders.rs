@@ -130,7 +130,8 @@ impl Canceled {
 
 /// Cancels the open orders of an account, of one symbol or of all. One command cancels
 /// [`CANCELS_MAX`](engine::CANCELS_MAX) orders at most; the next commands cancel the others, so that others' requests
-/// come between, and orders placed after the first command stay. Once it has begun it ends, also when the client is gone.
+/// come between, and orders placed after the first command stay. Once it has begun it ends, also when the client is
+/// gone.
 pub(crate) async fn cancel(
     site: &Site,
     (account, index): (AccountId, AccountIndex),
@@ -150,8 +151,8 @@ pub(crate) async fn cancel(
     Ok(Canceled { asked, by })
 }
 
-/// Cancels in a task of its own, so that a cancel that has begun ends whether its client waits for it or not. Returns the
-/// commands that canceled something.
+/// Cancels in a task of its own, so that a cancel that has begun ends whether its client waits for it or not. Returns
+/// the commands that canceled something.
 async fn cancel_apart(site: &Site, account: AccountId, symbol: Option<Symbol>) -> Result<Vec<Sequence>, Stopped> {
     let place = Arc::clone(site.canceling()).acquire_owned().await.map_err(|_| Stopped::Unknown)?;
     let steps = {

@@ -104,7 +104,8 @@ fn a_folder_that_is_not_there_is_asked_for() {
     assert_eq!(added.expect_err("there is none").to_string(), asked);
 }
 
-/// A regression: the file to which the link led got a line, and the server's user as its owner where root changed the members.
+/// A regression: the file to which the link led got a line, and the server's user as its owner where root changed the
+/// members.
 #[test]
 fn a_link_in_place_of_the_record_is_refused_and_not_followed() {
     use std::os::unix::fs::{MetadataExt, chown, symlink};

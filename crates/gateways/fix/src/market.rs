@@ -131,8 +131,8 @@ impl Market {
         Ok((std::mem::take(&mut batch.answers), std::mem::take(&mut batch.executions)))
     }
 
-    /// Cancels the open orders of an account, in one symbol or in all, in a task of its own: what has begun ends, whether
-    /// its session waits for it or not.
+    /// Cancels the open orders of an account, in one symbol or in all, in a task of its own: what has begun ends,
+    /// whether its session waits for it or not.
     pub(crate) async fn cancel_all(
         &self,
         account: AccountId,

@@ -34,8 +34,8 @@ pub(super) fn draw(workload: &mut Workload, model: &Model) -> Option<Command> {
     Some(if workload.random.percent(10) { Command::Release { scope } } else { Command::Kill { scope } })
 }
 
-/// What meets an order that is killed and not canceled yet: one on the other side of its book, or a turn of those that
-/// were reached, or the end of the auction that it gathers in.
+/// A command that meets an order that is killed and not canceled yet: an order on the other side of its book, a turn of
+/// those that were reached, or the end of the auction that it gathers in.
 fn meet(workload: &mut Workload, model: &Model) -> Option<Command> {
     let killed = || model.open_orders().filter(|order| model.is_killed_order(order.id));
     let killed = killed().nth(workload.random.below(killed().count()))?;

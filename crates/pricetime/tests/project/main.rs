@@ -17,3 +17,4 @@ mod mutants;
 mod release;
 mod snippets;
 mod sums;
+mod words;

@@ -48,7 +48,7 @@ fn is_not(flag: &bool) -> bool {
 }
 
 impl KillGiven {
-    /// With what became of other accounts.
+    /// Adds the outcome of other accounts.
     fn and(self, killed: KilledTogether) -> KillGiven {
         let canceled = self.canceled + killed.orders as u64;
         KillGiven { canceled, goes_on: self.goes_on || killed.goes_on, ..self }
