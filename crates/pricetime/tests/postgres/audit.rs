@@ -71,10 +71,11 @@ fn an_import_from_a_whole_journal_carries_who_asked() {
     ask_all(&server);
     server.stop();
     // Nobody noted the callers of these commands.
-    let server = Launch::new(&folder.data()).start();
+    let open = || Launch::new(&folder.data()).with("--open-to-anyone");
+    let server = open().start();
     server.ask("<create><account id=\"9\" balance=\"1\"/></create>");
     server.stop();
-    let server = Launch::new(&folder.data()).with("--audit").start();
+    let server = open().with("--audit").start();
     server.ask("<create><account id=\"10\" balance=\"1\"/></create>");
     server.stop();
     let imported = Command::new(env!("CARGO_BIN_EXE_pricetime"))
