@@ -9,6 +9,7 @@ use engine::{AccountId, Command, Entry, Event, KillScope, Op, OrderId, Query, Re
 use exchange::Requests;
 use journal::simulated::SimulatedDisk;
 use journal::{Durability, Options};
+use market::timekeeper::next_turn;
 use model::workload::Random;
 use model::{Model, Told};
 
@@ -147,7 +148,7 @@ impl World {
     /// Clients send requests, and their answers must be the model's.
     pub fn turn(&mut self) -> Result<(), Stop> {
         let batches = self.clients.turn(&self.ledger.model);
-        let time = self.clock.tick(&mut self.random).max(self.ledger.time());
+        let time = next_turn(self.clock.tick(&mut self.random), self.ledger.time());
         let disk_low = self.random.percent(5);
         let own = self.own(time, disk_low);
         let ops: Vec<Op> = batches.iter().flat_map(Requests::ops).copied().collect();
@@ -189,8 +190,11 @@ impl World {
 
     /// No requests come for a while.
     fn idle(&mut self) -> Result<(), Stop> {
-        let time = self.clock.shows().max(self.ledger.time());
-        let (own, mut expected) = (self.own(time, false), Vec::new());
+        let (shows, last) = (self.clock.shows(), self.ledger.time());
+        // The sequencer decides by the clock whether it has something to do, and gives its commands a later time.
+        let (is_due, time) = (!self.own(shows.max(last), false).is_empty(), next_turn(shows, last));
+        let own = if is_due { self.own(time, false) } else { Vec::new() };
+        let mut expected = Vec::new();
         self.ledger.doubt = self.numbered(own.iter().copied(), time);
         let events = self.node.as_mut().expect("a node is running").idle()?;
         self.ledger.doubt.clear();
