@@ -229,8 +229,9 @@ impl Oracle {
                 write!(children, "<cancel id=\"{}\"/>", order.0).unwrap();
                 format!(" id=\"{}\"", order.0)
             }
-            Command::CancelAll { symbol, .. } => {
-                let echo = symbol.map(|symbol| format!(" sym=\"{symbol}\"")).unwrap_or_default();
+            Command::CancelAll { symbol, through, .. } => {
+                let symbol = symbol.map(|symbol| format!(" sym=\"{symbol}\"")).unwrap_or_default();
+                let echo = symbol + &through.map(|through| format!(" through=\"{through}\"")).unwrap_or_default();
                 write!(children, "<cancel-all{echo}/>").unwrap();
                 echo
             }
