@@ -21,8 +21,8 @@ impl Access {
     }
 }
 
-/// Whether a key's name is random, as `pricetime access add` and `pricetime keys add` make them: 64 letters and digits.
-/// Nobody can guess such a name.
+/// Whether a key's name is random and cannot be guessed: 64 letters and digits, as `pricetime access add` and
+/// `pricetime keys add` make them.
 pub fn is_random_name(key: &str) -> bool {
     let mut bytes: Vec<u8> = key.bytes().filter(u8::is_ascii_alphanumeric).collect();
     let is_whole = key.len() == RANDOM_TEXT_LENGTH && bytes.len() == RANDOM_TEXT_LENGTH;

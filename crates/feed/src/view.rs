@@ -411,7 +411,7 @@ impl View {
             Event::GroupChanged { account, group } => self.groups.set(account, group),
             Event::KillChanged { scope, is_killed } => self.change_kill(scope, is_killed),
             Event::ProtectionChanged { account, grace } => self.protections.set(account, grace),
-            // It is the business of whoever follows the calendar.
+            // Only the sequencer needs it, which follows the calendar.
             Event::CalendarFollowed { .. } => {}
             Event::LimitsChanged { account, open_orders, order_shares, order_value, position, collar } => {
                 let limits = AccountLimits { open_orders, order_shares, order_value, position, collar };

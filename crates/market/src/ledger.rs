@@ -26,7 +26,7 @@ pub trait Ledger {
     }
 
     /// The time of a command that is given now, when the loop's clock shows this, unless the last one had a later time.
-    /// What is due is due by it, and days and candles end by it.
+    /// Deadlines, auctions, days and candles end by this time.
     fn now(&mut self, shows: Time) -> Time {
         shows
     }

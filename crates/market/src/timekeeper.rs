@@ -19,8 +19,8 @@ const AT_ONCE: Duration = Duration::from_secs(60 * 60);
 /// The time after which a clock that is further ahead is followed.
 const LASTS: Duration = Duration::from_secs(10 * 60);
 
-/// The clock of a market; a test gives it one of its own. Clones are one clock: whoever asks one for the market's time
-/// gets what the market's loop believes.
+/// The clock of a market; a test gives it one of its own. All clones share one belief about the time, so that the views
+/// show the time by which the sequencer decides.
 #[derive(Clone)]
 pub struct Clock {
     shows: Arc<dyn Fn() -> Time + Send + Sync>,

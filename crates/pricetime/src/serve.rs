@@ -499,8 +499,8 @@ fn advice(file: &str) -> String {
     }
 }
 
-/// Handles signals: the first asks for an orderly stop, or ends the process while it has nothing to finish: no client is
-/// answered yet, and it has no folder to remove. The second ends the process.
+/// Handles signals. The first asks for an orderly stop; while the server has answered no client yet and has no folder to
+/// remove, the first ends the process. The second always does.
 fn catch_signals(
     mut signals: Signals,
     endings: Sender<Ending>,

@@ -470,7 +470,7 @@ struct Chain {
 
 impl Chain {
     /// The start of the next page: behind the row that filled this one, or else behind the last row that was looked at.
-    /// None where there are no more rows.
+    /// Returns `None` after the last row.
     async fn next(&self, session: &Session, filled: Option<u64>) -> Told<Option<u64>> {
         let (from, skipped) = filled.map_or((self.from, LOOKED_AT_MAX - 1), |last| (last, 0));
         // One row behind the end of the page is enough to know, and for an unfilled page also its end, which lies

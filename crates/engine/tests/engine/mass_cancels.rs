@@ -134,7 +134,7 @@ fn a_killed_order_that_is_under_way_or_waits_behind_it_does_not_go_on() {
     market.duel.export_and_import();
     market.play(Command::ActivateReached);
     assert_eq!((market.executions(1), market.open(1)), (2, MOST), "both are canceled when their turn comes");
-    assert_eq!(market.executions(3), 2, "and whoever waited behind them is next");
+    assert_eq!(market.executions(3), 2, "and the order that waited behind them is next");
     market.duel.end();
 }
 

@@ -315,7 +315,7 @@ fn begin(market: &Market, disk: &SimulatedDisk) -> Result<ReadModel<Nobody>, His
     Ok(scene(view, history))
 }
 
-/// An ending that is written into a damaged record leaves it damaged, and later records link to it as ever.
+/// An ending that is written into a damaged record leaves it damaged. Later records still link to it.
 #[test]
 fn the_market_goes_on_over_damaged_records_and_makes_none_sound() {
     let mut market = market(13);

@@ -35,7 +35,7 @@ fn start(kept: &[Entry], calendar: &str, second: u64) -> Market {
     start_by(kept, calendar, move || Time(second * SECOND))
 }
 
-/// The same with this clock.
+/// A market after these commands, and its server, which reads this clock.
 fn start_by(kept: &[Entry], calendar: &str, clock: impl Fn() -> Time + Send + Sync + 'static) -> Market {
     let mut engine = Engine::new(7, DoneOrders::Drop);
     for entry in kept {
@@ -155,7 +155,7 @@ fn a_start_without_the_calendar_lets_its_lines_pass() {
     assert_eq!([0, 1].map(|number| phase(&market, number)), [Phase::Halted; 2]);
 }
 
-/// What waits for room on the disk undoes nothing that a client asked for since it was due.
+/// A line that waited for room on the disk undoes no change that a client asked for since the line was due.
 #[test]
 fn lines_that_waited_for_the_disk_undo_no_halt() {
     let calendar = "00:01:00 * open\n00:01:20 * auction";

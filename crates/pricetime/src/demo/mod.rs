@@ -21,7 +21,7 @@ pub use crowd::Crowd;
 use crowd::Pace;
 use venue::Live;
 
-/// A note for whoever starts the demo.
+/// The line that a demo prints at its start.
 pub const NOTE: &str = "demo       play money and simulated traders, gone when it ends; account 1 is yours: 100000 dollars, \
                         and 500 shares each of ACME, BOLT, CRUX and DUNE";
 

@@ -1,5 +1,5 @@
-//! Groups of accounts over REST, XML and the compatible interface: how accounts join one, what happens to orders of a
-//! group that meet, what is told of it, and what is known of groups after a restart.
+//! Groups of accounts over REST, XML and the compatible interface: how accounts join one, how orders of one group that
+//! meet end, what clients read about that, and that groups survive a restart.
 
 use std::process::Command;
 

@@ -188,7 +188,7 @@ fn queries_past_the_limit_of_a_reply_are_told_so_and_cancels_leave_executions_ou
     assert_eq!(limited(whole.len()), whole);
 }
 
-/// A buyer pays in shares, a seller in dollars; an execution without a fee is shown as ever.
+/// A buyer pays its fee in shares, a seller in dollars. An execution without a fee has no such attribute.
 #[test]
 fn an_execution_tells_its_fee() {
     let rate = FeeRate::from_millionths(2_500).unwrap();
