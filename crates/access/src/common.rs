@@ -135,8 +135,8 @@ impl InCommon {
         Ok(last > self.has().edition || last == 0 && path.exists() || !self.is_compared.load(Ordering::Relaxed))
     }
 
-    /// The number of the last edition. After an answer that failed, the next comparison reads that edition again: the log
-    /// may have another one by then.
+    /// The number of the last edition. After an answer that failed, the next comparison reads that edition again: the
+    /// log may have another one by then.
     fn last(&self) -> Result<Option<u64>, Disagreement> {
         self.log.last().inspect_err(|_| self.is_compared.store(false, Ordering::Relaxed))
     }

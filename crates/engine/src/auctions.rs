@@ -83,8 +83,8 @@ impl Engine {
     }
 
     /// Ends the auction with the earliest end, if its time has come. A symbol that its rules halt is halted then,
-    /// because nobody may trade in it. The auction waits until all orders that had ended by its end are taken out. Later
-    /// orders cannot prolong that, because they end later.
+    /// because nobody may trade in it. The auction waits until all orders that had ended by its end are taken out.
+    /// Later orders cannot prolong that, because they end later.
     #[cold]
     pub(crate) fn end_auction(&mut self, events: &mut impl FnMut(Event)) {
         let next = self.instruments.next_end();

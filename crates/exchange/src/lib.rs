@@ -40,6 +40,8 @@ mod role;
 mod runs;
 mod source;
 mod status;
+#[cfg(test)]
+mod test_answers;
 mod turned_away;
 
 pub use account_set::AccountSet;

@@ -129,18 +129,7 @@ pub fn placed_pair(first: &Answer, second: &Answer) -> Result<PlacedPair, (Which
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn opened(order: u64) -> Answer {
-        Answer::Reply(Reply::Opened(OrderId(order)))
-    }
-
-    fn repeated(order: u64) -> Answer {
-        Answer::Reply(Reply::Repeated(OrderId(order)))
-    }
-
-    fn rejected(reject: Reject) -> Answer {
-        Answer::Reply(Reply::Rejected(reject))
-    }
+    use crate::test_answers::{opened, rejected, repeated};
 
     #[test]
     fn two_orders_were_placed_together_before_if_both_were_and_nothing_between_them() {

@@ -146,18 +146,7 @@ mod tests {
     use std::num::NonZeroU32;
 
     use super::*;
-
-    fn opened(order: u64) -> Answer {
-        Answer::Reply(Reply::Opened(OrderId(order)))
-    }
-
-    fn repeated(order: u64) -> Answer {
-        Answer::Reply(Reply::Repeated(OrderId(order)))
-    }
-
-    fn rejected(reject: Reject) -> Answer {
-        Answer::Reply(Reply::Rejected(reject))
-    }
+    use crate::test_answers::{opened, rejected, repeated};
 
     fn tree(orders: &[u64], repeated: bool) -> Result<PlacedTree, (usize, Box<Answer>)> {
         Ok(PlacedTree { orders: orders.iter().copied().map(OrderId).collect(), repeated })

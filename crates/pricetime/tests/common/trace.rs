@@ -2,7 +2,7 @@
 //! only after a successful sync of the file that holds its command.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use super::wait::wait_for;
@@ -19,6 +19,22 @@ pub fn strace<'a>(output: &'a str, expressions: &[&'a str]) -> Vec<&'a str> {
     let mut words = vec!["strace", "-D", "-f", "-ttt", "-xx", "-s", "10000000", "-o", output];
     words.extend(expressions.iter().flat_map(|expression| ["-e", *expression]));
     words
+}
+
+/// Runs a command of the program under `strace`, and returns the trace of these calls, with the paths of files.
+pub fn traced(trace: &Path, calls: &str, words: &[&str], folders: &[&Path]) -> String {
+    require_strace();
+    let output = Command::new("strace")
+        .args(["-f", "-qq", "-y", "-s", "4096", "-e", calls, "-o"])
+        .arg(trace)
+        .arg(env!("CARGO_BIN_EXE_pricetime"))
+        .args(words)
+        .args(folders)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    std::fs::read_to_string(trace).unwrap()
 }
 
 /// One system call. Its places are lines of the trace, which are in the order of time.

@@ -8,7 +8,7 @@ use crate::common::client::Client;
 use crate::common::folder::Folder;
 use crate::common::load::{fill, load_together};
 use crate::common::server::{Launch, PATIENCE, Server};
-use crate::common::trace::require_strace;
+use crate::common::trace::traced;
 use crate::common::wait::{wait_for, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -106,24 +106,13 @@ fn backups_of_a_server_where_orders_are_done_all_the_time_are_whole() {
 /// A journal that was copied before the other files may end before the snapshot does, or before the history does.
 #[test]
 fn the_journal_is_copied_behind_all_else() {
-    require_strace();
     let folder = Folder::new("backup-order");
     let server = Launch::new(&folder.data()).with(SMALL).start();
     load_together(server.xml, 2, 900);
     wait_until("a snapshot that can be copied", PATIENCE, || snapshots(&folder.data()) > 0);
     let (copy, trace) = (folder.path().join("copy"), folder.path().join("trace"));
-    let status = Command::new("strace")
-        .args(["-f", "-qq", "-s", "4096", "-e", "trace=openat", "-o"])
-        .arg(&trace)
-        .arg(env!("CARGO_BIN_EXE_pricetime"))
-        .arg("backup")
-        .args([&folder.data(), &copy])
-        .stdout(Stdio::null())
-        .status()
-        .unwrap();
-    assert!(status.success());
+    let text = traced(&trace, "trace=openat", &["backup"], &[&folder.data(), &copy]);
     server.stop();
-    let text = std::fs::read_to_string(&trace).unwrap();
     let begin = format!("\"{}/", copy.display());
     // Only copies are opened for writing alone. The check that follows the copying opens files for reading, too.
     let copied: Vec<&str> = text
@@ -142,7 +131,6 @@ fn the_journal_is_copied_behind_all_else() {
 /// A power cut may remove a finished copy that is not synced.
 #[test]
 fn all_of_a_backup_is_synced_before_it_counts() {
-    require_strace();
     let folder = Folder::new("synced-backup");
     let server = with_an_account(&Launch::new(&folder.data()).with(SMALL));
     done_order(&mut server.client());
@@ -151,18 +139,8 @@ fn all_of_a_backup_is_synced_before_it_counts() {
         snapshots(&folder.data()) > 0
     });
     let (copy, trace) = (folder.path().join("copy"), folder.path().join("trace"));
-    let status = Command::new("strace")
-        .args(["-f", "-qq", "-y", "-s", "4096", "-e", "trace=fsync,fdatasync,unlink,unlinkat", "-o"])
-        .arg(&trace)
-        .arg(env!("CARGO_BIN_EXE_pricetime"))
-        .arg("backup")
-        .args([&folder.data(), &copy])
-        .stdout(Stdio::null())
-        .status()
-        .unwrap();
-    assert!(status.success());
+    let text = traced(&trace, "trace=fsync,fdatasync,unlink,unlinkat", &["backup"], &[&folder.data(), &copy]);
     server.stop();
-    let text = std::fs::read_to_string(&trace).unwrap();
     let counts = text.lines().position(|line| line.contains("unlink") && line.contains("/copy/unfinished\"")).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     let is_synced = |path: &Path, lines: &[&str]| {
@@ -179,22 +157,11 @@ fn all_of_a_backup_is_synced_before_it_counts() {
 /// A member who was revoked could have keys again after a power cut if the change were not synced.
 #[test]
 fn a_change_of_the_access_file_is_synced() {
-    require_strace();
     let folder = Folder::new("synced-access");
     let (file, trace) = (folder.path().join("access.toml"), folder.path().join("trace"));
     for member in ["alice", "bob"] {
-        let status = Command::new("strace")
-            .args(["-f", "-qq", "-y", "-s", "4096", "-e", "trace=fsync,fdatasync,rename,renameat,renameat2", "-o"])
-            .arg(&trace)
-            .arg(env!("CARGO_BIN_EXE_pricetime"))
-            .args(["access", "add"])
-            .arg(&file)
-            .args(["--member", member, "--role", "operator"])
-            .stdout(Stdio::null())
-            .status()
-            .unwrap();
-        assert!(status.success());
-        let text = std::fs::read_to_string(&trace).unwrap();
+        let words = ["access", "add", file.to_str().unwrap(), "--member", member, "--role", "operator"];
+        let text = traced(&trace, "trace=fsync,fdatasync,rename,renameat,renameat2", &words, &[]);
         let position = |words: &[&str]| text.lines().position(|line| words.iter().all(|word| line.contains(word)));
         let above = format!("<{}>", folder.path().display());
         let order = [

@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use crate::common::folder::Folder;
 use crate::common::load::{fill, load_together};
 use crate::common::members::AccessFile;
 use crate::common::server::{Launch, PATIENCE, Server, state_of};
 use crate::common::small_disk::SmallDisk;
-use crate::common::trace::require_strace;
+use crate::common::trace::{require_strace, traced};
 use crate::common::wait::wait_until;
 use rustix::process::Signal;
 
@@ -134,22 +134,6 @@ fn a_second_server_is_kept_out_whatever_becomes_of_the_lock_file() {
     assert!(!refused.status.success() && refused.stderr.contains("in use"), "{refused:?}");
     server.ask("<create><account id=\"1\" balance=\"1\"/></create>");
     server.stop();
-}
-
-/// Runs a command under strace and gives the trace.
-fn traced(trace: &Path, calls: &str, words: &[&str], folders: &[&Path]) -> String {
-    require_strace();
-    let output = Command::new("strace")
-        .args(["-f", "-qq", "-y", "-s", "4096", "-e", calls, "-o"])
-        .arg(trace)
-        .arg(env!("CARGO_BIN_EXE_pricetime"))
-        .args(words)
-        .args(folders)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
-    std::fs::read_to_string(trace).unwrap()
 }
 
 /// All files of a folder with their sizes, times and modes, which show whether something touched them.

@@ -26,7 +26,7 @@ const REFUSED: [(&str, &[&str]); 6] = [
 
 /// Openings and long lines that a crate still has, most of them texts of `--help`. The list gets shorter, and no number
 /// in it grows.
-const ALLOWED: [(&str, usize, usize); 1] = [("pricetime", 40, 20)];
+const ALLOWED: [(&str, usize, usize); 1] = [("pricetime", 31, 15)];
 
 /// Openings that are refused, and long lines, of a crate.
 #[derive(Default)]
