@@ -228,7 +228,8 @@ fn check_windows(http: &Http, trades: &[Traded]) {
 #[test]
 fn candles_and_windows_are_counted_from_the_trades() {
     let folder = Folder::new("binance-past");
-    let end = system_time().0;
+    // Each time is the start of a millisecond: the turns of one trade are some microseconds apart, and are in the same one.
+    let end = system_time().0 / 1000 * 1000;
     // The trades go over one or two ends of months.
     let now = Arc::new(AtomicU64::new(end - 70 * DAY * 1000));
     let (here, http) = start(&folder, &now);
@@ -240,8 +241,8 @@ fn candles_and_windows_are_counted_from_the_trades() {
     let mut random = Random::new(7);
     let mut trades = Vec::new();
     let mut pause = |longest: u64| {
-        let longest = usize::try_from(longest * 1000).unwrap();
-        now.fetch_add(1 + random.below(longest) as u64, Ordering::SeqCst)
+        let longest = usize::try_from(longest).unwrap();
+        now.fetch_add(1000 * (1 + random.below(longest) as u64), Ordering::SeqCst)
     };
     for at in 0..400u64 {
         // The trades are days apart at first, and then less and less.
