@@ -456,7 +456,7 @@ function chrome() {
       showSection("account");
       beside.toggle();
     }) },
-    { key: "y", group: "Trading", text: "Of two accounts, the ticket sends from the other", run: () => pair.turn() },
+    { key: "y", group: "Trading", text: "Have the ticket send from the other account", run: () => pair.turn() },
     { key: "w", group: "Where to look", text: "Show the watchlist, or hide it", run: () => layout.show("watch", layout.hides("watch")) },
     { key: "r", group: "Replay", text: "Choose a moment of the past", run: trade(replay.choose) },
     { key: "k", group: "Replay", text: "Play it, or pause", run: () => replay.act("toggle") },

@@ -209,7 +209,7 @@ function showSchemas(documents, content, index) {
     const example = schema.examples ? [make("p", { class: "muted" }, "Such as ", make("code", {}, JSON.stringify(schema.examples[0])))] : [];
     return make("article", { id: `schema-${name}`, class: "schema" }, make("h3", {}, name), make("p", {}, ...prose(schema.description ?? "")), ...detail, ...example);
   });
-  content.append(section("schemas", "Values and shapes", "What requests and answers are made of.", parts));
+  content.append(section("schemas", "Values and shapes", "The parts of requests and answers.", parts));
   index.append(indexPart("Values and shapes", [["schemas", "All of them"]]));
 }
 

@@ -52,22 +52,22 @@ try {
     await look(page, "sandbox-trades");
     await page.click("#view-system");
     await page.click("#sandbox-open");
-    await page.waitForSelector("#sandbox-about:has-text('They trade')");
+    await page.waitForSelector("#sandbox-about:has-text('The traders trade')");
     assert.equal(await page.locator("#sandbox tbody tr").count(), 13);
     await page.click("#sandbox-run");
-    await page.waitForSelector("#sandbox-about:has-text('Nobody trades')");
+    await page.waitForSelector("#sandbox-about:has-text('No simulated trader trades')");
     await page.press("#sandbox-seed", "ControlOrMeta+a");
     await page.keyboard.type("5");
     await page.uncheck("#sandbox input[value=noise]");
     await page.click("#sandbox-run");
-    await page.waitForSelector("#sandbox-about:has-text('They trade')");
+    await page.waitForSelector("#sandbox-about:has-text('The traders trade')");
     const standing = await ask("GET", "/sandbox");
     assert.deepEqual([standing.seed, standing.strategies], [5, ["makers", "patient", "momentum"]]);
     await page.reload();
     await page.click("#sandbox-open");
     assert.equal(await page.locator("#sandbox input[type=checkbox]").count(), 4, "those that do not trade now are there, too");
     await page.click("#sandbox-run");
-    await page.waitForSelector("#sandbox-about:has-text('Nobody trades')");
+    await page.waitForSelector("#sandbox-about:has-text('No simulated trader trades')");
     await page.close();
   });
 

@@ -1,5 +1,6 @@
-//! binance-rs-async, with nothing but the addresses changed, on a market in which somebody offers at 145.67, bids at 140 and
-//! takes a little of both all the time. The server and the key come from the environment, as in ../../market.py.
+//! binance-rs-async, with nothing but the addresses changed, on a market in which somebody offers at 145.67, bids at
+//! 140 and takes a little of both all the time. The server and the key come from the environment, as in
+//! ../../market.py.
 
 use std::env::var;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -5,11 +5,12 @@ use clap::Args;
 /// The cores of both sides, as far as the command line names them.
 #[derive(Args, Clone, Debug, Default)]
 pub struct CoreFlags {
-    /// Cores of the own server, as 0 or 0,2-4 [default: the first that the load leaves; in a sweep all that it leaves]
+    /// Cores of the server that this program starts, as 0 or 0,2-4 [default: the first that the load generator leaves;
+    /// in a sweep all that it leaves]
     #[arg(long, value_name = "LIST", value_parser = cores)]
     pub server_cores: Option<Cores>,
     /// Cores of the load generator [default: those that the server leaves, if there are any; in a sweep a quarter of
-    /// all]
+    /// all cores]
     #[arg(long, value_name = "LIST", value_parser = cores)]
     pub client_cores: Option<Cores>,
 }

@@ -27,7 +27,7 @@ pub struct EchoArgs {
     /// Address to listen on
     #[arg(long, default_value = "127.0.0.1:0")]
     listen: SocketAddr,
-    /// File to append to; made anew
+    /// File to append to; an existing one is replaced
     #[arg(long)]
     file: PathBuf,
     /// Write, but do not sync

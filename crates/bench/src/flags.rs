@@ -25,8 +25,8 @@ pub struct LoadFlags {
     /// Stop after this time: seconds, or 500ms, 10s, 2m [default: 10s, and 5s in a sweep]
     #[arg(short = 'z', long, value_parser = seconds)]
     pub duration: Option<f64>,
-    /// Open loop: send this many requests a second on a schedule, whatever the server does, and count latency from the
-    /// scheduled time. Without it the loop is closed: a connection sends again when it is answered
+    /// Requests a second of an open loop: the load generator sends on a schedule, and measures latency from the
+    /// scheduled time. Without this option the loop is closed: a connection sends again when it has its answer
     #[arg(long, value_parser = rate)]
     pub rate: Option<f64>,
     /// Load before the measured part: seconds, or 500ms, 10s, 2m [default: 1s; in a sweep none with a number of
@@ -48,7 +48,7 @@ pub struct LoadFlags {
     /// Symbols that are traded [default: 4]
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     symbols: Option<u64>,
-    /// Workers of the own server [default: its cores]
+    /// Workers of the server that this program starts [default: its cores]
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1024))]
     pub workers: Option<u64>,
 }

@@ -40,7 +40,7 @@ mod test_bed;
 #[derive(Parser)]
 #[command(name = "pricetime-bench", version, about)]
 pub struct Cli {
-    /// The server's program [default: `pricetime` beside this one]
+    /// Program of the server [default: `pricetime` in the folder of this program]
     #[arg(long, global = true, value_name = "PATH")]
     server: Option<PathBuf>,
     #[command(subcommand)]
@@ -49,20 +49,20 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// One load against a server of its own or any other; prints throughput, latency and faults
+    /// Load a server of its own or any other, and print throughput, latency and faults
     Run(Box<run::RunArgs>),
-    /// A series of runs along an axis, or a published experiment repeated
+    /// Make a series of runs that differ in one thing, or repeat a published experiment
     Sweep(Box<sweep::SweepArgs>),
-    /// One page with tables and plots, from the raw files of sweeps and comparisons
+    /// Make one page with tables and plots from the raw files of `sweep`, `compare` and `live`
     Report(report::ReportArgs),
-    /// Ours beside Redis, PostgreSQL and a raw durable echo, in turn on the same cores; as a cluster beside replicated
-    /// systems
+    /// Measure Pricetime beside Redis, PostgreSQL and a raw durable echo, one after the other on the same cores; as a
+    /// cluster beside replicated systems
     Compare(compare::CompareArgs),
-    /// Subscribers beside the order path, the time until they learn of trades, and orders over REST
+    /// Measure what subscribers cost traders, the delay of trades on their way to subscribers, and orders over REST
     Live(Box<live::LiveArgs>),
-    /// An exchange like earlier systems: one transaction an order, straight on the tables of a PostgreSQL
+    /// Measure an exchange without an engine: each order is one transaction on tables in PostgreSQL
     Baseline(baseline::BaselineArgs),
-    /// The raw durable echo: appends what comes, syncs once a turn, answers, parses nothing
+    /// Run a raw durable echo: it appends the bytes that arrive, syncs once a turn, answers, and parses nothing
     Echo(echo::EchoArgs),
 }
 

@@ -111,13 +111,13 @@ impl RunRecord {
 pub enum Recipe {
     /// New accounts
     Create,
-    /// Two orders in three requests, half of them executing, and cancels that keep the number of open orders
+    /// Two orders in three requests, half of which execute, and one cancel, so that the number of open orders stays
     Order,
-    /// Like order, but every other one of the orders that execute is a market order or immediate or cancel
+    /// Like order, but every second order that executes is a market order or an immediate-or-cancel order
     OrderTaking,
-    /// Orders, none of which executes
+    /// Orders that do not execute
     OrderResting,
-    /// Orders, all of which execute
+    /// Orders that all execute
     OrderCrossing,
     /// An account, its order, a query, a cancel
     Lifecycle,
@@ -125,7 +125,7 @@ pub enum Recipe {
     Mix,
     /// Queries of open orders
     Query,
-    /// The published 173 bytes
+    /// The request of 173 bytes of a published experiment
     EchoExample,
     /// Orders without accounts; any reply is right
     Raw,
@@ -390,9 +390,9 @@ pub enum Conservation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Axis {
-    /// Cores of the server; the load runs on the others where there are any
+    /// Cores of the server; the load generator runs on the others, if there are any
     Cores,
-    /// Clients at once: each opens a connection, sends one request, and begins again when it is answered
+    /// Clients at once: each opens a connection, sends one request, and begins again when it has its answer
     Clients,
     /// Connections at once
     Connections,

@@ -20,21 +20,21 @@ use crate::test_bed::TestBed;
 /// The number and length of measurements, and the folder of the results.
 #[derive(Args, Clone, Debug)]
 pub struct Turns {
-    /// Rounds; in each of them everything is measured [default: 5]
+    /// Rounds, each of which measures everything [default: 5]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: Option<u32>,
-    /// Seconds of each measurement, 60 for figures to state; pgbench takes whole ones [default: 5]
+    /// Seconds of each measurement; take 60 for figures to publish. pgbench takes whole ones [default: 5]
     #[arg(long, value_parser = measured_seconds)]
     seconds: Option<f64>,
-    /// 2 rounds of 1 second: a look, no figures to state
+    /// Measure 2 rounds of 1 second, for an impression and not for figures to publish
     #[arg(long)]
     quick: bool,
-    /// Folder of the results, new or empty, and meanwhile of the servers' data: on a disk [default:
-    /// target/bench/NAME-TIME]
+    /// Folder of the results, new or empty, which must be on a disk because the servers keep their data there meanwhile
+    /// [default: target/bench/NAME-TIME]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Wait for a shared machine to be quiet before each measurement, up to 20 minutes in all, and measure again what
-    /// was disturbed
+    /// Wait before each measurement until a shared machine is quiet, up to 20 minutes in all, and repeat disturbed
+    /// measurements
     #[arg(long)]
     patient: bool,
 }

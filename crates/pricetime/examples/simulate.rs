@@ -23,28 +23,29 @@ use simulation::tally::{SCENARIOS, Tally};
 /// Lives of markets on a disk that fails, lies and loses power, checked against a naive exchange.
 #[derive(Parser, Debug)]
 struct Arguments {
-    /// Go on with new scenarios for so many seconds
+    /// Seconds to go on with new scenarios
     #[arg(long, default_value_t = 60)]
     seconds: u64,
-    /// Stop after so many scenarios
+    /// Stop after this many scenarios
     #[arg(long)]
     scenarios: Option<u64>,
-    /// The first scenario's seed; the clock's if it is not given
+    /// Seed of the first scenario [default: from the clock]
     #[arg(long)]
     seed: Option<u64>,
-    /// With --seed and --fault: run this one point, where the fault strikes at the disk's operation of this index
+    /// Run only the point where the fault of --fault strikes at this operation of the disk, counted from 0
     #[arg(long, requires = "fault", requires = "seed")]
     at: Option<u64>,
-    /// error, no-space, short-write, failed-sync, killed, crash-lost, crash-torn, crash-reordered, lying-sync, bit-flip
+    /// Kind of fault: error, no-space, short-write, failed-sync, killed, crash-lost, crash-torn, crash-reordered,
+    /// lying-sync, bit-flip
     #[arg(long, value_parser = fault)]
     fault: Option<Fault>,
-    /// A second fault, at the operation of this index of the recovery from the first
+    /// Operation of the disk, in the recovery from the first fault, at which a second one strikes, counted from 0
     #[arg(long, requires = "then")]
     then_at: Option<u64>,
-    /// Which second fault
+    /// Kind of the second fault
     #[arg(long, value_parser = fault, requires = "then_at")]
     then: Option<Fault>,
-    /// Try one in so many points of each scenario
+    /// Try only one in this many points of each scenario
     #[arg(long, default_value_t = 1)]
     one_in: usize,
 }

@@ -18,18 +18,18 @@ pub struct AccessArgs {
 
 #[derive(Subcommand, Debug)]
 enum AccessCommand {
-    /// Add a key to an access file (made if missing), for a member that is there or for a new one
+    /// Add a key to an existing member or to a new one, and print its secret once; a missing access file is made
     Add(AddArgs),
-    /// Take a key away, or a member with all keys: within a second it is logged in nowhere
+    /// Remove a key, or a member with all its keys; a running server follows within a second
     Revoke(RevokeArgs),
-    /// Say how far the venue is open to members: normal, read-only or maintenance
+    /// Set the mode of the venue: normal, read-only or maintenance
     Mode {
         /// The access file
         file: PathBuf,
         #[arg(value_name = "MODE", value_parser = mode)]
         mode: Mode,
     },
-    /// List members, what they may do, and their keys; no secrets
+    /// List members with their roles, accounts and keys; no secrets
     List {
         /// The access file
         file: PathBuf,
@@ -38,28 +38,29 @@ enum AccessCommand {
 
 #[derive(Args, Debug)]
 struct AddArgs {
-    /// The access file, which `serve --access` takes; `access.toml` in the data folder counts without being named
+    /// The access file for `serve --access`; the server finds `access.toml` in its data folder without that setting
     file: PathBuf,
-    /// Whose key it is
+    /// Name of the member
     #[arg(long)]
     member: String,
-    /// What a new member may do: operator, issuer, trader, viewer or auditor; may be repeated
+    /// Role of a new member: operator, issuer, trader, viewer or auditor; may be repeated
     #[arg(long = "role", value_name = "ROLE")]
     roles: Vec<String>,
-    /// An account that a new member may trade for or look at; may be repeated
+    /// Account that a new member may trade for or look at; may be repeated
     #[arg(long = "account", value_name = "ACCOUNT")]
     accounts: Vec<String>,
-    /// What the key proves itself with: hmac (a secret to sign with), secret (one to send), ed25519, certificate, address, or
-    /// password (read from the standard input)
+    /// Kind of key: hmac (a secret to sign with), secret (a secret to send), ed25519, certificate, address, or password
+    /// (read from standard input)
     #[arg(long, value_name = "KIND", default_value = "hmac", value_parser = kind)]
     key: KeyKind,
-    /// Of ed25519 the public key, in base64 or a PEM file; of a certificate its SHA-256 fingerprint; of an address it, or a network
+    /// Public key of ed25519, in base64 or as a PEM file; SHA-256 fingerprint of a certificate; or an address or a
+    /// network
     #[arg(long)]
     value: Option<String>,
-    /// What the key is called [default: 64 random letters and digits]
+    /// Id of the key [default: 64 random letters and digits]
     #[arg(long)]
     id: Option<String>,
-    /// When the key stops counting: 2027-01-01T00:00:00Z
+    /// Time from which the key no longer counts, as 2027-01-01T00:00:00Z
     #[arg(long, value_name = "TIME")]
     expires: Option<String>,
 }

@@ -36,12 +36,13 @@ const ATTEMPTS: usize = 5;
 /// The arguments of `pricetime backup`.
 #[derive(Args, Debug)]
 pub struct BackupArgs {
-    /// The data folder, of a stopped or a running server; or the URL of a cluster's log, nats://…, for a copy of a node's
+    /// Data folder of a stopped or a running server; or the URL of a cluster's log, nats://…, for a copy of the folder
+    /// of the node that is furthest ahead
     #[arg(value_name = "FOLDER|URL")]
     pub folder: PathBuf,
-    /// Where the copy goes; must not exist or be empty
+    /// Folder of the copy; it must be missing or empty
     pub target: PathBuf,
-    /// Permissions that the files and folders of the copy lack: with 077 they are their owner's alone
+    /// Permissions that the files and folders of the copy lack, in octal: with 077 only their owner may read them
     #[arg(long, env = "PRICETIME_UMASK", default_value_t = Umask::OWNER_ALONE)]
     pub umask: Umask,
 }

@@ -33,64 +33,64 @@ pub struct ClusterArgs {
 
 #[derive(Subcommand, Debug)]
 enum ClusterCommand {
-    /// Make the log of a new cluster, once: its nodes start with `--store` and the same URL
+    /// Make the log of a new cluster; its nodes start with the same URL as `--store`
     Create {
-        /// Where: nats://HOST:4222,HOST:4222/NAME
+        /// URL of the log: nats://HOST:4222,HOST:4222/NAME
         #[arg(long, hide_env_values = true, env = "PRICETIME_STORE")]
         store: String,
-        /// A log that is there already is left as it is, if it is kept as it has to be; not an error
+        /// Succeed also if the log is there already and has the right settings; it stays as it is
         #[arg(long)]
         if_missing: bool,
         #[command(flatten)]
         terms: TermArgs,
     },
-    /// Make a log that stands in for one that is lost, or lost its end: it goes on behind what a stopped node has taken
+    /// Make a log in place of one that is lost or lost its end, behind the last message that a stopped node has taken
     Recover {
-        /// Where, under another name than the lost one's: nats://HOST:4222,HOST:4222/NAME
+        /// URL of the new log, under another name than the lost one's: nats://HOST:4222,HOST:4222/NAME
         #[arg(long, hide_env_values = true, env = "PRICETIME_STORE")]
         store: String,
-        /// The data folder of the node that has taken most of the lost log (`pricetime state` says how much)
+        /// Data folder of the node that has taken the most of the lost log; `pricetime state` shows how much
         #[arg(long, value_name = "FOLDER")]
         data: PathBuf,
         #[command(flatten)]
         terms: TermArgs,
     },
-    /// Have all nodes write messages of the newest version that this program knows. Fails unless all of them know it
+    /// Have all nodes write messages of the newest version that this program knows; fail unless all of them know it
     Upgrade {
-        /// Where: nats://HOST:4222,HOST:4222/NAME
+        /// URL of the log: nats://HOST:4222,HOST:4222/NAME
         #[arg(long, hide_env_values = true, env = "PRICETIME_STORE")]
         store: String,
-        /// A node that never comes back, and need not answer; may be repeated
+        /// Number of a node that never comes back and need not answer; may be repeated
         #[arg(long, value_name = "NODE")]
         gone: Vec<u16>,
     },
-    /// Make the key that seals the members of a cluster in its log: `serve --members-key`, the same file for each node
+    /// Make the key that seals the members of a cluster in its log, for `serve --members-key` of each node
     Key {
-        /// Where to; nothing may be there
+        /// File of the key; it must not exist
         file: PathBuf,
     },
-    /// Ask all nodes and the log how they are. Fails unless all that are known answer, are ready and have one state
+    /// Print the state of the log and of all nodes; fail unless all known nodes answer, are ready and have one state
     Status {
-        /// Where: nats://HOST:4222,HOST:4222/NAME
+        /// URL of the log: nats://HOST:4222,HOST:4222/NAME
         #[arg(long, hide_env_values = true, env = "PRICETIME_STORE")]
         store: String,
     },
 }
 
-/// How a log is kept.
+/// The settings of a log.
 #[derive(Args, Debug)]
 struct TermArgs {
-    /// How many of the servers keep each message: 3 so that one may be lost, 1 for a try on one server
+    /// Servers that keep each message: 3 so that one may be lost, 1 for a try on one server
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=5))]
     replicas: u8,
-    /// After so long its nodes compare their states, if anything has happened: 1s or more
+    /// Time after which the nodes compare their states, if anything has happened: 1s or more
     #[arg(long, default_value = "5m", value_name = "TIME")]
     marks_every: Span,
-    /// Messages are kept for so long once two nodes have snapshots that hold them: 1s or more; a node that was away for longer begins
-    /// with a copy of another one's data
+    /// Time that the log keeps messages after two nodes have snapshots that hold them: 1s or more. A node that was away
+    /// for longer begins with a copy of another node's data
     #[arg(long, default_value = "7d", value_name = "TIME")]
     keep: Span,
-    /// Of which version messages are written at first: an older one where nodes of an older program are to read them
+    /// Version of the first messages; choose an older one if nodes of an older program are to read them
     #[arg(long, default_value_t = NEWEST, value_parser = clap::value_parser!(u8).range(i64::from(OLDEST)..=i64::from(NEWEST)))]
     rules: u8,
 }

@@ -8,7 +8,7 @@ use clap::Args;
 
 #[derive(Args, Debug)]
 pub struct DocsArgs {
-    /// Where to; files of these names that are there are written anew
+    /// Folder of the site; files of the same names are replaced
     pub folder: PathBuf,
 }
 

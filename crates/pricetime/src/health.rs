@@ -18,7 +18,7 @@ const ANSWER_BYTES_MAX: u64 = 64 << 10;
 /// The arguments of `pricetime health`.
 #[derive(Args, Debug)]
 pub struct HealthArgs {
-    /// Address of its /ready
+    /// HTTP address of the server, which answers /ready
     #[arg(long, env = "PRICETIME_HTTP", default_value = "127.0.0.1:8080")]
     pub http: String,
     #[command(flatten)]

@@ -15,27 +15,27 @@ use crate::named_account::account_of;
 
 #[derive(Args, Debug)]
 pub struct DumpArgs {
-    /// The data folder, of a stopped or a running server
+    /// Data folder of a stopped or a running server
     pub folder: PathBuf,
-    /// Only what this member asked for
+    /// Print only the commands of this member
     #[arg(long, value_name = "NAME")]
     member: Option<String>,
-    /// Only what was asked for on this connection
+    /// Print only the commands of this connection
     #[arg(long, value_name = "NUMBER")]
     session: Option<u64>,
-    /// Only what names this account
+    /// Print only the commands that name this account
     #[arg(long, value_name = "NUMBER", value_parser = account)]
     account: Option<AccountId>,
-    /// How to print
+    /// Format of the output
     #[arg(long, default_value = "text")]
     format: Format,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Format {
-    /// Number, time in microseconds since 1970, the command, and in brackets who asked for it, if that was kept
+    /// Number, time in microseconds since 1970, command, and in brackets its caller, if the journal has it
     Text,
-    /// An object a line
+    /// A JSON object on each line
     Json,
 }
 

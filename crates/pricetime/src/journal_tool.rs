@@ -25,7 +25,7 @@ pub struct JournalArgs {
 enum JournalCommand {
     /// Check every checksum of the journal and the snapshots, and that the journal continues them
     Verify(Folder),
-    /// Print every command, and who asked for it
+    /// Print every command with its caller
     Dump(DumpArgs),
     /// Count commands, units and bytes
     Stats(Folder),
@@ -33,7 +33,7 @@ enum JournalCommand {
 
 #[derive(Args, Debug)]
 struct Folder {
-    /// The data folder, of a stopped or a running server
+    /// Data folder of a stopped or a running server
     folder: PathBuf,
 }
 

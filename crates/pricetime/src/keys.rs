@@ -23,9 +23,9 @@ pub struct KeysArgs {
 
 #[derive(Subcommand, Debug)]
 enum KeysCommand {
-    /// Make an API key for an account, add it to a key file (made if missing), and print it with its secret
+    /// Make an API key for an account, add it to a key file, and print it with its secret; a missing file is made
     Add {
-        /// The key file, which `serve --keys` takes
+        /// The key file for `serve --keys`
         file: PathBuf,
         /// The account that the key trades for
         #[arg(long)]

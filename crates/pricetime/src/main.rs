@@ -39,35 +39,35 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run the exchange (what happens without a command, too)
+    /// Run the exchange; `pricetime` without a command does the same
     Serve(Box<ServeArgs>),
-    /// Run a market of play money and simulated traders, to look at and to try things on
+    /// Run a market of play money, with simulated traders and three days of history
     Demo(Box<DemoArgs>),
     /// Send XML files to a server and print its replies
     Send(SendArgs),
-    /// Ask a server whether it serves
+    /// Ask a server whether it serves clients
     Health(HealthArgs),
     /// Print accounts, positions, holds, open orders, totals and the state hash of a data folder or database
     State(StateArgs),
-    /// Check all that a data folder keeps: journal, snapshots and history
+    /// Check everything in a data folder: journal, snapshots and history
     Verify(VerifyArgs),
     /// Check, print or count the journal of a data folder
     Journal(JournalArgs),
-    /// Move a market between a data folder and a PostgreSQL database, or check the rows
+    /// Copy a market between a data folder and a PostgreSQL database, or check the rows
     Store(Box<StoreArgs>),
-    /// Make the log that the servers of a cluster share
+    /// Make, replace or ask about the log that the servers of a cluster share
     Cluster(ClusterArgs),
-    /// Make API keys for the compatible interface
+    /// Make API keys for clients that are written for Binance
     Keys(KeysArgs),
-    /// Say who may do what: members, their roles and keys
+    /// Change or list members, their roles and keys, or set the mode of the venue
     Access(AccessArgs),
-    /// Make a certificate for TLS
+    /// Make a certificate for TLS on one machine
     Tls(TlsToolArgs),
     /// Copy a data folder, also of a running server, and check the copy
     Backup(BackupArgs),
-    /// Run the protocol's examples and edges against any server, and print what holds
+    /// Run some 200 cases of the XML protocol against any server, and print which of them pass
     Check(CheckArgs),
-    /// Write the documents as a site into a folder; every server shows them under /docs
+    /// Write the documents as a web site into a folder; every server shows it under /docs
     Docs(DocsArgs),
     /// Say where the benchmarks are
     #[command(hide = true, disable_help_flag = true)]

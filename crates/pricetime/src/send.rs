@@ -18,19 +18,19 @@ use crate::tls_client::TlsArgs;
 /// reply holds an error, with 1 when one does, and with 2 when there was no whole reply.
 #[derive(Clone, Debug, clap::Args)]
 pub struct SendArgs {
-    /// The files to send, in this order; `-`, or none, is the standard input
+    /// Files to send, in this order; standard input for `-` or without a file
     #[arg(value_name = "FILE")]
     pub files: Vec<String>,
-    /// The server
+    /// Address of the server
     #[arg(long, env = "PRICETIME_TO", value_name = "HOST:PORT", default_value = "127.0.0.1:12345")]
     pub to: String,
-    /// How long to wait for the server without hearing from it (10s, 250ms, 2m)
+    /// Time to wait for further bytes of the server (10s, 250ms, 2m)
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_timeout)]
     pub timeout: Duration,
-    /// Send all requests over one connection; otherwise each has its own, which works with every server
+    /// Send all requests over one connection; by default each has its own, which works with every server
     #[arg(long)]
     pub one_connection: bool,
-    /// Log in first: the id of a key that signs with a secret, and the file that holds nothing but the secret
+    /// Log in first, with the id of a key that signs with a secret and the file that holds nothing but the secret
     #[arg(long, env = "PRICETIME_LOGIN", value_name = "KEY:SECRETFILE")]
     pub login: Option<Login>,
     #[command(flatten)]

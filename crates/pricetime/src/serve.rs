@@ -499,8 +499,8 @@ fn advice(file: &str) -> String {
     }
 }
 
-/// Handles signals. The first asks for an orderly stop; while the server has answered no client yet and has no folder to
-/// remove, the first ends the process. The second always does.
+/// Handles signals. The first signal asks for an orderly stop, or ends the process if the server has answered no client
+/// yet and has no folder to remove. The second signal ends the process.
 fn catch_signals(
     mut signals: Signals,
     endings: Sender<Ending>,

@@ -20,9 +20,11 @@ use crate::units::{ByteSize, Span, Umask, Whole};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Durability {
-    /// When what it says is on the disk (fdatasync): nothing acknowledged is lost, whatever happens to the machine.
+    /// The reply leaves once its command is on the disk (fdatasync): nothing acknowledged is lost, whatever happens to
+    /// the machine
     Synced,
-    /// When what it says is written to the operating system: survives a crash of the server, not of the machine.
+    /// The reply leaves once its command is written to the operating system: it survives a crash of the server, not of
+    /// the machine
     Written,
 }
 
@@ -30,19 +32,19 @@ pub enum Durability {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
-    /// Lines for people.
+    /// Lines for people
     Text,
-    /// A JSON object a line, for machines.
+    /// A JSON object on each line, for programs
     Json,
 }
 
-/// Whether a client may come without a certificate, where one is asked for.
+/// Whether a client may come without a certificate when the server asks for one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClientCertificate {
-    /// A client without a certificate is turned away.
+    /// The server closes the connection of a client without a certificate
     Required,
-    /// A client may come without one; one that is shown has to be sound all the same.
+    /// A client may come without a certificate; the server verifies one that is shown
     Optional,
 }
 
@@ -81,79 +83,86 @@ macro_rules! settings {
 }
 
 settings! {
-    /// Address of the XML protocol
+    /// Address of the XML protocol; port 0 takes a free one
     xml: SocketAddr = SocketAddr::from(([127, 0, 0, 1], 12345)), "PRICETIME_XML";
     /// Address of the page, REST, WebSocket, /health, /ready and /metrics
     http: SocketAddr = SocketAddr::from(([127, 0, 0, 1], 8080)), "PRICETIME_HTTP";
-    /// Names by which HTTP clients may call this server, beyond its addresses and localhost; with commas
+    /// Names by which HTTP clients may call this server, besides its addresses and localhost; separated by commas
     http_hosts: String = String::new(), "PRICETIME_HTTP_HOSTS";
-    /// Another address for the compatible interface alone, at its root: for clients that cannot be told a path; empty for none
+    /// Another address for the interface compatible with Binance alone, at its root, for clients that accept no path;
+    /// empty for none
     binance_at: String = String::new(), "PRICETIME_BINANCE_AT";
-    /// Address of FIX 4.4; empty for none
+    /// Address of FIX 4.4; port 0 takes a free one, empty for none. It needs --feed
     fix: String = String::new(), "PRICETIME_FIX";
-    /// API keys of the compatible interface; `pricetime keys add` makes them
+    /// API keys of the interface compatible with Binance; `pricetime keys add` makes them
     keys: PathBuf = PathBuf::new(), "PRICETIME_KEYS";
-    /// Who may do what: an access file, which `pricetime access` makes; without one it is access.toml in the data folder, if it is there
+    /// File of members, roles and keys; `pricetime access` makes it. Without this setting access.toml in the data
+    /// folder counts, if it is there at the start
     access: PathBuf = PathBuf::new(), "PRICETIME_ACCESS";
-    /// The key that seals the members of a cluster in its log, one for all nodes; `pricetime cluster key` makes it
+    /// File of the key that seals the members of a cluster in its log, the same for each node; `pricetime cluster key`
+    /// makes it
     members_key: PathBuf = PathBuf::new(), "PRICETIME_MEMBERS_KEY";
-    /// Without an access file, listen on other addresses than loopback all the same: whoever reaches them may do everything
+    /// Listen on other addresses than loopback also without an access file: every client that reaches them may do
+    /// everything
     [num_args = 0..=1, require_equals = true, default_missing_value = "true"]
     open_to_anyone: bool = false, "PRICETIME_OPEN_TO_ANYONE";
-    /// Keep whose each command is: member, protocol, connection and address; with an access file that is kept in any case
+    /// Keep the caller of each command: member, protocol, connection and address. With an access file the server keeps
+    /// callers in any case
     [num_args = 0..=1, require_equals = true, default_missing_value = "true"]
     audit: bool = false, "PRICETIME_AUDIT";
-    /// Follow the market for the page, REST and WebSocket; without it HTTP only tells health and metrics
+    /// Follow the market for the page, REST, WebSocket and FIX; without it HTTP answers health and metrics only
     [num_args = 0..=1, require_equals = true, default_missing_value = "true"]
     feed: bool = true, "PRICETIME_FEED";
-    /// Data folder; made if missing
+    /// Data folder; the server makes a missing one
     data: PathBuf = PathBuf::from("data"), "PRICETIME_DATA";
-    /// Where the market is kept: `journal`, in the data folder; or in a database,
-    /// postgres://USER:PASSWORD@HOST:5432/DATABASE; or in a log that several servers share, nats://HOST:4222,HOST:4222/NAME
+    /// Place of the market: `journal`, in the data folder; a database, postgres://USER:PASSWORD@HOST:5432/DATABASE; or
+    /// a log that several servers share, nats://HOST:4222,HOST:4222/NAME
     [hide_env_values = true]
     store: StoreLocation = StoreLocation::Journal, "PRICETIME_STORE";
-    /// Wait until no other server writes to the database, and take over then
+    /// Wait until no other server writes to the database, and then take over
     [num_args = 0..=1, require_equals = true, default_missing_value = "true"]
     standby: bool = false, "PRICETIME_STANDBY";
-    /// How long requests wait for a database or a log that is away, before they are refused
+    /// Time that requests wait for a database or a log that is away before the server refuses them
     store_patience: Span = Span(std::time::Duration::from_secs(5)), "PRICETIME_STORE_PATIENCE";
-    /// Which server of those that share a log this is: a number of its own
+    /// Number of this server among those that share a log: each has its own, from 1 to 65535
     node: u16 = 1, "PRICETIME_NODE";
-    /// Only follow a log that several servers share: whatever would change something is refused
+    /// Only follow a log that several servers share, and refuse every change
     [num_args = 0..=1, require_equals = true, default_missing_value = "true"]
     read_only: bool = false, "PRICETIME_READ_ONLY";
-    /// When a reply may leave: synced to the disk, or only written to the operating system
+    /// State of a command when its reply may leave
     durability: Durability = Durability::Synced, "PRICETIME_DURABILITY";
     /// Threads that read and write sockets [default: the cores this process may use]
     workers: usize = default_workers(), "PRICETIME_WORKERS";
-    /// Connections waiting to be accepted, on each worker's listener and on that for HTTP
+    /// Connections that may wait to be accepted, on each worker's listener and on that for HTTP
     backlog: u32 = 8192, "PRICETIME_BACKLOG";
-    /// XML connections at once; docs/SECURITY.md says who gives way to further ones. 0 for as many as the limit of open
-    /// files allows
+    /// XML connections at once; docs/SECURITY.md says which connections give way to further ones. 0 for as many as the
+    /// limit of open files allows
     max_connections: usize = 0, "PRICETIME_MAX_CONNECTIONS";
-    /// Connections at once from one source address (IPv6: one /64 network), XML, HTTP and FIX together; 0 for no bound
+    /// Connections at once from one source address (one /64 network of IPv6), XML, HTTP and FIX together; 0 for no
+    /// bound
     max_connections_per_address: usize = 16_384, "PRICETIME_MAX_CONNECTIONS_PER_ADDRESS";
     /// The longest request
     max_request: ByteSize = ByteSize(1 << 20), "PRICETIME_MAX_REQUEST";
     /// The most elements in a request; `cancel-all`, `kill` and `release` count as a hundredth of it each
     max_children: usize = 10_000, "PRICETIME_MAX_CHILDREN";
-    /// The longest reply; queries past it are refused
+    /// The longest reply; the server refuses queries that do not fit
     max_reply: ByteSize = ByteSize(16 << 20), "PRICETIME_MAX_REPLY";
-    /// Accounts that there may be; further ones are refused
+    /// The most accounts; the server refuses further ones
     max_accounts: u64 = 1_000_000, "PRICETIME_MAX_ACCOUNTS";
-    /// Symbols that there may be; further ones are refused
+    /// The most symbols; the server refuses further ones
     max_symbols: u64 = 100_000, "PRICETIME_MAX_SYMBOLS";
-    /// Dollars that an account may be created with
+    /// The most dollars of a new account
     max_balance: Whole = Whole(10u128.pow(16)), "PRICETIME_MAX_BALANCE";
-    /// Shares of a symbol that an account may have when it is issued more
+    /// The most shares of a symbol that an account may have after an issue
     max_position: Whole = Whole(10u128.pow(16)), "PRICETIME_MAX_POSITION";
-    /// Dollars, and shares of each symbol, that one request may issue
+    /// The most dollars, and shares of each symbol, that one request may issue
     max_issue: Whole = Whole(10u128.pow(17)), "PRICETIME_MAX_ISSUE";
-    /// Client order ids of an account: those of open orders and of orders that were done in the last 24 hours
+    /// The most client order ids of an account: those of its open orders, and of orders that were done in the last 24
+    /// hours
     max_client_orders: u64 = 1_000_000, "PRICETIME_MAX_CLIENT_ORDERS";
-    /// Close a connection this long after its last request
+    /// Close a connection this long after its last complete request
     idle_timeout: Span = Span(std::time::Duration::from_secs(60)), "PRICETIME_IDLE_TIMEOUT";
-    /// Serve one request a connection, then close it
+    /// Close a connection after its first reply
     [num_args = 0..=1, require_equals = true, default_missing_value = "true"]
     close_after_reply: bool = false, "PRICETIME_CLOSE_AFTER_REPLY";
     /// Put a line with its length in bytes before each reply
@@ -161,50 +170,55 @@ settings! {
     reply_length: bool = false, "PRICETIME_REPLY_LENGTH";
     /// Size of a journal file
     segment_size: ByteSize = ByteSize(64 << 20), "PRICETIME_SEGMENT_SIZE";
-    /// Keep every journal file, for an audit trail from which all can be rebuilt
+    /// Keep every journal file, as an audit trail that can rebuild everything
     [num_args = 0..=1, require_equals = true, default_missing_value = "true"]
     keep_journal: bool = false, "PRICETIME_KEEP_JOURNAL";
-    /// Take a snapshot when this many commands stand in full journal files since the last
+    /// Make a snapshot when full journal files hold this many commands since the last one
     snapshot_every: u64 = 4_000_000, "PRICETIME_SNAPSHOT_EVERY";
-    /// The most commands that are replayed from a snapshot to show a moment of the past; 0 to show none
+    /// The most commands that the server replays from a snapshot to show a moment of the past; 0 shows none
     replay_commands: u64 = 10_000_000, "PRICETIME_REPLAY_COMMANDS";
-    /// The most accounts, positions and open orders of a moment of the past that is shown
+    /// The most accounts, positions and open orders of a past market that the server shows
     replay_items: u64 = 2_000_000, "PRICETIME_REPLAY_ITEMS";
-    /// Keep done orders and trades for so many days at least, as far as whole files or tables can go; 0 for ever
+    /// Keep done orders and trades for at least this many days; older ones go in whole files or tables. 0 keeps them
+    /// for ever
     history_keep_days: u64 = 0, "PRICETIME_HISTORY_KEEP_DAYS";
-    /// With more than this the oldest done orders and trades go, in whole files or tables; 0 for any size
+    /// Remove the oldest done orders and trades, in whole files or tables, while the history holds more than this; 0
+    /// for any size
     history_keep_bytes: ByteSize = ByteSize(0), "PRICETIME_HISTORY_KEEP_BYTES";
-    /// Permissions that new files and folders lack: with 077 they are their owner's alone, with 027 the group may read them
+    /// Permissions that new files and folders lack, in octal: with 077 only the server's user may read them, with 027
+    /// its group may, too
     umask: Umask = Umask::OWNER_ALONE, "PRICETIME_UMASK";
-    /// Refuse new orders and accounts while less than this would be free on the disk behind the next journal file; 0 for never
+    /// Refuse everything but queries and cancels while less than this would be free on the disk after the next journal
+    /// file; 0 for never
     disk_low: ByteSize = ByteSize(256 << 20), "PRICETIME_DISK_LOW";
-    /// The longest leap ahead of the machine's clock that market time follows, once it has lasted, and the longest time since
-    /// the last command at a start
+    /// The longest leap ahead of the machine's clock that market time follows, once the leap has lasted for ten
+    /// minutes; at a start, the longest time since the last command
     max_clock_leap: Span = Span(std::time::Duration::from_secs(366 * 24 * 60 * 60)), "PRICETIME_MAX_CLOCK_LEAP";
-    /// Phases of symbols by the time of the day: a file with lines such as `09:00 SPY open`; empty for none
+    /// File of the phases of symbols by the time of the day, with lines such as `09:00 SPY open`; empty for none
     calendar: PathBuf = PathBuf::new(), "PRICETIME_CALENDAR";
-    /// Certificate of the server, with those that it is signed by (PEM): every address speaks TLS then; empty for plain connections
+    /// Certificate of the server and those of its signers (PEM): with it every address speaks TLS; empty for plain
+    /// connections
     tls_cert: PathBuf = PathBuf::new(), "PRICETIME_TLS_CERT";
-    /// Private key of the certificate (PEM, mode 600)
+    /// Private key of the certificate (PEM); only the server's user may be able to read the file
     tls_key: PathBuf = PathBuf::new(), "PRICETIME_TLS_KEY";
     /// Ask clients for certificates that these authorities have signed (PEM); empty to ask for none
     tls_client_ca: PathBuf = PathBuf::new(), "PRICETIME_TLS_CLIENT_CA";
-    /// Whether a client has to show a certificate, where it is asked for one
+    /// Whether a client has to show a certificate when the server asks for one
     tls_client_cert: ClientCertificate = ClientCertificate::Required, "PRICETIME_TLS_CLIENT_CERT";
-    /// How long a TLS handshake may take; a fifth of it while others wait for theirs
+    /// Time that a TLS handshake may take; over XML and HTTP a fifth of it while others wait for theirs
     tls_handshake_timeout: Span = Span(std::time::Duration::from_secs(10)), "PRICETIME_TLS_HANDSHAKE_TIMEOUT";
-    /// Stop after this many requests and print the time they took; 0 for never
+    /// Stop after this many requests, and print the time that they took; 0 for never
     stop_after_requests: u64 = 0, "PRICETIME_STOP_AFTER_REQUESTS";
-    /// Log level: error, warn, info, debug or trace
+    /// Lowest level of log lines: error, warn, info, debug or trace
     log_level: String = "info".to_string(), "PRICETIME_LOG_LEVEL";
-    /// Log format
+    /// Format of log lines, on standard error
     log_format: LogFormat = LogFormat::Text, "PRICETIME_LOG_FORMAT";
 }
 
 /// The arguments of `pricetime serve`.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ServeArgs {
-    /// A TOML file with the same settings (`max-request = "1MiB"`)
+    /// TOML file with the same settings (`max-request = "1MiB"`); options and environment variables come first
     #[arg(long, env = "PRICETIME_CONFIG")]
     pub config: Option<PathBuf>,
     /// Print the settings in force as TOML, and end

@@ -17,19 +17,19 @@ use crate::inspect;
 /// The form of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// Text for people.
+    /// Text for people
     Text,
-    /// JSON for programs; numbers are exact strings.
+    /// JSON for programs; numbers are exact strings
     Json,
 }
 
 /// The arguments of `pricetime state`.
 #[derive(Args, Debug)]
 pub struct StateArgs {
-    /// The data folder, of a stopped or a running server, or the URL of a database, postgres://…
+    /// Data folder of a stopped or a running server, or the URL of a database, postgres://…
     #[arg(value_name = "FOLDER|URL", env = "PRICETIME_STORE", hide_env_values = true)]
     pub kept: String,
-    /// How to print
+    /// Format of the output
     #[arg(long, default_value = "text")]
     pub format: Format,
     /// Leave out accounts and orders

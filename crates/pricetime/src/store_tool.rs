@@ -45,7 +45,7 @@ enum StoreCommand {
     Export {
         /// The database, postgres://…
         url: GivenUrl,
-        /// The data folder; made
+        /// The data folder; it must be missing or empty
         folder: PathBuf,
     },
     /// Check all rows against each other, and print the state hash

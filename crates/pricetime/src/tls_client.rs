@@ -8,16 +8,16 @@ use tls::{Connector, Trust};
 /// The options of commands that talk to a server.
 #[derive(Args, Clone, Debug, Default)]
 pub struct TlsArgs {
-    /// Speak TLS, and trust the authorities in this PEM file; a server's own certificate can be one
+    /// Speak TLS, and trust the authorities in this PEM file; it may hold the server's own certificate
     #[arg(long, value_name = "FILE", conflicts_with = "tls_insecure")]
     pub tls_ca: Option<PathBuf>,
-    /// Speak TLS with whoever answers: nobody can listen, but somebody may stand between
+    /// Speak TLS, and trust any server: no one can read along, but a false server can answer
     #[arg(long)]
     pub tls_insecure: bool,
-    /// The client's own certificate, for servers that ask for one (PEM)
+    /// Certificate of the client, for servers that ask for one (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     pub tls_cert: Option<PathBuf>,
-    /// The key of --tls-cert (PEM)
+    /// Private key of --tls-cert (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
 }

@@ -26,11 +26,11 @@ pub struct TlsToolArgs {
 
 #[derive(Subcommand, Debug)]
 enum TlsCommand {
-    /// Make a certificate that only those trust who are given it, and its key: cert.pem and key.pem in a folder
+    /// Make a certificate that signs itself and its key: cert.pem and key.pem in a folder
     SelfSigned {
-        /// The folder; it is made if it is missing
+        /// The folder; a missing one is made
         folder: PathBuf,
-        /// A name or an address by which clients call the server, besides localhost; it can be given several times
+        /// Name or address by which clients call the server, besides localhost; may be repeated
         #[arg(long, value_name = "NAME")]
         host: Vec<String>,
     },

@@ -13,7 +13,7 @@ use market::recovery;
 /// The arguments of `pricetime verify`.
 #[derive(Args, Debug)]
 pub struct VerifyArgs {
-    /// The data folder, of a stopped or a running server
+    /// Data folder of a stopped or a running server
     pub folder: PathBuf,
 }
 

@@ -44,7 +44,7 @@ export function auditControl({ api, may }) {
   const whose = make("p", { class: "state", role: "status" });
   const place = make("div", { class: "table-body audit", tabindex: "0", role: "group", "aria-labelledby": "control-audit-title" });
   const panel = make("section", { id: "control-audit", class: "panel", "aria-labelledby": "control-audit-title" },
-    make("header", { class: "panel-head" }, make("h3", { id: "control-audit-title" }, "Who asked for what"), whose, form), wrong, place);
+    make("header", { class: "panel-head" }, make("h3", { id: "control-audit-title" }, "Commands and their callers"), whose, form), wrong, place);
   find("control").append(panel);
   const memberInput = /** @type {HTMLInputElement} */ (form.elements.namedItem("member"));
 

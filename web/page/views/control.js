@@ -104,7 +104,7 @@ export function controlView({ api, symbols, vitals, shown, activity, frames }) {
     const found = [...symbols.all.values()].filter(({ symbol }) => symbol.toLowerCase().includes(wanted)).sort((a, b) => Number(Boolean(b.phase || b.killed)) - Number(Boolean(a.phase || a.killed)) || (a.symbol < b.symbol ? -1 : 1));
     drawSymbols(found.slice(0, SYMBOLS_MAX));
     const rest = found.length - SYMBOLS_MAX;
-    setText(note, found.length === 0 ? (wanted === "" ? "No symbols yet" : "None is so called") : rest > 0 ? `and ${rest} more: type a part of their name` : "");
+    setText(note, found.length === 0 ? (wanted === "" ? "No symbols yet" : "No symbol has such a name") : rest > 0 ? `and ${rest} more: type a part of their name` : "");
     note.hidden = note.textContent === "";
   }, PAUSE_MS);
 
@@ -146,7 +146,7 @@ export function controlView({ api, symbols, vitals, shown, activity, frames }) {
       const roles = session?.roles ?? [];
       const operates = open || roles.includes("operator");
       may = { operates, sees: operates || roles.includes("auditor"), members: session?.members === true, accounts: session?.accounts ?? [], roles, member: session?.member ?? null };
-      setText(find("control-who"), open ? "Nobody is asked who they are here: there is no access file, and whoever reaches this server may do everything" : session ? `${session.member}: ${roles.join(", ")}${may.accounts.length > 0 ? `; accounts ${may.accounts.slice(0, 20).join(", ")}` : ""}` : "");
+      setText(find("control-who"), open ? "This server has no access file: every client that reaches it may do everything" : session ? `${session.member}: ${roles.join(", ")}${may.accounts.length > 0 ? `; accounts ${may.accounts.slice(0, 20).join(", ")}` : ""}` : "");
       this.show();
     },
   };

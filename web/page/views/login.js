@@ -34,7 +34,7 @@ export async function signIn({ api, feed }) {
     const [member, password] = [valueOf(form, "member"), /** @type {HTMLInputElement} */ (find("login-password")).value];
     const missing = member === "" ? "member" : password === "" ? "password" : null;
     if (missing) {
-      showFault(form, missing, missing === "member" ? "Who are you?" : "The password is missing");
+      showFault(form, missing, missing === "member" ? "The member is missing" : "The password is missing");
       return;
     }
     const button = within(form, "button", "[type=submit]");

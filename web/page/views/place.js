@@ -22,7 +22,7 @@ export function placePanel({ api }) {
   const bar = make("div", { class: "place-bar", "aria-hidden": "true" }, ...bars);
   const values = PARTS.map(() => make("dd", { class: "number" }));
   const list = make("dl", { id: "place-parts", class: "place-parts" }, ...PARTS.map((part, at) => make("div", { "data-part": part }, make("dt", {}, NAMES[part]), values[at])));
-  const note = make("p", { class: "note said-note" }, "What others hide of their orders is not counted: it executes behind all that is shown at its price");
+  const note = make("p", { class: "note said-note" }, "Hidden shares of other orders do not count: they execute behind all that is shown at their price");
   const root = make("div", { class: "place-panel" }, sum, bar, list, note);
   /** @type {Order|null} */
   let shown = null;

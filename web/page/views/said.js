@@ -24,7 +24,7 @@ export function saidView({ where, demo }) {
     });
     return button;
   });
-  const act = make("select", { id: "said-act", "aria-label": "What it does" }, ...Object.entries(ACTS).map(([value, name]) => make("option", { value }, name)));
+  const act = make("select", { id: "said-act", "aria-label": "Request" }, ...Object.entries(ACTS).map(([value, name]) => make("option", { value }, name)));
   const code = make("code", { id: "said-code" });
   const text = make("pre", { class: "said-text", tabindex: "0", role: "region", "aria-label": "The text" }, code);
   const copy = make("button", { type: "button", id: "said-copy", class: "primary" }, "Copy");

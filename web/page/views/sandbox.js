@@ -55,7 +55,7 @@ export function sandboxDialog({ api, choose }) {
     const { possible, why, running, stopping } = told;
     opener.hidden = !operator || !possible;
     offer.hidden = !operator || !possible;
-    setText(about, stopping ? "They take their orders back…" : running ? `They trade: ${count(told.commands)} orders and cancels so far` : why ?? "Nobody trades by itself now");
+    setText(about, stopping ? "The traders cancel their orders…" : running ? `The traders trade: ${count(told.commands)} orders and cancels so far` : why ?? "No simulated trader trades now");
     setText(run, running || stopping ? "Stop" : "Start");
     run.disabled = stopping || !possible;
     const locked = running || stopping;

@@ -64,7 +64,7 @@ export function checkFields(fields, amount) {
   // A time that is written in part is no time, and must not be taken for none.
   const noTime = fields.endsAtATime() && (until.value === "" || until.validity.badInput);
   if (noTime) showFault(form, "until", until.validity.badInput ? "This is no time" : "The time is missing");
-  const noDisplay = fields.showsAPart() && display.value.trim() !== "" ? fault(amountOf(form, "display"), "What it shows") : null;
+  const noDisplay = fields.showsAPart() && display.value.trim() !== "" ? fault(amountOf(form, "display"), "The shown amount") : null;
   if (noDisplay !== null) showFault(form, "display", noDisplay);
   const terms = /** @type {HTMLDetailsElement} */ (find("ticket-terms"));
   terms.open ||= noTime || noDisplay !== null;

@@ -26,7 +26,7 @@ import { foretold, most } from "./ticket-worth.js";
 /** @import { Amount, Fields } from "./ticket-fields.js" */
 
 /** What numbers are called where one is none. @type {Record<string, string>} */
-const NAMES = { limit: "Limit", shares: "The amount", display: "What it shows" };
+const NAMES = { limit: "Limit", shares: "The amount", display: "The shown amount" };
 
 /** What would happen is told anew so often while the book changes; nobody reads faster. */
 const BOOK_PAUSE_MS = 100;

@@ -18,7 +18,7 @@ const ROOMS = [
   ["sync", "Disk", "The disk confirms that it has it. From here on the order is durable, and only now anybody may act on it"],
   ["apply", "Engine", ""],
   ["commit", "Database", "Commits the order and all that came of it as one transaction. From here on it is durable"],
-  ["reply", "Reply", "Those who watch the market are told, and the answer is written"],
+  ["reply", "Reply", "The market's subscribers get the news, and the server writes the answer"],
 ];
 
 const ms = (/** @type {number} */ time) => duration(Math.max(time, 0.001) * 1000);
@@ -42,7 +42,7 @@ export function wayPanel({ pair, journeys }) {
   function show(order) {
     const journey = journeys.of(order.order_id);
     list.hidden = sum.hidden = journey === null;
-    setText(note, journey ? "" : "How long an order took is known of those that this page placed since it was opened");
+    setText(note, journey ? "" : "Times are known for orders that this page has placed since it was opened");
     note.hidden = journey !== null;
     if (!journey) return;
     setText(sum, `Durable ${ms(journey.durable)} after the server had it; the answer was here ${ms(journey.took)} after it was sent`);
@@ -68,7 +68,7 @@ export function wayPanel({ pair, journeys }) {
     const taken = pair.executionsOf(order.order_id).filter(({ role }) => role === "aggressor");
     const shares = taken.reduce((all, execution) => all + exact(execution.shares), 0n);
     const there = order.waits || order.pends_on !== undefined ? "and lets it wait" : "and matches it with the other side of the book";
-    const met = taken.length === 0 ? "It met nobody at once" : `It took ${group(format(shares))} from ${taken.length === 1 ? "one order" : `${taken.length} orders`}`;
+    const met = taken.length === 0 ? "It met no order at once" : `It took ${group(format(shares))} from ${taken.length === 1 ? "one order" : `${taken.length} orders`}`;
     return `Holds what the order may cost ${there}. ${met}`;
   }
 

@@ -27,10 +27,10 @@ const WARMUP: (f64, f64) = (0.2, 1.0);
 /// The arguments of `pricetime-bench baseline`.
 #[derive(Args, Debug)]
 pub struct BaselineArgs {
-    /// The database, postgres://USER:PASSWORD@HOST:PORT/DATABASE. The schema pricetime_baseline in it is made anew
+    /// The database, postgres://USER:PASSWORD@HOST:PORT/DATABASE; its schema pricetime_baseline is replaced
     #[arg(long, value_name = "URL", env = "PRICETIME_STORE", hide_env_values = true)]
     store: String,
-    /// Connections at once, a run for each number
+    /// Numbers of connections; each has a run of its own
     #[arg(long, value_delimiter = ',', default_value = "1,8,32", value_parser = clap::value_parser!(u64).range(1..=1000))]
     connections: Vec<u64>,
     /// Seconds of each run

@@ -10,11 +10,11 @@ use crate::rounds::Turns;
 pub struct CompareArgs {
     #[command(flatten)]
     pub turns: Turns,
-    /// Put only these beside ours [default: all that are installed]
+    /// Systems to compare with [default: all that are installed]
     #[arg(long, value_enum, value_delimiter = ',')]
     only: Vec<Other>,
-    /// Measure only in these modes [default: all but open-half, kinds, replicated, one-core and two-cores of either
-    /// sort]
+    /// Modes to measure [default: all but open-half, kinds, replicated, and each mode with one-core or two-cores in its
+    /// name]
     #[arg(long, value_parser = Mode::parser(), value_delimiter = ',')]
     modes: Vec<&'static Mode>,
     /// Measure in every mode

@@ -10,15 +10,15 @@ use crate::test_bed::TestBed;
 /// Another system that a user may choose to compare with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Other {
-    /// Redis: SET of the same size, synced and without persistence
+    /// Redis: SET of the same size, with a sync for each turn and without persistence
     Redis,
-    /// PostgreSQL: one INSERT a transaction, one transaction an order, and ours with its market there
+    /// PostgreSQL: one INSERT a transaction, one transaction an order, and Pricetime with its market in a database
     Postgres,
     /// The raw durable echo: appends, syncs once a turn, parses nothing
     Echo,
     /// etcd: puts to three members, in the modes `replicated`
     Etcd,
-    /// Ours as a cluster of three, which needs nats-server, in the modes `replicated`
+    /// Pricetime as a cluster of three nodes, which needs nats-server, in the modes `replicated`
     Cluster,
 }
 

@@ -47,7 +47,7 @@ pub enum Only {
     Closed,
     /// The order path in an open loop, with subscribers and without
     Open,
-    /// From an order to the socket of a subscriber to its trade
+    /// The time from an order to its trade on the socket of a subscriber
     Trades,
     /// Orders over REST
     Rest,
@@ -59,15 +59,15 @@ pub struct LiveArgs {
     /// Subscribers, each to book, trades and candles of all symbols, the orders of an account, symbols and status
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub subscribers: u64,
-    /// Orders a second of the open loop with and without subscribers; for two orders there is a cancel
+    /// Orders a second of the open loop, with and without subscribers; a cancel follows every second order
     #[arg(long, default_value_t = 50_000.0, value_parser = rate)]
     pub rate: f64,
-    /// Orders a second while the way of trades to a subscriber is measured
+    /// Orders a second while the delay of trades is measured
     #[arg(long, default_value_t = 10_000.0, value_parser = rate)]
     pub trade_rate: f64,
     #[command(flatten)]
     pub turns: Turns,
-    /// Measure only this [default: everything]
+    /// Parts to measure [default: all]
     #[arg(long, value_enum, value_delimiter = ',')]
     only: Vec<Only>,
     /// Connections of the loads over XML and over REST
@@ -81,7 +81,7 @@ pub struct LiveArgs {
     pub symbols: u64,
     #[command(flatten)]
     cores: CoreFlags,
-    /// Further arguments of the server's `serve`, behind `--`
+    /// Further arguments of `pricetime serve`, behind `--`
     #[arg(last = true, value_name = "ARGS")]
     pub serve_args: Vec<String>,
 }

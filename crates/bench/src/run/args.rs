@@ -30,24 +30,24 @@ pub struct RunArgs {
     /// Seed of the random choices
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Write the record of the run here, or a list of them with --runs
+    /// File for the record of the run, or for a list of records with --runs
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Write the latency distribution here, as HdrHistogram's plotter reads it
+    /// File for the distribution of latency, in the format of HdrHistogram's plotter
     #[arg(long, value_name = "FILE")]
     pub hgrm: Option<PathBuf>,
-    /// Drive a server that runs already, of any make, instead of an own one
+    /// Address of a running server to load, of any make, instead of a server that this program starts
     #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["server_cores", "workers", "store", "durability", "data_parent", "serve_args"])]
     pub target: Option<String>,
-    /// Log in on each connection to the server of --target: the id of a key that signs with a secret, and the file that
-    /// holds nothing but the secret
+    /// Log in on each connection to the server of --target, with the id of a key that signs with a secret and the file
+    /// that holds nothing but the secret
     #[arg(long, requires = "target", value_name = "KEY:SECRETFILE")]
     pub login: Option<Login>,
-    /// Speak TLS with the server of --target, whose certificate stands in this PEM file or was signed with one that
-    /// does
+    /// Speak TLS with the server of --target, and trust the authorities in this PEM file; it may hold the server's own
+    /// certificate
     #[arg(long, requires = "target", value_name = "FILE")]
     pub tls_ca: Option<PathBuf>,
-    /// Create no accounts and symbols: they are there from an earlier run with --target
+    /// Create no accounts and symbols, because an earlier run with --target has left them
     #[arg(long, requires = "target")]
     pub no_setup: bool,
     /// Threads of the load generator
@@ -55,13 +55,13 @@ pub struct RunArgs {
     pub threads: u64,
     #[command(flatten)]
     pub keeping: StoreFlags,
-    /// Make the own server's folder, which is removed again, in here [default: target/bench]
+    /// Folder in which the server's data folder is made and removed again [default: target/bench]
     #[arg(long, value_name = "DIR")]
     pub data_parent: Option<PathBuf>,
-    /// Give up when no reply comes for so long
+    /// Time without a reply after which the run gives up
     #[arg(long, default_value = "10s", value_parser = seconds)]
     pub patience: f64,
-    /// Further arguments of the own server's `serve`, behind `--`
+    /// Further arguments of `pricetime serve`, behind `--`
     #[arg(last = true, value_name = "ARGS")]
     pub serve_args: Vec<String>,
 }
@@ -104,12 +104,12 @@ impl RunArgs {
 /// The arguments of runs and sweeps about the own server's store, and about the durability of its replies.
 #[derive(Args, Clone, Debug)]
 pub struct StoreFlags {
-    /// Store of the own server's market: journal, in its data folder, or postgres://USER:PASSWORD@HOST:5432/DATABASE,
-    /// in a database that each run creates there and drops again (its role needs CREATEDB) [default: journal]
+    /// Place of the market: journal, in the data folder, or postgres://USER:PASSWORD@HOST:5432/DATABASE, in a database
+    /// that each run creates there and drops again (its role needs CREATEDB) [default: journal]
     #[arg(long, value_name = "journal|URL")]
     store: Option<String>,
-    /// Durability of what the own server has answered: synced to the disk, or only written to the operating system
-    /// [default: synced]; with a database it is committed
+    /// State of a command when its reply may leave: synced to the disk, or only written to the operating system; with a
+    /// database it is always committed [default: synced]
     #[arg(long, value_parser = ["synced", "written"])]
     durability: Option<String>,
 }

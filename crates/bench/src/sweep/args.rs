@@ -16,28 +16,28 @@ pub const RUNS_DEFAULT: u32 = 10;
 
 #[derive(Args, Clone, Debug)]
 pub struct SweepArgs {
-    /// Parameter that is varied
+    /// Parameter that the runs vary
     #[arg(long, value_enum, requires = "values", conflicts_with_all = ["preset", "list"])]
     pub axis: Option<Axis>,
-    /// Its values, with commas: 1,2,4
+    /// Values of the axis, separated by commas: 1,2,4
     #[arg(long, value_delimiter = ',', requires = "axis", value_parser = at_least_one())]
     pub values: Vec<u64>,
     /// Repeat a published experiment, or `all` of them
     #[arg(long, value_parser = preset_names(), conflicts_with_all = ["list", "LoadFlags", "CoreFlags"])]
     pub preset: Option<String>,
-    /// Show the presets: what each does, and what was published
+    /// List the presets with the published results
     #[arg(long)]
     pub list: bool,
     /// Folder of the results; new or empty [default: benchmarks/NAME-DATE]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Runs of each point [default: 10, or what the preset says]
+    /// Runs of each point [default: 10, or the number of the preset]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=9999))]
     pub runs: Option<u32>,
-    /// Run a preset at the published size, or scaled up to last 5 s [default: both]
+    /// Size of a preset: as published, or scaled up to last 5 s [default: both]
     #[arg(long, value_enum, requires = "preset", conflicts_with = "axis")]
     scale: Option<Scale>,
-    /// Only the first values of a preset, few runs, the published size: an impression within a minute
+    /// Measure only the first values of a preset in few runs at the published size, for an impression within a minute
     #[arg(long, requires = "preset", conflicts_with = "axis")]
     pub quick: bool,
     #[command(flatten)]

@@ -3,15 +3,16 @@
 //! turn. It prints each round and the medians. A case takes less than two minutes.
 //!
 //! ```text
-//! cargo build --release -p pricetime && cargo run --release -p pricetime --example costs -- target/release/pricetime CASE
+//! cargo build --release -p pricetime
+//! cargo run --release -p pricetime --example costs -- target/release/pricetime CASE
 //! ```
 //!
 //! | case | compares |
 //! |---|---|
-//! | `access` | XML, 50 connections with 16 requests in flight each: with an access file, and so with an audit trail, and without |
+//! | `access` | XML, 50 connections with 16 requests in flight each: with an access file and audit trail, and without |
 //! | `tls` | XML, 50 connections with one request in flight each: over TLS and plain |
 //! | `hmac` | REST, 50 connections with one order in flight each: signed with HMAC, and on a server without members |
-//! | `keys` | REST, 50 connections with one signed request in flight each, which looks: a million keys in the access file, and ten |
+//! | `keys` | REST, 50 connections with one signed look-up in flight each: a million keys in the access file, and ten |
 //! | `greedy` | 40 connections of one member: beside another one that sends ten times what it may, and alone |
 //! | `kill` | nothing: the time of a kill of 100,000 open orders, and that none of them executes after its answer |
 //! | `stops` | nothing: the memory of a million orders that wait for a price, with feed and history |

@@ -35,28 +35,29 @@ use crate::tls_client::TlsArgs;
 /// with 2 when the server cannot be reached.
 #[derive(Clone, Debug, clap::Args)]
 pub struct CheckArgs {
-    /// The server
+    /// Address of the server
     #[arg(value_name = "HOST:PORT", default_value = "127.0.0.1:12345")]
     pub server: String,
-    /// Run only the cases with this text in their group, name or rule
+    /// Run only the cases that have this text in their group, name or rule
     #[arg(long, value_name = "TEXT")]
     pub filter: Option<String>,
-    /// List the cases and ask nothing
+    /// List the cases and send nothing
     #[arg(long)]
     pub list: bool,
-    /// Demand also what is Pricetime's decision, where the public specification is silent
+    /// Check also the decisions of Pricetime where the public specification is silent
     #[arg(long)]
     pub strict: bool,
-    /// Print all that was said in every case that does not hold, not only the last exchange
+    /// Print all requests and replies of each failed case, not only the last ones
     #[arg(long, short)]
     pub verbose: bool,
-    /// Print JSON
+    /// Print the results as JSON
     #[arg(long)]
     pub json: bool,
-    /// How long to wait for each reply (10s, 250ms, 2m)
+    /// Time to wait for each reply (10s, 250ms, 2m)
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_timeout)]
     pub timeout: Duration,
-    /// Log in on each connection: the id of a key that signs with a secret, and the file that holds nothing but the secret
+    /// Log in on each connection, with the id of a key that signs with a secret and the file that holds nothing but the
+    /// secret
     #[arg(long, env = "PRICETIME_LOGIN", value_name = "KEY:SECRETFILE")]
     pub login: Option<Login>,
     #[command(flatten)]

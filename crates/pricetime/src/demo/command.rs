@@ -16,10 +16,10 @@ const PAST_HOURS: u64 = 72;
 /// The arguments of `pricetime demo`.
 #[derive(Args, Clone, Debug)]
 pub struct DemoArgs {
-    /// Orders and cancels a second of all simulated traders together
+    /// Orders and cancels a second, of all simulated traders together
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub rate: u32,
-    /// Of what the traders do
+    /// Seed of the traders' random choices
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     #[command(flatten)]

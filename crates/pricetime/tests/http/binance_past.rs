@@ -228,7 +228,8 @@ fn check_windows(http: &Http, trades: &[Traded]) {
 #[test]
 fn candles_and_windows_are_counted_from_the_trades() {
     let folder = Folder::new("binance-past");
-    // Each time is the start of a millisecond: the turns of one trade are some microseconds apart, and are in the same one.
+    // Each time is the start of a millisecond: the turns of one trade are some microseconds apart, and lie in the same
+    // one.
     let end = system_time().0 / 1000 * 1000;
     // The trades go over one or two ends of months.
     let now = Arc::new(AtomicU64::new(end - 70 * DAY * 1000));
