@@ -15,7 +15,7 @@ import { Layout } from "./state/layout.js";
 import { Journeys } from "./state/journeys.js";
 import { Market } from "./state/market.js";
 import { Pair } from "./state/pair.js";
-import { Shown } from "./state/shown.js";
+import { Quote } from "./state/quote.js";
 import { Lines, Studies } from "./state/studies.js";
 import { Standing } from "./state/standing.js";
 import { Symbols } from "./state/symbols.js";
@@ -25,7 +25,7 @@ import { Theme } from "./theme.js";
 import { accountChooser } from "./views/accounts.js";
 import { accountView } from "./views/account.js";
 import { alertsView } from "./views/alerts.js";
-import { besideView } from "./views/beside.js";
+import { compareAccounts } from "./views/compare-accounts.js";
 import { candlesView } from "./views/candles.js";
 import { confirmation } from "./views/confirm.js";
 import { connectionView } from "./views/connection.js";
@@ -43,8 +43,8 @@ import { orderActions } from "./views/order-actions.js";
 import { portfolioView } from "./views/portfolio.js";
 import { sandboxDialog } from "./views/sandbox.js";
 import { systemView } from "./views/system.js";
-import { venueView } from "./views/venue.js";
-import { wayPanel } from "./views/way.js";
+import { venueStatus } from "./views/venue-status.js";
+import { journeyPanel } from "./views/journey-panel.js";
 import { tapeView } from "./views/tape.js";
 import { ticketView } from "./views/ticket.js";
 import { watchlistView } from "./views/watchlist.js";
@@ -64,8 +64,8 @@ const vitals = new Vitals();
 const holdings = new Holdings(feed, api);
 const pair = new Pair(holdings, new Holdings(feed, api));
 const market = new Market(feed, api, rememberedInterval());
-const shown = new Shown(market, symbols);
-const standing = new Standing({ vitals, market, symbols, shown, holdings: pair });
+const quote = new Quote(market, symbols);
+const standing = new Standing({ vitals, market, symbols, quote, holdings: pair });
 const fees = new Fees({ market, holdings: pair, api });
 const alerts = new Alerts(recalled("alerts"), (all) => remember("alerts", JSON.stringify(all)));
 const watchlist = new Watchlist(recalled("favourites"), {
@@ -101,7 +101,7 @@ const choices = {
   },
   /** @param {string} account */
   account(account) {
-    beside.first(account);
+    comparison.first(account);
   },
   /** @param {Interval} interval */
   interval(interval) {
@@ -116,33 +116,33 @@ const somebody = new Promise((then) => (known = then));
 const replay = laterReplay();
 const replayAt = (/** @type {string} */ symbol, /** @type {number} */ time) => choices.moment(symbol, { time });
 const confirm = confirmation();
-const actions = orderActions({ api, market, shown, confirm });
+const actions = orderActions({ api, market, quote, confirm });
 
-const symbolChooser = marketBar({ market, symbols, shown, frames, choose: choices.symbol });
+const symbolChooser = marketBar({ market, symbols, quote, frames, choose: choices.symbol });
 const accounts = accountChooser({ root: find("account-chooser"), holdings, vitals, frames, api, choose: choices.account });
 const studies = new Studies(recalled("studies"), (chosen) => remember("studies", JSON.stringify(chosen)));
 const lines = new Lines(recalled("lines"), (all) => remember("lines", JSON.stringify(all)));
-const ticket = ticketView({ market, symbols, shown, holdings: pair, fees, vitals, standing, frames, api, confirm, chooseAccount: () => accounts.open() });
-candlesView({ market, shown, holdings: pair, alerts, studies, lines, frames, theme, actions, chooseInterval: choices.interval });
-ladderView({ market, shown, holdings: pair, frames, take: (limit) => {
+const ticket = ticketView({ market, symbols, quote, holdings: pair, fees, vitals, standing, frames, api, confirm, chooseAccount: () => accounts.open() });
+candlesView({ market, quote, holdings: pair, alerts, studies, lines, frames, theme, actions, chooseInterval: choices.interval });
+ladderView({ market, quote, holdings: pair, frames, take: (limit) => {
   ticket.take(limit);
   showSection("ticket");
 } });
-depthView({ market, shown, frames, theme });
-tapeView({ market, shown, holdings: pair, frames });
-watchlistView({ watchlist, market, shown, symbols, frames, choose: choices.symbol });
-alertsView({ alerts, market, shown, sound: new Sound(), frames });
+depthView({ market, quote, frames, theme });
+tapeView({ market, quote, holdings: pair, frames });
+watchlistView({ watchlist, market, quote, symbols, frames, choose: choices.symbol });
+alertsView({ alerts, market, quote, sound: new Sound(), frames });
 const openLayout = layoutView({ layout, frames });
 const journeys = new Journeys();
 whenPlaced((placed, timing) => journeys.note(placed, timing));
-const orders = orderDialog({ pair, vitals, replay: replayAt, panels: [placePanel({ api }), wayPanel({ pair, journeys })] });
+const orders = orderDialog({ pair, vitals, replay: replayAt, panels: [placePanel({ api }), journeyPanel({ pair, journeys })] });
 lastJourney({ pair, journeys, open: orders.open });
 find("ticket-code").addEventListener("click", () => {
   const draft = ticket.draft();
   if (draft) orders.openDraft(draft);
 });
 holdings.choose(remembered("account"));
-const beside = besideView({
+const comparison = compareAccounts({
   layout, market, pair, frames,
   chooser: (root, choose) => accountChooser({ root, name: "second account", holdings: pair.second, vitals, frames, api, choose }),
   fill: showAccount,
@@ -150,9 +150,9 @@ const beside = besideView({
 showAccount(holdings, "");
 connectionView({ feed, standing, api, frames });
 const system = systemView({ vitals, frames, theme });
-const venue = venueView({ api });
-const control = laterControl();
-phaseView({ market, shown, symbols, frames });
+const venueMode = venueStatus({ api });
+const venue = laterVenueView();
+phaseView({ market, quote, symbols, frames });
 const sandbox = sandboxDialog({
   api,
   choose: (account, symbol) => {
@@ -181,7 +181,7 @@ for (const each of [pair.first, pair.second]) {
   each.watch(() => {
     if (each.account && each.executed.state === "unasked") each.moreExecutions();
   });
-  each.onExecution = executionNotices({ holdings: each, shown, filled: ticket.filled, whose: () => (pair.second.id === null ? "" : `Account ${each.id}: `) });
+  each.onExecution = executionNotices({ holdings: each, quote, filled: ticket.filled, whose: () => (pair.second.id === null ? "" : `Account ${each.id}: `) });
 }
 
 /**
@@ -202,8 +202,8 @@ async function fetchSymbols(after) {
 
 /** The tables of an account, in the panel whose ids end so. @param {Holdings} of @param {string} suffix */
 function showAccount(of, suffix) {
-  const portfolio = portfolioView({ holdings: of, market, symbols, shown, frames, theme, api, suffix });
-  accountView({ market, shown, holdings: of, frames, api, actions, portfolio, openOrder: orders.open, replay: replayAt, suffix });
+  const portfolio = portfolioView({ holdings: of, market, symbols, quote, frames, theme, api, suffix });
+  accountView({ market, quote, holdings: of, frames, api, actions, portfolio, openOrder: orders.open, replay: replayAt, suffix });
 }
 
 chrome();
@@ -227,11 +227,11 @@ begin();
 /** Begins to follow the market, once it is known who looks at it. */
 async function begin() {
   const session = await signIn({ api, feed });
-  venue.allow(session);
+  venueMode.allow(session);
   standing.allow(session);
-  control.allow(session);
+  venue.allow(session);
   orders.allow(session);
-  beside.allow(session);
+  comparison.allow(session);
   sandbox.allow(session);
   if (session) ticket.allow(session.member ?? "");
   else allowLater();
@@ -248,17 +248,17 @@ function allowLater() {
 }
 
 /** The venue's view, with its styles, is fetched when it is looked at: nobody needs it to trade. */
-function laterControl() {
+function laterVenueView() {
   /** @type {import("./types.js").Session|null} */
   let session = null;
-  /** @type {ReturnType<typeof import("./views/control.js").controlView>|null} */
+  /** @type {ReturnType<typeof import("./views/venue-view.js").venueView>|null} */
   let view = null;
   let asked = false;
   const fetchIt = async () => {
     asked = true;
     document.head.append(make("link", { rel: "stylesheet", href: "style/venue.css" }));
-    const [{ controlView }, { Activity }] = await Promise.all([import("./views/control.js"), import("./state/activity.js")]);
-    view = controlView({ api, symbols, vitals, shown, activity: new Activity(feed), frames });
+    const [{ venueView }, { Activity }] = await Promise.all([import("./views/venue-view.js"), import("./state/activity.js")]);
+    view = venueView({ api, symbols, vitals, quote, activity: new Activity(feed), frames });
     view.allow(session);
     setAttribute(find("control"), "data-ready", true);
   };
@@ -328,10 +328,10 @@ function follow() {
   }
   if (place.view === "system") {
     system.show();
-    venue.show();
+    venueMode.show();
     sandbox.look();
   }
-  if (place.view === "venue") control.show();
+  if (place.view === "venue") venue.show();
 
   const last = remembered("symbol");
   const symbol = place.symbol ?? market.symbol ?? (last && symbols.all.has(last) ? last : symbols.first());
@@ -454,7 +454,7 @@ function chrome() {
     { key: "v", group: "Where to look", text: "The system view, and back", run: () => find(document.body.dataset.view === "trade" ? "view-system" : "view-trade").click() },
     { key: "d", group: "Where to look", text: "Two accounts side by side, or one", run: trade(() => {
       showSection("account");
-      beside.toggle();
+      comparison.toggle();
     }) },
     { key: "y", group: "Trading", text: "Have the ticket send from the other account", run: () => pair.turn() },
     { key: "w", group: "Where to look", text: "Show the watchlist, or hide it", run: () => layout.show("watch", layout.hides("watch")) },

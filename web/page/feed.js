@@ -2,7 +2,7 @@
 // died without saying so. Knows no market: it hands each message to whom it is for.
 
 import { Pauses } from "./pauses.js";
-import { Watched } from "./state/watched.js";
+import { Observable } from "./state/observable.js";
 
 /** @import { FeedError, FeedMessage, ServerMessage, Topic } from "./types.js" */
 
@@ -47,7 +47,7 @@ const NEVER_OPENED = 6;
 /** A topic that is refused while the database is away is asked for again so much later. */
 const AWAY_MS = 2_000;
 
-export class Feed extends Watched {
+export class Feed extends Observable {
   /** @type {"connecting"|"open"|"lost"} */
   state = "connecting";
   /** When the next attempt begins, by the clock; null unless lost. @type {number|null} */

@@ -1,9 +1,9 @@
 // Dark or light: as was chosen here, and remembered; else as the system prefers. Canvases ask here for colours and for news of a change.
 
-import { Watched } from "./state/watched.js";
+import { Observable } from "./state/observable.js";
 import { remember, remembered } from "./settings.js";
 
-export class Theme extends Watched {
+export class Theme extends Observable {
   /** @type {"dark"|"light"} */
   name = document.documentElement.dataset.theme === "light" ? "light" : "dark";
 

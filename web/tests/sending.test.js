@@ -4,9 +4,9 @@ import { Refusal } from "../page/api.js";
 import { foundOut } from "../page/state/found-out.js";
 import { Sending } from "../page/state/sending.js";
 
-/** @import { Asked } from "../page/views/asked.js" */
+/** @import { TicketOrder } from "../page/views/ticket-order.js" */
 
-/** @param {string} id @param {string} [shares] @returns {Asked} */
+/** @param {string} id @param {string} [shares] @returns {TicketOrder} */
 const asked = (id, shares = "10") => ({ kind: "oco", orders: [{ account: "1", symbol: "SPY", side: "buy", kind: "limit", limit: "145", shares, client_order_id: id }] });
 const lost = () => new Refusal({ code: "no-answer", detail: "The server does not answer" });
 const refusal = (/** @type {number} */ status, /** @type {string} */ code) => new Refusal({ status, code, detail: code });

@@ -4,12 +4,12 @@ import { exact, group } from "../page/decimal.js";
 import { Book } from "../page/state/book.js";
 import { Fees, feeOf, percentOf } from "../page/state/fees.js";
 import { fundsOf, sharesOf } from "../page/views/amount.js";
-import { bipsOf, ordersOf } from "../page/views/asked.js";
+import { bipsOf, ordersOf } from "../page/views/ticket-order.js";
 import { forecast, foretoldMeeting, foretoldWaiting, nearest } from "../page/views/forecast.js";
 import { moveOf } from "../page/views/moving.js";
 import { presetsOf, withPreset } from "../page/views/presets.js";
 
-/** @import { Wish } from "../page/views/asked.js" */
+/** @import { TicketInput } from "../page/views/ticket-order.js" */
 /** @import { Basis } from "../page/views/amount.js" */
 
 const level = (/** @type {[string, string]} */ [limit, shares]) => ({ limit, price: exact(limit), shares, amount: exact(shares), orders: 1 });
@@ -88,10 +88,10 @@ test("an amount is shares, dollars or per cent of what there is, rounded down to
 });
 
 test("each choice of the ticket is the order of the interface that it says", () => {
-  /** @type {Wish} */
+  /** @type {TicketInput} */
   const wish = { account: "1", symbol: "SPY", side: "buy", kind: "limit", waits: "", shares: "5", funds: null, limit: "150", trigger: "9", profit: "160", display: "", self_trade: "allowed", ends: {} };
   let number = 0;
-  const orders = (/** @type {Partial<Wish>} */ other) => ordersOf({ ...wish, ...other }, () => `id-${number += 1}`);
+  const orders = (/** @type {Partial<TicketInput>} */ other) => ordersOf({ ...wish, ...other }, () => `id-${number += 1}`);
   const common = { account: "1", symbol: "SPY", side: "buy", self_trade: "allowed", shares: "5" };
   assert.deepEqual(orders({}).orders, [{ ...common, kind: "limit", limit: "150", client_order_id: "id-1" }]);
   assert.deepEqual(orders({ kind: "market", funds: "100" }).orders[0], { account: "1", symbol: "SPY", side: "buy", self_trade: "allowed", funds: "100", kind: "market", client_order_id: "id-2" });

@@ -1,6 +1,6 @@
 // What some accounts do, as the server's drop copy tells it: placed, executed, canceled, newest first. Bounded.
 
-import { Watched } from "./watched.js";
+import { Observable } from "./observable.js";
 
 /** @import { Feed } from "../feed.js" */
 /** @import { DropCopyFeed, DropCopyReport, Topic } from "../types.js" */
@@ -9,7 +9,7 @@ const KEPT = 300;
 /** So many commands of before are told, too. */
 const PAST = 5_000;
 
-export class Activity extends Watched {
+export class Activity extends Observable {
   /** Newest first. @type {DropCopyReport[]} */
   reports = [];
   /** Whose, in words; null for nobody's. @type {string|null} */

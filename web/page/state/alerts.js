@@ -1,7 +1,7 @@
 // Alerts: a price of a symbol that somebody wants to be told of. Each rings once. Knows no element and no sound.
 
 import { exact } from "../decimal.js";
-import { Watched } from "./watched.js";
+import { Observable } from "./observable.js";
 
 /** @import { SymbolInfo, Trade } from "../types.js" */
 
@@ -9,7 +9,7 @@ import { Watched } from "./watched.js";
 
 const ALERTS_MAX = 50;
 
-export class Alerts extends Watched {
+export class Alerts extends Observable {
   /** Oldest first. @type {Alert[]} */
   all = [];
   /** Is told of each that rings. @type {(alert: Alert, last: string) => void} */

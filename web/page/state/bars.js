@@ -1,7 +1,7 @@
 // Candles of a moment of the past: whole ones as the server keeps them, and the one that had just begun, made of what had been traded by then.
 
 import { MONEY_DECIMALS, exact, format, total } from "../decimal.js";
-import { SECONDS_OF } from "./shown.js";
+import { SECONDS_OF } from "./quote.js";
 
 /** @import { Api } from "../api.js" */
 /** @import { Candle, Interval, PastTrade } from "../types.js" */

@@ -3,7 +3,7 @@
 
 import { bookChecksum } from "../checksum.js";
 import { affordable, exact, total } from "../decimal.js";
-import { Watched } from "./watched.js";
+import { Observable } from "./observable.js";
 
 /** @import { BookMessage, Phase, Side, WireLevel } from "../types.js" */
 
@@ -21,7 +21,7 @@ import { Watched } from "./watched.js";
  * @typedef {"gap"|"checksum"} BookFault
  */
 
-export class Book extends Watched {
+export class Book extends Observable {
   /** Best first. @type {Level[]} */
   bids = [];
   /** Best first. @type {Level[]} */

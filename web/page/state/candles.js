@@ -1,6 +1,6 @@
 // The candles of one symbol and interval, oldest first: what came over the feed, and older ones that were asked for.
 
-import { Watched } from "./watched.js";
+import { Observable } from "./observable.js";
 
 /** @import { Candle } from "../types.js" */
 
@@ -9,7 +9,7 @@ const IN_SNAPSHOT = 500;
 /** A page that stays open for days keeps no more than these; older ones are asked for again. */
 const KEPT = 20_000;
 
-export class Candles extends Watched {
+export class Candles extends Observable {
   /** Oldest first. @type {Candle[]} */
   all = [];
   /** @type {"waiting"|"live"} */

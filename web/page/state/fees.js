@@ -2,7 +2,7 @@
 
 import { Refusal } from "../api.js";
 import { parse } from "../decimal.js";
-import { Watched } from "./watched.js";
+import { Observable } from "./observable.js";
 
 /** @import { Api } from "../api.js" */
 /** @import { SymbolFees } from "../types.js" */
@@ -19,7 +19,7 @@ const WHOLE = 100n * 10n ** BigInt(RATE_DECIMALS);
 /** So long an answer is believed. */
 const FRESH_MS = 30_000;
 
-export class Fees extends Watched {
+export class Fees extends Observable {
   /** Of all tiers. @type {SymbolFees|null} */
   #told = null;
   #asked_at = -Infinity;

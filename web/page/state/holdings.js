@@ -1,7 +1,7 @@
 // The account that trades here: what it has, its open orders, its history and executions, kept live from the feed.
 
 import { Refusal } from "../api.js";
-import { Watched } from "./watched.js";
+import { Observable } from "./observable.js";
 
 /** @import { Api } from "../api.js" */
 /** @import { Feed } from "../feed.js" */
@@ -20,7 +20,7 @@ import { Watched } from "./watched.js";
 /** So many done orders and executions the feed adds before the oldest fall out. */
 const KEPT = 2_000;
 
-export class Holdings extends Watched {
+export class Holdings extends Observable {
   /** @type {string|null} */
   id = null;
   /** @type {Account|null} */

@@ -1,6 +1,6 @@
 // How long the orders took that this page placed, part by part: what the server measured, and the wire, which is the rest.
 
-import { Watched } from "./watched.js";
+import { Observable } from "./observable.js";
 
 /** @import { Timing } from "../api.js" */
 
@@ -18,7 +18,7 @@ const PARTS = /** @type {const} */ (["read", "wait", "write", "sync", "apply", "
 /** So many are remembered. */
 const KEPT = 500;
 
-export class Journeys extends Watched {
+export class Journeys extends Observable {
   /** By order. @type {Map<number, Journey>} */
   #all = new Map();
   /** The order that was placed last. @type {number|null} */

@@ -1,7 +1,7 @@
 // How the trade view is laid out: how large its tracks are in each arrangement of panels, how dense it is, what it hides; and layouts that were
 // given a name. Knows no element.
 
-import { Watched } from "./watched.js";
+import { Observable } from "./observable.js";
 
 /** How the panels stand, by the size of the window. @typedef {"desk"|"short"|"narrow"|"tablet"|"phone"} Arrangement */
 /** A column or row that can be resized. @typedef {"watch"|"book"|"tape"|"ticket"|"account"|"depth"} Track */
@@ -28,7 +28,7 @@ export const BOUNDS = { watch: [150, 420], book: [190, 520], tape: [170, 420], t
 const SAVED_MAX = 12;
 const NAME_MAX = 24;
 
-export class Layout extends Watched {
+export class Layout extends Observable {
   /** @type {Look} */
   #look;
   /** @type {Map<string, Look>} */

@@ -5,7 +5,7 @@ import { Pauses } from "../pauses.js";
 import { Book } from "./book.js";
 import { Candles } from "./candles.js";
 import { Tape } from "./tape.js";
-import { Watched } from "./watched.js";
+import { Observable } from "./observable.js";
 
 /** @import { Api } from "../api.js" */
 /** @import { Feed } from "../feed.js" */
@@ -16,7 +16,7 @@ import { Watched } from "./watched.js";
 /** A book that stood so long was sound: the next fault is mended at once again. */
 const SOUND_MS = 30_000;
 
-export class Market extends Watched {
+export class Market extends Observable {
   /** @type {string|null} */
   symbol = null;
   /** @type {Interval} */

@@ -1,10 +1,10 @@
 // Two accounts: the first, and the one beside it. Whoever sends orders, and marks what is its own, asks here which of them acts. Knows no element.
 
-import { Watched } from "./watched.js";
+import { Observable } from "./observable.js";
 
 /** @import { AccountSeen, Holdings } from "./holdings.js" */
 
-export class Pair extends Watched {
+export class Pair extends Observable {
   /** The ticket sends from the second. */
   #turned = false;
 

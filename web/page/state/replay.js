@@ -3,7 +3,7 @@
 
 import { Refusal } from "../api.js";
 import { barsAt, withTrade } from "./bars.js";
-import { Watched } from "./watched.js";
+import { Observable } from "./observable.js";
 
 /** @import { Api } from "../api.js" */
 /** @import { Market } from "./market.js" */
@@ -42,7 +42,7 @@ const AGAIN_MS = 700;
 /** Pages that are looked through for the next trade, at a press. */
 const PAGES_MAX = 50;
 
-export class Replay extends Watched {
+export class Replay extends Observable {
   /** @type {"off"|"asking"|"still"|"playing"|"failed"} */
   state = "off";
   /** What whoever looks should know. */

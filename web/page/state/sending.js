@@ -1,11 +1,11 @@
 // Orders on their way. While nobody knows whether they were placed they are kept, are asked for by their client order ids, and are what is sent again. Knows no element.
 
 import { Refusal } from "../api.js";
-import { Watched } from "./watched.js";
+import { Observable } from "./observable.js";
 
 /** @import { Api } from "../api.js" */
 /** @import { NewOrder, Order, Placed } from "../types.js" */
-/** @import { Asked } from "../views/asked.js" */
+/** @import { TicketOrder } from "../views/ticket-order.js" */
 
 /** The outcome of sending: what was placed, why nothing was, or null while nobody knows. @typedef {{placed: (Placed|Order)[]}|{refused: Refusal}|null} Outcome */
 
@@ -24,8 +24,8 @@ const OF_THE_ORDER = new Set([400, 404, 409, 422]);
  * @property {(then: () => void, pause_ms: number) => unknown} [later]
  */
 
-export class Sending extends Watched {
-  /** The orders that are on their way, or of which nobody knows whether they were placed. @type {Asked|null} */
+export class Sending extends Observable {
+  /** The orders that are on their way, or of which nobody knows whether they were placed. @type {TicketOrder|null} */
   orders = null;
   /** @type {"idle"|"sending"|"unknown"} */
   state = "idle";
@@ -64,7 +64,7 @@ export class Sending extends Watched {
     return this.state === "unknown";
   }
 
-  /** Sends orders. Where the outcome of others is not known these are sent again instead, exactly as they were. @param {Asked} asked @returns {Promise<Outcome>} */
+  /** Sends orders. Where the outcome of others is not known these are sent again instead, exactly as they were. @param {TicketOrder} asked @returns {Promise<Outcome>} */
   async send(asked) {
     if (this.state === "sending" || this.waits) return null;
     const again = this.orders !== null;
@@ -82,7 +82,7 @@ export class Sending extends Watched {
     }
   }
 
-  /** @param {Asked} orders */
+  /** @param {TicketOrder} orders */
   #keep(orders) {
     this.#parts.keep(JSON.stringify({ ...orders, member: this.#member }));
   }
@@ -92,7 +92,7 @@ export class Sending extends Watched {
     if (this.state === "unknown" && this.absent) this.#settle(this.#round, null);
   }
 
-  /** @param {Asked} orders @param {string} why @param {Refusal|null} [refusal] of the orders, sent again: what became of them the first time it does not say */
+  /** @param {TicketOrder} orders @param {string} why @param {Refusal|null} [refusal] of the orders, sent again: what became of them the first time it does not say */
   #doubt(orders, why, refusal = null) {
     this.why = why;
     this.#ask(this.#become("unknown", orders), 0, refusal && OF_THE_ORDER.has(refusal.status) ? refusal : null);
@@ -134,7 +134,7 @@ export class Sending extends Watched {
     return outcome;
   }
 
-  /** @param {Sending["state"]} state @param {Asked|null} orders @returns {number} the round that begins */
+  /** @param {Sending["state"]} state @param {TicketOrder|null} orders @returns {number} the round that begins */
   #become(state, orders) {
     this.state = state;
     this.orders = orders;
@@ -145,7 +145,7 @@ export class Sending extends Watched {
   }
 }
 
-/** Whether it is what was kept. @param {unknown} kept @returns {kept is Asked & {member: unknown}} */
+/** Whether it is what was kept. @param {unknown} kept @returns {kept is TicketOrder & {member: unknown}} */
 function isKept(kept) {
   const orders = typeof kept === "object" && kept !== null && "orders" in kept ? kept.orders : null;
   return Array.isArray(orders) && orders.length > 0 && orders.every((order) => typeof order?.client_order_id === "string" && typeof order.account === "string");

@@ -1,10 +1,10 @@
 // Why no order would be taken now: the server is away, the venue is closed or killed, or the account or the symbol is. One place for all of it; knows no element.
 
-import { Watched } from "./watched.js";
+import { Observable } from "./observable.js";
 
 /** @import { AccountSeen } from "./holdings.js" */
 /** @import { Market } from "./market.js" */
-/** @import { Shown } from "./shown.js" */
+/** @import { Quote } from "./quote.js" */
 /** @import { Symbols } from "./symbols.js" */
 /** @import { Vitals } from "./vitals.js" */
 /** @import { Mode, Session } from "../types.js" */
@@ -48,13 +48,13 @@ function awayObstacle(away) {
   }
 }
 
-export class Standing extends Watched {
+export class Standing extends Observable {
   /** @type {Away|null} */
   away = null;
   #is_operator = false;
   #parts;
 
-  /** @param {{vitals: Vitals, market: Market, symbols: Symbols, shown: Shown, holdings: AccountSeen}} parts `holdings` of the account that sends */
+  /** @param {{vitals: Vitals, market: Market, symbols: Symbols, quote: Quote, holdings: AccountSeen}} parts `holdings` of the account that sends */
   constructor(parts) {
     super();
     this.#parts = parts;
@@ -76,13 +76,13 @@ export class Standing extends Watched {
 
   /** The widest first. @returns {Obstacle[]} */
   get obstacles() {
-    const { vitals, market, shown, holdings } = this.#parts;
+    const { vitals, market, quote, holdings } = this.#parts;
     const now = vitals.now;
     return obstacles({
       away: this.away, mode: now?.mode ?? "normal", is_operator: this.#is_operator, killed: now?.killed === true,
       account: holdings.account?.killed ? holdings.id : null,
-      symbol: shown.info?.killed ? market.symbol : null,
-      halted: shown.rules?.trading === false ? market.symbol : null,
+      symbol: quote.info?.killed ? market.symbol : null,
+      halted: quote.rules?.trading === false ? market.symbol : null,
     });
   }
 }

@@ -1,6 +1,6 @@
 // Indicators of a chart and lines drawn on it: which there are, and what they come to. All of it is for drawing, so in Numbers. Knows no chart.
 
-import { Watched } from "./watched.js";
+import { Observable } from "./observable.js";
 
 /** @typedef {{on: boolean, period: number, exponential: boolean}} Average */
 /** @typedef {{averages: Average[], vwap: boolean, profile: boolean, log: boolean}} Chosen */
@@ -13,7 +13,7 @@ const DAY_S = 86_400;
 /** @returns {Chosen} */
 const nothing = () => ({ averages: [{ on: false, period: 20, exponential: false }, { on: false, period: 50, exponential: false }], vwap: false, profile: false, log: false });
 
-export class Studies extends Watched {
+export class Studies extends Observable {
   /** @type {Chosen} */
   chosen;
   #keep;
@@ -144,7 +144,7 @@ export function profileOf(bars, shelves) {
 const LINES_MAX = 20;
 const SYMBOLS_MAX = 100;
 
-export class Lines extends Watched {
+export class Lines extends Observable {
   /** By symbol, the one that was changed last at the end. @type {Map<string, Drawn[]>} */
   #all = new Map();
   #keep;

@@ -1,10 +1,10 @@
 // All symbols and what is known of each.
 
-import { Watched } from "./watched.js";
+import { Observable } from "./observable.js";
 
 /** @import { SymbolInfo } from "../types.js" */
 
-export class Symbols extends Watched {
+export class Symbols extends Observable {
   /** @type {Map<string, SymbolInfo>} */
   all = new Map();
   /** @type {"waiting"|"live"} */

@@ -1,13 +1,13 @@
 // The last trades of one symbol, newest first.
 
-import { Watched } from "./watched.js";
+import { Observable } from "./observable.js";
 
 /** @import { Trade } from "../types.js" */
 
 /** So many are kept. */
 const KEPT = 100;
 
-export class Tape extends Watched {
+export class Tape extends Observable {
   /** Newest first. @type {Trade[]} */
   trades = [];
   /** @type {"waiting"|"live"} */

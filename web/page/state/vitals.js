@@ -1,12 +1,12 @@
 // What the server says of itself each second, for the last five minutes.
 
-import { Watched } from "./watched.js";
+import { Observable } from "./observable.js";
 
 /** @import { ServerStatus, Status } from "../types.js" */
 
 const SECONDS = 300;
 
-export class Vitals extends Watched {
+export class Vitals extends Observable {
   /** Oldest first, one a second. @type {Status[]} */
   seconds = [];
   /** What was said when the page was opened. @type {ServerStatus|null} */

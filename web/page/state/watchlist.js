@@ -1,7 +1,7 @@
 // What the watchlist shows: favourites, the symbols that a text finds, and for those in view the line of their day. Knows no element.
 
 import { forDrawing } from "../decimal.js";
-import { Watched } from "./watched.js";
+import { Observable } from "./observable.js";
 
 /** @import { Candle, SymbolInfo } from "../types.js" */
 /** @import { Symbols } from "./symbols.js" */
@@ -20,7 +20,7 @@ const RETRY_MS = 10_000;
 
 /** `points` oldest first; what they are is a Number, for drawing alone. @typedef {{points: {start: number, close: number}[], asked_at: number, state: "asking"|"here"|"failed"}} Line */
 
-export class Watchlist extends Watched {
+export class Watchlist extends Observable {
   /** @type {Set<string>} */
   favourites;
   /** Least lately looked at first. @type {Map<string, Line>} */

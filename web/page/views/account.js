@@ -15,7 +15,7 @@ import { tabs } from "./tabs.js";
 /** @import { Holdings } from "../state/holdings.js" */
 /** @import { Market } from "../state/market.js" */
 /** @import { Cursor, Execution, Limits, Order, Side } from "../types.js" */
-/** @import { Shown } from "../state/shown.js" */
+/** @import { Quote } from "../state/quote.js" */
 /** @import { OrderActions } from "./order-actions.js" */
 /** @import { portfolioView } from "./portfolio.js" */
 /** @import { Column } from "./table.js" */
@@ -36,11 +36,11 @@ const atUtc = (time_us) => (time_us === null ? "" : new Date(time_us / 1_000).to
 const CSV_ROWS_MAX = 20_000;
 const CSV_PAGE = 1_000;
 
-/** @param {{market: Market, shown: Shown, holdings: Holdings, frames: Frames, api: Api, actions: OrderActions, portfolio: ReturnType<typeof portfolioView>, openOrder: (order: Order) => void, replay: (symbol: string, time: number) => void, suffix?: string}} parts `replay` shows the market of a past moment; `suffix` ends the ids of its elements */
-export function accountView({ market, shown, holdings, frames, api, actions, portfolio, openOrder, replay, suffix = "" }) {
+/** @param {{market: Market, quote: Quote, holdings: Holdings, frames: Frames, api: Api, actions: OrderActions, portfolio: ReturnType<typeof portfolioView>, openOrder: (order: Order) => void, replay: (symbol: string, time: number) => void, suffix?: string}} parts `replay` shows the market of a past moment; `suffix` ends the ids of its elements */
+export function accountView({ market, quote, holdings, frames, api, actions, portfolio, openOrder, replay, suffix = "" }) {
   const part = (/** @type {string} */ id) => find(id + suffix);
   /** @type {Price} */
-  const price = (text, symbol) => shown.price(text, symbol);
+  const price = (text, symbol) => quote.price(text, symbol);
   const only = /** @type {HTMLInputElement} */ (part("only-symbol"));
   const filter = /** @type {HTMLInputElement} */ (part("account-filter"));
   const openCount = part("open-count");

@@ -9,10 +9,10 @@ import { notice } from "./notices.js";
 /** @import { Sound } from "../sound.js" */
 /** @import { Alert, Alerts } from "../state/alerts.js" */
 /** @import { Market } from "../state/market.js" */
-/** @import { Shown } from "../state/shown.js" */
+/** @import { Quote } from "../state/quote.js" */
 
-/** @param {{alerts: Alerts, market: Market, shown: Shown, sound: Sound, frames: Frames}} parts */
-export function alertsView({ alerts, market, shown, sound, frames }) {
+/** @param {{alerts: Alerts, market: Market, quote: Quote, sound: Sound, frames: Frames}} parts */
+export function alertsView({ alerts, market, quote, sound, frames }) {
   const form = /** @type {HTMLFormElement} */ (find("alert-form"));
   const input = /** @type {HTMLInputElement} */ (find("alert-price"));
   const wrong = find("alert-price-fault");
@@ -55,13 +55,13 @@ export function alertsView({ alerts, market, shown, sound, frames }) {
 
   /** @param {Alert} alert */
   function textOf({ symbol, price, rises, rang }) {
-    return `${symbol} ${rises ? "▲" : "▼"} ${shown.price(price, symbol)}${rang === null ? "" : ` · rang ${timeOfDay(rang)}`}`;
+    return `${symbol} ${rises ? "▲" : "▼"} ${quote.price(price, symbol)}${rang === null ? "" : ` · rang ${timeOfDay(rang)}`}`;
   }
 
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const price = plain(input.value);
-    const why = fault(price, "Price") ?? (market.symbol ? alerts.add(market.symbol, price, shown.last) : "Choose a symbol first");
+    const why = fault(price, "Price") ?? (market.symbol ? alerts.add(market.symbol, price, quote.last) : "Choose a symbol first");
     setText(wrong, why ?? "");
     setAttribute(input, "aria-invalid", why === null ? null : "true");
     if (why === null) input.value = "";
@@ -77,7 +77,7 @@ export function alertsView({ alerts, market, shown, sound, frames }) {
   alerts.onRing = ({ symbol, price, rises }, last) => {
     const heard = sound.play();
     setAttribute(list, "data-heard", String(Number(list.dataset.heard ?? 0) + Number(heard)));
-    notice(`${rises ? "▲" : "▼"} Alert: ${symbol} reached ${shown.price(price, symbol)}, at ${group(last)} now`);
+    notice(`${rises ? "▲" : "▼"} Alert: ${symbol} reached ${quote.price(price, symbol)}, at ${group(last)} now`);
   };
   alerts.watch(mark);
   market.watch(mark);

@@ -3,7 +3,7 @@
 import { CandlestickSeries, ColorType, CrosshairMode, HistogramSeries, LineStyle, TickMarkType, createChart, createSeriesMarkers } from "../vendor/lightweight-charts.standalone.production.mjs";
 import { atLeast, forDrawing, group } from "../decimal.js";
 import { find, make, setAttribute, setText } from "../dom.js";
-import { SECONDS_OF } from "../state/shown.js";
+import { SECONDS_OF } from "../state/quote.js";
 import { markLines } from "./chart-marks.js";
 import { fillMarkers, orderLines } from "./chart-orders.js";
 import { linesView } from "./lines.js";
@@ -14,7 +14,7 @@ import { studiesView } from "./studies.js";
 /** @import { Alerts } from "../state/alerts.js" */
 /** @import { AccountSeen } from "../state/holdings.js" */
 /** @import { Market } from "../state/market.js" */
-/** @import { Shown } from "../state/shown.js" */
+/** @import { Quote } from "../state/quote.js" */
 /** @import { Lines, Studies } from "../state/studies.js" */
 /** @import { Theme } from "../theme.js" */
 /** @import { Candle, Interval } from "../types.js" */
@@ -33,8 +33,8 @@ const PAUSE_SPANS_MAX = 5_000;
 /** Drawing a chart takes most of a frame; nobody sees more than so many in a second. */
 const PAUSE_MS = 100;
 
-/** @param {{market: Market, shown: Shown, holdings: AccountSeen, alerts: Alerts, studies: Studies, lines: Lines, frames: Frames, theme: Theme, actions: OrderActions, chooseInterval: (interval: Interval) => void}} parts */
-export function candlesView({ market, shown, holdings, alerts, studies, lines, frames, theme, actions, chooseInterval }) {
+/** @param {{market: Market, quote: Quote, holdings: AccountSeen, alerts: Alerts, studies: Studies, lines: Lines, frames: Frames, theme: Theme, actions: OrderActions, chooseInterval: (interval: Interval) => void}} parts */
+export function candlesView({ market, quote, holdings, alerts, studies, lines, frames, theme, actions, chooseInterval }) {
   const container = find("candles");
   const legend = find("legend");
   const note = find("candles-note");
@@ -87,7 +87,7 @@ export function candlesView({ market, shown, holdings, alerts, studies, lines, f
   /** The candles before which so many are, and the empty places in front of each. @param {number} from */
   function barsFrom(from) {
     const { all } = market.candles;
-    return all.slice(from).flatMap((candle, at) => [...gap(all[from + at - 1], candle, SECONDS_OF[market.interval]), price(from + at === all.length - 1 ? shown.upToDate(candle) : candle)]);
+    return all.slice(from).flatMap((candle, at) => [...gap(all[from + at - 1], candle, SECONDS_OF[market.interval]), price(from + at === all.length - 1 ? quote.upToDate(candle) : candle)]);
   }
 
   /** @param {Candle} candle */
@@ -97,7 +97,7 @@ export function candlesView({ market, shown, holdings, alerts, studies, lines, f
 
   /** The price scale has as many decimals as prices have everywhere. */
   function adjust() {
-    const wanted = shown.decimals;
+    const wanted = quote.decimals;
     if (wanted === precision) return;
     precision = wanted;
     prices.applyOptions({ priceFormat: { type: "price", precision, minMove: Number((10 ** -precision).toFixed(precision)) } });
@@ -142,16 +142,16 @@ export function candlesView({ market, shown, holdings, alerts, studies, lines, f
   const markLegend = frames.view(() => {
     const all = market.candles.all;
     const found = pointed === null ? all.at(-1) : all.findLast(({ start }) => start / 1_000_000 === pointed);
-    const candle = found && found === all.at(-1) ? shown.upToDate(found) : found;
+    const candle = found && found === all.at(-1) ? quote.upToDate(found) : found;
     if (!candle) {
       legendShown = "";
       return legend.replaceChildren(all.length > 0 ? "No trades" : "");
     }
     const rises = forDrawing(candle.close) >= forDrawing(candle.open);
-    const told = `${candle.start} ${candle.volume} ${candle.close} ${shown.decimals}`;
+    const told = `${candle.start} ${candle.volume} ${candle.close} ${quote.decimals}`;
     if (told === legendShown) return;
     legendShown = told;
-    const show = (/** @type {string} */ text) => group(atLeast(text, shown.decimals));
+    const show = (/** @type {string} */ text) => group(atLeast(text, quote.decimals));
     legend.replaceChildren(
       ...legendPart("O", show(candle.open)), ...legendPart("H", show(candle.high)), ...legendPart("L", show(candle.low)),
       ...legendPart("C", `${show(candle.close)} ${rises ? "▲" : "▼"}`, rises ? "up" : "down"), ...legendPart("V", group(candle.volume)));
@@ -179,7 +179,7 @@ export function candlesView({ market, shown, holdings, alerts, studies, lines, f
     watched.watch(mark);
     watched.watch(markLegend);
   }
-  const limits = orderLines(prices, { market, holdings, shown, theme, container, note: find("chart-move-note"), mark: () => markOrders(), actions });
+  const limits = orderLines(prices, { market, holdings, quote, theme, container, note: find("chart-move-note"), mark: () => markOrders(), actions });
   const markers = fillMarkers(createSeriesMarkers(prices, []), { market, holdings, theme });
   const markOrders = frames.view(() => {
     setAttribute(container, "data-lines", String(limits()));
@@ -190,8 +190,8 @@ export function candlesView({ market, shown, holdings, alerts, studies, lines, f
   const markMarks = frames.view(() => setAttribute(container, "data-marks", String(marks())), PAUSE_MS);
   for (const watched of [market, market.book, alerts, theme]) watched.watch(markMarks);
 
-  studiesView({ chart, prices, inView, market, shown, studies, frames, theme });
-  linesView({ chart, prices, times: () => times, market, shown, lines, frames, theme });
+  studiesView({ chart, prices, inView, market, quote, studies, frames, theme });
+  linesView({ chart, prices, times: () => times, market, quote, lines, frames, theme });
 
   /** The seconds at the edges of what is seen. @returns {[number, number]|null} */
   function inView() {

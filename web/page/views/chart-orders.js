@@ -2,14 +2,14 @@
 
 import { exact, forDrawing, format, group, parse } from "../decimal.js";
 import { setAttribute, setText } from "../dom.js";
-import { SECONDS_OF } from "../state/shown.js";
+import { SECONDS_OF } from "../state/quote.js";
 import { LineStyle } from "../vendor/lightweight-charts.standalone.production.mjs";
 
 /** @import { IPriceLine, ISeriesApi, ISeriesMarkersPluginApi, SeriesMarker, Time, UTCTimestamp } from "lightweight-charts" */
 /** @import { AccountSeen } from "../state/holdings.js" */
 /** @import { Market } from "../state/market.js" */
 /** @import { Theme } from "../theme.js" */
-/** @import { Shown } from "../state/shown.js" */
+/** @import { Quote } from "../state/quote.js" */
 /** @import { Order, Side } from "../types.js" */
 /** @import { Which } from "./moving.js" */
 /** @import { OrderActions } from "./order-actions.js" */
@@ -40,10 +40,10 @@ function whichOf({ limit, stop, take_profit, waits, pends_on }) {
 
 /**
  * @param {ISeriesApi<"Candlestick">} series
- * @param {{market: Market, holdings: AccountSeen, shown: Shown, theme: Theme, container: HTMLElement, note: HTMLElement, mark: () => void, actions: Pick<OrderActions, "move"|"foretell">}} parts `note` says what an order would do that is being dragged; `mark` has the lines drawn again
+ * @param {{market: Market, holdings: AccountSeen, quote: Quote, theme: Theme, container: HTMLElement, note: HTMLElement, mark: () => void, actions: Pick<OrderActions, "move"|"foretell">}} parts `note` says what an order would do that is being dragged; `mark` has the lines drawn again
  * @returns {() => number} draws the lines, and says how many
  */
-export function orderLines(series, { market, holdings, shown, theme, container, note, mark, actions }) {
+export function orderLines(series, { market, holdings, quote, theme, container, note, mark, actions }) {
   /** By order; a line that is as it was stays. @type {Map<number, Drawn>} */
   const lines = new Map();
   /** The line in the hand, where it was pressed, and where it is. @type {{id: number, from_px: number, to: string|null}|null} */
@@ -83,7 +83,7 @@ export function orderLines(series, { market, holdings, shown, theme, container, 
   /** The price at a height, on the tick. @param {number} y */
   function priceAt(y) {
     const price = parse(series.coordinateToPrice(y)?.toFixed(8) ?? "");
-    const step = exact(shown.step);
+    const step = exact(quote.step);
     const rounded = price === null ? 0n : ((price + step / 2n) / step) * step;
     return rounded > 0n ? format(rounded) : null;
   }
@@ -92,7 +92,7 @@ export function orderLines(series, { market, holdings, shown, theme, container, 
   function tell({ order, which }, to) {
     const would = actions.foretell(order, which, to);
     const does = would?.refused ? `stays: ${would.refused}` : would?.text ?? "";
-    setText(note, `Order ${order.order_id} to ${shown.price(to, order.symbol)}${does === "" ? "" : `: ${does}`}`);
+    setText(note, `Order ${order.order_id} to ${quote.price(to, order.symbol)}${does === "" ? "" : `: ${does}`}`);
     setAttribute(note, "data-warns", would !== null && (would.crosses || would.refused !== null));
   }
 
@@ -129,7 +129,7 @@ export function orderLines(series, { market, holdings, shown, theme, container, 
     if (held.to === null && Math.abs(y - held.from_px) < MOVED_PX) return;
     held.to = priceAt(y);
     if (held.to === null) return;
-    drawn.line.applyOptions({ price: forDrawing(held.to), title: `→ ${shown.price(held.to, drawn.order.symbol)}` });
+    drawn.line.applyOptions({ price: forDrawing(held.to), title: `→ ${quote.price(held.to, drawn.order.symbol)}` });
     tell(drawn, held.to);
   }, { capture: true });
   container.addEventListener("pointerup", async () => {

@@ -6,7 +6,7 @@ import { count } from "../format.js";
 
 /** @import { Frames } from "../frames.js" */
 /** @import { Level } from "../state/book.js" */
-/** @import { Shown } from "../state/shown.js" */
+/** @import { Quote } from "../state/quote.js" */
 /** @import { Market } from "../state/market.js" */
 /** @import { Theme } from "../theme.js" */
 
@@ -24,8 +24,8 @@ const PAUSE_MS = 100;
 
 /** @typedef {{price: number, total: number, level: Level, exact: bigint}} Step */
 
-/** @param {{market: Market, shown: Shown, frames: Frames, theme: Theme}} parts */
-export function depthView({ market, shown, frames, theme }) {
+/** @param {{market: Market, quote: Quote, frames: Frames, theme: Theme}} parts */
+export function depthView({ market, quote, frames, theme }) {
   const canvas = /** @type {HTMLCanvasElement} */ (find("depth"));
   const context = canvas.getContext("2d");
   const legend = find("depth-legend");
@@ -50,7 +50,7 @@ export function depthView({ market, shown, frames, theme }) {
     setText(note, market.book.state === "waiting" ? "Loading…" : "No open orders");
     context.clearRect(0, 0, canvas.width, canvas.height);
     if (empty || width === 0) return legend.replaceChildren();
-    const { decimals } = shown;
+    const { decimals } = quote;
     const scale = scaleOf(bids, asks, width, height);
     steepness();
     area(bids, colours.buy, colours.buyArea, 0);

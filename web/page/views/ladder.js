@@ -10,7 +10,7 @@ import { Columns } from "./columns.js";
 /** @import { Level } from "../state/book.js" */
 /** @import { AccountSeen } from "../state/holdings.js" */
 /** @import { Market } from "../state/market.js" */
-/** @import { Shown } from "../state/shown.js" */
+/** @import { Quote } from "../state/quote.js" */
 /** @import { Phase, Side } from "../types.js" */
 
 /**
@@ -33,8 +33,8 @@ const ROWS_MAX = 40;
 /** Levels can be put together by so many steps of the price. */
 const GROUPS = [1n, 5n, 10n, 50n, 100n, 1_000n];
 
-/** @param {{market: Market, shown: Shown, holdings: AccountSeen, frames: Frames, take: (limit: string) => void}} parts */
-export function ladderView({ market, shown, holdings, frames, take }) {
+/** @param {{market: Market, quote: Quote, holdings: AccountSeen, frames: Frames, take: (limit: string) => void}} parts */
+export function ladderView({ market, quote, holdings, frames, take }) {
   const root = find("ladder");
   const middle = find("ladder-middle");
   const note = find("ladder-note");
@@ -84,7 +84,7 @@ export function ladderView({ market, shown, holdings, frames, take }) {
 
   const mark = frames.view(() => {
     const { book } = market;
-    const step = group_by.step(shown.step, market.symbol);
+    const step = group_by.step(quote.step, market.symbol);
     if (symbol !== market.symbol) {
       held = null;
       columns.forget();
@@ -93,7 +93,7 @@ export function ladderView({ market, shown, holdings, frames, take }) {
     const levels = { buy: grouped(book.bids, "buy", step, rows.buy.length), sell: grouped(book.asks, "sell", step, rows.sell.length) };
     if (held) for (const side of SIDES) levels[side] = heldLevels(held[side], grouped(book.side(side), side, step, Infinity));
     const mine = limitsOf(holdings, market, step);
-    const { decimals } = shown;
+    const { decimals } = quote;
     const money = unit.value === "money";
     const deepest = Math.max(...SIDES.map((side) => totalOf(levels[side], rows[side].length, money)));
     columns.fit(SIDES.flatMap((side) => levels[side].slice(0, rows[side].length).map(({ limit }) => group(atLeast(limit, decimals)))));

@@ -2,13 +2,13 @@
 
 import { atLeast, fault, forDrawing, group, plain } from "../decimal.js";
 import { find, make, setAttribute, setText } from "../dom.js";
-import { SECONDS_OF } from "../state/shown.js";
+import { SECONDS_OF } from "../state/quote.js";
 import { notice } from "./notices.js";
 
 /** @import { IChartApi, ISeriesApi, Logical } from "lightweight-charts" */
 /** @import { Frames } from "../frames.js" */
 /** @import { Market } from "../state/market.js" */
-/** @import { Shown } from "../state/shown.js" */
+/** @import { Quote } from "../state/quote.js" */
 /** @import { Drawn, Lines, Point } from "../state/studies.js" */
 /** @import { Theme } from "../theme.js" */
 
@@ -16,8 +16,8 @@ const WIDTH_PX = 1.5;
 /** A press that moves further is none. */
 const STILL_PX = 5;
 
-/** @param {{chart: IChartApi, prices: ISeriesApi<"Candlestick">, times: () => number[], market: Market, shown: Shown, lines: Lines, frames: Frames, theme: Theme}} parts `times`: seconds of all places on the axis */
-export function linesView({ chart, prices, times, market, shown, lines, frames, theme }) {
+/** @param {{chart: IChartApi, prices: ISeriesApi<"Candlestick">, times: () => number[], market: Market, quote: Quote, lines: Lines, frames: Frames, theme: Theme}} parts `times`: seconds of all places on the axis */
+export function linesView({ chart, prices, times, market, quote, lines, frames, theme }) {
   const container = find("candles");
   const button = find("chart-line");
   /** Pressing it draws: the points that were pressed so far; null when it does not. @type {Point[]|null} */
@@ -138,7 +138,7 @@ export function linesView({ chart, prices, times, market, shown, lines, frames, 
   });
 
   const list = find("line-list");
-  const textOf = (/** @type {number} */ price) => group(atLeast(price.toFixed(shown.decimals), shown.decimals));
+  const textOf = (/** @type {number} */ price) => group(atLeast(price.toFixed(quote.decimals), quote.decimals));
   const mark = frames.view(() => {
     const here = lines.of(market.symbol);
     setAttribute(container, "data-drawn", String(here.length));

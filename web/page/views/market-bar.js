@@ -7,17 +7,17 @@ import { Chooser } from "./chooser.js";
 
 /** @import { Frames } from "../frames.js" */
 /** @import { Market } from "../state/market.js" */
-/** @import { Shown } from "../state/shown.js" */
+/** @import { Quote } from "../state/quote.js" */
 /** @import { Symbols } from "../state/symbols.js" */
 /** @import { Rules, SymbolInfo } from "../types.js" */
 
 const NONE = "–";
 
 /**
- * @param {{market: Market, symbols: Symbols, shown: Shown, frames: Frames, choose: (symbol: string) => void}} parts
+ * @param {{market: Market, symbols: Symbols, quote: Quote, frames: Frames, choose: (symbol: string) => void}} parts
  * @returns {Chooser}
  */
-export function marketBar({ market, symbols, shown, frames, choose }) {
+export function marketBar({ market, symbols, quote, frames, choose }) {
   const chooser = new Chooser(find("symbol-chooser"), { name: "symbol", choose, opened: () => offer() });
   const last = find("market-last");
   const change = find("market-change");
@@ -35,10 +35,10 @@ export function marketBar({ market, symbols, shown, frames, choose }) {
 
   const mark = frames.view(() => {
     chooser.show(market.symbol, symbols.state === "waiting" ? "Loading…" : "No symbol");
-    const { info, day, decimals } = shown;
+    const { info, day, decimals } = quote;
     const price = (/** @type {string|null} */ text) => (text ? group(atLeast(text, decimals)) : NONE);
     const direction = directionOf(day.change);
-    setText(last, price(shown.last));
+    setText(last, price(quote.last));
     setAttribute(last, "data-direction", direction);
     setText(change, changeOf({ change: day.change, change_percent: day.percent }, decimals));
     setAttribute(change, "data-direction", direction);
@@ -50,7 +50,7 @@ export function marketBar({ market, symbols, shown, frames, choose }) {
     const told = info?.rules ? rulesOf(info.rules) : "";
     rulesField.hidden = told === "";
     setText(rules, told);
-    const title = market.symbol ? `${shown.last ? `${price(shown.last)} ` : ""}${market.symbol} · Pricetime` : "Pricetime";
+    const title = market.symbol ? `${quote.last ? `${price(quote.last)} ` : ""}${market.symbol} · Pricetime` : "Pricetime";
     if (document.title !== title) document.title = title;
   });
   market.watch(mark);

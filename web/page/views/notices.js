@@ -4,7 +4,7 @@ import { find, make } from "../dom.js";
 import { told } from "./forecast.js";
 
 /** @import { Holdings } from "../state/holdings.js" */
-/** @import { Shown } from "../state/shown.js" */
+/** @import { Quote } from "../state/quote.js" */
 /** @import { Execution } from "../types.js" */
 
 const SHOWN_MS = 6_000;
@@ -16,10 +16,10 @@ const TOLD_SINGLY = 3;
 
 /**
  * Tells of executions, those of an order together; of many orders at once only how many there were.
- * @param {{holdings: Holdings, shown: Shown, filled: (order: number, text: string) => void, whose: () => string}} parts `filled` hears of each order, too; `whose` goes before what is told
+ * @param {{holdings: Holdings, quote: Quote, filled: (order: number, text: string) => void, whose: () => string}} parts `filled` hears of each order, too; `whose` goes before what is told
  * @returns {(execution: Execution) => void}
  */
-export function executionNotices({ holdings, shown, filled, whose }) {
+export function executionNotices({ holdings, quote, filled, whose }) {
   /** @type {Execution[]} */
   let executions = [];
   return (execution) => {
@@ -37,7 +37,7 @@ export function executionNotices({ holdings, shown, filled, whose }) {
     for (const [id, all] of of_order) {
       const [{ side, symbol }] = all;
       const order = holdings.orders.get(id);
-      const text = told({ side, symbol, limit: order?.limit ?? null, shares: order?.shares ?? null }, all, (price) => shown.price(price, symbol));
+      const text = told({ side, symbol, limit: order?.limit ?? null, shares: order?.shares ?? null }, all, (price) => quote.price(price, symbol));
       filled(id, text);
       if (of_order.size <= TOLD_SINGLY) notice(`${whose()}${side === "buy" ? "▲ Buy" : "▼ Sell"} ${text} (order ${id})`, side);
     }

@@ -3,7 +3,7 @@
 import { exact, fault, format, group, plain } from "../decimal.js";
 import { Refusal } from "../api.js";
 import { absentIsNull, foundOut } from "../state/found-out.js";
-import { newId } from "./asked.js";
+import { newId } from "./ticket-order.js";
 import { moveOf } from "./moving.js";
 import { notice } from "./notices.js";
 
@@ -11,7 +11,7 @@ import { notice } from "./notices.js";
 /** @import { Confirm } from "./confirm.js" */
 /** @import { NewOrder, Order, Placed } from "../types.js" */
 /** @import { Market } from "../state/market.js" */
-/** @import { Shown } from "../state/shown.js" */
+/** @import { Quote } from "../state/quote.js" */
 /** @import { Which } from "./moving.js" */
 
 /** @typedef {ReturnType<typeof orderActions>} OrderActions */
@@ -19,10 +19,10 @@ import { notice } from "./notices.js";
 /** What the prices of an order are called. */
 const NAMES = { limit: "limit", stop: "stop", take_profit: "profit" };
 
-/** @param {{api: Api, market: Market, shown: Shown, confirm: Confirm}} parts */
-export function orderActions({ api, market, shown, confirm }) {
+/** @param {{api: Api, market: Market, quote: Quote, confirm: Confirm}} parts */
+export function orderActions({ api, market, quote, confirm }) {
   /** A price as it is shown everywhere. @param {string} text @param {string} symbol */
-  const price = (text, symbol) => shown.price(text, symbol);
+  const price = (text, symbol) => quote.price(text, symbol);
 
   /** What somebody is told at once where an answer was lost. @param {Order} order @param {string} done @param {Refusal} refusal */
   const unknown = (order, done, refusal) => notice(`Order ${order.order_id}: whether it was ${done} is not known. ${refusal.message}; the server is asked for it…`, "fault");
@@ -66,7 +66,7 @@ export function orderActions({ api, market, shown, confirm }) {
   /** What an order would do now at another price; null where its market is not the one in view. @param {Order} order @param {Which} which @param {string} to */
   function foretell(order, which, to) {
     if (order.symbol !== market.symbol || market.past || market.book.state !== "live") return null;
-    return moveOf({ book: market.book, last: shown.last }, order, which, to, (text) => price(text, order.symbol));
+    return moveOf({ book: market.book, last: quote.last }, order, which, to, (text) => price(text, order.symbol));
   }
 
   /** Whether an order is to get another price. Where it would execute at once that is asked in any case; what the server would refuse is not sent, because the order would be gone. @param {Order} order @param {Which} which @param {string} to @param {boolean} asks whether it is asked otherwise, too, where somebody wants to be */

@@ -3,7 +3,7 @@
 import { find, make, setAttribute, setText } from "../dom.js";
 import { group } from "../decimal.js";
 import { duration } from "../format.js";
-import { saidView } from "./said.js";
+import { orderSnippets } from "./order-snippets.js";
 import { tabs } from "./tabs.js";
 
 /** @import { Journeys } from "../state/journeys.js" */
@@ -31,7 +31,7 @@ export function orderDialog({ pair, vitals, replay, panels = [] }) {
   const title = make("h2", { id: "order-title" });
   const about = make("p", { class: "muted order-about number" });
   const then = make("button", { id: "order-then", type: "button", class: "order-id" }, "The market when it was placed");
-  const said = saidView({ where: () => ({ host: location.host, hostname: location.hostname, secure: location.protocol === "https:", xml_port: vitals.server?.xml_port ?? null, fix_port: vitals.server?.fix_port ?? null, members }), demo: () => vitals.server?.demo === true });
+  const said = orderSnippets({ where: () => ({ host: location.host, hostname: location.hostname, secure: location.protocol === "https:", xml_port: vitals.server?.xml_port ?? null, fix_port: vitals.server?.fix_port ?? null, members }), demo: () => vitals.server?.demo === true });
   /** @type {Panel[]} */
   const all = [...panels, { id: "said", name: "In code", root: said.root, show: (order) => said.order(order) }];
   const tabList = make("div", { class: "tabs", role: "tablist", "aria-label": "Order" }, ...all.map(({ id, name }, at) =>

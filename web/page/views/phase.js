@@ -6,19 +6,19 @@ import { timeOfDay } from "../format.js";
 
 /** @import { Frames } from "../frames.js" */
 /** @import { Market } from "../state/market.js" */
-/** @import { Shown } from "../state/shown.js" */
+/** @import { Quote } from "../state/quote.js" */
 /** @import { Phase } from "../types.js" */
 
-/** @param {{market: Market, shown: Shown, frames: Frames, symbols: {watch: (changed: () => void) => void}}} parts */
-export function phaseView({ market, shown, frames, symbols }) {
+/** @param {{market: Market, quote: Quote, frames: Frames, symbols: {watch: (changed: () => void) => void}}} parts */
+export function phaseView({ market, quote, frames, symbols }) {
   const root = find("phase");
   /** @type {ReturnType<typeof setInterval>|undefined} */
   let ticking;
 
   const mark = frames.view(() => {
     // The book says it with each update, the list of symbols four times a second.
-    const phase = market.book.state === "live" ? market.book.phase : shown.info?.phase ?? null;
-    const told = phase ? phaseText(phase, (price) => shown.price(price, market.symbol ?? "")) : "";
+    const phase = market.book.state === "live" ? market.book.phase : quote.info?.phase ?? null;
+    const told = phase ? phaseText(phase, (price) => quote.price(price, market.symbol ?? "")) : "";
     root.hidden = told === "";
     setText(root, told);
     setAttribute(root, "data-phase", phase?.name ?? null);

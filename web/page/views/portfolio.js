@@ -14,7 +14,7 @@ import { Table } from "./table.js";
 /** @import { Holdings } from "../state/holdings.js" */
 /** @import { Market } from "../state/market.js" */
 /** @import { Costs, Line } from "../state/portfolio.js" */
-/** @import { Shown } from "../state/shown.js" */
+/** @import { Quote } from "../state/quote.js" */
 /** @import { Symbols } from "../state/symbols.js" */
 /** @import { Theme } from "../theme.js" */
 /** @import { Account, Candle, Interval } from "../types.js" */
@@ -47,14 +47,14 @@ const direction = (/** @type {bigint|null} */ amount) => (amount === null || amo
 const full = (/** @type {bigint|null} */ amount) => (amount === null ? "" : format(amount, MONEY_DECIMALS));
 
 /**
- * @param {{holdings: Holdings, market: Market, symbols: Symbols, shown: Shown, frames: Frames, theme: Theme, api: Api, suffix?: string}} parts `suffix` ends the ids of its elements
+ * @param {{holdings: Holdings, market: Market, symbols: Symbols, quote: Quote, frames: Frames, theme: Theme, api: Api, suffix?: string}} parts `suffix` ends the ids of its elements
  */
-export function portfolioView({ holdings, market, symbols, shown, frames, theme, api, suffix = "" }) {
+export function portfolioView({ holdings, market, symbols, quote, frames, theme, api, suffix = "" }) {
   const part = (/** @type {string} */ id) => find(id + suffix);
   const figures = part("portfolio-figures");
   const note = part("portfolio-note");
   const spans = part("portfolio-spans");
-  const table = new Table(part("portfolio-table"), { caption: "Portfolio", columns: columns(shown, () => sum), key: (line) => line.symbol, resort: () => mark() });
+  const table = new Table(part("portfolio-table"), { caption: "Portfolio", columns: columns(quote, () => sum), key: (line) => line.symbol, resort: () => mark() });
   const curve = curveView({ canvas: /** @type {HTMLCanvasElement} */ (part("portfolio-curve")), readout: part("portfolio-readout"), theme, frames });
   let inView = false;
   let span = "1d";
@@ -73,7 +73,7 @@ export function portfolioView({ holdings, market, symbols, shown, frames, theme,
   let costs = { of: [], all: [] };
 
   const last = (/** @type {string} */ symbol) => {
-    const price = shown.lastOf(symbol);
+    const price = quote.lastOf(symbol);
     return price === null ? null : exact(price);
   };
 
@@ -228,12 +228,12 @@ export function portfolioView({ holdings, market, symbols, shown, frames, theme,
   };
 }
 
-/** @param {Shown} shown @param {() => ReturnType<typeof sumOf>|null} sum @returns {Column<Line>[]} */
-const columns = (shown, sum) => [
+/** @param {Quote} quote @param {() => ReturnType<typeof sumOf>|null} sum @returns {Column<Line>[]} */
+const columns = (quote, sum) => [
   { head: "Symbol", text: (line) => line.symbol },
   { head: "Shares", text: (line) => group(format(line.shares)), value: (line) => line.shares, csv: (line) => format(line.shares), kind: "number" },
-  { head: "Average cost", text: (line) => average(line, (cost) => shown.price(cost, line.symbol)), value: averageCost, csv: (line) => average(line, (cost) => cost, 8), kind: "number wide" },
-  { head: "Last", text: (line) => (line.last === null ? "–" : shown.price(format(line.last), line.symbol)), value: (line) => line.last, csv: (line) => (line.last === null ? "" : format(line.last)), kind: "number wider" },
+  { head: "Average cost", text: (line) => average(line, (cost) => quote.price(cost, line.symbol)), value: averageCost, csv: (line) => average(line, (cost) => cost, 8), kind: "number wide" },
+  { head: "Last", text: (line) => (line.last === null ? "–" : quote.price(format(line.last), line.symbol)), value: (line) => line.last, csv: (line) => (line.last === null ? "" : format(line.last)), kind: "number wider" },
   { head: "Value", text: (line) => (line.value === null ? "–" : money(line.value)), value: (line) => line.value, csv: (line) => full(line.value), kind: "number" },
   { head: "Unrealised", text: (line) => (line.unrealised === null ? "–" : `${signed(line.unrealised)}${withPercent(line)}`), value: (line) => line.unrealised, csv: (line) => full(line.unrealised), kind: "number", direction: (line) => direction(line.unrealised) },
   { head: "Realised", text: (line) => signed(line.realised), value: (line) => line.realised, csv: (line) => full(line.realised), kind: "number", direction: (line) => direction(line.realised) },

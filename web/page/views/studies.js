@@ -4,12 +4,12 @@ import { LineSeries, LineStyle, PriceScaleMode } from "../vendor/lightweight-cha
 import { forDrawing } from "../decimal.js";
 import { find, make, setAttribute, setText, within } from "../dom.js";
 import { PERIOD_MAX, PERIOD_MIN, averageFrom, dayIsCut, isPeriod, profileOf, vwapOf } from "../state/studies.js";
-import { SECONDS_OF } from "../state/shown.js";
+import { SECONDS_OF } from "../state/quote.js";
 
 /** @import { IChartApi, ISeriesApi, LineData, UTCTimestamp } from "lightweight-charts" */
 /** @import { Frames } from "../frames.js" */
 /** @import { Market } from "../state/market.js" */
-/** @import { Shown } from "../state/shown.js" */
+/** @import { Quote } from "../state/quote.js" */
 /** @import { Average, Bar, Shelf, Studies } from "../state/studies.js" */
 /** @import { Theme } from "../theme.js" */
 /** @import { Candle } from "../types.js" */
@@ -24,8 +24,8 @@ const PROFILE_PART = 0.28;
 const DAY_CANDLES_MAX = 3_000;
 const COLOURS = ["study-1", "study-2"];
 
-/** @param {{chart: IChartApi, prices: ISeriesApi<"Candlestick">, inView: () => [number, number]|null, market: Market, shown: Shown, studies: Studies, frames: Frames, theme: Theme}} parts `inView`: the seconds at the edges of what is seen */
-export function studiesView({ chart, prices, inView, market, shown, studies, frames, theme }) {
+/** @param {{chart: IChartApi, prices: ISeriesApi<"Candlestick">, inView: () => [number, number]|null, market: Market, quote: Quote, studies: Studies, frames: Frames, theme: Theme}} parts `inView`: the seconds at the edges of what is seen */
+export function studiesView({ chart, prices, inView, market, quote, studies, frames, theme }) {
   const container = find("candles");
   const legend = find("studies-legend");
   /** Those that are shown now, by what they are called. @type {Map<string, {series: ISeriesApi<"Line">, colour: string}>} */
@@ -40,7 +40,7 @@ export function studiesView({ chart, prices, inView, market, shown, studies, fra
   const mark = frames.view(() => {
     const { candles, interval } = market;
     const { averages, vwap, log } = studies.chosen;
-    const look = `${candles.redrawn} ${JSON.stringify(studies.chosen)} ${theme.name} ${shown.decimals}`;
+    const look = `${candles.redrawn} ${JSON.stringify(studies.chosen)} ${theme.name} ${quote.decimals}`;
     const anew = look !== told || candles.redrawn !== redrawn;
     told = look;
     redrawn = candles.redrawn;
@@ -55,7 +55,7 @@ export function studiesView({ chart, prices, inView, market, shown, studies, fra
     }
     const from = anew ? 0 : Math.max(0, bars.length - 1);
     bars.length = from;
-    for (let at = from; at < candles.all.length; at += 1) bars.push(barOf(at === candles.all.length - 1 ? shown.upToDate(candles.all[at]) : candles.all[at]));
+    for (let at = from; at < candles.all.length; at += 1) bars.push(barOf(at === candles.all.length - 1 ? quote.upToDate(candles.all[at]) : candles.all[at]));
     const closes = bars.map(({ close }) => close);
     /** @type {{name: string, colour: string, all: (number|null)[]}[]} */
     const lines = [];
@@ -79,7 +79,7 @@ export function studiesView({ chart, prices, inView, market, shown, studies, fra
 
   /** @param {number|null|undefined} value */
   function textOf(value) {
-    if (typeof value === "number") return value.toFixed(shown.decimals);
+    if (typeof value === "number") return value.toFixed(quote.decimals);
     return market.interval === "1s" ? "– (the day's beginning is not here: choose 1m)" : "–";
   }
 

@@ -8,7 +8,7 @@ import { Columns } from "./columns.js";
 /** @import { Frames } from "../frames.js" */
 /** @import { AccountSeen } from "../state/holdings.js" */
 /** @import { Market } from "../state/market.js" */
-/** @import { Shown } from "../state/shown.js" */
+/** @import { Quote } from "../state/quote.js" */
 /** @import { Side, Trade } from "../types.js" */
 
 const ROWS_MAX = 60;
@@ -26,8 +26,8 @@ const TIME = "00:00:00";
  * @property {number|null} trade_id
  */
 
-/** @param {{market: Market, shown: Shown, holdings: AccountSeen, frames: Frames}} parts */
-export function tapeView({ market, shown, holdings, frames }) {
+/** @param {{market: Market, quote: Quote, holdings: AccountSeen, frames: Frames}} parts */
+export function tapeView({ market, quote, holdings, frames }) {
   const list = find("tape");
   const note = find("tape-note");
   /** As they stand, the newest first. @type {Row[]} */
@@ -47,7 +47,7 @@ export function tapeView({ market, shown, holdings, frames }) {
   const mark = frames.view(() => {
     const { trades, state } = market.tape;
     const seen = trades.slice(0, rows.length);
-    const needed = shown.decimals;
+    const needed = quote.decimals;
     if (symbol !== market.symbol) columns.forget();
     symbol = market.symbol;
     const other_room = columns.fit(seen.map(({ price }) => `▲ ${group(atLeast(price, needed))}`));

@@ -15,7 +15,7 @@ import { cost, foretold, most } from "./ticket-worth.js";
  * @param {Parts & {amount: Amount, vitals: Vitals, standing: Standing, sending: Sending}} parts
  */
 export function ticketDrawing(parts) {
-  const { fields, amount, shown, vitals } = parts;
+  const { fields, amount, quote, vitals } = parts;
   const drawSum = sumDrawing(parts);
   const drawAvailable = availableDrawing(parts);
   const drawConditions = conditionDrawing(fields);
@@ -29,8 +29,8 @@ export function ticketDrawing(parts) {
       drawTerms();
       drawConditions();
       drawSum();
-      fields.limit.placeholder = shown.rules?.tick ?? "0.00";
-      amount.input.placeholder = amount.unit.value === "shares" ? shown.rules?.lot ?? "0" : "0";
+      fields.limit.placeholder = quote.rules?.tick ?? "0.00";
+      amount.input.placeholder = amount.unit.value === "shares" ? quote.rules?.lot ?? "0" : "0";
       drawButton();
     },
   };

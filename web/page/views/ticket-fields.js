@@ -2,12 +2,12 @@
 
 import { fault, format, parse, plain } from "../decimal.js";
 import { find } from "../dom.js";
-import { bipsOf, newId, ordersOf } from "./asked.js";
+import { bipsOf, newId, ordersOf } from "./ticket-order.js";
 import { amountOf, showFault, valueOf } from "./faults.js";
 
 /** @import { OrderKind, SelfTrade, Side } from "../types.js" */
 /** @import { amountField } from "./amount.js" */
-/** @import { Asked, Waits } from "./asked.js" */
+/** @import { TicketOrder, Waits } from "./ticket-order.js" */
 
 /** @typedef {ReturnType<typeof ticketFields>} Fields */
 /** @typedef {ReturnType<typeof amountField>} Amount */
@@ -76,7 +76,7 @@ function noBips({ form, waits }) {
   return waits.value === "trail_bips" && bipsOf(amountOf(form, "trigger")) === null ? "The distance is 0.01 to 99.99 per cent, with two decimals at most" : null;
 }
 
-/** What the fields ask for. @param {Fields} fields @param {Amount} amount @param {string} account @param {string} symbol @returns {Asked} */
+/** What the fields ask for. @param {Fields} fields @param {Amount} amount @param {string} account @param {string} symbol @returns {TicketOrder} */
 export function askedBy(fields, amount, account, symbol) {
   const { form, waits, until } = fields;
   return ordersOf({

@@ -9,9 +9,9 @@ import { showFault } from "./faults.js";
 
 /** @import { Api, Refusal } from "../api.js" */
 /** @import { Outcome } from "../state/sending.js" */
-/** @import { Shown } from "../state/shown.js" */
+/** @import { Quote } from "../state/quote.js" */
 /** @import { ListKind, NewOrder, Order, Placed } from "../types.js" */
-/** @import { Asked } from "./asked.js" */
+/** @import { TicketOrder } from "./ticket-order.js" */
 /** @import { Confirm } from "./confirm.js" */
 
 /** Where a refusal stands that names no field. @type {Record<string, string>} */
@@ -36,10 +36,10 @@ const FIELD_OF_CODE = {
 };
 
 /**
- * @param {{form: HTMLFormElement, api: Api, shown: Shown, confirm: Confirm, placed: (as_shown: boolean) => void}} parts
+ * @param {{form: HTMLFormElement, api: Api, quote: Quote, confirm: Confirm, placed: (as_shown: boolean) => void}} parts
  *   `placed` is told when orders are, and whether the form still shows them
  */
-export function ticketSender({ form, api, shown, confirm, placed }) {
+export function ticketSender({ form, api, quote, confirm, placed }) {
   const done = find("ticket-done");
   const unknown = find("ticket-unknown");
   const text = find("ticket-unknown-text");
@@ -47,7 +47,7 @@ export function ticketSender({ form, api, shown, confirm, placed }) {
   const terms = /** @type {HTMLDetailsElement} */ (find("ticket-terms"));
   /** What was executed of orders whose answer is still on its way, or was the last. @type {Map<number, string>} */
   const fills = new Map();
-  /** The orders that were sent last. @type {Asked|null} */
+  /** The orders that were sent last. @type {TicketOrder|null} */
   let sent = null;
   let as_shown = false;
   const sending = new Sending({ api, keep: keepSending, kept: keptSending, found: tell });
@@ -55,7 +55,7 @@ export function ticketSender({ form, api, shown, confirm, placed }) {
   /** @param {Exclude<Outcome, null>} outcome */
   function tell(outcome) {
     if ("refused" in outcome) return tellRefused(outcome.refused);
-    setText(done, placedText(outcome.placed, sent?.kind ?? "oco", shown));
+    setText(done, placedText(outcome.placed, sent?.kind ?? "oco", quote));
     done.scrollIntoView({ block: "nearest" });
     setAttribute(done, "data-order", String(outcome.placed[0].order_id));
     tellFill(outcome.placed[0].order_id);
@@ -81,7 +81,7 @@ export function ticketSender({ form, api, shown, confirm, placed }) {
     const { orders } = sending;
     unknown.hidden = !sending.unknown;
     forget.hidden = !sending.absent;
-    if (orders && sending.unknown) setText(text, unknownText(sending, orders, shown));
+    if (orders && sending.unknown) setText(text, unknownText(sending, orders, quote));
   }
   sending.watch(draw);
   draw();
@@ -96,12 +96,12 @@ export function ticketSender({ form, api, shown, confirm, placed }) {
     },
     /** The form shows something else than what was sent. */
     changed: () => (as_shown = false),
-    /** Sends orders, or again those of which nobody knows what became. @param {Asked} asked @param {[name: string, value: string][]} more what is told of them where somebody wants to be asked */
+    /** Sends orders, or again those of which nobody knows what became. @param {TicketOrder} asked @param {[name: string, value: string][]} more what is told of them where somebody wants to be asked */
     async send(asked, more) {
       const orders = sending.orders ?? asked;
       const again = sending.unknown;
       const [first] = orders.orders;
-      const lines = /** @type {[string, string][]} */ (orders.orders.map((order, at) => [at === 0 ? "Order" : orders.kind === "oco" || at === 2 ? "Or" : "Then", inWords(order, shown)]));
+      const lines = /** @type {[string, string][]} */ (orders.orders.map((order, at) => [at === 0 ? "Order" : orders.kind === "oco" || at === 2 ? "Or" : "Then", inWords(order, quote)]));
       const action = `${first.side === "buy" ? "Buy" : "Sell"} ${first.symbol}`;
       if (!(await confirm([...lines, ["Account", first.account], ...(again ? [] : more)], again ? `Send again: ${action}` : action))) return;
       as_shown ||= !again;
@@ -120,16 +120,16 @@ export function ticketSender({ form, api, shown, confirm, placed }) {
   };
 }
 
-/** @param {Sending} sending @param {Asked} asked @param {Shown} shown */
-function unknownText({ absent, why }, { orders }, shown) {
-  const what = `${orders.map((order) => inWords(order, shown)).join("; ")}, account ${orders[0].account}`;
+/** @param {Sending} sending @param {TicketOrder} asked @param {Quote} quote */
+function unknownText({ absent, why }, { orders }, quote) {
+  const what = `${orders.map((order) => inWords(order, quote)).join("; ")}, account ${orders[0].account}`;
   const known = absent ? "The server has none such by now." : "The server is being asked.";
   return `${what}: whether it was placed is not known. ${why.replace(/\.$/, "")}. ${known} “Send again” sends exactly this, and it cannot be placed twice.`;
 }
 
-/** An order in words. @param {NewOrder} order @param {Shown} shown @returns {string} */
-function inWords(order, shown) {
-  const price = (/** @type {string} */ text) => shown.price(text, order.symbol);
+/** An order in words. @param {NewOrder} order @param {Quote} quote @returns {string} */
+function inWords(order, quote) {
+  const price = (/** @type {string} */ text) => quote.price(text, order.symbol);
   const much = order.funds === undefined ? `${group(order.shares ?? "")} ${order.symbol}` : `${order.symbol} for ${group(order.funds)} dollars`;
   const trigger = order.stop ?? order.take_profit;
   const waiting = trigger === undefined ? behindText(order) : `, once there is ${price(trigger)}`;
@@ -141,19 +141,19 @@ function behindText({ trail, trail_bips }) {
   return trail !== undefined ? `, ${group(trail)} behind the market` : trail_bips !== undefined ? `, ${trail_bips / 100}% behind the market` : "";
 }
 
-/** @param {(Placed|Order)[]} placed @param {ListKind} kind @param {Shown} shown */
-function placedText(placed, kind, shown) {
+/** @param {(Placed|Order)[]} placed @param {ListKind} kind @param {Quote} quote */
+function placedText(placed, kind, quote) {
   const [{ order_id: id, side, shares, symbol }, ...others] = placed;
   const ids = others.length === 0 ? `Order ${id}` : `Orders ${placed.map((order) => order.order_id).join(" and ")}`;
   const then = kind === "oco" || others.length === 0 ? "" : `, then ${others[0].side} `;
-  const behind = others.length === 0 ? "" : `${then || ", or "}${others.map((other) => termsOf(other, shown)).join(", or ")}`;
+  const behind = others.length === 0 ? "" : `${then || ", or "}${others.map((other) => termsOf(other, quote)).join(", or ")}`;
   const now = "status" in placed[0] && placed[0].status !== "open" ? ` (${placed[0].status} meanwhile)` : "";
-  return `${ids} placed: ${side} ${group(shares)} ${symbol} ${termsOf(placed[0], shown)}${behind}${now}`;
+  return `${ids} placed: ${side} ${group(shares)} ${symbol} ${termsOf(placed[0], quote)}${behind}${now}`;
 }
 
-/** At which price an order was placed, and until when. @param {Placed|Order} placed @param {Shown} shown */
-function termsOf(placed, shown) {
-  const show = (/** @type {string} */ text) => shown.price(text, placed.symbol);
+/** At which price an order was placed, and until when. @param {Placed|Order} placed @param {Quote} quote */
+function termsOf(placed, quote) {
+  const show = (/** @type {string} */ text) => quote.price(text, placed.symbol);
   const price = placed.limit === null ? "any price" : show(placed.limit);
   const trigger = placed.stop ?? placed.take_profit;
   const ends = placed.until === null ? "" : `, until ${dayAndTime(placed.until)}`;

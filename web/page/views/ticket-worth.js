@@ -7,10 +7,10 @@ import { forecast, foretoldMeeting, foretoldWaiting } from "./forecast.js";
 /** @import { Fees } from "../state/fees.js" */
 /** @import { AccountSeen } from "../state/holdings.js" */
 /** @import { Market } from "../state/market.js" */
-/** @import { Shown } from "../state/shown.js" */
+/** @import { Quote } from "../state/quote.js" */
 /** @import { Amount, Fields } from "./ticket-fields.js" */
 
-/** @typedef {{fields: Fields, market: Market, shown: Shown, holdings: AccountSeen, fees: Fees}} Parts */
+/** @typedef {{fields: Fields, market: Market, quote: Quote, holdings: AccountSeen, fees: Fees}} Parts */
 
 /** What can be sold, or bought at the limit; null when that cannot be said. @param {Parts} parts */
 export function most({ fields, market, holdings }) {
@@ -36,11 +36,11 @@ export function cost({ fields, market }, amount) {
 
 /** What would happen if it were sent now. @param {Parts} parts @param {Amount} amount */
 export function foretold(parts, amount) {
-  const { fields, market, shown } = parts;
+  const { fields, market, quote } = parts;
   const count = amount.shares();
   const each = fields.bound();
   if (count === null || count <= 0n || (!fields.atAnyPrice() && each === null)) return "";
-  const price = (/** @type {string} */ text) => (market.symbol ? shown.price(text, market.symbol) : group(text));
+  const price = (/** @type {string} */ text) => (market.symbol ? quote.price(text, market.symbol) : group(text));
   const waits = fields.waits.value;
   if (waits !== "" && !fields.isOneOfTwo() && !fields.hasOthersBehind()) {
     const typed = parse(plain(valueOf(fields.form, "trigger")));
@@ -51,8 +51,8 @@ export function foretold(parts, amount) {
 }
 
 /** @param {Parts} parts @param {Parameters<typeof forecast>[1]} order @param {(text: string) => string} price */
-function foretoldNow({ fields, market, shown, holdings, fees }, order, price) {
-  const { rules } = shown;
+function foretoldNow({ fields, market, quote, holdings, fees }, order, price) {
+  const { rules } = quote;
   const now = forecast(market.book, order, price, { rates: fees.rates, symbol: market.symbol ?? "", step: rules?.tick ? exact(rules.tick) : 1n });
   const meets = foretoldMeeting(order, holdings.open.values(), market.symbol ?? "", fields.selfTradeOf());
   return [now, now === "" ? "" : meets].filter((part) => part !== "").join("; ");

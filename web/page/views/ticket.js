@@ -16,12 +16,12 @@ import { foretold, most } from "./ticket-worth.js";
 /** @import { Fees } from "../state/fees.js" */
 /** @import { AccountSeen } from "../state/holdings.js" */
 /** @import { Market } from "../state/market.js" */
-/** @import { Shown } from "../state/shown.js" */
+/** @import { Quote } from "../state/quote.js" */
 /** @import { Standing } from "../state/standing.js" */
 /** @import { Symbols } from "../state/symbols.js" */
 /** @import { Vitals } from "../state/vitals.js" */
 /** @import { Side } from "../types.js" */
-/** @import { Asked } from "./asked.js" */
+/** @import { TicketOrder } from "./ticket-order.js" */
 /** @import { Confirm } from "./confirm.js" */
 /** @import { Amount, Fields } from "./ticket-fields.js" */
 
@@ -36,12 +36,12 @@ const BOOK_PAUSE_MS = 100;
  * @property {(side: Side) => void} begin chooses the side and goes to the first field
  * @property {(limit: string) => void} take fills in a price
  * @property {(preset: number) => boolean} apply fills it in as a preset says
- * @property {() => Asked|null} draft what would be sent now; null while the fields are none, which is then said beside them
+ * @property {() => TicketOrder|null} draft what would be sent now; null while the fields are none, which is then said beside them
  * @property {(member: string) => void} allow hears who looks at the page; "" where there are no members
  * @property {(order: number, text: string) => void} filled hears what was executed of an order
  */
 
-/** @typedef {{market: Market, symbols: Symbols, shown: Shown, holdings: AccountSeen, fees: Fees, vitals: Vitals, standing: Standing, frames: Frames, api: Api, confirm: Confirm, chooseAccount: () => void}} Parts */
+/** @typedef {{market: Market, symbols: Symbols, quote: Quote, holdings: AccountSeen, fees: Fees, vitals: Vitals, standing: Standing, frames: Frames, api: Api, confirm: Confirm, chooseAccount: () => void}} Parts */
 /** @typedef {Parts & {fields: Fields, amount: Amount, sender: ReturnType<typeof ticketSender>, mark: () => void, markWorth: () => void, changed: () => void}} Made */
 
 /**
@@ -112,10 +112,10 @@ export function ticketView(parts) {
 
 /** The field of the amount, which knows what it is a part of. @param {Parts & {fields: Fields}} parts @param {() => void} changed */
 function ticketAmount(parts, changed) {
-  const { fields, holdings, market, shown } = parts;
+  const { fields, holdings, market, quote } = parts;
   return amountField({
     basis: () => ({
-      side: fields.side(), most: most(parts), each: fields.bound(), lot: shown.rules?.lot, book: market.book,
+      side: fields.side(), most: most(parts), each: fields.bound(), lot: quote.rules?.lot, book: market.book,
       balance: holdings.account ? exact(holdings.account.balance, MONEY_DECIMALS) : null,
       at_once: fields.atAnyPrice() && fields.waits.value === "",
     }),
@@ -174,10 +174,10 @@ function heedFields({ fields, fees, changed }) {
 }
 
 /** Arrow keys change prices by ticks, and amounts by lots. @param {Made} made */
-function stepFields({ fields, amount, shown, market, changed }) {
+function stepFields({ fields, amount, quote, market, changed }) {
   const { form, limit, display } = fields;
-  steps([limit, ...["trigger", "profit"].map((name) => within(form, "input", `[name=${name}]`))], { step: () => shown.step, from: () => market.book.side(fields.side())[0]?.limit ?? shown.last, changed });
-  steps([amount.input, display], { step: () => (amount.unit.value === "shares" ? shown.rules?.lot ?? "1" : amount.unit.value === "dollars" ? "100" : "1"), from: () => null, changed });
+  steps([limit, ...["trigger", "profit"].map((name) => within(form, "input", `[name=${name}]`))], { step: () => quote.step, from: () => market.book.side(fields.side())[0]?.limit ?? quote.last, changed });
+  steps([amount.input, display], { step: () => (amount.unit.value === "shares" ? quote.rules?.lot ?? "1" : amount.unit.value === "dollars" ? "100" : "1"), from: () => null, changed });
 }
 
 /** Draws it anew when what it shows is another. @param {Made} made */

@@ -6,7 +6,7 @@ import { notice } from "./notices.js";
 
 /** @import { Frames } from "../frames.js" */
 /** @import { Market } from "../state/market.js" */
-/** @import { Shown } from "../state/shown.js" */
+/** @import { Quote } from "../state/quote.js" */
 /** @import { Symbols } from "../state/symbols.js" */
 /** @import { Watchlist } from "../state/watchlist.js" */
 /** @import { SymbolInfo } from "../types.js" */
@@ -28,8 +28,8 @@ const LINE_HEIGHT = 20;
  * @property {SVGPathElement} path
  */
 
-/** @param {{watchlist: Watchlist, market: Market, shown: Shown, symbols: Symbols, frames: Frames, choose: (symbol: string) => void}} parts */
-export function watchlistView({ watchlist, market, shown, symbols, frames, choose }) {
+/** @param {{watchlist: Watchlist, market: Market, quote: Quote, symbols: Symbols, frames: Frames, choose: (symbol: string) => void}} parts */
+export function watchlistView({ watchlist, market, quote, symbols, frames, choose }) {
   const list = find("watch-list");
   const note = find("watch-note");
   const search = /** @type {HTMLInputElement} */ (find("watch-find"));
@@ -104,12 +104,12 @@ export function watchlistView({ watchlist, market, shown, symbols, frames, choos
     const chosen = symbol === market.symbol;
     const favourite = watchlist.favourites.has(symbol);
     // One source for the price of the symbol that is looked at.
-    const last = chosen ? shown.last : info.last;
-    const percent = chosen ? shown.day.percent : info.change_percent;
+    const last = chosen ? quote.last : info.last;
+    const percent = chosen ? quote.day.percent : info.change_percent;
     setAttribute(row.star, "aria-pressed", String(favourite));
     setText(row.star, favourite ? "★" : "☆");
     setAttribute(row.button, "aria-current", chosen ? "true" : null);
-    setText(row.last, last === null ? "–" : shown.price(last, symbol));
+    setText(row.last, last === null ? "–" : quote.price(last, symbol));
     const falls = percent?.startsWith("-") ?? false;
     const still = percent === null || /^-?[0.]+$/.test(percent);
     setText(row.change, percent === null ? "–" : `${still ? "" : falls ? "▼" : "▲"}${percent.replace(/^-/, "").replace(/^(\d+)$/, "$1.00").replace(/(\.\d)$/, "$10")}%`);

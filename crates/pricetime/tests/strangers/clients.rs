@@ -162,7 +162,7 @@ fn binance_rs_async_trades_here() {
     });
 }
 
-/// web/tests/said.js runs the code that the page shows for orders, and compares what the two placed.
+/// web/tests/order-snippets.js runs the code that the page shows for orders, and compares what the two placed.
 #[test]
 fn what_the_page_says_in_code_does_what_it_says() {
     let folder = Folder::new("clients-said");
@@ -172,7 +172,7 @@ fn what_the_page_says_in_code_does_what_it_says() {
     let path = std::env::var_os("PATH").unwrap();
     let path = std::env::join_paths([programs].into_iter().chain(std::env::split_paths(&path))).unwrap();
     let ran = Command::new("node")
-        .arg("tests/said.js")
+        .arg("tests/order-snippets.js")
         .current_dir(root().join("web"))
         .env("PATH", path)
         .env("PYTHON", root().join("clients/.venv/bin/python"))

@@ -1,4 +1,4 @@
-// Orders in the words of the exchange's protocols: text that does, when it is run, what the page does. What a protocol has no word for it
+// Orders as text in each protocol of the exchange, which does, when it is run, what the page does. What a protocol has no word for it
 // says, and leaves out nothing in silence.
 
 import { exact } from "../decimal.js";
@@ -25,16 +25,16 @@ import { exact } from "../decimal.js";
  * @property {string|undefined} [display]
  */
 
-/** Orders that are placed, or one that is there. @typedef {{act: "place", kind: ListKind, orders: Terms[]}|{act: "query"|"cancel", order: Order}} Said */
+/** Orders that are placed, or one that is there. @typedef {{act: "place", kind: ListKind, orders: Terms[]}|{act: "query"|"cancel", order: Order}} SnippetRequest */
 
 /** Where it is sent: the page's host and address, the ports of XML and FIX, and whether somebody has to prove who asks. @typedef {{host: string, hostname: string, secure: boolean, xml_port: number|null, fix_port: number|null, members: boolean}} Where */
 
-/** A protocol's words, or why it has none. @typedef {{id: string, name: string, run: string, text: string|null, why: string|null}} Words */
+/** A protocol's words, or why it has none. @typedef {{id: string, name: string, run: string, text: string|null, why: string|null}} Snippet */
 
 /** What a protocol has no words for. */
 class NoWords extends Error {}
 
-/** @type {{id: string, name: string, run: string, say: (said: Said, where: Where) => string}[]} */
+/** @type {{id: string, name: string, run: string, say: (said: SnippetRequest, where: Where) => string}[]} */
 export const PROTOCOLS = [
   { id: "xml", name: "XML", run: "in a shell, with the program pricetime", say: xml },
   { id: "curl", name: "curl", run: "in a shell", say: curl },
@@ -47,9 +47,9 @@ export const PROTOCOLS = [
 /** Names and values of a request, in order. @typedef {[string, string][]} Pairs */
 
 /**
- * @param {Said} said
+ * @param {SnippetRequest} said
  * @param {Where} where
- * @returns {Words[]}
+ * @returns {Snippet[]}
  */
 export function words(said, where) {
   return PROTOCOLS.map(({ say, ...protocol }) => {
@@ -75,7 +75,7 @@ export function unnamed({ client_order_id: _, ...terms }) {
 
 // --- XML
 
-/** @param {Said} said @param {Where} where */
+/** @param {SnippetRequest} said @param {Where} where */
 function xml(said, { hostname, secure, xml_port, members }) {
   if (xml_port === null) throw new NoWords("This server does not speak XML");
   const login = members ? ' --login "$API_KEY:$API_SECRET_FILE"' : "";
@@ -83,7 +83,7 @@ function xml(said, { hostname, secure, xml_port, members }) {
   return `echo '${xmlRequest(said)}' | pricetime send --to ${hostname}:${xml_port}${trust}${login}`;
 }
 
-/** @param {Said} said */
+/** @param {SnippetRequest} said */
 function xmlRequest(said) {
   if (said.act !== "place") return element("transactions", [["id", said.order.account]], element(said.act, [["id", String(said.order.order_id)]]));
   const orders = said.orders.map((order) => element("order", xmlOrder(order))).join("");
@@ -121,7 +121,7 @@ function seconds(micros) {
 
 // --- REST
 
-/** @param {Said} said @param {Where} where */
+/** @param {SnippetRequest} said @param {Where} where */
 function curl(said, { host, secure, members }) {
   const proof = members ? ' -u "$API_KEY:$API_SECRET"' : "";
   const at = (/** @type {string} */ path) => `'${secure ? "https" : "http"}://${host}/api/v1${path}'`;
@@ -142,7 +142,7 @@ function restOrder({ account, symbol, side, kind, shares, funds, limit, stop, ta
 
 // --- The interface for clients written for Binance: REST, its WebSocket, and ccxt, which speaks it
 
-/** @param {Said} said @param {Where} where */
+/** @param {SnippetRequest} said @param {Where} where */
 function binance(said, { host, secure }) {
   const { verb, path, pairs } = signedCall(said);
   const query = pairs.map(([name, value]) => `${name}=${value}`).join("&");
@@ -154,7 +154,7 @@ function binance(said, { host, secure }) {
   ].join("\n");
 }
 
-/** @param {Said} said @param {Where} where */
+/** @param {SnippetRequest} said @param {Where} where */
 function websocket(said, { host, secure }) {
   const { method, pairs } = signedCall(said);
   return [
@@ -171,7 +171,7 @@ function websocket(said, { host, secure }) {
   ].join("\n");
 }
 
-/** @param {Said} said @param {Where} where */
+/** @param {SnippetRequest} said @param {Where} where */
 function ccxt(said, { host, secure }) {
   const api = `${secure ? "https" : "http"}://${host}/binance`;
   return [
@@ -191,7 +191,7 @@ function ccxt(said, { host, secure }) {
   ].join("\n");
 }
 
-/** @param {Said} said */
+/** @param {SnippetRequest} said */
 function ccxtCall(said) {
   if (said.act !== "place") return `${said.act === "query" ? "fetch" : "cancel"}_order("${said.order.order_id}", "${said.order.symbol}/USD")`;
   const { path, pairs } = signedCall(said);
@@ -210,7 +210,7 @@ function ccxtCall(said) {
 }
 
 /**
- * @param {Said} said
+ * @param {SnippetRequest} said
  * @returns {{verb: string, path: string, method: string, pairs: Pairs}} of REST and of the WebSocket
  */
 function signedCall(said) {
@@ -281,7 +281,7 @@ function upper(text) {
 
 // --- FIX
 
-/** @param {Said} said @param {Where} where */
+/** @param {SnippetRequest} said @param {Where} where */
 function fix(said, { hostname, secure, fix_port, members }) {
   if (fix_port === null) throw new NoWords("This server does not speak FIX: started with --fix 127.0.0.1:12346, it does");
   const [kind, pairs] = fixMessage(said);
@@ -310,7 +310,7 @@ function fix(said, { hostname, secure, fix_port, members }) {
   ].join("\n");
 }
 
-/** What asks for it: MsgType, and the fields beside the message's own name. @param {Said} said @returns {[string, [number, string][]]} */
+/** What asks for it: MsgType, and the fields beside the message's own name. @param {SnippetRequest} said @returns {[string, [number, string][]]} */
 function fixMessage(said) {
   if (said.act !== "place") {
     const { account, order_id, symbol, side, shares } = said.order;

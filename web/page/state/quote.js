@@ -16,7 +16,7 @@ export const SECONDS_OF = { "1s": 1, "1m": 60, "5m": 300, "15m": 900, "1h": 3_60
 /** What is known of a symbol of which nothing is. */
 const UNKNOWN = { last: null, last_time: null, change: null, change_percent: null, open_24h: null, high_24h: null, low_24h: null, volume_24h: null, money_24h: null, trades_24h: null, best_bid: null, best_ask: null };
 
-export class Shown {
+export class Quote {
   /** @type {string|null} */
   #symbol = null;
   #seen = DECIMALS_MIN;

@@ -1,18 +1,18 @@
 // An order's text in each protocol, to be copied with one press.
 
 import { make, setAttribute, setText } from "../dom.js";
-import { PROTOCOLS, termsOf, unnamed, words } from "../state/said.js";
+import { PROTOCOLS, termsOf, unnamed, words } from "../state/order-snippets.js";
 
 /** @import { ListKind, NewOrder, Order } from "../types.js" */
-/** @import { Said, Where, Words } from "../state/said.js" */
+/** @import { SnippetRequest, Where, Snippet } from "../state/order-snippets.js" */
 
 const ACTS = /** @type {const} */ ({ place: "Place one like it", query: "Ask for it", cancel: "Cancel it" });
 
 /** @param {{where: () => Where, demo: () => boolean}} parts */
-export function saidView({ where, demo }) {
+export function orderSnippets({ where, demo }) {
   /** Of the order that is there: it can be asked for, too. @type {Order|null} */
   let order = null;
-  /** @type {Said|null} */
+  /** @type {SnippetRequest|null} */
   let said = null;
   let protocol = "xml";
 
@@ -83,7 +83,7 @@ export function saidView({ where, demo }) {
   };
 }
 
-/** What has to be there before it runs. @param {Words} chosen @param {Said} said @param {Where} where @param {boolean} demo */
+/** What has to be there before it runs. @param {Snippet} chosen @param {SnippetRequest} said @param {Where} where @param {boolean} demo */
 function needs({ id }, said, { members, secure }, demo) {
   const account = said.act === "place" ? said.orders[0].account : said.order.account;
   const files = id === "xml" ? [...(members ? ["API_KEY and API_SECRET_FILE: your key, and the file of its secret"] : []), ...(secure ? ["CA_FILE: the server's certificate"] : [])] : [];

@@ -35,7 +35,7 @@ const REFERENCES = ["aria-controls", "aria-labelledby", "aria-describedby", "for
  * @param {(holdings: Holdings, suffix: string) => void} parts.fill has the second panel show an account
  * @returns {Beside}
  */
-export function besideView({ layout, market, pair, frames, chooser, fill }) {
+export function compareAccounts({ layout, market, pair, frames, chooser, fill }) {
   const { first, second } = pair;
   const trade = find("trade");
   const panel = find("account");

@@ -4,11 +4,11 @@ import { Refusal } from "../api.js";
 import { find, make, setText } from "../dom.js";
 import { killOutcome } from "../state/kills.js";
 import { clearFaults, showFault, valueOf } from "./faults.js";
-import { keptRows, sureButton } from "./sure.js";
+import { keptRows, confirmButton } from "./confirm-button.js";
 
 /** @import { Api } from "../api.js" */
 /** @import { Member, Mode } from "../types.js" */
-/** @import { May } from "./control.js" */
+/** @import { May } from "./venue-view.js" */
 
 const ROLES = ["operator", "issuer", "trader", "viewer", "auditor"];
 /** So many are listed. */
@@ -16,7 +16,7 @@ const MEMBERS_MAX = 500;
 const EVERY_MS = 5_000;
 
 /** @param {{api: Api, attempt: (what: () => Promise<string>) => Promise<boolean>, follow: (of: {member: string}) => void, may: () => May}} parts */
-export function membersControl({ api, attempt, follow, may }) {
+export function venueMembers({ api, attempt, follow, may }) {
   const panel = find("control-members-panel");
   const form = /** @type {HTMLFormElement} */ (find("control-add"));
   const mode = /** @type {HTMLSelectElement} */ (find("control-mode"));
@@ -28,7 +28,7 @@ export function membersControl({ api, attempt, follow, may }) {
 
   const draw = keptRows(find("control-members"), {
     key: (/** @type {Member} */ { name }) => name,
-    told: (member) => JSON.stringify([member, may().operates]),
+    version: (member) => JSON.stringify([member, may().operates]),
     make: row,
   });
 
@@ -44,20 +44,20 @@ export function membersControl({ api, attempt, follow, may }) {
     return [
       make("span", { class: "control-text" }, make("strong", {}, name), ` ${text}`),
       make("span", { class: "control-buttons" },
-        sureButton("Watch", name, () => follow({ member: name })),
+        confirmButton("Watch", name, () => follow({ member: name })),
         ...(operates ? [
-          sureButton("Kill", name, change(async () => killOutcome(name, await api.kill("members", name, true))), { sure: "Sure? Kill", danger: true }),
-          sureButton("Release", name, change(async () => (await api.kill("members", name, false), `${name} is released`))),
-          sureButton("New key", name, change(async () => {
+          confirmButton("Kill", name, change(async () => killOutcome(name, await api.kill("members", name, true))), { sure: "Sure? Kill", danger: true }),
+          confirmButton("Release", name, change(async () => (await api.kill("members", name, false), `${name} is released`))),
+          confirmButton("New key", name, change(async () => {
             const key = await api.addKey(name, { kind: "hmac" });
             setText(secret, `Key ${key.id} of ${name}, secret ${key.secret}: it is told this once`);
             secret.hidden = false;
             return `${name} has the key ${key.id}`;
           })),
-          sureButton("Remove", name, change(async () => (await api.removeMember(name), `${name} is no member any more`)), { sure: "Sure? Remove", danger: true }),
+          confirmButton("Remove", name, change(async () => (await api.removeMember(name), `${name} is no member any more`)), { sure: "Sure? Remove", danger: true }),
         ] : [])),
       make("ul", { class: "control-keys", "aria-label": `Keys of ${name}` }, ...keys.map(({ id, kind, expires }) => make("li", {}, `${id} · ${kind}${expires ? ` · until ${expires}` : ""} `,
-        ...(operates ? [sureButton("Revoke", `${id} of ${name}`, change(async () => (await api.revokeKey(name, id), `The key ${id} is revoked`)), { sure: "Sure? Revoke", danger: true })] : [])))),
+        ...(operates ? [confirmButton("Revoke", `${id} of ${name}`, change(async () => (await api.revokeKey(name, id), `The key ${id} is revoked`)), { sure: "Sure? Revoke", danger: true })] : [])))),
     ];
   }
 

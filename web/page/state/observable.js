@@ -1,6 +1,6 @@
 // A piece of state that tells its watchers when it has changed; they ask it what it is now.
 
-export class Watched {
+export class Observable {
   /** @type {Set<() => void>} */
   #watchers = new Set();
 

@@ -24,7 +24,7 @@ const ROOMS = [
 const ms = (/** @type {number} */ time) => duration(Math.max(time, 0.001) * 1000);
 
 /** @param {{pair: Pair, journeys: Journeys}} parts @returns {Panel} */
-export function wayPanel({ pair, journeys }) {
+export function journeyPanel({ pair, journeys }) {
   const sum = make("p", { id: "way-sum", class: "way-sum" });
   const list = make("ol", { id: "way-rooms", class: "way", "aria-label": "The rooms that the order went through" });
   const note = make("p", { class: "note said-note" });

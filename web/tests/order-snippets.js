@@ -6,10 +6,10 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { ask } from "./own-market.js";
-import { termsOf, words } from "../page/state/said.js";
+import { termsOf, words } from "../page/state/order-snippets.js";
 
 /** @import { Order } from "../page/types.js" */
-/** @import { Terms, Said, Words } from "../page/state/said.js" */
+/** @import { Terms, SnippetRequest, Snippet } from "../page/state/order-snippets.js" */
 
 const run = promisify(execFile);
 const [account, maker, symbol] = ["1", "2", "SAID"];
@@ -20,7 +20,7 @@ const common = { account, symbol, side: /** @type {const} */ ("buy"), kind: "lim
 const back = { account, symbol, side: /** @type {const} */ ("sell"), shares: "1" };
 const LATER = 4_102_444_800_250_000;
 
-/** @type {[string, Said & {act: "place"}][]} */
+/** @type {[string, SnippetRequest & {act: "place"}][]} */
 const all = [
   ["a limit order of many digits", one({ limit: "99.12345678", shares: "1.00000001" })],
   ["a post-only order", one({ kind: "post_only", limit: "90" })],
@@ -47,12 +47,12 @@ const UNSAYABLE_IN_FIX = [
   "two of which one cancels the other", "one, then another", "one, then one of both",
 ];
 
-/** @param {Partial<Terms>} terms @returns {Said & {act: "place"}} */
+/** @param {Partial<Terms>} terms @returns {SnippetRequest & {act: "place"}} */
 function one(terms) {
   return { act: "place", kind: "oco", orders: [{ ...common, ...terms }] };
 }
 
-/** @param {Words} words */
+/** @param {Snippet} words */
 async function does({ id, text }) {
   const [program, option] = ["ccxt", "fix"].includes(id) ? [process.env.PYTHON ?? "python3", "-c"] : ["bash", "-c"];
   // The program takes its settings from such variables, too.

@@ -12,7 +12,7 @@ const SURE_MS = 4_000;
  * @param {{sure?: string|null, danger?: boolean}} [look] `sure`: what it asks; null if once is enough
  * @returns {HTMLButtonElement}
  */
-export function sureButton(text, name, run, { sure = null, danger = false } = {}) {
+export function confirmButton(text, name, run, { sure = null, danger = false } = {}) {
   const button = make("button", { type: "button", class: danger ? "danger" : null, "aria-label": `${text}: ${name}`, "data-do": text }, text);
   let asked = false;
   /** @type {ReturnType<typeof setTimeout>|undefined} */
@@ -41,11 +41,11 @@ export function sureButton(text, name, run, { sure = null, danger = false } = {}
  * Rows kept by key: one is made anew when what it shows differs, and the button that had the focus has it again.
  * @template T
  * @param {HTMLElement} list
- * @param {{key: (item: T) => string, told: (item: T) => string, make: (item: T) => (Node|string)[]}} parts
+ * @param {{key: (item: T) => string, version: (item: T) => string, make: (item: T) => (Node|string)[]}} parts
  * @returns {(items: T[]) => void}
  */
-export function keptRows(list, { key, told, make: content }) {
-  /** @type {Map<string, {item: HTMLLIElement, told: string}>} */
+export function keptRows(list, { key, version, make: content }) {
+  /** @type {Map<string, {item: HTMLLIElement, version: string}>} */
   const rows = new Map();
   return (items) => {
     const wanted = new Set(items.map(key));
@@ -58,13 +58,13 @@ export function keptRows(list, { key, told, make: content }) {
     let place = list.firstChild;
     for (const each of items) {
       const name = key(each);
-      const row = rows.get(name) ?? { item: make("li", { "data-key": name }), told: "" };
+      const row = rows.get(name) ?? { item: make("li", { "data-key": name }), version: "" };
       rows.set(name, row);
-      const now = told(each);
-      if (row.told !== now) {
+      const now = version(each);
+      if (row.version !== now) {
         const focus = row.item.contains(document.activeElement) ? document.activeElement?.getAttribute("data-do") : null;
         row.item.replaceChildren(...content(each));
-        row.told = now;
+        row.version = now;
         const again = focus ? row.item.querySelector(`[data-do="${CSS.escape(focus)}"]`) ?? row.item.querySelector("button") : null;
         if (again instanceof HTMLElement) again.focus({ preventScroll: true });
       }

@@ -2,13 +2,13 @@
 
 /** @import { ListKind, NewOrder, OrderKind, SelfTrade, Side } from "../types.js" */
 
-/** Orders that are asked for; several belong together as `kind` says. @typedef {{kind: ListKind, orders: NewOrder[]}} Asked */
+/** Orders that are asked for; several belong together as `kind` says. @typedef {{kind: ListKind, orders: NewOrder[]}} TicketOrder */
 
 /** What an order waits for, or what is placed behind it. @typedef {""|"stop"|"take_profit"|"trail"|"trail_bips"|"or_stop"|"then_profit"|"then_stop"|"then_both"} Waits */
 
 /**
  * What the fields hold, as plain decimals.
- * @typedef {object} Wish
+ * @typedef {object} TicketInput
  * @property {string} account
  * @property {string} symbol
  * @property {Side} side
@@ -24,7 +24,7 @@
  * @property {{tif: "DAY"}|{until: number}|{}} ends
  */
 
-/** @param {Wish} wish @param {() => string} newId @returns {Asked} */
+/** @param {TicketInput} wish @param {() => string} newId @returns {TicketOrder} */
 export function ordersOf(wish, newId) {
   const { account, symbol, side, kind, waits, shares, funds, limit, trigger, profit, display, self_trade, ends } = wish;
   const common = { account, symbol, side, self_trade, ...(funds === null ? { shares } : { funds }) };

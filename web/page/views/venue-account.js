@@ -6,17 +6,17 @@ import { plural } from "../format.js";
 import { killOutcome, killState } from "../state/kills.js";
 import { Refusal } from "../api.js";
 import { clearFaults, showFault, valueOf } from "./faults.js";
-import { sureButton } from "./sure.js";
+import { confirmButton } from "./confirm-button.js";
 
 /** @import { Api } from "../api.js" */
 /** @import { Account, Limits } from "../types.js" */
-/** @import { May } from "./control.js" */
+/** @import { May } from "./venue-view.js" */
 
 /** @type {[keyof Limits, string][]} */
 const LIMITS = [["open_orders", "Open orders"], ["order_shares", "Shares of an order"], ["order_value", "Dollars of an order"], ["position", "Shares of a symbol"], ["collar", "Per cent from the market"]];
 
 /** @param {{api: Api, attempt: (what: () => Promise<string>) => Promise<boolean>, follow: (of: {accounts: string[]}) => void, may: () => May}} parts */
-export function accountControl({ api, attempt, follow, may }) {
+export function venueAccount({ api, attempt, follow, may }) {
   const form = /** @type {HTMLFormElement} */ (find("control-account-form"));
   const input = /** @type {HTMLInputElement} */ (find("control-account-id"));
   const wrong = find("control-account-fault");
@@ -53,8 +53,8 @@ export function accountControl({ api, attempt, follow, may }) {
     // A trader may kill its own; an operator releases them.
     const kill = may().operates || (own && !killed);
     find("control-account-buttons").replaceChildren(
-      sureButton("Watch", id, () => follow({ accounts: [id] })),
-      ...(kill ? [sureButton(killed ? "Release" : "Kill", id, async () => {
+      confirmButton("Watch", id, () => follow({ accounts: [id] })),
+      ...(kill ? [confirmButton(killed ? "Release" : "Kill", id, async () => {
         await attempt(async () => {
           const outcome = await api.kill("accounts", id, !killed);
           return killed ? `Account ${id} is released` : killOutcome(`Account ${id}`, outcome);

@@ -8,7 +8,7 @@ import { Table } from "./table.js";
 
 /** @import { Api } from "../api.js" */
 /** @import { AuditedCommand } from "../types.js" */
-/** @import { May } from "./control.js" */
+/** @import { May } from "./venue-view.js" */
 /** @import { Column } from "./table.js" */
 
 /** So many rows are kept; whoever looks further back filters. */
@@ -33,7 +33,7 @@ const COLUMNS = [
 ];
 
 /** @param {{api: Api, may: () => May}} parts */
-export function auditControl({ api, may }) {
+export function venueAudit({ api, may }) {
   const field = (/** @type {string} */ name, /** @type {string} */ text, /** @type {Record<string, string>} */ more) => {
     const id = `control-audit-${name}`;
     return [make("label", { class: "unseen", for: id }, text), make("input", { id, name, placeholder: text, autocomplete: "off", ...more })];

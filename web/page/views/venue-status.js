@@ -18,7 +18,7 @@ const NAMED_MAX = 5;
  * @param {{api: Api}} parts
  * @returns {{show: () => void, allow: (session: Session|null) => void}} to be told when it comes into view, and who looks at it
  */
-export function venueView({ api }) {
+export function venueStatus({ api }) {
   const root = find("venue");
   const text = find("venue-text");
   const button = /** @type {HTMLButtonElement} */ (find("kill-everything"));

@@ -6,17 +6,17 @@ import { find, make, setAttribute, setText } from "../dom.js";
 import { group } from "../decimal.js";
 import { timeOfDay } from "../format.js";
 import { killOutcome } from "../state/kills.js";
-import { accountControl } from "./control-account.js";
-import { auditControl } from "./control-audit.js";
-import { membersControl } from "./control-members.js";
+import { venueAccount } from "./venue-account.js";
+import { venueAudit } from "./venue-audit.js";
+import { venueMembers } from "./venue-members.js";
 import { notice } from "./notices.js";
 import { phaseText } from "./phase.js";
-import { keptRows, sureButton } from "./sure.js";
+import { keptRows, confirmButton } from "./confirm-button.js";
 
 /** @import { Api } from "../api.js" */
 /** @import { Frames } from "../frames.js" */
 /** @import { Activity } from "../state/activity.js" */
-/** @import { Shown } from "../state/shown.js" */
+/** @import { Quote } from "../state/quote.js" */
 /** @import { Symbols } from "../state/symbols.js" */
 /** @import { Vitals } from "../state/vitals.js" */
 /** @import { DropCopyReport, Session, SymbolInfo } from "../types.js" */
@@ -29,10 +29,10 @@ const PAUSE_MS = 250;
 /** What whoever is signed in may do here. @typedef {{operates: boolean, sees: boolean, members: boolean, accounts: string[], roles: string[], member: string|null}} May */
 
 /**
- * @param {{api: Api, symbols: Symbols, vitals: Vitals, shown: Shown, activity: Activity, frames: Frames}} parts
+ * @param {{api: Api, symbols: Symbols, vitals: Vitals, quote: Quote, activity: Activity, frames: Frames}} parts
  * @returns {{show: () => void, allow: (session: Session|null) => void}} to be told when it comes into view, and who looks at it
  */
-export function controlView({ api, symbols, vitals, shown, activity, frames }) {
+export function venueView({ api, symbols, vitals, quote, activity, frames }) {
   const search = /** @type {HTMLInputElement} */ (find("control-symbols-find"));
   const note = find("control-symbols-note");
   const wrong = find("control-fault");
@@ -57,26 +57,26 @@ export function controlView({ api, symbols, vitals, shown, activity, frames }) {
 
   /** @param {{member: string}|{accounts: string[]}} of */
   const follow = (of) => activity.follow(of, vitals.seconds.at(-1)?.sequence ?? vitals.server?.sequence ?? 0);
-  const account = accountControl({ api, attempt, follow, may: () => may });
-  const members = membersControl({ api, attempt, follow, may: () => may });
+  const account = venueAccount({ api, attempt, follow, may: () => may });
+  const members = venueMembers({ api, attempt, follow, may: () => may });
 
-  const audit = auditControl({ api, may: () => may });
+  const audit = venueAudit({ api, may: () => may });
 
   const drawSymbols = keptRows(find("control-symbols"), {
     key: (/** @type {SymbolInfo} */ { symbol }) => symbol,
-    told: (info) => JSON.stringify([info.phase, info.killed, info.rules?.tick, info.rules?.lot, may.operates, info.phase?.until ? Math.floor(Date.now() / 1_000) : 0]),
+    version: (info) => JSON.stringify([info.phase, info.killed, info.rules?.tick, info.rules?.lot, may.operates, info.phase?.until ? Math.floor(Date.now() / 1_000) : 0]),
     make: symbolRow,
   });
 
   /** @param {SymbolInfo} info */
   function symbolRow({ symbol, phase, killed, rules }) {
-    const told = [killed ? "Killed: takes no orders" : "", phase ? phaseText(phase, (price) => shown.price(price, symbol)) : "Open"].filter(Boolean).join(" · ");
+    const told = [killed ? "Killed: takes no orders" : "", phase ? phaseText(phase, (price) => quote.price(price, symbol)) : "Open"].filter(Boolean).join(" · ");
     const ruled = [rules?.tick && `tick ${group(rules.tick)}`, rules?.lot && `lot ${group(rules.lot)}`].filter(Boolean).join(", ");
     const text = make("span", { class: "control-text" }, make("strong", {}, symbol), " ", make("span", { "data-state": killed || phase ? "held" : null }, told), ruled ? make("span", { class: "muted" }, ` · ${ruled}`) : "");
     if (!may.operates) return [text];
     const now = phase?.name ?? "open";
     const to = (/** @type {string} */ name, /** @type {"open"|"halted"|"auction"} */ wanted) => {
-      const button = sureButton(name, symbol, async () => {
+      const button = confirmButton(name, symbol, async () => {
         await attempt(async () => {
           await api.setPhase(symbol, wanted);
           return `${symbol} is ${wanted === "open" ? "open" : wanted === "halted" ? "halted" : "in an auction"}`;
@@ -90,7 +90,7 @@ export function controlView({ api, symbols, vitals, shown, activity, frames }) {
 
   /** @param {"symbols"|"accounts"|"members"} of @param {string} name @param {boolean} killed */
   function killButton(of, name, killed) {
-    return sureButton(killed ? "Release" : "Kill", name, async () => {
+    return confirmButton(killed ? "Release" : "Kill", name, async () => {
       await attempt(async () => {
         const outcome = await api.kill(of, name, !killed);
         return killed ? `${name} is released` : killOutcome(name, outcome);
@@ -111,7 +111,7 @@ export function controlView({ api, symbols, vitals, shown, activity, frames }) {
   const stop = find("control-activity-stop");
   const drawReports = keptRows(find("control-activity"), {
     key: (/** @type {DropCopyReport} */ { account: id, report: { sequence, report, order_id, side } }) => `${sequence} ${report} ${order_id} ${side} ${id}`,
-    told: () => "once",
+    version: () => "once",
     make: ({ account: id, report }) => [make("span", { class: "muted number" }, timeOfDay(report.time)), make("span", { class: "control-text" }, reportText(id, report))],
   });
   const markReports = frames.view(() => {
@@ -124,7 +124,7 @@ export function controlView({ api, symbols, vitals, shown, activity, frames }) {
 
   /** @param {string} id @param {DropCopyReport["report"]} report */
   function reportText(id, { report, order_id, symbol, side, shares, limit, price, why }) {
-    const at = price ? ` at ${shown.price(price, symbol)}` : limit ? ` at ${shown.price(limit, symbol)}` : "";
+    const at = price ? ` at ${quote.price(price, symbol)}` : limit ? ` at ${quote.price(limit, symbol)}` : "";
     return `${id}: order ${order_id} ${report}, ${side}${shares ? ` ${group(shares)}` : ""} ${symbol}${at}${why ? ` (${why.replaceAll("_", " ")})` : ""}`;
   }
 
