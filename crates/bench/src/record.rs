@@ -73,7 +73,7 @@ pub struct RunRecord {
     pub database: Option<DatabaseUse>,
     /// The messages of subscribers, if there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub heard: Option<Heard>,
+    pub heard: Option<SubscriberCounts>,
     /// The time from when an order was due until a subscriber had read its trade.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trade_to_socket: Option<Latency>,
@@ -222,7 +222,7 @@ pub struct DatabaseUse {
 
 /// The messages of subscribers in the measured part, and their faults.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Heard {
+pub struct SubscriberCounts {
     pub subscribers: u64,
     pub seconds: f64,
     pub messages: u64,

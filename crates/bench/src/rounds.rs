@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::flags::measured_seconds;
+use crate::idle_wait::{IdleWait, QUIET_PERCENT};
 use crate::interrupt;
 use crate::program;
-use crate::quiet::{Patience, QUIET_PERCENT};
 use crate::record::{Experiment, RunEntry, RunRecord, write_text};
 use crate::report::{ended_early, machine_text, said_by_runs};
 use crate::results::{Results, refuse_taken};
@@ -19,7 +19,7 @@ use crate::test_bed::TestBed;
 
 /// The number and length of measurements, and the folder of the results.
 #[derive(Args, Clone, Debug)]
-pub struct Turns {
+pub struct Rounds {
     /// Rounds, each of which measures everything [default: 5]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: Option<u32>,
@@ -39,7 +39,7 @@ pub struct Turns {
     patient: bool,
 }
 
-impl Turns {
+impl Rounds {
     pub fn rounds(&self) -> u32 {
         self.rounds.unwrap_or(if self.quick { 2 } else { 5 })
     }
@@ -73,7 +73,7 @@ impl Turns {
         let introduction = experiment.introduction() + &format!("measured on: {}\n", machine_text(&machine));
         print!("{introduction}");
         let mut results = Results::create(bed.out(), experiment)?;
-        let mut patience = Patience::new(self.patient);
+        let mut patience = IdleWait::new(self.patient);
         results.make(tasks, entry, |task, study, _| {
             loop {
                 let busy_percent = Some(patience.await_quiet());

@@ -2,17 +2,17 @@
 
 use clap::Args;
 
-use super::mode::{MODES, Mode, Other};
-use crate::rounds::Turns;
+use super::mode::{Competitor, MODES, Mode};
+use crate::rounds::Rounds;
 
 /// The arguments of `pricetime-bench compare`.
 #[derive(Args, Debug)]
 pub struct CompareArgs {
     #[command(flatten)]
-    pub turns: Turns,
+    pub turns: Rounds,
     /// Systems to compare with [default: all that are installed]
     #[arg(long, value_enum, value_delimiter = ',')]
-    only: Vec<Other>,
+    only: Vec<Competitor>,
     /// Modes to measure [default: all but open-half, kinds, replicated, and each mode with one-core or two-cores in its
     /// name]
     #[arg(long, value_parser = Mode::parser(), value_delimiter = ',')]
@@ -24,9 +24,9 @@ pub struct CompareArgs {
 
 impl CompareArgs {
     /// Returns the other subjects to compare with.
-    pub fn wanted(&self) -> Vec<Other> {
-        let all = [Other::Redis, Other::Postgres, Other::Echo, Other::Etcd, Other::Cluster];
-        let is_asked = |other: &Other| match self.only.as_slice() {
+    pub fn wanted(&self) -> Vec<Competitor> {
+        let all = [Competitor::Redis, Competitor::Postgres, Competitor::Echo, Competitor::Etcd, Competitor::Cluster];
+        let is_asked = |other: &Competitor| match self.only.as_slice() {
             // A subject that takes part in no mode is not missed.
             [] => MODES.iter().any(|mode| {
                 (self.all_modes || self.modes.contains(&mode) || self.modes.is_empty() && !mode.is_asked_for())
@@ -38,9 +38,9 @@ impl CompareArgs {
     }
 
     /// Returns the modes, with these others beside ours.
-    pub fn modes(&self, others: &[Other]) -> Vec<&'static Mode> {
+    pub fn modes(&self, others: &[Competitor]) -> Vec<&'static Mode> {
         let by_default = |mode: &Mode| {
-            (!mode.for_postgres() || others.contains(&Other::Postgres)) && (!mode.is_asked_for() || self.all_modes)
+            (!mode.for_postgres() || others.contains(&Competitor::Postgres)) && (!mode.is_asked_for() || self.all_modes)
         };
         // A closed loop says what half of the peak is.
         let asked = |mode: &Mode| self.modes.iter().any(|asked| *asked == mode || asked.half_of == Some(mode.name));
@@ -52,7 +52,7 @@ impl CompareArgs {
 mod tests {
     use super::*;
 
-    fn modes(words: &[&str], others: &[Other]) -> Vec<&'static str> {
+    fn modes(words: &[&str], others: &[Competitor]) -> Vec<&'static str> {
         #[derive(clap::Parser)]
         struct Line {
             #[command(flatten)]
@@ -64,9 +64,9 @@ mod tests {
 
     #[test]
     fn modes_are_those_asked_for_and_what_they_need() {
-        assert_eq!(modes(&[], &[Other::Redis]), ["persistent", "pipelined", "per-request", "single"]);
-        assert_eq!(modes(&[], &[Other::Postgres]).len(), 6 + 5);
-        assert_eq!(modes(&["--all-modes"], &[Other::Postgres]).len(), MODES.len());
+        assert_eq!(modes(&[], &[Competitor::Redis]), ["persistent", "pipelined", "per-request", "single"]);
+        assert_eq!(modes(&[], &[Competitor::Postgres]).len(), 6 + 5);
+        assert_eq!(modes(&["--all-modes"], &[Competitor::Postgres]).len(), MODES.len());
         assert_eq!(modes(&["--modes", "open-half,clients-8"], &[]), ["persistent", "clients-8", "open-half"]);
         assert_eq!(modes(&["--modes", "postgres-open-half"], &[]), ["postgres-persistent", "postgres-open-half"]);
     }
@@ -74,14 +74,14 @@ mod tests {
     #[test]
     fn whoever_is_left_out_takes_part_in_nothing() {
         use super::super::mode::Subject;
-        let names = |mode: &str, others: &[Other]| -> Vec<&str> {
+        let names = |mode: &str, others: &[Competitor]| -> Vec<&str> {
             let mode = Mode::named(mode).expect("a mode");
             mode.subjects_with(others).into_iter().map(Subject::name).collect()
         };
-        assert_eq!(names("single", &[Other::Redis, Other::Postgres, Other::Echo]).len(), 6);
+        assert_eq!(names("single", &[Competitor::Redis, Competitor::Postgres, Competitor::Echo]).len(), 6);
         let ours = ["pricetime synced, order", "pricetime synced, order-resting", "raw durable echo"];
-        assert_eq!(names("single", &[Other::Echo]), ours);
-        assert_eq!(names("postgres-clients-8", &[Other::Postgres]).len(), 3);
-        assert!(names("postgres-clients-8", &[Other::Redis]).is_empty());
+        assert_eq!(names("single", &[Competitor::Echo]), ours);
+        assert_eq!(names("postgres-clients-8", &[Competitor::Postgres]).len(), 3);
+        assert!(names("postgres-clients-8", &[Competitor::Redis]).is_empty());
     }
 }

@@ -26,7 +26,7 @@ use crate::study::Study;
 use crate::test_bed::TestBed;
 use cluster::Cluster;
 use etcd::Etcd;
-use mode::{Cores, Other, Subject};
+use mode::{Competitor, Cores, Subject};
 use postgres::Postgres;
 use redis::Redis;
 
@@ -111,7 +111,7 @@ pub fn run(args: CompareArgs) -> Result<bool, String> {
 }
 
 /// Returns the measurements of a round.
-fn tasks(round: u32, modes: &[&'static Mode], others: &[Other], seconds: f64) -> Vec<Task> {
+fn tasks(round: u32, modes: &[&'static Mode], others: &[Competitor], seconds: f64) -> Vec<Task> {
     let of_mode = |mode: &&'static Mode| {
         let (mode, mut subjects) = (*mode, mode.subjects_with(others));
         // Each subject is the first in some round, so that none always follows the same other.
@@ -151,25 +151,25 @@ struct Others {
 
 impl Others {
     /// Finds those that are wanted. Also returns which are left out, and why.
-    fn find(wanted: &[Other], bed: &TestBed) -> (Others, Vec<String>) {
+    fn find(wanted: &[Competitor], bed: &TestBed) -> (Others, Vec<String>) {
         fn note<T>(found: Result<T, String>, left_out: &mut Vec<String>) -> Option<T> {
             found.map_err(|why| left_out.push(why)).ok()
         }
         let (mut left_out, wants) = (Vec::new(), |other| wanted.contains(&other));
-        let redis = wants(Other::Redis).then(Redis::find).and_then(|found| note(found, &mut left_out));
-        let postgres = wants(Other::Postgres).then(|| Postgres::find(bed));
+        let redis = wants(Competitor::Redis).then(Redis::find).and_then(|found| note(found, &mut left_out));
+        let postgres = wants(Competitor::Postgres).then(|| Postgres::find(bed));
         let postgres = postgres.and_then(|found| note(found, &mut left_out));
-        let etcd = wants(Other::Etcd).then(Etcd::find).and_then(|found| note(found, &mut left_out));
-        let cluster = wants(Other::Cluster).then(Cluster::find).and_then(|found| note(found, &mut left_out));
-        (Others { redis, postgres, etcd, cluster, echo: wants(Other::Echo) }, left_out)
+        let etcd = wants(Competitor::Etcd).then(Etcd::find).and_then(|found| note(found, &mut left_out));
+        let cluster = wants(Competitor::Cluster).then(Cluster::find).and_then(|found| note(found, &mut left_out));
+        (Others { redis, postgres, etcd, cluster, echo: wants(Competitor::Echo) }, left_out)
     }
 
-    fn there(&self) -> Vec<Other> {
-        let redis = self.redis.as_ref().map(|_| Other::Redis);
-        let postgres = self.postgres.as_ref().map(|_| Other::Postgres);
-        let etcd = self.etcd.as_ref().map(|_| Other::Etcd);
-        let cluster = self.cluster.as_ref().map(|_| Other::Cluster);
-        [redis, postgres, self.echo.then_some(Other::Echo), etcd, cluster].into_iter().flatten().collect()
+    fn there(&self) -> Vec<Competitor> {
+        let redis = self.redis.as_ref().map(|_| Competitor::Redis);
+        let postgres = self.postgres.as_ref().map(|_| Competitor::Postgres);
+        let etcd = self.etcd.as_ref().map(|_| Competitor::Etcd);
+        let cluster = self.cluster.as_ref().map(|_| Competitor::Cluster);
+        [redis, postgres, self.echo.then_some(Competitor::Echo), etcd, cluster].into_iter().flatten().collect()
     }
 
     /// Describes all, with versions and settings.

@@ -9,7 +9,7 @@ use crate::test_bed::TestBed;
 
 /// Another system that a user may choose to compare with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Other {
+pub enum Competitor {
     /// Redis: SET of the same size, with a sync for each turn and without persistence
     Redis,
     /// PostgreSQL: one INSERT a transaction, one transaction an order, and Pricetime with its market in a database
@@ -67,14 +67,14 @@ impl Subject {
     }
 
     /// Returns the system that it needs; `None` for ours on its journal.
-    pub fn needs(self) -> Option<Other> {
+    pub fn needs(self) -> Option<Competitor> {
         match self {
             Order | OrderResting | OrderTaking => None,
-            Echo => Some(Other::Echo),
-            RedisAlways | RedisMemory | RedisReplica => Some(Other::Redis),
-            Postgres | OrderInPostgres | Baseline | PostgresStandby => Some(Other::Postgres),
-            Subject::Etcd => Some(Other::Etcd),
-            OrderInCluster => Some(Other::Cluster),
+            Echo => Some(Competitor::Echo),
+            RedisAlways | RedisMemory | RedisReplica => Some(Competitor::Redis),
+            Postgres | OrderInPostgres | Baseline | PostgresStandby => Some(Competitor::Postgres),
+            Subject::Etcd => Some(Competitor::Etcd),
+            OrderInCluster => Some(Competitor::Cluster),
         }
     }
 }
@@ -225,7 +225,7 @@ impl Mode {
     }
 
     /// Returns the subjects where these others are installed.
-    pub fn subjects_with(&self, others: &[Other]) -> Vec<Subject> {
+    pub fn subjects_with(&self, others: &[Competitor]) -> Vec<Subject> {
         let there = |subject: &&Subject| subject.needs().is_none_or(|other| others.contains(&other));
         self.subjects.iter().filter(there).copied().collect()
     }

@@ -13,7 +13,7 @@ use crate::load::LoadResult;
 use crate::process::Server;
 use crate::processor::on_cores;
 use crate::record::{DatabaseUse, LoadSettings, Recipe, RunRecord};
-use crate::run::{Beside, RunPlan, Store, Target, measure};
+use crate::run::{RunObserver, RunPlan, Store, Target, measure};
 use crate::test_bed::TestBed;
 
 const ECHO_FOLDER: &str = "echo";
@@ -80,7 +80,7 @@ impl Look<'_> {
     }
 }
 
-impl Beside for Look<'_> {
+impl RunObserver for Look<'_> {
     fn measuring(&mut self) {
         self.before = Some(self.now());
     }
@@ -119,7 +119,7 @@ fn drive(
     load: LoadSettings,
     target: Target,
     client_cores: Vec<usize>,
-    beside: &mut dyn Beside,
+    beside: &mut dyn RunObserver,
 ) -> Result<RunRecord, String> {
     // All data is on the same disk.
     let data_parent = Some(bed.work().to_owned());

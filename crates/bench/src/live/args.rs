@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use crate::cores::CoreFlags;
 use crate::flags::rate;
 use crate::processor::cores_allowed;
-use crate::rounds::Turns;
+use crate::rounds::Rounds;
 
 pub const CLOSED: &str = "closed";
 pub const CLOSED_HEARD: &str = "closed-with-subscribers";
@@ -66,7 +66,7 @@ pub struct LiveArgs {
     #[arg(long, default_value_t = 10_000.0, value_parser = rate)]
     pub trade_rate: f64,
     #[command(flatten)]
-    pub turns: Turns,
+    pub turns: Rounds,
     /// Parts to measure [default: all]
     #[arg(long, value_enum, value_delimiter = ',')]
     only: Vec<Only>,

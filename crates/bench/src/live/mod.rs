@@ -2,23 +2,23 @@
 //! Each measurement has a server of its own with a fresh market; with and without subscribers in turn.
 
 mod args;
-mod audience;
-mod ear;
+mod message_reader;
+mod subscribers;
 mod trades;
 
 pub use args::LiveArgs;
 
 use crate::number::list;
 use crate::quantity::{P99, Quantity, REQUESTS, SERVER_CPU, TRADE_P50, TRADE_P99, TRADE_P999};
-use crate::record::{Experiment, Heard, LoadSettings, Recipe, RunEntry, RunRecord};
+use crate::record::{Experiment, LoadSettings, Recipe, RunEntry, RunRecord, SubscriberCounts};
 use crate::report::tables::{between_modes, of_mode};
 use crate::rounds;
-use crate::run::{Beside, RunPlan, Store, Target, measure};
+use crate::run::{RunObserver, RunPlan, Store, Target, measure};
 use crate::study::Study;
 use crate::table::Table;
 use crate::test_bed::TestBed;
 use args::{CLOSED, CLOSED_HEARD, OPEN, OPEN_HEARD, Part, TRADES};
-use audience::Audience;
+use subscribers::Subscribers;
 use trades::Listener;
 
 /// The name of the experiment.
@@ -83,9 +83,9 @@ fn measure_part(
         data_parent: Some(bed.work().to_path_buf()),
         ..RunPlan::new(load, target, client.clone())
     };
-    let beside: &mut dyn Beside = match (part.timed, part.heard) {
+    let beside: &mut dyn RunObserver = match (part.timed, part.heard) {
         (true, _) => &mut Listener::new(args.symbols),
-        (false, true) => &mut Audience::new(args.subscribers, args.symbols),
+        (false, true) => &mut Subscribers::new(args.subscribers, args.symbols),
         (false, false) => &mut (),
     };
     measure(&plan, beside, &mut |_| ())
@@ -122,7 +122,7 @@ pub fn notes(study: &Study) -> Vec<String> {
     ];
     let heard = || study.runs.iter().filter_map(|run| run.record.heard.as_ref());
     if heard().next().is_some() {
-        let sum = |of: fn(&Heard) -> u64| heard().map(of).sum::<u64>();
+        let sum = |of: fn(&SubscriberCounts) -> u64| heard().map(of).sum::<u64>();
         let (gaps, dropped) = (sum(|heard| heard.gaps), sum(|heard| heard.dropped));
         notes.push(format!("Subscribers missed {gaps} updates of books, and {dropped} were disconnected."));
     }

@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use hdrhistogram::Histogram;
 use mio::{Interest, Registry, Token};
 
-use super::audience::{Subscriber, add, note};
-use super::ear::{Ear, Told};
-use crate::load::{Guest, LoadResult, Opened};
-use crate::record::{Heard, Latency, RunRecord};
-use crate::run::Beside;
+use super::message_reader::{MessageReader, TradeArrival};
+use super::subscribers::{Subscriber, add, note};
+use crate::load::{LoadResult, Observer, OpenedOrder};
+use crate::record::{Latency, RunRecord, SubscriberCounts};
+use crate::run::RunObserver;
 
 /// Time without a trade after which the trades of the last orders have arrived.
 const TAIL: Duration = Duration::from_millis(300);
@@ -35,7 +35,7 @@ impl Listener {
     }
 }
 
-impl Guest for Shared {
+impl Observer for Shared {
     fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
         registry.register(lock(self).socket.get_mut(), token, Interest::READABLE)
     }
@@ -51,37 +51,38 @@ impl Guest for Shared {
 
 /// Reads until nothing has arrived for a while.
 fn read_tail(subscriber: &mut Subscriber) {
-    let (mut known, mut since) = (subscriber.ear.trades.len(), Instant::now());
+    let (mut known, mut since) = (subscriber.reader.trades.len(), Instant::now());
     while since.elapsed() < TAIL {
         subscriber.read();
-        if subscriber.ear.trades.len() > known {
-            (known, since) = (subscriber.ear.trades.len(), Instant::now());
+        if subscriber.reader.trades.len() > known {
+            (known, since) = (subscriber.reader.trades.len(), Instant::now());
         }
         std::thread::sleep(Duration::from_micros(100));
     }
 }
 
-impl Beside for Listener {
+impl RunObserver for Listener {
     fn begin(&mut self, http: SocketAddr) -> Result<(), String> {
-        let mut subscriber = Subscriber::start(http, self.symbols, 1, Ear::for_trades())?;
+        let mut subscriber = Subscriber::start(http, self.symbols, 1, MessageReader::for_trades())?;
         subscriber.await_subscribed(self.symbols)?;
-        subscriber.ear.count_anew();
+        subscriber.reader.count_anew();
         self.listening = Some(Arc::new(Mutex::new(subscriber)));
         self.began = Instant::now();
         Ok(())
     }
 
-    fn guests(&mut self) -> Vec<Box<dyn Guest>> {
-        self.listening.iter().map(|listening| Box::new(listening.clone()) as Box<dyn Guest>).collect()
+    fn observers(&mut self) -> Vec<Box<dyn Observer>> {
+        self.listening.iter().map(|listening| Box::new(listening.clone()) as Box<dyn Observer>).collect()
     }
 
     fn end(&mut self, result: &LoadResult, record: &mut RunRecord) {
         let Some(listening) = self.listening.take() else { return };
-        let ear = &lock(&listening).ear;
-        let mut heard = Heard { seconds: self.began.elapsed().as_secs_f64(), ..Heard::default() };
-        add(&mut heard, &ear.heard);
-        note(heard, record);
-        let (latency_ns, unknown) = latencies(&result.opened, &ear.trades);
+        let reader = &lock(&listening).reader;
+        let mut counts =
+            SubscriberCounts { seconds: self.began.elapsed().as_secs_f64(), ..SubscriberCounts::default() };
+        add(&mut counts, &reader.counts);
+        note(counts, record);
+        let (latency_ns, unknown) = latencies(&result.opened, &reader.trades);
         let unknown = (unknown > 0).then(|| format!("{unknown} trades of orders that nobody sent"));
         let none = latency_ns.is_empty().then(|| "no trade was told".to_string());
         record.invalid_because.extend(unknown.into_iter().chain(none));
@@ -90,13 +91,13 @@ impl Beside for Listener {
 }
 
 /// Returns the latencies of the measured part's trades, in nanoseconds, and the number of trades of unknown orders.
-fn latencies(opened: &[Opened], told: &[Told]) -> (Histogram<u64>, u64) {
-    let sent: HashMap<u64, &Opened> = opened.iter().map(|opened| (opened.order, opened)).collect();
+fn latencies(opened: &[OpenedOrder], arrivals: &[TradeArrival]) -> (Histogram<u64>, u64) {
+    let sent: HashMap<u64, &OpenedOrder> = opened.iter().map(|opened| (opened.order, opened)).collect();
     let (mut latency_ns, mut unknown) = (LoadResult::default().latency_ns, 0);
-    for told in told {
-        match sent.get(&told.aggressor) {
-            Some(Opened { sent, measured: true, .. }) => {
-                let latency = told.at.saturating_duration_since(*sent).as_nanos() as u64;
+    for arrival in arrivals {
+        match sent.get(&arrival.aggressor) {
+            Some(OpenedOrder { sent, measured: true, .. }) => {
+                let latency = arrival.at.saturating_duration_since(*sent).as_nanos() as u64;
                 latency_ns.saturating_record(latency.max(1));
             }
             // The order is of the warm-up.
@@ -119,11 +120,11 @@ mod tests {
     fn each_trade_counts_from_when_its_order_was_sent() {
         let start = Instant::now();
         let after = |us: u64| start + Duration::from_micros(us);
-        let opened = |order, us, measured| Opened { order, sent: after(us), measured };
+        let opened = |order, us, measured| OpenedOrder { order, sent: after(us), measured };
         let opened = [opened(1, 0, false), opened(2, 1_000, true), opened(3, 2_000, true)];
-        let told = |aggressor, us| Told { aggressor, at: after(us) };
-        let told = [told(1, 900), told(2, 3_000), told(2, 5_000), told(9, 6_000)];
-        let (found, unknown) = latencies(&opened, &told);
+        let arrival = |aggressor, us| TradeArrival { aggressor, at: after(us) };
+        let arrivals = [arrival(1, 900), arrival(2, 3_000), arrival(2, 5_000), arrival(9, 6_000)];
+        let (found, unknown) = latencies(&opened, &arrivals);
         assert_eq!((found.len(), unknown), (2, 1));
         assert!(found.equivalent(found.min(), 2_000_000) && found.equivalent(found.max(), 4_000_000));
     }

@@ -15,7 +15,7 @@ use super::server::Server;
 use super::workload::Ask;
 
 /// A request in flight.
-pub struct Sent {
+pub struct SentRequest {
     /// The time at which it left, or should have left in an open loop.
     pub at: Instant,
     /// Whether it belongs to the measured part.
@@ -29,7 +29,7 @@ pub struct Connection {
     /// Requests not yet written.
     pub out: Vec<u8>,
     /// The requests in flight, oldest first.
-    pub sent: VecDeque<Sent>,
+    pub sent: VecDeque<SentRequest>,
     replies: Replies,
 }
 
@@ -77,7 +77,7 @@ impl Connection {
         scratch: &mut [u8],
         framing: &mut Framing,
         until_closed: bool,
-        mut each: impl FnMut(&[u8], Option<Sent>),
+        mut each: impl FnMut(&[u8], Option<SentRequest>),
     ) -> io::Result<Received> {
         let Connection { stream, sent, replies, .. } = self;
         let may_have_more = until_closed || matches!(stream, ClientStream::Tls(_));

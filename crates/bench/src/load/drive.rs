@@ -11,11 +11,11 @@ use mio::event::Event;
 use mio::{Events, Interest, Poll, Token};
 
 use super::clock::{self, Schedule};
-use super::connection::{Connection, Received, Sent};
-use super::guest::{Guest, Opened};
+use super::connection::{Connection, Received, SentRequest};
+use super::observer::{Observer, OpenedOrder};
 use super::replies::{self, Framing, Kind};
 use super::result::LoadResult;
-use super::workload::{Outcome, Workload};
+use super::workload::{Verdict, Workload};
 use super::{Plan, Share, Watch};
 use crate::interrupt;
 
@@ -37,8 +37,8 @@ pub struct Driver<'a> {
     share: &'a Share,
     workload: &'a mut Workload,
     watch: &'a Watch,
-    /// The guests, whose tokens follow those of the slots.
-    guests: Vec<Box<dyn Guest>>,
+    /// The observers, whose tokens follow those of the slots.
+    observers: Vec<Box<dyn Observer>>,
     result: LoadResult,
     poll: Poll,
     slots: Vec<Option<Connection>>,
@@ -69,14 +69,14 @@ impl<'a> Driver<'a> {
         share: &'a Share,
         workload: &'a mut Workload,
         watch: &'a Watch,
-        guests: Vec<Box<dyn Guest>>,
+        observers: Vec<Box<dyn Observer>>,
     ) -> io::Result<Driver<'a>> {
         let mut driver = Driver {
             plan,
             share,
             workload,
             watch,
-            guests,
+            observers,
             result: LoadResult::default(),
             poll: Poll::new()?,
             slots: (0..share.connections).map(|_| None).collect(),
@@ -97,8 +97,8 @@ impl<'a> Driver<'a> {
             driver.connect_all()?;
         }
         let (registry, first) = (driver.poll.registry(), share.connections);
-        for (number, guest) in driver.guests.iter_mut().enumerate() {
-            guest.register(registry, Token(first + number))?;
+        for (number, observer) in driver.observers.iter_mut().enumerate() {
+            observer.register(registry, Token(first + number))?;
         }
         Ok(driver)
     }
@@ -112,8 +112,8 @@ impl<'a> Driver<'a> {
             let used = clock::own_cpu().saturating_sub(cpu);
             self.result.cpu_share = used.as_secs_f64() / at.elapsed().as_secs_f64().max(1e-9);
         }
-        // The guests finish in this thread: another one would read them late.
-        self.guests.iter_mut().for_each(|guest| guest.finish());
+        // The observers finish in this thread: another one would read them late.
+        self.observers.iter_mut().for_each(|observer| observer.finish());
         Ok(self.result)
     }
 
@@ -287,8 +287,8 @@ impl<'a> Driver<'a> {
     /// Serves an event. Returns whether a reply came.
     fn serve(&mut self, event: &Event, scratch: &mut [u8]) -> bool {
         let number = event.token().0;
-        if let Some(guest) = number.checked_sub(self.slots.len()) {
-            self.guests[guest].ready();
+        if let Some(observer) = number.checked_sub(self.slots.len()) {
+            self.observers[observer].ready();
             return false;
         }
         if event.is_writable() {
@@ -376,7 +376,7 @@ impl<'a> Driver<'a> {
         let measured = at >= self.measured_from;
         for _ in 0..count {
             let ask = self.workload.append_next(&mut connection.out);
-            connection.sent.push_back(Sent { at, measured, ask });
+            connection.sent.push_back(SentRequest { at, measured, ask });
         }
         self.in_flight += count;
         self.result.in_flight_max = self.result.in_flight_max.max(self.in_flight);
@@ -421,37 +421,37 @@ fn is_taken(error: &io::Error) -> bool {
 }
 
 /// Counts one reply. Returns whether it is right.
-fn count(result: &mut LoadResult, workload: &mut Workload, sent: &Sent, reply: &[u8], now: Instant) -> bool {
+fn count(result: &mut LoadResult, workload: &mut Workload, sent: &SentRequest, reply: &[u8], now: Instant) -> bool {
     if sent.measured {
         result.answered(now, now.saturating_duration_since(sent.at));
     }
     let outcome = workload.check(&sent.ask, reply);
     match outcome {
-        Outcome::Right(kind) => {
+        Verdict::Right(kind) => {
             result.created_in_all += u64::from(kind == Kind::Created);
             result.kinds[kind as usize] += u64::from(sent.measured);
         }
-        Outcome::RightRefusal => {
+        Verdict::RightRefusal => {
             result.refused_in_all += 1;
             result.kinds[Kind::Error as usize] += u64::from(sent.measured);
             result.counts.errors_expected += u64::from(sent.measured);
         }
-        Outcome::Error => {
+        Verdict::Error => {
             result.kinds[Kind::Error as usize] += u64::from(sent.measured);
             result.error(reply);
         }
-        Outcome::Wrong => {
+        Verdict::Wrong => {
             result.wrong("a wrong reply", reply);
         }
     }
-    matches!(outcome, Outcome::Right(_))
+    matches!(outcome, Verdict::Right(_))
 }
 
 /// Remembers the order that a right reply opened, if it did.
-fn note_order(result: &mut LoadResult, sent: &Sent, reply: &[u8]) {
+fn note_order(result: &mut LoadResult, sent: &SentRequest, reply: &[u8]) {
     if let Some((Kind::Opened, rest)) = replies::read(reply)
         && let Some(order) = replies::id(rest)
     {
-        result.opened.push(Opened { order, sent: sent.at, measured: sent.measured });
+        result.opened.push(OpenedOrder { order, sent: sent.at, measured: sent.measured });
     }
 }

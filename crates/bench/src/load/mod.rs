@@ -5,8 +5,8 @@ mod choice;
 mod clock;
 mod connection;
 mod drive;
-mod guest;
 mod login;
+mod observer;
 mod replies;
 mod requesters;
 mod requests;
@@ -26,15 +26,15 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 pub use choice::{Choice, Mix, Next, OpenOrder, Random, standing};
 pub use clock::own_cpu;
-pub use guest::{Guest, Opened};
 pub use login::Login;
+pub use observer::{Observer, OpenedOrder};
 pub use replies::Kind;
 pub use requesters::{Answer, Requester, block_on, run_requesters};
 pub use requests::symbol_name;
 pub use rest::run_rest;
 pub use result::LoadResult;
 pub use server::Server;
-pub use setup::{Issued, Setup, issued_each};
+pub use setup::{IssuedTotals, Setup, issued_each};
 pub use sources::Sources;
 
 use crate::processor;
@@ -93,12 +93,12 @@ struct Watch {
     answered: AtomicU64,
 }
 
-/// Runs the load, to its end or until a signal asks to stop, and serves the guests meanwhile. Calls `measuring` when
+/// Runs the load, to its end or until a signal asks to stop, and serves the observers meanwhile. Calls `measuring` when
 /// the measured part begins, and `progress` with the part of it that is done. Errors: connections that cannot be made.
 pub fn run(
     plan: &Plan,
     open: &[OpenOrder],
-    mut guests: Vec<Box<dyn Guest>>,
+    mut observers: Vec<Box<dyn Observer>>,
     measuring: &mut dyn FnMut(),
     progress: &mut dyn FnMut(f64),
 ) -> Result<LoadResult, String> {
@@ -110,13 +110,13 @@ pub fn run(
             .iter()
             .map(|share| {
                 let watch = &watch;
-                // All guests go to the first thread.
-                let guests = std::mem::take(&mut guests);
+                // All observers go to the first thread.
+                let observers = std::mem::take(&mut observers);
                 scope.spawn(move || {
                     let failed = |error| format!("{}: {error}", plan.server.to);
                     let mut workload = Workload::new(plan, share, open);
                     let driver = pin(plan, share.number)
-                        .and_then(|()| Driver::connect(plan, share, &mut workload, watch, guests).map_err(failed));
+                        .and_then(|()| Driver::connect(plan, share, &mut workload, watch, observers).map_err(failed));
                     // The barrier is passed also after a failure: the other threads wait for all.
                     watch.ready.wait();
                     driver?.run().map_err(failed)

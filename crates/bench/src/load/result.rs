@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 
-use super::guest::Opened;
+use super::observer::OpenedOrder;
 use super::replies::Kind;
 use crate::record::{ClientRecord, Counts, FORMAT, Latency, LoadSettings, RunRecord};
 
@@ -22,7 +22,7 @@ pub struct LoadResult {
     /// Right replies by their place in `Kind::ALL`.
     pub kinds: [u64; Kind::ALL.len()],
     /// Orders that were opened, if the plan asks for them, with those of the warm-up.
-    pub opened: Vec<Opened>,
+    pub opened: Vec<OpenedOrder>,
     /// Replies of the whole run, warm-up included.
     pub created_in_all: u64,
     pub refused_in_all: u64,

@@ -29,12 +29,12 @@ const CLOSE_PATIENCE: Duration = Duration::from_millis(200);
 
 /// Everything that was created: dollars, and shares by symbol.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Issued {
+pub struct IssuedTotals {
     pub dollars: u128,
     pub shares: BTreeMap<String, u128>,
 }
 
-impl Issued {
+impl IssuedTotals {
     /// Adds what the load itself created.
     pub fn add_load(&mut self, recipe: Recipe, created: u64, refused: u64) {
         if recipe == Recipe::EchoExample {
@@ -105,8 +105,8 @@ impl<'a> Setup<'a> {
         load: &LoadSettings,
         strict: bool,
         market: bool,
-    ) -> Result<(Vec<OpenOrder>, Issued), String> {
-        let mut issued = Issued::default();
+    ) -> Result<(Vec<OpenOrder>, IssuedTotals), String> {
+        let mut issued = IssuedTotals::default();
         match load.workload {
             _ if !market => {}
             Recipe::EchoExample => {
@@ -134,7 +134,7 @@ impl<'a> Setup<'a> {
     }
 
     /// Creates accounts 1 to `accounts`, and gives each its part of every symbol.
-    fn create_market(&mut self, load: &LoadSettings, strict: bool, issued: &mut Issued) -> Result<(), String> {
+    fn create_market(&mut self, load: &LoadSettings, strict: bool, issued: &mut IssuedTotals) -> Result<(), String> {
         let each = issued_each(load.accounts);
         let in_all = u128::from(each) * u128::from(load.accounts);
         for some in batches(load.accounts) {

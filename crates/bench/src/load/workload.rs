@@ -42,7 +42,7 @@ enum Expected {
 
 /// The verdict on a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum Verdict {
     Right(Kind),
     /// An error where the workload expects one.
     RightRefusal,
@@ -157,18 +157,18 @@ impl Workload {
     }
 
     /// Judges the reply to this request; requests that follow from it are sent later.
-    pub fn check(&mut self, ask: &Ask, reply: &[u8]) -> Outcome {
-        let Some((kind, rest)) = replies::read(reply) else { return Outcome::Wrong };
+    pub fn check(&mut self, ask: &Ask, reply: &[u8]) -> Verdict {
+        let Some((kind, rest)) = replies::read(reply) else { return Verdict::Wrong };
         let account = ask.account;
         let order = |id| OpenOrder { account, id };
         let right = match (ask.expected, kind) {
             (Expected::Anything, _) => true,
-            (Expected::Refused, Kind::Error) => return Outcome::RightRefusal,
+            (Expected::Refused, Kind::Error) => return Verdict::RightRefusal,
             // A market order that overtook the order it was to meet may have executed a resting one.
             (Expected::Canceled { .. }, Kind::Error) if self.load.workload == Recipe::OrderTaking => {
-                return Outcome::RightRefusal;
+                return Verdict::RightRefusal;
             }
-            (_, Kind::Error) => return Outcome::Error,
+            (_, Kind::Error) => return Verdict::Error,
             (Expected::Created, Kind::Created) => {
                 if matches!(self.load.workload, Recipe::Lifecycle) {
                     self.lives.push_back(Life::Created(account));
@@ -182,7 +182,7 @@ impl Workload {
                         .is_some_and(|rest| rest.starts_with(&self.bytes[echo.0 as usize..echo.1 as usize]));
                 match replies::id(rest).filter(|_| rests) {
                     Some(id) => self.mix.open.push_back(order(id)),
-                    None if rests => return Outcome::Wrong,
+                    None if rests => return Verdict::Wrong,
                     None => {}
                 }
                 echoed
@@ -199,7 +199,7 @@ impl Workload {
             (Expected::Canceled { id }, Kind::Canceled) => replies::id(rest) == Some(id),
             (_, _) => false,
         };
-        if right { Outcome::Right(kind) } else { Outcome::Wrong }
+        if right { Verdict::Right(kind) } else { Verdict::Wrong }
     }
 }
 

@@ -6,12 +6,12 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::fresh::Fresh;
-use crate::load::Issued;
+use crate::load::IssuedTotals;
 use crate::program;
 use crate::record::Conservation;
 
 /// Asks `pricetime state` for the sums of a market.
-pub fn check(market: &Fresh, issued: &Issued) -> Conservation {
+pub fn check(market: &Fresh, issued: &IssuedTotals) -> Conservation {
     match state(market).and_then(|state| compare(&state, issued)) {
         Ok(()) => Conservation::Holds,
         Err(what) => Conservation::Broken(what),
@@ -30,7 +30,7 @@ fn state(market: &Fresh) -> Result<Value, String> {
 }
 
 /// Compares the sums. Errors: the difference.
-fn compare(state: &Value, issued: &Issued) -> Result<(), String> {
+fn compare(state: &Value, issued: &IssuedTotals) -> Result<(), String> {
     let totals = &state["totals"];
     let [money, balance, held] = ["money", "balance", "held"].map(|name| hundred_millionths(&totals[name]));
     let expected = issued.dollars * SCALE;
@@ -84,12 +84,12 @@ mod tests {
 
     #[test]
     fn what_trading_made_or_lost_is_noticed() {
-        let issued = Issued { dollars: 100, shares: [("SYM0".to_string(), 10)].into() };
+        let issued = IssuedTotals { dollars: 100, shares: [("SYM0".to_string(), 10)].into() };
         assert_eq!(compare(&state("99.75", "7"), &issued), Ok(()));
         assert!(compare(&state("99.76", "7"), &issued).is_err_and(|what| what.contains("100 dollars")));
         assert!(compare(&state("99.75", "8"), &issued).is_err_and(|what| what.contains("10 shares")));
-        let more = Issued { dollars: 101, ..issued.clone() };
+        let more = IssuedTotals { dollars: 101, ..issued.clone() };
         assert!(compare(&state("99.75", "7"), &more).is_err());
-        assert!(compare(&state("99.75", "7"), &Issued { dollars: 100, ..Issued::default() }).is_err());
+        assert!(compare(&state("99.75", "7"), &IssuedTotals { dollars: 100, ..IssuedTotals::default() }).is_err());
     }
 }

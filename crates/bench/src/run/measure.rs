@@ -12,7 +12,7 @@ use super::fresh::Fresh;
 use super::own_server::OwnServer;
 use super::store::Store;
 use super::{conservation, machine};
-use crate::load::{self, Guest, Issued, LoadResult, Login, Plan, Server, Setup, Sources};
+use crate::load::{self, IssuedTotals, LoadResult, Login, Observer, Plan, Server, Setup, Sources};
 use crate::number::list;
 use crate::record::{Conservation, LoadSettings, Mode, Recipe, RunRecord};
 use crate::{interrupt, processor, program};
@@ -91,14 +91,14 @@ impl Target {
 }
 
 /// Observers of a run beside its load. Called in the load's thread, on its cores.
-pub trait Beside {
+pub trait RunObserver {
     /// Called when the own server's market is ready, and the load is about to begin. Errors: a line for people.
     fn begin(&mut self, _http: SocketAddr) -> Result<(), String> {
         Ok(())
     }
 
-    /// Returns guests for the load's first thread. With any, the orders that were opened are noted.
-    fn guests(&mut self) -> Vec<Box<dyn Guest>> {
+    /// Returns observers for the load's first thread. With any, the orders that were opened are noted.
+    fn observers(&mut self) -> Vec<Box<dyn Observer>> {
         Vec::new()
     }
 
@@ -110,11 +110,15 @@ pub trait Beside {
 }
 
 /// A load without observers.
-impl Beside for () {}
+impl RunObserver for () {}
 
 /// Makes one run. Errors: a line for people, also where a signal asked to stop: then nothing of the run is left. A run
 /// that went wrong is no error but says so in its record.
-pub fn measure(plan: &RunPlan, beside: &mut dyn Beside, progress: &mut dyn FnMut(f64)) -> Result<RunRecord, String> {
+pub fn measure(
+    plan: &RunPlan,
+    beside: &mut dyn RunObserver,
+    progress: &mut dyn FnMut(f64),
+) -> Result<RunRecord, String> {
     interrupt::check()?;
     let started = machine::now();
     let (own, to, machine) = match &plan.target {
@@ -153,7 +157,7 @@ pub fn measure(plan: &RunPlan, beside: &mut dyn Beside, progress: &mut dyn FnMut
 /// Facts of a load besides its record.
 struct Driven {
     lag: Duration,
-    issued: Issued,
+    issued: IssuedTotals,
     server_cpu: Option<Duration>,
     /// Whether the server closes after each reply unasked.
     closes: bool,
@@ -171,7 +175,7 @@ fn drive(
     plan: &RunPlan,
     to: SocketAddr,
     own: Option<&OwnServer>,
-    beside: &mut dyn Beside,
+    beside: &mut dyn RunObserver,
     progress: &mut dyn FnMut(f64),
 ) -> Result<(Driven, RunRecord), String> {
     let load = &plan.load;
@@ -202,8 +206,8 @@ fn drive(
     }
     let http = own.map(|own| own.http);
     http.map_or(Ok(()), |http| beside.begin(http))?;
-    let guests = beside.guests();
-    work.note_orders = !guests.is_empty();
+    let observers = beside.observers();
+    work.note_orders = !observers.is_empty();
     let (mut cpu_before, cpu) = (None, || own.and_then(OwnServer::cpu));
     let mut measuring = || {
         beside.measuring();
@@ -211,7 +215,7 @@ fn drive(
     };
     let result = match http.filter(|_| plan.over_rest) {
         Some(http) => load::run_rest(&work, http, &mut measuring)?,
-        None => load::run(&work, &open, guests, &mut measuring, progress)?,
+        None => load::run(&work, &open, observers, &mut measuring, progress)?,
     };
     let server_cpu = cpu().zip(cpu_before).map(|(after, before)| after.saturating_sub(before));
     let closes = setup.closes && load.mode != Mode::PerRequest;

@@ -16,7 +16,7 @@ mod summary;
 pub use args::{RunArgs, StoreFlags};
 pub(crate) use database::FreshDatabase;
 pub use machine::{describe as describe_machine, now};
-pub use measure::{Beside, RunPlan, Target, measure, warn_of_busy_load};
+pub use measure::{RunObserver, RunPlan, Target, measure, warn_of_busy_load};
 pub use store::Store;
 
 use crate::flags::word;

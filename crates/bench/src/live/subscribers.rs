@@ -12,11 +12,11 @@ use mio::{Events, Interest, Poll, Token};
 use tungstenite::protocol::{Role, WebSocketConfig};
 use tungstenite::{Error, Message, WebSocket};
 
-use super::ear::Ear;
+use super::message_reader::MessageReader;
 use crate::interrupt;
 use crate::load::{LoadResult, own_cpu, symbol_name};
-use crate::record::{Heard, RunRecord};
-use crate::run::Beside;
+use crate::record::{RunRecord, SubscriberCounts};
+use crate::run::RunObserver;
 
 /// Pause between two looks.
 const NAP: Duration = Duration::from_millis(5);
@@ -29,13 +29,13 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// One subscriber.
 pub struct Subscriber {
     pub socket: WebSocket<TcpStream>,
-    pub ear: Ear,
+    pub reader: MessageReader,
 }
 
 impl Subscriber {
     /// Connects, and subscribes to book, trades and candles of every symbol, the orders of an account, symbols and
     /// status. Errors: a line for people.
-    pub fn start(to: SocketAddr, symbols: u64, account: u64, ear: Ear) -> Result<Subscriber, String> {
+    pub fn start(to: SocketAddr, symbols: u64, account: u64, reader: MessageReader) -> Result<Subscriber, String> {
         let failed = |error: &dyn std::fmt::Display| format!("a subscriber: {error}");
         let connect = || {
             let stream = std::net::TcpStream::connect_timeout(&to, PATIENCE)?;
@@ -55,18 +55,18 @@ impl Subscriber {
         stream.set_nonblocking(true).map_err(|error| failed(&error))?;
         let config = WebSocketConfig::default().read_buffer_size(READ_BYTES);
         let socket = WebSocket::from_raw_socket(TcpStream::from_std(stream), Role::Client, Some(config));
-        Ok(Subscriber { socket, ear })
+        Ok(Subscriber { socket, reader })
     }
 
     /// Reads the messages that have arrived. A connection that ended counts as dropped.
     pub fn read(&mut self) {
         loop {
             match self.socket.read() {
-                Ok(message) => self.ear.hear(&message),
+                Ok(message) => self.reader.take(&message),
                 Err(Error::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(Error::Io(error)) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => {
-                    self.ear.heard.dropped = 1;
+                    self.reader.counts.dropped = 1;
                     return;
                 }
             }
@@ -76,11 +76,11 @@ impl Subscriber {
     /// Reads until all subscriptions are confirmed. Errors: a line for people.
     pub fn await_subscribed(&mut self, symbols: u64) -> Result<(), String> {
         let (started, all) = (Instant::now(), subscriptions(symbols, 0).count());
-        while self.ear.subscribed < all {
+        while self.reader.subscribed < all {
             interrupt::check()?;
-            if self.ear.is_dropped() || self.ear.heard.wrong > 0 || started.elapsed() > PATIENCE {
-                let said = self.ear.heard.first_wrong.clone().unwrap_or_default();
-                return Err(format!("{} of {all} subscriptions were confirmed {said}", self.ear.subscribed));
+            if self.reader.is_dropped() || self.reader.counts.wrong > 0 || started.elapsed() > PATIENCE {
+                let said = self.reader.counts.first_wrong.clone().unwrap_or_default();
+                return Err(format!("{} of {all} subscriptions were confirmed {said}", self.reader.subscribed));
             }
             self.read();
             std::thread::sleep(Duration::from_micros(200));
@@ -107,27 +107,27 @@ fn subscriptions(symbols: u64, account: u64) -> impl Iterator<Item = String> {
 }
 
 /// All subscribers, beside a load.
-pub struct Audience {
+pub struct Subscribers {
     subscribers: u64,
     symbols: u64,
     /// Tells the listening thread that the measured part begins, and by its end that the load has ended.
     sign: Option<Sender<()>>,
-    listening: Option<JoinHandle<io::Result<Heard>>>,
+    listening: Option<JoinHandle<io::Result<SubscriberCounts>>>,
 }
 
-impl Audience {
-    pub fn new(subscribers: u64, symbols: u64) -> Audience {
-        Audience { subscribers, symbols, sign: None, listening: None }
+impl Subscribers {
+    pub fn new(subscribers: u64, symbols: u64) -> Subscribers {
+        Subscribers { subscribers, symbols, sign: None, listening: None }
     }
 }
 
-impl Beside for Audience {
+impl RunObserver for Subscribers {
     /// Connects them, and lets them listen on the calling thread's cores.
     fn begin(&mut self, http: SocketAddr) -> Result<(), String> {
         let mut all = Vec::new();
         for number in 0..self.subscribers {
             interrupt::check()?;
-            all.push(Subscriber::start(http, self.symbols, number + 1, Ear::default())?);
+            all.push(Subscriber::start(http, self.symbols, number + 1, MessageReader::default())?);
         }
         for subscriber in &mut all {
             subscriber.await_subscribed(self.symbols)?;
@@ -148,7 +148,7 @@ impl Beside for Audience {
         self.sign = None;
         let Some(thread) = self.listening.take() else { return };
         match thread.join() {
-            Ok(Ok(heard)) => note(heard, record),
+            Ok(Ok(counts)) => note(counts, record),
             Ok(Err(error)) => record.invalid_because.push(format!("the subscribers: {error}")),
             Err(_) => record.invalid_because.push("the subscribers have failed: see the message above".to_string()),
         }
@@ -156,7 +156,7 @@ impl Beside for Audience {
 }
 
 /// Listens until the load has ended.
-fn listen(mut all: Vec<Subscriber>, signs: &Receiver<()>) -> io::Result<Heard> {
+fn listen(mut all: Vec<Subscriber>, signs: &Receiver<()>) -> io::Result<SubscriberCounts> {
     let mut poll = Poll::new()?;
     for (number, subscriber) in all.iter_mut().enumerate() {
         poll.registry().register(subscriber.socket.get_mut(), Token(number), Interest::READABLE)?;
@@ -172,7 +172,7 @@ fn listen(mut all: Vec<Subscriber>, signs: &Receiver<()>) -> io::Result<Heard> {
         match signs.try_recv() {
             Ok(()) => {
                 (measured_from, cpu_from) = (Some(Instant::now()), own_cpu());
-                all.iter_mut().for_each(|subscriber| subscriber.ear.count_anew());
+                all.iter_mut().for_each(|subscriber| subscriber.reader.count_anew());
             }
             Err(TryRecvError::Empty) => {}
             Err(TryRecvError::Disconnected) => break,
@@ -181,13 +181,13 @@ fn listen(mut all: Vec<Subscriber>, signs: &Receiver<()>) -> io::Result<Heard> {
     }
     let seconds = measured_from.map_or(0.0, |from| from.elapsed().as_secs_f64());
     let cpu_share = own_cpu().saturating_sub(cpu_from).as_secs_f64() / seconds.max(1e-9);
-    let mut heard = Heard { seconds, cpu_share, ..Heard::default() };
-    all.iter().for_each(|subscriber| add(&mut heard, &subscriber.ear.heard));
-    Ok(heard)
+    let mut counts = SubscriberCounts { seconds, cpu_share, ..SubscriberCounts::default() };
+    all.iter().for_each(|subscriber| add(&mut counts, &subscriber.reader.counts));
+    Ok(counts)
 }
 
 /// Adds what one subscriber received.
-pub fn add(all: &mut Heard, one: &Heard) {
+pub fn add(all: &mut SubscriberCounts, one: &SubscriberCounts) {
     all.subscribers += 1;
     all.messages += one.messages;
     all.bytes += one.bytes;
@@ -199,15 +199,15 @@ pub fn add(all: &mut Heard, one: &Heard) {
 }
 
 /// Notes the received messages and their faults in the record of the load.
-pub fn note(heard: Heard, record: &mut RunRecord) {
+pub fn note(counts: SubscriberCounts, record: &mut RunRecord) {
     let faults = [
-        (heard.gaps, "updates of books were missing"),
-        (heard.dropped, "subscribers were disconnected"),
-        (heard.wrong, "messages that no subscriber must get"),
-        (heard.deaf, "subscribers heard nothing"),
+        (counts.gaps, "updates of books were missing"),
+        (counts.dropped, "subscribers were disconnected"),
+        (counts.wrong, "messages that no subscriber must get"),
+        (counts.deaf, "subscribers heard nothing"),
     ];
     let faults = faults.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
-    let first = heard.first_wrong.iter().map(|first| format!("the first of them was {first}"));
+    let first = counts.first_wrong.iter().map(|first| format!("the first of them was {first}"));
     record.invalid_because.extend(faults.chain(first));
-    record.heard = Some(heard);
+    record.heard = Some(counts);
 }

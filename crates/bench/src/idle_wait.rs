@@ -14,15 +14,15 @@ const WAIT_MAX: Duration = Duration::from_secs(20 * 60);
 const REPEATS_MAX: u32 = 10;
 
 /// The waiting time that is left.
-pub struct Patience {
+pub struct IdleWait {
     left: Duration,
     repeats: u32,
 }
 
-impl Patience {
+impl IdleWait {
     /// Returns no patience, or that of `--patient`.
-    pub fn new(patient: bool) -> Patience {
-        Patience { left: if patient { WAIT_MAX } else { Duration::ZERO }, repeats: 0 }
+    pub fn new(patient: bool) -> IdleWait {
+        IdleWait { left: if patient { WAIT_MAX } else { Duration::ZERO }, repeats: 0 }
     }
 
     /// Measures how busy the machine is, in percent, and waits until it is quiet as long as there is patience.

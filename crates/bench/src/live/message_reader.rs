@@ -7,11 +7,11 @@ use memchr::{memchr, memmem};
 use serde::Deserialize;
 use tungstenite::Message;
 
-use crate::record::Heard;
+use crate::record::SubscriberCounts;
 
 /// A trade, and when it arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct TradeArrival {
     /// The order that traded with a resting one.
     pub aggressor: u64,
     pub at: Instant,
@@ -19,19 +19,19 @@ pub struct Told {
 
 /// Reads messages.
 #[derive(Default)]
-pub struct Ear {
-    pub heard: Heard,
+pub struct MessageReader {
+    pub counts: SubscriberCounts,
     /// Subscriptions that were confirmed.
     pub subscribed: usize,
     /// Trades, if it notes them.
-    pub trades: Vec<Told>,
+    pub trades: Vec<TradeArrival>,
     notes_trades: bool,
     /// Symbols, and the last update of their books.
     books: Vec<(Vec<u8>, u64)>,
 }
 
 #[derive(Deserialize)]
-struct Other<'a> {
+struct RareMessage<'a> {
     #[serde(rename = "type")]
     kind: &'a str,
     code: Option<&'a str>,
@@ -50,34 +50,34 @@ struct Trade<'a> {
     sell_order: u64,
 }
 
-impl Ear {
+impl MessageReader {
     /// Returns one that notes when trades arrive.
-    pub fn for_trades() -> Ear {
-        Ear { notes_trades: true, ..Ear::default() }
+    pub fn for_trades() -> MessageReader {
+        MessageReader { notes_trades: true, ..MessageReader::default() }
     }
 
     /// Whether the server ended the connection because too much waited for it.
     pub fn is_dropped(&self) -> bool {
-        self.heard.dropped > 0
+        self.counts.dropped > 0
     }
 
     /// Counts anew from here on; earlier faults stay.
     pub fn count_anew(&mut self) {
-        (self.heard.messages, self.heard.bytes) = (0, 0);
+        (self.counts.messages, self.counts.bytes) = (0, 0);
     }
 
-    pub fn hear(&mut self, message: &Message) {
+    pub fn take(&mut self, message: &Message) {
         match message {
-            Message::Text(text) => self.hear_text(text.as_bytes()),
+            Message::Text(text) => self.take_text(text.as_bytes()),
             Message::Ping(_) | Message::Pong(_) => {}
-            Message::Close(_) => self.heard.dropped = 1,
+            Message::Close(_) => self.counts.dropped = 1,
             Message::Binary(_) | Message::Frame(_) => self.wrong(b"a message that is no text"),
         }
     }
 
-    fn hear_text(&mut self, text: &[u8]) {
-        self.heard.messages += 1;
-        self.heard.bytes += text.len() as u64;
+    fn take_text(&mut self, text: &[u8]) {
+        self.counts.messages += 1;
+        self.counts.bytes += text.len() as u64;
         match text.strip_prefix(b"{\"type\":\"").unwrap_or_default() {
             rest if rest.starts_with(b"update\",\"channel\":\"book\"") => self.book(text, true),
             rest if rest.starts_with(b"snapshot\",\"channel\":\"book\"") => self.book(text, false),
@@ -90,9 +90,9 @@ impl Ear {
     /// Reads rare messages, whose fields may come in any order.
     fn other(&mut self, text: &[u8]) {
         match serde_json::from_slice(text) {
-            Ok(Other { kind: "update" | "snapshot", .. }) => {}
-            Ok(Other { kind: "subscribed", .. }) => self.subscribed += 1,
-            Ok(Other { kind: "error", code: Some("too-slow") }) => self.heard.dropped = 1,
+            Ok(RareMessage { kind: "update" | "snapshot", .. }) => {}
+            Ok(RareMessage { kind: "subscribed", .. }) => self.subscribed += 1,
+            Ok(RareMessage { kind: "error", code: Some("too-slow") }) => self.counts.dropped = 1,
             _ => self.wrong(text),
         }
     }
@@ -102,7 +102,7 @@ impl Ear {
         let known = self.books.iter_mut().find(|(name, _)| name == symbol);
         match known {
             Some((_, last)) if follows => {
-                self.heard.gaps += u64::from(update != *last + 1);
+                self.counts.gaps += u64::from(update != *last + 1);
                 *last = update;
             }
             Some((_, last)) => *last = update,
@@ -119,14 +119,14 @@ impl Ear {
         let Ok(told) = serde_json::from_slice::<Trades>(text) else { return self.wrong(text) };
         self.trades.extend(told.trades.iter().map(|trade| {
             let aggressor = if trade.aggressor == "buy" { trade.buy_order } else { trade.sell_order };
-            Told { aggressor, at }
+            TradeArrival { aggressor, at }
         }));
     }
 
     fn wrong(&mut self, text: &[u8]) {
-        self.heard.wrong += 1;
+        self.counts.wrong += 1;
         let shown = String::from_utf8_lossy(&text[..text.len().min(200)]).into_owned();
-        self.heard.first_wrong.get_or_insert(shown);
+        self.counts.first_wrong.get_or_insert(shown);
     }
 }
 
@@ -147,10 +147,10 @@ fn behind<'a>(text: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
 mod tests {
     use super::*;
 
-    fn ear(texts: &[&str]) -> Ear {
-        let mut ear = Ear::for_trades();
-        texts.iter().for_each(|text| ear.hear(&Message::text(*text)));
-        ear
+    fn read_all(texts: &[&str]) -> MessageReader {
+        let mut reader = MessageReader::for_trades();
+        texts.iter().for_each(|text| reader.take(&Message::text(*text)));
+        reader
     }
 
     const SNAPSHOT: &str =
@@ -162,21 +162,21 @@ mod tests {
 
     #[test]
     fn a_missing_update_of_a_book_is_a_gap() {
-        assert_eq!(ear(&[SNAPSHOT, &update(5), &update(6)]).heard.gaps, 0);
-        assert_eq!(ear(&[SNAPSHOT, &update(6), &update(7)]).heard.gaps, 1);
-        assert_eq!(ear(&[SNAPSHOT, &update(4)]).heard.gaps, 1);
-        let before_its_snapshot = ear(&[&update(5)]).heard;
+        assert_eq!(read_all(&[SNAPSHOT, &update(5), &update(6)]).counts.gaps, 0);
+        assert_eq!(read_all(&[SNAPSHOT, &update(6), &update(7)]).counts.gaps, 1);
+        assert_eq!(read_all(&[SNAPSHOT, &update(4)]).counts.gaps, 1);
+        let before_its_snapshot = read_all(&[&update(5)]).counts;
         assert_eq!((before_its_snapshot.wrong, before_its_snapshot.messages), (1, 1));
     }
 
     #[test]
     fn who_was_too_slow_knows_it_and_any_other_error_is_wrong() {
-        let slow = ear(&[r#"{"code":"too-slow","detail":"…","type":"error"}"#]).heard;
+        let slow = read_all(&[r#"{"code":"too-slow","detail":"…","type":"error"}"#]).counts;
         assert_eq!((slow.dropped, slow.wrong), (1, 0));
-        let refused = ear(&[r#"{"code":"unknown-symbol","detail":"…","type":"error"}"#]).heard;
+        let refused = read_all(&[r#"{"code":"unknown-symbol","detail":"…","type":"error"}"#]).counts;
         assert_eq!((refused.dropped, refused.wrong), (0, 1));
-        let confirmed = ear(&[r#"{"channel":"status","id":1,"type":"subscribed"}"#]);
-        assert_eq!((confirmed.subscribed, confirmed.heard.wrong), (1, 0));
+        let confirmed = read_all(&[r#"{"channel":"status","id":1,"type":"subscribed"}"#]);
+        assert_eq!((confirmed.subscribed, confirmed.counts.wrong), (1, 0));
     }
 
     #[test]
@@ -184,7 +184,7 @@ mod tests {
         let trades = r#"{"type":"update","channel":"trades","symbol":"A","trades":[
             {"trade_id":1,"symbol":"A","price":"1","shares":"1","time":1,"aggressor":"sell","buy_order":7,"sell_order":9},
             {"trade_id":2,"symbol":"A","price":"1","shares":"1","time":1,"aggressor":"buy","buy_order":10,"sell_order":8}]}"#;
-        let told: Vec<u64> = ear(&[trades]).trades.iter().map(|told| told.aggressor).collect();
-        assert_eq!(told, [9, 10]);
+        let aggressors: Vec<u64> = read_all(&[trades]).trades.iter().map(|trade| trade.aggressor).collect();
+        assert_eq!(aggressors, [9, 10]);
     }
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use mio::{Registry, Token};
 
 /// A connection that is served between those of the load.
-pub trait Guest: Send {
+pub trait Observer: Send {
     /// Asks for an event of this token when there is something to read.
     fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()>;
 
@@ -19,7 +19,7 @@ pub trait Guest: Send {
 
 /// An order that was accepted.
 #[derive(Clone, Copy, Debug)]
-pub struct Opened {
+pub struct OpenedOrder {
     pub order: u64,
     /// The time at which it was sent, or due in an open loop.
     pub sent: Instant,
