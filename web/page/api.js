@@ -22,7 +22,7 @@ export class Refusal extends Error {
   }
 }
 
-/** How long the answer to a request took: what the browser saw, and what the server says of it. @typedef {{took_ms: number, told: string}} Timing */
+/** The time that the answer to a request took, as the browser measured it, and the server's own account of it. @typedef {{took_ms: number, told: string}} Timing */
 
 /** Is told how long it took to place orders. @type {(orders: {order_id: number}[], timing: Timing) => void} */
 let placedIn = () => {};
@@ -32,7 +32,7 @@ export function whenPlaced(told) {
   placedIn = told;
 }
 
-/** What the window hears when the server no longer knows who asks. */
+/** The window's event when the server no longer knows the member. */
 export const UNPROVEN = "pricetime-unproven";
 
 const NO_ANSWER = "The server does not answer";
@@ -98,10 +98,10 @@ export const api = {
   /** @returns {Promise<ServerStatus>} */
   status: () => request("GET", "/status"),
 
-  /** What was measured in the last minutes, oldest first. @returns {Promise<StatusSeconds>} */
+  /** The measurements of the last minutes, oldest first. @returns {Promise<StatusSeconds>} */
   seconds: () => request("GET", "/status/seconds"),
 
-  /** Who asks. @returns {Promise<Session>} */
+  /** The member that is logged in. @returns {Promise<Session>} */
   session: () => request("GET", "/sessions"),
 
   /** @param {string} member @param {string} password @returns {Promise<Session>} */
@@ -110,7 +110,7 @@ export const api = {
   /** @returns {Promise<Session>} */
   logOut: () => request("DELETE", "/sessions"),
 
-  /** What is killed. @returns {Promise<Kills>} */
+  /** The kills in force. @returns {Promise<Kills>} */
   kills: () => request("GET", "/kill"),
 
   /** Kills everything, or releases it. @param {boolean} killed @returns {Promise<KillGiven>} */
@@ -152,16 +152,16 @@ export const api = {
   /** @param {string} name @param {string} key @returns {Promise<MemberKey>} */
   revokeKey: (name, key) => request("DELETE", `/members/${at(name)}/keys/${at(key)}`),
 
-  /** Who asked for which command, newest first. @param {{before: number|null, member: string|null, account: string|null}} of @returns {Promise<AuditPage>} */
+  /** Commands with their callers, newest first. @param {{before: number|null, member: string|null, account: string|null}} of @returns {Promise<AuditPage>} */
   audit: (of) => request("GET", `/audit${query({ ...of, limit: 100 })}`),
 
-  /** Those created after this one. @param {string} after @returns {Promise<SymbolsPage>} */
+  /** Symbols created after this one. @param {string} after @returns {Promise<SymbolsPage>} */
   symbols: (after) => request("GET", `/symbols${query({ after })}`),
 
   /** @param {string} symbol @returns {Promise<SymbolInfo>} */
   symbol: (symbol) => request("GET", `/symbols/${at(symbol)}`),
 
-  /** What each tier pays. @param {string} symbol @returns {Promise<SymbolFees>} */
+  /** The fees of each tier. @param {string} symbol @returns {Promise<SymbolFees>} */
   fees: (symbol) => request("GET", `/symbols/${at(symbol)}/fees`),
 
   /**
@@ -174,13 +174,13 @@ export const api = {
   candles: (symbol, interval, before, limit = 500) =>
     request("GET", `/symbols/${at(symbol)}/candles${query({ interval, limit, before })}`),
 
-  /** Those before a trade, newest first. @param {string} symbol @param {number} before @param {number} limit @returns {Promise<TradesPage>} */
+  /** Trades before this one, newest first. @param {string} symbol @param {number} before @param {number} limit @returns {Promise<TradesPage>} */
   trades: (symbol, before, limit) => request("GET", `/symbols/${at(symbol)}/trades${query({ before, limit })}`),
 
   /** A symbol's market at a moment of the past, with what an account had in it. @param {string} symbol @param {{at?: number, time?: number}} moment @param {string|null} account @returns {Promise<PastBook>} */
   pastBook: (symbol, { at: command, time }, account) => request("GET", `/symbols/${at(symbol)}/past/book${query({ at: command, time, depth: 1_000, account })}`),
 
-  /** What followed a command. @param {string} symbol @param {number} from @param {string|null} account @returns {Promise<PastEvents>} */
+  /** The events behind a command. @param {string} symbol @param {number} from @param {string|null} account @returns {Promise<PastEvents>} */
   pastEvents: (symbol, from, account) => request("GET", `/symbols/${at(symbol)}/past/events${query({ from, account })}`),
 
   /**
@@ -206,7 +206,7 @@ export const api = {
   /** Places orders that belong together. @param {ListKind} kind @param {NewOrder[]} orders @returns {Promise<{order_list_id: number, orders: Placed[]}>} */
   placeList: (kind, orders) => request("POST", "/order-lists", { kind, orders }),
 
-  /** What stands before an open order. @param {number} order @param {string} account @returns {Promise<OrderPlace>} */
+  /** The queue before an open order. @param {number} order @param {string} account @returns {Promise<OrderPlace>} */
   placeOf: (order, account) => request("GET", `/orders/${order}/place${query({ account })}`),
 
   /** @param {number} order @param {string} account @returns {Promise<Order>} */

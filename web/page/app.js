@@ -275,13 +275,13 @@ function laterVenueView() {
   };
 }
 
-/** What a replay needs is fetched when somebody wants one. */
+/** The modules of a replay, fetched when a user first wants one. */
 function laterReplay() {
   /** @type {Promise<{state: import("./state/replay.js").Replay, view: ReturnType<typeof import("./views/replay.js").replayView>}>|null} */
   let asked = null;
   /** @type {import("./state/replay.js").Replay|null} */
   let state = null;
-  /** What is to be shown once it is here. @type {{symbol: string, moment: Moment}|null} */
+  /** The moment to show once the modules are here. @type {{symbol: string, moment: Moment}|null} */
   let wanted = null;
   const fetchIt = () => {
     asked ??= Promise.all([import("./state/replay.js"), import("./views/replay.js")]).then(([{ Replay }, { replayView }]) => {
@@ -360,7 +360,7 @@ async function greet() {
   }
 }
 
-/** On a telephone: one section at a time. @param {string|undefined} name */
+/** Shows one section at a time, on a telephone. @param {string|undefined} name */
 function showSection(name) {
   document.body.dataset.section = name;
   for (const button of sections) setAttribute(button, "aria-current", button.dataset.section === name ? "true" : null);

@@ -24,7 +24,7 @@ export function parse(text, decimals = DECIMALS) {
 }
 
 /**
- * As `parse`, of what the server sent: anything but a plain decimal is a fault of ours or its.
+ * Parses a decimal of the server: anything but a plain decimal is a fault of the page or of the server.
  * @param {string} text
  * @param {number} [decimals]
  * @returns {bigint}
@@ -39,7 +39,7 @@ export function exact(text, decimals = DECIMALS) {
 const GROUPED = /^\d{1,3}(,\d{3})+(\.\d*)?$/;
 
 /**
- * What a person typed as a plain decimal: `1,150.5` is 1150.5, and `.5` is 0.5. What is neither stays as it is, and is none.
+ * A typed text as a plain decimal: `1,150.5` is 1150.5, and `.5` is 0.5. Any other text stays as it is, and is none.
  * @param {string} text
  */
 export function plain(text) {
@@ -50,7 +50,7 @@ export function plain(text) {
 }
 
 /**
- * What is wrong with an amount that a person typed, in words; null if nothing is.
+ * The fault of a typed amount, in words; null if it has none.
  * @param {string} text as `plain` leaves it
  * @param {string} name of the field, as in "Limit"
  * @returns {string|null}
@@ -80,7 +80,7 @@ export function format(value, decimals = DECIMALS) {
 }
 
 /**
- * What so many shares cost, exactly.
+ * The exact cost of this many shares.
  * @param {bigint} price
  * @param {bigint} shares
  * @returns {bigint} with `MONEY_DECIMALS`
@@ -110,7 +110,7 @@ export function affordable(balance, price) {
 }
 
 /**
- * So many percent, rounded down, to whole shares where that leaves any.
+ * A percentage of an amount, rounded down, to whole shares where that leaves any.
  * @param {bigint} shares
  * @param {bigint} percent
  * @returns {bigint}
@@ -122,7 +122,7 @@ export function part(shares, percent) {
 }
 
 /**
- * How many decimals a decimal text has.
+ * The number of decimals of a decimal text.
  * @param {string} text
  */
 export function places(text) {
@@ -160,7 +160,7 @@ export function grouped(sentence) {
 }
 
 /**
- * For drawing only: the nearest Number.
+ * The nearest Number, for drawing only.
  * @param {string} text
  */
 export function forDrawing(text) {

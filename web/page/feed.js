@@ -37,7 +37,7 @@ const wallClock = {
 const OPEN = 1;
 /** A connection that stood so long was a good one, and the next pause is short. */
 const GOOD_MS = 5_000;
-/** So often it is looked whether anything was heard: the server has something to say each second. */
+/** The time between two checks for silence: the server sends a message each second. */
 const LISTEN_MS = 900;
 /** Looks in vain until it is said that the server does not answer, within three seconds of its last word. */
 const HUNG = 2;
@@ -50,7 +50,7 @@ const AWAY_MS = 2_000;
 export class Feed extends Observable {
   /** @type {"connecting"|"open"|"lost"} */
   state = "connecting";
-  /** When the next attempt begins, by the clock; null unless lost. @type {number|null} */
+  /** The time of the next attempt, by the clock; null unless the connection is lost. @type {number|null} */
   retry_at = null;
   /** The connection stands, and the server says nothing. */
   hung = false;

@@ -57,7 +57,7 @@ export function uptime(seconds) {
   return minutes > 0 ? `${minutes} min ${Math.floor(seconds % 60)} s` : `${Math.floor(seconds)} s`;
 }
 
-/** Of words for one and for many. @param {number} amount @param {string} one @param {string} [many] */
+/** A number with its noun in the singular or the plural. @param {number} amount @param {string} one @param {string} [many] */
 export function plural(amount, one, many = `${one}s`) {
   return `${counts.format(amount)} ${amount === 1 ? one : many}`;
 }

@@ -1,4 +1,4 @@
-// How long to wait before trying again: twice as long each time, up to a bound, and never in step with others.
+// The pause before the next attempt: twice as long each time, up to a bound, and never in step with other pages.
 
 export class Pauses {
   #tries = 0;
@@ -23,7 +23,7 @@ export class Pauses {
     return whole / 2 + (whole / 2) * this.#random();
   }
 
-  /** It went well: the next pause is a short one again. */
+  /** Notes a success: the next pause is a short one again. */
   reset() {
     this.#tries = 0;
   }

@@ -15,7 +15,7 @@ function prose(text) {
 /** The last part of a reference, the name of what it is to. @param {string} reference */
 const named = (reference) => reference.slice(reference.lastIndexOf("/") + 1);
 
-/** What a schema allows, in short. @param {Json} schema @returns {(Node|string)[]} */
+/** The values that a schema allows, in short. @param {Json} schema @returns {(Node|string)[]} */
 function kind(schema) {
   if (schema.$ref) {
     const name = named(schema.$ref);
@@ -88,7 +88,7 @@ function existing(value, known) {
   return JSON.parse(JSON.stringify(value), (key, part) => (typeof part === "string" && here[key]) || part);
 }
 
-/** How to ask it in a terminal. @param {Documents} all @param {string} method @param {string} path @param {Json} operation */
+/** The command that sends the request from a terminal. @param {Documents} all @param {string} method @param {string} path @param {Json} operation */
 function command(all, method, path, operation) {
   let url = path;
   const query = [];

@@ -1,4 +1,4 @@
-// What this browser remembers: the theme, the account, the symbol, the interval, how orders are sent, the layout, what is watched. Without storage, nothing.
+// The settings that this browser remembers: the theme, the account, the symbol, the interval, how orders are sent, the layout, the watchlist. Without storage it remembers none.
 
 /** @typedef {"theme"|"account"|"symbol"|"interval"|"confirm"|"presets"|"layout"|"favourites"|"listed"|"alerts"|"sound"|"studies"|"lines"} Setting */
 
@@ -21,7 +21,7 @@ export function remember(name, value) {
   }
 }
 
-/** What was remembered as JSON; null where there is nothing, or nothing that can be read. @param {Setting} name @returns {unknown} */
+/** The remembered value, from JSON; null if there is none, or none that can be read. @param {Setting} name @returns {unknown} */
 export function recalled(name) {
   try {
     return JSON.parse(remembered(name) ?? "null");
@@ -30,7 +30,7 @@ export function recalled(name) {
   }
 }
 
-/** What is on its way is kept for this tab alone, and outlives a reload. @param {string|null} value */
+/** Keeps the orders on their way for this tab alone; they outlive a reload. @param {string|null} value */
 export function keepSending(value) {
   try {
     if (value === null) sessionStorage.removeItem("pricetime.sending");

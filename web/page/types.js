@@ -6,7 +6,7 @@
 /** @typedef {"1s"|"1m"|"5m"|"15m"|"1h"|"1d"} Interval */
 
 /**
- * What is known of a symbol; null where there is none yet.
+ * The figures of a symbol; null where there is none yet.
  * @typedef {object} SymbolInfo
  * @property {string} symbol
  * @property {string|null} last
@@ -52,7 +52,7 @@
  * @property {string|null} surplus bought less sold at that price
  */
 
-/** What the accounts of a tier pay of what they receive, in per cent. @typedef {{tier?: number, maker?: string, taker?: string, account?: string}} TierFees */
+/** The fees of a tier's accounts, in per cent of what they receive. @typedef {{tier?: number, maker?: string, taker?: string, account?: string}} TierFees */
 /** @typedef {{symbol: string, fees: TierFees[]}} SymbolFees */
 
 /** A price level on the wire: limit, shares, orders. @typedef {[string, string, number]} WireLevel */
@@ -113,7 +113,7 @@
  */
 
 /**
- * What one command changed.
+ * The changes by one command.
  * @typedef {object} PastEvent
  * @property {number} sequence
  * @property {number} time
@@ -142,7 +142,7 @@
 /** @typedef {{symbol: string, shares: string, held: string}} Position */
 
 /**
- * How much an account may do. What is missing is no limit.
+ * The limits of an account. A missing field is no limit.
  * @typedef {object} Limits
  * @property {number} [open_orders]
  * @property {string} [order_shares]
@@ -170,7 +170,7 @@
 /** @typedef {{account: string, balance: string}} AccountLine */
 
 /**
- * Who asks.
+ * The member that is logged in, and its rights.
  * @typedef {object} Session
  * @property {boolean} members whether the server knows its members
  * @property {string|null} member
@@ -181,7 +181,7 @@
 /** The outcome of a kill or release. @typedef {{killed: boolean, canceled: number, goes_on?: boolean}} KillGiven `goes_on`: others are still being canceled */
 
 /**
- * What is killed: everything, or the symbols and accounts that are named.
+ * The kills in force: everything, or the named symbols and accounts.
  * @typedef {object} Kills
  * @property {boolean} killed
  * @property {string[]} [symbols]
@@ -189,7 +189,7 @@
  */
 
 /**
- * How simulated traders stand.
+ * The state of the simulated traders.
  * @typedef {object} Sandbox
  * @property {boolean} possible
  * @property {boolean} made
@@ -222,7 +222,7 @@
 
 /** @typedef {{members: Member[], next: string|null}} MembersPage */
 
-/** What happened to an order of an account. @typedef {{account: string, report: {report: string, sequence: number, time: number, order_id: number, symbol: string, side: Side, shares?: string, limit?: string|null, price?: string, why?: string|null}}} DropCopyReport */
+/** An event of an account's order. @typedef {{account: string, report: {report: string, sequence: number, time: number, order_id: number, symbol: string, side: Side, shares?: string, limit?: string|null, price?: string, why?: string|null}}} DropCopyReport */
 /** @typedef {{type: "reports", channel: "drop-copy", reports: DropCopyReport[], through: number, live: boolean}} DropCopyFeed */
 
 /**
@@ -237,7 +237,7 @@
 
 /** @typedef {{commands: AuditedCommand[], next: number|null}} AuditPage */
 
-/** How far the venue is open. @typedef {{mode: Mode}} VenueMode */
+/** The mode of the venue. @typedef {{mode: Mode}} VenueMode */
 
 /** @typedef {"limit"|"post_only"|"post_only_move"|"immediate_or_cancel"|"fill_or_kill"|"market"} OrderKind no order is shown as `post_only_move` */
 
@@ -261,7 +261,7 @@
  * @property {string} client_order_id
  */
 
-/** What orders have to do with each other: one of two cancels the other, or one or two are placed when the first is executed. @typedef {"oco"|"oto"|"otoco"} ListKind */
+/** The kind of an order list: one of two orders cancels the other, or one or two are placed when the first is executed. @typedef {"oco"|"oto"|"otoco"} ListKind */
 
 /** @typedef {"allowed"|"cancel_newest"|"cancel_oldest"|"cancel_both"|"decrement"} SelfTrade */
 
@@ -300,7 +300,7 @@
 /** Orders, and what they show together. @typedef {{orders: number, shares: string}} Queued */
 
 /**
- * What stands before an open order; null of one that stands in no book.
+ * The queue before an open order; null for an order that stands in no book.
  * @typedef {object} OrderPlace
  * @property {number} order_id
  * @property {number} sequence
@@ -322,7 +322,7 @@
  * @property {"shares"|"dollars"} [fee_of]
  */
 
-/** Where the next older page begins; given back as it came. @typedef {string|number|null} Cursor */
+/** The beginning of the next older page; the page sends it back as it came. @typedef {string|number|null} Cursor */
 
 /** @typedef {{accounts: AccountLine[], next: string|null}} AccountsPage */
 /** @typedef {{symbols: SymbolInfo[], next: string|null}} SymbolsPage */
@@ -349,7 +349,7 @@
  */
 
 /**
- * What the `status` channel says each second; null where it is not measured.
+ * The message of the `status` channel each second; null where a figure is not measured.
  * @typedef {object} Status
  * @property {number} time
  * @property {number} sequence
@@ -370,7 +370,7 @@
  * @property {boolean} [killed] while everything is
  */
 
-/** What the `status` channel told before, oldest first. @typedef {{seconds: Status[]}} StatusSeconds */
+/** The earlier messages of the `status` channel, oldest first. @typedef {{seconds: Status[]}} StatusSeconds */
 
 /**
  * `application/problem+json`.
@@ -383,7 +383,7 @@
  */
 
 /**
- * What can be subscribed to.
+ * The channels of a subscription.
  * @typedef {{channel: "book", symbol: string}
  *   | {channel: "trades", symbol: string}
  *   | {channel: "candles", symbol: string, interval: Interval}

@@ -20,7 +20,7 @@ if (!base) {
 
 /** All that opening the page and its system view may transfer, in bytes, headers included. */
 const TRANSFER_MAX = 400_000;
-/** Of text to its ground: WCAG 2.2, AA. */
+/** The least contrast of text to its ground: WCAG 2.2, AA. */
 const CONTRAST_MIN = 4.5;
 
 const sizes = {
@@ -56,7 +56,7 @@ async function keepSockets(context) {
   });
 }
 
-/** On a telephone one section is in view at a time. @param {Page} page @param {boolean} phone @param {string} section */
+/** Brings a section into view: a telephone shows one at a time. @param {Page} page @param {boolean} phone @param {string} section */
 async function go(page, phone, section) {
   if (phone) await page.click(`nav.sections [data-section=${section}]`);
 }
@@ -592,7 +592,7 @@ async function reference(name) {
 }
 
 /**
- * What a page of another origin gets when it tries all that a browser lets it try: nothing is done, nothing is shown, no socket opens.
+ * Checks that a page of another origin that tries everything a browser allows gets nothing: no effect, no data, no socket.
  * @param {OwnMarket} market
  */
 async function foreignPage(market) {

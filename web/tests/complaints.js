@@ -1,4 +1,4 @@
-// What a page complains about while a test uses it: exceptions, and errors and warnings in the console.
+// The complaints of a page while a test uses it: exceptions, and errors and warnings in the console.
 
 /** @import { Page } from "playwright-core" */
 
@@ -10,7 +10,7 @@ const NOT_CONNECTED = /^(Firefox can’t establish a connection to the server at
 export class Complaints {
   /** @type {string[]} */
   heard = [];
-  /** While a page is cut off on purpose, its failed attempts to connect are none. */
+  /** Ignores failed attempts to connect while a page is cut off on purpose. */
   cut_off = false;
 
   /** @param {Page} page */

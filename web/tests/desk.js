@@ -13,7 +13,7 @@ const SIZES = [[1366, 650], [1920, 1080], [768, 1024], [375, 667], [320, 480]];
 
 /** @param {Page} page @param {string} panel */
 const boxOf = async (page, panel) => (await page.locator(`.trade > .${panel}`).boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
-/** What sticks out of the window, by its right edge. @param {Page} page */
+/** The elements that stick out of the window at its right edge. @param {Page} page */
 const outside = (page) => page.evaluate(() => {
   const visible = [...document.querySelectorAll("button, input, select, summary")].filter((element) => element.checkVisibility() && !element.closest(".tabs, .table-body, .unseen, .skip, .notices"));
   const out = visible.filter((element) => element.getBoundingClientRect().right > document.documentElement.clientWidth + 0.5).map((element) => element.outerHTML.slice(0, 90));

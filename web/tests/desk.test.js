@@ -1,4 +1,4 @@
-// What is remembered and computed of the desk: the layout, the watchlist, alerts, indicators, lines.
+// The remembered and computed parts of the desk: the layout, the watchlist, alerts, indicators, lines.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

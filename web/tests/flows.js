@@ -1,4 +1,4 @@
-// What somebody does on the page, and what it does in return, in a real browser: PRICETIME_HTTP says where the server is; with an argument
+// A user's actions on the page and the page's answers, in a real browser: PRICETIME_HTTP says where the server is; with an argument
 // only steps whose names hold it are run. Screenshots go to $OUT.
 
 import assert from "node:assert/strict";

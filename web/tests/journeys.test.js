@@ -1,4 +1,4 @@
-// How long an order took, as it is told.
+// The times of an order, as the page shows them.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

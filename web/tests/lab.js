@@ -1,4 +1,4 @@
-// What only a local exchange can show, in a real browser: PRICETIME_HTTP says where the server is; with an argument only steps whose names
+// The features that only a local exchange can have, in a real browser: PRICETIME_HTTP says where the server is; with an argument only steps whose names
 // hold it are run. Screenshots go to $OUT.
 
 import assert from "node:assert/strict";
@@ -16,7 +16,7 @@ const place = (limit, shares) => ask("POST", "/orders", { account: market.trader
 
 const SIZES = /** @type {const} */ ([[1366, 650], [1920, 1080], [768, 1024], [375, 667], [320, 480]]);
 
-/** What is on the screen now, at each size and in both themes; nothing of it sticks out. @param {string} name @param {(page: Page) => Promise<unknown>} open @param {string} [selector] */
+/** Checks the screen at each size and in both themes; nothing sticks out. @param {string} name @param {(page: Page) => Promise<unknown>} open @param {string} [selector] */
 async function looks(name, open, selector = "dialog[open]") {
   for (const colorScheme of /** @type {const} */ (["dark", "light"])) {
     for (const [width, height] of SIZES) {

@@ -8,7 +8,7 @@ import { chromium, firefox } from "playwright-core";
 /** @import { Page } from "playwright-core" */
 
 export const in_firefox = process.env.BROWSER === "firefox";
-/** Where pictures go. */
+/** The folder of pictures. */
 export const out = process.env.OUT ?? mkdtempSync(join(tmpdir(), "pricetime-page-"));
 mkdirSync(out, { recursive: true });
 

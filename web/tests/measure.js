@@ -1,4 +1,4 @@
-// How fast the page is, in a real browser on a running server: PRICETIME_HTTP=http://127.0.0.1:8080 node tests/measure.js [SECONDS [MINUTES]]
+// Measures the page's speed, in a real browser on a running server: PRICETIME_HTTP=http://127.0.0.1:8080 node tests/measure.js [SECONDS [MINUTES]]
 //
 // Prints how soon it paints and can be traded on, what it transfers until then, the frames of a page that is watched for SECONDS (20), and
 // what its heap holds over MINUTES (0: not measured). What the server does meanwhile is said, too: `pricetime demo --rate 1000` does much.

@@ -80,7 +80,7 @@ async function visit(context, size) {
 /** @param {Page} page @param {string} text */
 const venue = (page, text) => page.waitForFunction((said) => document.querySelector("#venue-text")?.textContent === said, text);
 
-/** Somebody who only trades looks at the system, and then an operator stops everything. @param {Page} page @param {keyof typeof sizes} size */
+/** A trader looks at the system view, and then an operator stops everything. @param {Page} page @param {keyof typeof sizes} size */
 async function stopEverything(page, size) {
   await page.goto(`${base}/#/system`);
   await venue(page, "Nothing is killed");
@@ -115,7 +115,7 @@ async function stopEverything(page, size) {
   await page.waitForSelector(signed_out);
 }
 
-/** Somebody follows a link to a replay, and has to sign in first. @param {BrowserContext} context @param {keyof typeof sizes} size */
+/** A user follows a link to a replay, and has to sign in first. @param {BrowserContext} context @param {keyof typeof sizes} size */
 async function followToReplay(context, size) {
   const page = await context.newPage();
   const complaints = new Complaints();
@@ -132,7 +132,7 @@ async function followToReplay(context, size) {
   await page.close();
 }
 
-/** What a member sees of the venue: its own. And what an operator does there. @param {Page} page @param {keyof typeof sizes} size */
+/** A member sees its own part of the venue, and an operator changes the venue. @param {Page} page @param {keyof typeof sizes} size */
 async function runTheVenue(page, size) {
   const notice = (/** @type {string} */ text) => page.waitForSelector(`.notice:has-text("${text}")`);
   const twice = async (/** @type {string} */ selector) => {

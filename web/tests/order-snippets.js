@@ -1,4 +1,4 @@
-// What the page says in code does what it says: each text is run as it stands, and the orders that it placed are compared with those that
+// The page's snippets do what they say: each text is run as it stands, and the orders that it placed are compared with those that
 // it was made of. PRICETIME_HTTP says where the server is; API_KEY and API_SECRET are a key of account 1, PYTHON has ccxt, and `pricetime`
 // is on the path.
 
@@ -40,7 +40,7 @@ const all = [
   ["one, then another", { act: "place", kind: "oto", orders: [{ ...common, limit: "80" }, { ...back, kind: "limit", limit: "130" }] }],
   ["one, then one of both", { act: "place", kind: "otoco", orders: [{ ...common, limit: "80" }, { ...back, kind: "post_only", limit: "130" }, { ...back, kind: "market", stop: "70" }] }],
 ];
-/** What no client written for Binance can say, and what FIX cannot. */
+/** Orders that no client written for Binance can express, and those that FIX cannot. */
 const UNSAYABLE = ["one that follows it by dollars", "one that ends at a time", "a post-only one that waits"];
 const UNSAYABLE_IN_FIX = [
   "a stop with a limit, and no trades with oneself", "a profit", "one that follows the market by a part", "one that follows it by dollars", "a post-only one that waits",

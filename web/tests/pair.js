@@ -22,7 +22,7 @@ async function chooseSecond(page, account) {
   await shows(page, "#second-chooser .chooser-label", account);
 }
 
-/** What is in view of both, one beside the other or one beneath it. @param {Page} page */
+/** Checks the views of both accounts, beside or beneath each other. @param {Page} page */
 async function places(page) {
   const boxOf = async (/** @type {string} */ id) => {
     const box = await page.locator(`#${id}`).boundingBox();

@@ -15,7 +15,7 @@ import { Replay } from "../page/state/replay.js";
 const SECOND = 1_000_000;
 const LAST = 9_000;
 
-/** What command n did: each third trades, and each adds a bid or takes one away. @param {number} n @returns {PastEvent} */
+/** The event of command n: each third trades, and each adds a bid or takes one away. @param {number} n @returns {PastEvent} */
 function eventOf(n) {
   const limit = String(100 + (n % 10));
   /** @type {WireLevel} */

@@ -13,7 +13,7 @@ const refusal = (/** @type {number} */ status, /** @type {string} */ code) => ne
 
 /** A server that answers as it is told to, and time that passes when it is told to. @param {unknown} [kept] what was on its way when the page was left @param {string} [member] who looks at it now */
 function scene(kept = null, member = "alice") {
-  /** What is answered to a placing, and to the question for it; an error is thrown. @type {{place: any, ask: any}} */
+  /** The answers to a placing and to its query; an error is thrown. @type {{place: any, ask: any}} */
   const answers = { place: {}, ask: refusal(404, "unknown-order") };
   /** @type {any[]} */
   const placed = [];

@@ -12,7 +12,7 @@ const cancelAll = () => ask("DELETE", `/accounts/${market.trader}/orders`);
 /** The newest order of the trader. */
 const newest = async () => (await ask("GET", `/accounts/${market.trader}/orders?status=all&limit=1`)).orders[0];
 const axe = readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
-/** What axe finds wrong with the page as it is now. @param {Page} page @returns {Promise<string[]>} */
+/** The faults that axe finds in the page now. @param {Page} page @returns {Promise<string[]>} */
 async function barriers(page) {
   await page.evaluate(axe);
   return page.evaluate(async () => {
@@ -263,7 +263,7 @@ try {
     await page.waitForSelector(".notice:has-text('4 orders canceled')");
   }));
 
-  /** Where the pointer has the label of an order's line, beside the axis of prices; with `middle` it is looked for at the line instead. @param {Page} page @param {boolean} [middle] */
+  /** The place of the label of an order's line, beside the axis of prices; with `middle` on the line instead. @param {Page} page @param {boolean} [middle] */
   async function labelOf(page, middle = false) {
     const place = await page.locator("#candles").boundingBox();
     assert.ok(place);

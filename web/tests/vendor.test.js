@@ -1,4 +1,4 @@
-// What is vendored is what the packages hold, in the versions that are named, and nothing of it was changed.
+// The vendored files are those of their packages, in the named versions and unchanged.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";

@@ -75,7 +75,7 @@ export async function paint(page, colours) {
   await page.waitForSelector(`html[data-theme=${colours}]`);
 }
 
-/** What a press on something stores in a file of a name. Firefox's driver does not tell of it, and it is looked for where it goes. @param {Page} page @param {string} selector @param {string} name */
+/** The file of this name that a press stores. Firefox's driver does not report it, so the test looks in the folder. @param {Page} page @param {string} selector @param {string} name */
 export async function takeAway(page, selector, name) {
   if (in_firefox) {
     await page.click(selector);
@@ -91,7 +91,7 @@ export async function takeAway(page, selector, name) {
   return readFileSync(await file.path(), "utf8");
 }
 
-/** On a telephone one section is in view at a time. @param {Page} page @param {string} section */
+/** Brings a section into view: a telephone shows one at a time. @param {Page} page @param {string} section */
 export async function go(page, section) {
   const button = page.locator(`nav.sections [data-section=${section}]`);
   if (await button.isVisible()) await button.click();

@@ -30,7 +30,7 @@ const narrow = (page) => page.evaluate(() => [document.documentElement, ...docum
 /** Prices of many digits before the point, and of many behind it. */
 const PRICES = /** @type {const} */ ({ "104,321.50": ["104321.5", "3"], "0.00001234": ["0.00001234", "1234567.12345678"], "99,999,999.12345678": ["99999999.12345678", "0.00001"] });
 
-/** What stands in the book and on the tape of a symbol: cells that are wider than their room, or reach beyond the row or into the cell beside them. @param {Page} page */
+/** The cells of a symbol's book and tape that are wider than their room, or reach beyond the row or into the cell beside them. @param {Page} page */
 const cut = (page) => page.evaluate(() => [...document.querySelectorAll("#ladder .level:not([hidden]), #tape li:not([hidden])")].flatMap((row) => {
   const outside = row.getBoundingClientRect();
   const cells = [...row.querySelectorAll("span:not(.bar)")].filter((cell) => cell.checkVisibility()).map((cell) => {

@@ -1,4 +1,4 @@
-// What some accounts do, as the server's drop copy tells it: placed, executed, canceled, newest first. Bounded.
+// The activity of some accounts, from the server's drop copy: placed, executed, canceled, newest first. Bounded.
 
 import { Observable } from "./observable.js";
 
@@ -6,13 +6,13 @@ import { Observable } from "./observable.js";
 /** @import { DropCopyFeed, DropCopyReport, Topic } from "../types.js" */
 
 const KEPT = 300;
-/** So many commands of before are told, too. */
+/** The number of earlier commands that are listed, too. */
 const PAST = 5_000;
 
 export class Activity extends Observable {
   /** Newest first. @type {DropCopyReport[]} */
   reports = [];
-  /** Whose, in words; null for nobody's. @type {string|null} */
+  /** The accounts' owner, in words; null without any. @type {string|null} */
   whose = null;
   /** Why it is not told. @type {string|null} */
   refused = null;

@@ -64,7 +64,7 @@ export class Alerts extends Observable {
     for (const { symbol, price, time } of trades.filter(({ trade_id }) => trade_id > seen).toReversed()) this.see(symbol, price, time);
   }
 
-  /** What is known of symbols now. @param {SymbolInfo[]} symbols */
+  /** Checks the alerts against the symbols' prices now. @param {SymbolInfo[]} symbols */
   seeAll(symbols) {
     for (const { symbol, last, last_time } of symbols) if (last !== null) this.see(symbol, last, last_time ?? 0);
   }

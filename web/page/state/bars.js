@@ -11,9 +11,9 @@ const MINUTE_US = 60_000_000;
 const PAGE = 1_000;
 const PAGES_MAX = 5;
 
-/** What is needed of a trade. @typedef {Pick<PastTrade, "price"|"shares"|"time">} Traded */
+/** The fields of a trade that a bar needs. @typedef {Pick<PastTrade, "price"|"shares"|"time">} Traded */
 
-/** When the span of a time began. @param {number} time_us @param {Interval} interval */
+/** The beginning of the span that holds a time. @param {number} time_us @param {Interval} interval */
 export function startOf(time_us, interval) {
   const span = SECONDS_OF[interval] * 1_000_000;
   return Math.floor(time_us / span) * span;

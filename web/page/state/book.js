@@ -17,7 +17,7 @@ import { Observable } from "./observable.js";
  */
 
 /**
- * What makes a book worthless: an update is missing, or the levels are not those that the server has.
+ * The error that makes a book worthless: an update is missing, or the levels differ from the server's.
  * @typedef {"gap"|"checksum"} BookFault
  */
 
@@ -30,7 +30,7 @@ export class Book extends Observable {
   state = "waiting";
   update = 0;
   sequence = 0;
-  /** None while the symbol is open. In an auction the best bid may be above the best ask. @type {Phase|null} */
+  /** The phase; null while the symbol is open. In an auction the best bid may be above the best ask. @type {Phase|null} */
   phase = null;
 
   /** Forgets all: another symbol is looked at. */
@@ -86,7 +86,7 @@ export class Book extends Observable {
   }
 
   /**
-   * What so many shares cost, or bring, at the prices that there are; null if there are not so many.
+   * The cost or proceeds of this many shares at the book's prices; null if the book has fewer.
    * @param {Side} side of the order
    * @param {bigint} shares
    * @returns {bigint|null}

@@ -1,4 +1,4 @@
-// What an account pays for executions in the symbol that is looked at. No topic tells of a change, so it is asked for again after a while.
+// The fees of an account for executions in the chosen symbol. No topic reports a change, so the page asks again after a while.
 
 import { Refusal } from "../api.js";
 import { parse } from "../decimal.js";
@@ -11,16 +11,16 @@ import { Observable } from "./observable.js";
 
 /** Rates have so many decimals. */
 const RATE_DECIMALS = 4;
-/** What a scaled rate is a part of: per cent, and its decimals. */
+/** The whole of a scaled rate: per cent, with its decimals. */
 const WHOLE = 100n * 10n ** BigInt(RATE_DECIMALS);
 
-/** What is received is charged so many of `WHOLE`. @typedef {{maker: bigint, taker: bigint}} Rates */
+/** The parts of `WHOLE` that are charged of what a party receives. @typedef {{maker: bigint, taker: bigint}} Rates */
 
-/** So long an answer is believed. */
+/** The time for which an answer counts. */
 const FRESH_MS = 30_000;
 
 export class Fees extends Observable {
-  /** Of all tiers. @type {SymbolFees|null} */
+  /** The fees of all tiers. @type {SymbolFees|null} */
   #told = null;
   #asked_at = -Infinity;
   /** @type {string|null} */
@@ -37,7 +37,7 @@ export class Fees extends Observable {
     this.#api = api;
   }
 
-  /** Of the account that trades; null while they are not known. @returns {Rates|null} */
+  /** The rates of the account that trades; null while they are not known. @returns {Rates|null} */
   get rates() {
     if (this.#told === null || this.#told.symbol !== this.#market.symbol) return null;
     const tier = this.#holdings.account?.tier ?? 0;
@@ -64,7 +64,7 @@ export class Fees extends Observable {
   }
 }
 
-/** What a fee comes to, rounded up as the server does. @param {bigint} received @param {bigint} rate */
+/** The amount of a fee, rounded up as the server does. @param {bigint} received @param {bigint} rate */
 export function feeOf(received, rate) {
   return (received * rate + WHOLE - 1n) / WHOLE;
 }

@@ -1,4 +1,4 @@
-// What became of a request whose answer was lost: it is asked for until that can be told.
+// The outcome of a request whose answer was lost: the page asks until it knows.
 
 import { Refusal } from "../api.js";
 

@@ -13,11 +13,11 @@ import { Observable } from "./observable.js";
  */
 
 /**
- * What is seen of an account, whatever keeps it.
+ * The view of an account that other parts read, whichever part keeps it.
  * @typedef {Pick<Holdings, "id"|"account"|"open"|"executions"|"refused"|"position"|"tradesOf"|"watch">} AccountSeen
  */
 
-/** So many done orders and executions the feed adds before the oldest fall out. */
+/** The most done orders and executions that the feed adds; beyond them the oldest fall out. */
 const KEPT = 2_000;
 
 export class Holdings extends Observable {
@@ -25,7 +25,7 @@ export class Holdings extends Observable {
   id = null;
   /** @type {Account|null} */
   account = null;
-  /** By id. @type {Map<number, Order>} */
+  /** Orders by id. @type {Map<number, Order>} */
   open = new Map();
   /** All that are known, by id. @type {Map<number, Order>} */
   orders = new Map();

@@ -1,4 +1,4 @@
-// How long the orders took that this page placed, part by part: what the server measured, and the wire, which is the rest.
+// The times of the orders that this page placed, part by part: the server's measurements, and the wire, which is the rest.
 
 import { Observable } from "./observable.js";
 
@@ -7,7 +7,7 @@ import { Observable } from "./observable.js";
 /** @typedef {"wire"|"read"|"wait"|"write"|"sync"|"apply"|"commit"|"reply"} Part */
 
 /**
- * In milliseconds, from the press to the answer.
+ * Milliseconds from the press to the answer.
  * @typedef {object} Journey
  * @property {Partial<Record<Part, number>>} parts
  * @property {number} took until the answer was here
@@ -15,11 +15,11 @@ import { Observable } from "./observable.js";
  */
 
 const PARTS = /** @type {const} */ (["read", "wait", "write", "sync", "apply", "commit", "reply"]);
-/** So many are remembered. */
+/** The most journeys that are remembered. */
 const KEPT = 500;
 
 export class Journeys extends Observable {
-  /** By order. @type {Map<number, Journey>} */
+  /** Journeys by order. @type {Map<number, Journey>} */
   #all = new Map();
   /** The order that was placed last. @type {number|null} */
   last = null;

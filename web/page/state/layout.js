@@ -1,9 +1,9 @@
-// How the trade view is laid out: how large its tracks are in each arrangement of panels, how dense it is, what it hides; and layouts that were
+// The layout of the trade view: the sizes of its tracks in each arrangement of panels, its density, its hidden parts; and layouts that were
 // given a name. Knows no element.
 
 import { Observable } from "./observable.js";
 
-/** How the panels stand, by the size of the window. @typedef {"desk"|"short"|"narrow"|"tablet"|"phone"} Arrangement */
+/** The arrangement of the panels, by the size of the window. @typedef {"desk"|"short"|"narrow"|"tablet"|"phone"} Arrangement */
 /** A column or row that can be resized. @typedef {"watch"|"book"|"tape"|"ticket"|"account"|"depth"} Track */
 /** @typedef {"compact"|"standard"|"comfortable"} Density */
 /** @typedef {"watch"|"depth"} Hideable */
@@ -129,7 +129,7 @@ export class Layout extends Observable {
   }
 }
 
-/** What a browser kept may be from another version, or anything. @param {unknown} kept @returns {Look|null} */
+/** Reads a kept layout, which may be from another version, or anything. @param {unknown} kept @returns {Look|null} */
 function readLook(kept) {
   if (typeof kept !== "object" || kept === null) return null;
   const { density, hidden, sizes, two, beside } = /** @type {Record<string, unknown>} */ (kept);

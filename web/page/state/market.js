@@ -23,12 +23,12 @@ export class Market extends Observable {
   interval;
   /** Why the symbol cannot be shown. @type {string|null} */
   refused = null;
-  /** What is shown instead of the live market, by a replay; null while it is live. @type {Past|null} */
+  /** The past market that a replay shows instead of the live one; null while it is live. @type {Past|null} */
   past = null;
   book = new Book();
   tape = new Tape();
   candles = new Candles();
-  /** How often the book had to be asked for again since the page was opened. */
+  /** The number of times that the page had to ask for the book again since it was opened. */
   faults = 0;
 
   #feed;

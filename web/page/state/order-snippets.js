@@ -27,11 +27,11 @@ import { exact } from "../decimal.js";
 
 /** Orders that are placed, or one that is there. @typedef {{act: "place", kind: ListKind, orders: Terms[]}|{act: "query"|"cancel", order: Order}} SnippetRequest */
 
-/** Where it is sent: the page's host and address, the ports of XML and FIX, and whether somebody has to prove who asks. @typedef {{host: string, hostname: string, secure: boolean, xml_port: number|null, fix_port: number|null, members: boolean}} Where */
+/** The target of a snippet: the page's host and address, the ports of XML and FIX, and whether clients have to log in. @typedef {{host: string, hostname: string, secure: boolean, xml_port: number|null, fix_port: number|null, members: boolean}} Where */
 
 /** A protocol's words, or why it has none. @typedef {{id: string, name: string, run: string, text: string|null, why: string|null}} Snippet */
 
-/** What a protocol has no words for. */
+/** The error for an order that a protocol cannot express. */
 class NoWords extends Error {}
 
 /** @type {{id: string, name: string, run: string, say: (said: SnippetRequest, where: Where) => string}[]} */
@@ -239,7 +239,7 @@ function signedCall(said) {
   return { ...call, pairs: [...all, ...working, ...pending, ...then, ...prevention] };
 }
 
-/** What a parameter of one of several orders is called. @param {string} prefix @returns {(name: string) => string} */
+/** The names of the parameters of one of several orders. @param {string} prefix @returns {(name: string) => string} */
 function named(prefix) {
   return (name) => {
     const whole = prefix + name[0].toUpperCase() + name.slice(1);
@@ -310,7 +310,7 @@ function fix(said, { hostname, secure, fix_port, members }) {
   ].join("\n");
 }
 
-/** What asks for it: MsgType, and the fields beside the message's own name. @param {SnippetRequest} said @returns {[string, [number, string][]]} */
+/** The FIX message: MsgType, and the fields beside the message's own name. @param {SnippetRequest} said @returns {[string, [number, string][]]} */
 function fixMessage(said) {
   if (said.act !== "place") {
     const { account, order_id, symbol, side, shares } = said.order;
@@ -336,12 +336,12 @@ function fixTime(micros) {
   return `${date.replaceAll("-", "")}-${clock}.${String(micros % 1_000_000).padStart(6, "0")}`;
 }
 
-/** What becomes of it where it meets its own account, unless that is what every order does. @param {string|undefined} self_trade */
+/** The mode of self-trade prevention, unless it is the default. @param {string|undefined} self_trade */
 function unusual(self_trade) {
   return self_trade === "allowed" ? undefined : self_trade;
 }
 
-/** Those that have a value. @template {string|number} Name @param {[Name, string|null|undefined][]} pairs @returns {[Name, string][]} */
+/** The pairs that have a value. @template {string|number} Name @param {[Name, string|null|undefined][]} pairs @returns {[Name, string][]} */
 function present(pairs) {
   return pairs.flatMap(([name, value]) => (value === null || value === undefined ? [] : [/** @type {[Name, string]} */ ([name, value])]));
 }

@@ -75,7 +75,7 @@ export class Pair extends Observable {
     return this.first.orders.get(id) ?? this.second.orders.get(id);
   }
 
-  /** What was executed of an order of either. @param {number} id */
+  /** The executed shares of an order of either account. @param {number} id */
   executionsOf(id) {
     return [...this.first.executions, ...this.second.executions].filter((execution) => execution.order_id === id);
   }

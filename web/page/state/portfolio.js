@@ -1,4 +1,4 @@
-// What an account's shares cost, are worth and brought, from its executions; and what it was worth before. Money has `MONEY_DECIMALS`, and
+// The cost, worth and proceeds of an account's shares, from its executions; and its worth before. Money has `MONEY_DECIMALS`, and
 // nothing is rounded but the part of a cost that goes with the shares that are sold, down to the least unit.
 
 import { MONEY_DECIMALS, exact, total } from "../decimal.js";
@@ -20,7 +20,7 @@ import { MONEY_DECIMALS, exact, total } from "../decimal.js";
 
 /** A line before it is known what its shares are worth. @typedef {Omit<Line, "last"|"value"|"unrealised">} Costs */
 
-/** What an execution changes: shares, money, and what of that was a fee. @typedef {{shares: bigint, money: bigint, fee: bigint}} Flow */
+/** The change by an execution: shares, money, and the part of it that was a fee. @typedef {{shares: bigint, money: bigint, fee: bigint}} Flow */
 
 /** An execution never changes. @type {WeakMap<Execution, Flow>} */
 const known = new WeakMap();
@@ -47,7 +47,7 @@ function flowOf({ side, price, shares, fee, fee_of }) {
 }
 
 /**
- * As `costsOf`, with what the shares are worth.
+ * The costs of `costsOf`, with the worth of the shares.
  * @param {Account} account
  * @param {Execution[]} executions newest first
  * @param {{first: (symbol: string) => bigint|null, last: (symbol: string) => bigint|null}} prices
@@ -67,7 +67,7 @@ export function valued(costs, last) {
 }
 
 /**
- * By average cost. What the account had before the oldest execution that is known, by issue or otherwise, counts at a first price.
+ * The cost by averages. Shares from before the oldest known execution, by issue or otherwise, count at a first price.
  * @param {Account} account
  * @param {Execution[]} executions newest first
  * @param {{first: (symbol: string) => bigint|null, last: (symbol: string) => bigint|null}} prices
@@ -121,13 +121,13 @@ export function sumOf(account, lines) {
   return sum;
 }
 
-/** What shares cost on average, with the decimals of a price. @param {Line} line @returns {bigint|null} */
+/** The average cost of a share, with the decimals of a price. @param {Line} line @returns {bigint|null} */
 export function averageCost({ shares, cost }) {
   return shares > 0n ? cost / shares : null;
 }
 
 /**
- * What the account was worth at each of these times, from what it is worth now: executions that came later are taken back, and shares
+ * The worth of the account at each of these times, from its worth now: executions that came later are taken back, and shares
  * count at what they cost then.
  * @param {Account} account
  * @param {Execution[]} executions newest first
@@ -139,7 +139,7 @@ export function averageCost({ shares, cost }) {
 export function equityAt(account, executions, candles, last, times) {
   let cash = exact(account.balance, MONEY_DECIMALS) + exact(account.held, MONEY_DECIMALS);
   const shares = new Map(account.positions.map(({ symbol, shares: free, held }) => [symbol, exact(free) + exact(held)]));
-  /** How far the candles of each symbol were walked back. @type {Map<string, number>} */
+  /** The place to which the candles of each symbol were walked back. @type {Map<string, number>} */
   const at = new Map();
   let undone = 0;
   /** @type {bigint[]} */
@@ -165,7 +165,7 @@ export function equityAt(account, executions, candles, last, times) {
   return equity.reverse();
 }
 
-/** So many per cent is one of the other, with two decimals; null of nothing. @param {bigint} part @param {bigint} whole */
+/** One amount in per cent of the other, with two decimals; null if the other is zero. @param {bigint} part @param {bigint} whole */
 export function percent(part, whole) {
   if (whole <= 0n) return null;
   const size = part < 0n ? -part : part;

@@ -1,4 +1,4 @@
-// What is shown of prices, one source for all views: the last price, and how many decimals a price has.
+// The price figures of the chosen symbol, one source for all views: the last price, the day, and the decimals of a price.
 
 import { atLeast, exact, format, group, places } from "../decimal.js";
 
@@ -13,7 +13,7 @@ const DECIMALS_MIN = 2;
 /** @type {Record<Interval, number>} */
 export const SECONDS_OF = { "1s": 1, "1m": 60, "5m": 300, "15m": 900, "1h": 3_600, "1d": 86_400 };
 
-/** What is known of a symbol of which nothing is. */
+/** The figures of a symbol without any. */
 const UNKNOWN = { last: null, last_time: null, change: null, change_percent: null, open_24h: null, high_24h: null, low_24h: null, volume_24h: null, money_24h: null, trades_24h: null, best_bid: null, best_ask: null };
 
 export class Quote {
@@ -59,7 +59,7 @@ export class Quote {
     return this.#seen;
   }
 
-  /** Of another symbol, too, as far as it is known. @param {string} symbol */
+  /** The decimals of any symbol, as far as they are known. @param {string} symbol */
   decimalsOf(symbol) {
     if (symbol === this.#market.symbol) return this.decimals;
     const info = this.#symbols.all.get(symbol);

@@ -12,14 +12,14 @@ import { Observable } from "./observable.js";
 /** Behind a command, or behind the last one of a time. @typedef {{at: number}|{time: number}} Moment */
 
 /**
- * What a market of the past has beside its book, trades and candles: what the chosen account did in it.
+ * The parts of a past market beside its book, trades and candles: the activity of the chosen account.
  * @typedef {object} Past
  * @property {Map<number, PastOrder>} orders in the book, by id
  * @property {Map<number, Side>} sides of its trades, by their ids
  * @property {{time: number, side: Side}[]} fills oldest first
  */
 
-/** Where a replay goes back to without asking: a book with what is beside it. @typedef {PastBook & {bars: Candle[]|null, fills: Past["fills"]}} Base */
+/** A place to which a replay goes back without asking: a book with the parts beside it. @typedef {PastBook & {bars: Candle[]|null, fills: Past["fills"]}} Base */
 
 export const SPEEDS = /** @type {const} */ ([1, 10, 100]);
 
@@ -27,11 +27,11 @@ export const SPEEDS = /** @type {const} */ ([1, 10, 100]);
 const TICK_MS = 50;
 /** A page that was in the background does not catch up with what it missed. */
 const TICK_MAX_MS = 250;
-/** More events than these in one tick would be felt: the rest comes with the next one. */
+/** The most events in one tick, because users would feel more: the rest comes with the next one. */
 const EVENTS_A_TICK = 1_500;
-/** When fewer are left, more are asked for. */
+/** The number of events below which the replay asks for more. */
 const AHEAD = 400;
-/** So many behind the position are kept to go back to. */
+/** The number of events behind the position that are kept, to go back to. */
 const KEPT = 4_000;
 /** Going back further begins so many commands earlier, so that the next step back is at hand. */
 const LEAD = 300;
@@ -45,7 +45,7 @@ const PAGES_MAX = 50;
 export class Replay extends Observable {
   /** @type {"off"|"asking"|"still"|"playing"|"failed"} */
   state = "off";
-  /** What whoever looks should know. */
+  /** A note for the user. */
   said = "";
   /** The command that was applied last. */
   sequence = 0;
@@ -56,7 +56,7 @@ export class Replay extends Observable {
   /** @type {number} */
   speed = 1;
 
-  /** What was asked for. @type {Moment|null} */
+  /** The moment that was asked for. @type {Moment|null} */
   #moment = null;
   /** @type {string|null} */
   #account = null;
@@ -188,7 +188,7 @@ export class Replay extends Observable {
     });
   }
 
-  /** To the next command that traded. */
+  /** Goes on to the next command that traded. */
   toTrade() {
     return this.#guard(async (run) => {
       for (let page = 0; page < PAGES_MAX; page += 1) {
@@ -315,7 +315,7 @@ export class Replay extends Observable {
     this.time = event.time;
   }
 
-  /** Of what lies far behind only where it led to is kept. */
+  /** Forgets events that lie far behind, and keeps the market to which they led. */
   #forget() {
     const { book, tape, candles, past } = this.#market;
     if (this.#next < KEPT || !this.#base || !past || candles.state === "waiting") return;
@@ -413,7 +413,7 @@ export class Replay extends Observable {
   }
 }
 
-/** What the account got of a trade. @param {PastTrade} trade @returns {{time: number, side: Side}[]} */
+/** The account's sides of a trade. @param {PastTrade} trade @returns {{time: number, side: Side}[]} */
 function fillsOf({ time, fills }) {
   return (fills ?? []).map(({ side }) => ({ time, side }));
 }

@@ -37,7 +37,7 @@ export class Sending extends Observable {
   #parts;
   /** The member whose orders they are; null while nobody knows who looks at the page. @type {string|null} */
   #member = null;
-  /** What is answered later than it changes is of no account. */
+  /** The number of the round: an answer to an earlier round does not count. */
   #round = 0;
 
   /** @param {Parts} parts */

@@ -9,10 +9,10 @@ import { Observable } from "./observable.js";
 /** @import { Vitals } from "./vitals.js" */
 /** @import { Mode, Session } from "../types.js" */
 
-/** How the connection is missed: it is lost, the server says nothing on it, or members are let in no more. @typedef {"lost"|"hung"|"maintenance"} Away */
+/** The reason why the connection is away: it is lost, the server is silent on it, or the venue lets no members in. @typedef {"lost"|"hung"|"maintenance"} Away */
 
 /**
- * Something that keeps orders from being taken.
+ * An obstacle: a reason why the server would take no orders.
  * @typedef {object} Obstacle
  * @property {"away"|"mode"|"killed"|"halted"} kind
  * @property {string} title a sentence
@@ -21,7 +21,7 @@ import { Observable } from "./observable.js";
  */
 
 /**
- * What keeps orders from being taken, the widest first.
+ * The obstacles to orders, the widest first.
  * @param {{away: Away|null, mode: Mode, is_operator: boolean, killed: boolean, account: string|null, symbol: string|null, halted: string|null}} now
  *   `account` and `symbol` that are killed; `halted`: a symbol in which its rules let nobody trade
  * @returns {Obstacle[]}

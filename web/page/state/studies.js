@@ -112,7 +112,7 @@ export function dayIsCut(bars, span_s, whole) {
 /** @typedef {{low: number, high: number, up: number, down: number}} Shelf how many shares were traded between two prices, in rising and in falling candles */
 
 /**
- * How much was traded at which prices: each candle's volume lies evenly between its low and its high.
+ * The volume traded at each price: each candle's volume lies evenly between its low and its high.
  * @param {Bar[]} bars
  * @param {number} shelves
  * @returns {Shelf[]} lowest first
@@ -145,7 +145,7 @@ const LINES_MAX = 20;
 const SYMBOLS_MAX = 100;
 
 export class Lines extends Observable {
-  /** By symbol, the one that was changed last at the end. @type {Map<string, Drawn[]>} */
+  /** Lines by symbol, the symbol that was changed last at the end. @type {Map<string, Drawn[]>} */
   #all = new Map();
   #keep;
 

@@ -4,7 +4,7 @@ import { Observable } from "./observable.js";
 
 /** @import { Trade } from "../types.js" */
 
-/** So many are kept. */
+/** The most trades that are kept. */
 const KEPT = 100;
 
 export class Tape extends Observable {

@@ -1,4 +1,4 @@
-// What the server says of itself each second, for the last five minutes.
+// The server's figures of each second, for the last five minutes.
 
 import { Observable } from "./observable.js";
 
@@ -9,7 +9,7 @@ const SECONDS = 300;
 export class Vitals extends Observable {
   /** Oldest first, one a second. @type {Status[]} */
   seconds = [];
-  /** What was said when the page was opened. @type {ServerStatus|null} */
+  /** The status when the page was opened. @type {ServerStatus|null} */
   server = null;
 
   /** @param {Status} status */
@@ -19,14 +19,14 @@ export class Vitals extends Observable {
     this.changed();
   }
 
-  /** What the server remembers of before this page was opened, or was away. @param {Status[]} seconds oldest first */
+  /** Adds the seconds that the server remembers from before this page was opened, or while it was away. @param {Status[]} seconds oldest first */
   before(seconds) {
     const here = new Map([...seconds, ...this.seconds].map((status) => [status.time, status]));
     this.seconds = [...here.values()].sort((a, b) => a.time - b.time);
     this.changed();
   }
 
-  /** How the venue stands, as far as it was told last. @returns {Pick<Status, "mode"|"killed">|null} */
+  /** The mode and the kill of the venue, from the last message. @returns {Pick<Status, "mode"|"killed">|null} */
   get now() {
     return this.seconds.at(-1) ?? this.server;
   }

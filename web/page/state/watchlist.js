@@ -1,4 +1,4 @@
-// What the watchlist shows: favourites, the symbols that a text finds, and for those in view the line of their day. Knows no element.
+// The contents of the watchlist: favourites, the symbols that a text finds, and for those in view the line of their day. Knows no element.
 
 import { forDrawing } from "../decimal.js";
 import { Observable } from "./observable.js";
@@ -8,14 +8,14 @@ import { Observable } from "./observable.js";
 
 /** A search finds the others. */
 const FAVOURITES_MAX = 100;
-/** So many lines are kept, those that were looked at last. */
+/** The most lines that are kept: those that users looked at last. */
 const LINES_MAX = 120;
 /** Points of a line: a day of quarters of an hour. */
 const POINTS = 96;
 export const POINT_SPAN_US = 900_000_000;
 /** A line whose candles were asked for longer ago than this is asked for again when it is looked at. */
 const STALE_MS = 600_000;
-/** One that could not be had is asked for again no sooner. */
+/** The pause before the page asks again for a line that it could not get. */
 const RETRY_MS = 10_000;
 
 /** `points` oldest first; what they are is a Number, for drawing alone. @typedef {{points: {start: number, close: number}[], asked_at: number, state: "asking"|"here"|"failed"}} Line */
@@ -100,7 +100,7 @@ export class Watchlist extends Observable {
     return line;
   }
 
-  /** How many lines are kept. */
+  /** The number of lines that are kept. */
   get kept() {
     return this.#lines.size;
   }

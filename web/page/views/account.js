@@ -1,4 +1,4 @@
-// What an account has and does: open orders, history, executions, balance and positions.
+// The tables of an account: open orders, history, executions, balance and positions.
 
 import { MONEY_DECIMALS, exact, format, group, total } from "../decimal.js";
 import { find, setText } from "../dom.js";
@@ -32,7 +32,7 @@ const moneyOf = (/** @type {Execution} */ { price, shares }) => total(exact(pric
 /** A time that every program reads; empty for none. @param {number|null} time_us */
 const atUtc = (time_us) => (time_us === null ? "" : new Date(time_us / 1_000).toISOString());
 
-/** So many rows CSV holds, at most. */
+/** The most rows of a CSV file. */
 const CSV_ROWS_MAX = 20_000;
 const CSV_PAGE = 1_000;
 
@@ -106,7 +106,7 @@ export function accountView({ market, quote, holdings, frames, api, actions, por
   market.watch(mark);
   holdings.watch(mark);
 
-  /** What the tab lists, also what is not here yet, as a file. */
+  /** Saves the rows of the tab as a file, with those that the page has not fetched yet. */
   async function takeAway() {
     const button = /** @type {HTMLButtonElement} */ (part("account-csv"));
     const account = holdings.id;
@@ -224,7 +224,7 @@ function lines({ account }) {
   return [money, ...positions, ...limitLines(account.limits ?? {})];
 }
 
-/** What the account may do, behind what it has. @param {Limits} limits @returns {Line[]} */
+/** The limits of the account, behind its holdings. @param {Limits} limits @returns {Line[]} */
 function limitLines({ open_orders, order_shares, order_value, position, collar }) {
   const said = [
     { what: "Open orders, at most", all: open_orders?.toString() },

@@ -15,7 +15,7 @@ import { notice } from "./notices.js";
 /** The accounts of a demo's simulated traders. */
 const SIMULATED = /^[1-4]0\d$/;
 
-/** So many accounts are listed; beyond them the number is typed. */
+/** The most accounts that are listed; a user types the number of a further one. */
 const LISTED = 1_000;
 
 /**
@@ -24,7 +24,7 @@ const LISTED = 1_000;
  */
 export function accountChooser({ root, name = "account", holdings, vitals, frames, api, choose }) {
   let asking = false;
-  /** In a demo the simulated traders are listed only for whoever asks for them. */
+  /** Whether to list the simulated traders of a demo. */
   let simulated = false;
   /** @type {[AccountLine[], string]} */
   let listed = [[], ""];

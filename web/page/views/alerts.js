@@ -19,7 +19,7 @@ export function alertsView({ alerts, market, quote, sound, frames }) {
   const list = find("alert-list");
   const button = find("alert-sound");
   const count = find("alert-count");
-  /** By id, as they stand. @type {Map<number, {item: HTMLLIElement, text: HTMLElement}>} */
+  /** Rows by id, in their order. @type {Map<number, {item: HTMLLIElement, text: HTMLElement}>} */
   const rows = new Map();
 
   const mark = frames.view(() => {

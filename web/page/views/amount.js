@@ -1,4 +1,4 @@
-// How much an order is for: shares, dollars, or per cent of what the account has, typed or drawn with a slider.
+// The amount of an order: shares, dollars, or per cent of the account's holdings, typed or chosen with a slider.
 
 import { DECIMALS, MONEY_DECIMALS, affordable, exact, fault, format, group, parse, part, plain, roundedDown, total } from "../decimal.js";
 import { find, setAttribute, setText } from "../dom.js";
@@ -9,7 +9,7 @@ import { find, setAttribute, setText } from "../dom.js";
 /** @typedef {"shares"|"dollars"|"percent"} Unit */
 
 /**
- * What an amount is a part of, as it is now.
+ * The whole of which an amount is a part, at this moment.
  * @typedef {object} Basis
  * @property {Side} side
  * @property {bigint|null} most shares that can be sold, or bought; null when that cannot be said
@@ -72,7 +72,7 @@ export function amountField({ basis, changed, unpriced }) {
   const typed = () => parse(plain(input.value));
   const chosen = () => /** @type {Unit} */ (unit.value);
 
-  /** So many per cent of what is possible, in the unit that is chosen. @param {string} percent */
+  /** Sets the amount to a percentage of the most that is possible, in the chosen unit. @param {string} percent */
   function take(percent) {
     const { side, most, balance, each, at_once, lot, book } = basis();
     if (chosen() === "percent") input.value = percent;
@@ -105,7 +105,7 @@ export function amountField({ basis, changed, unpriced }) {
     unit,
     shares: () => sharesOf(chosen(), typed(), basis()),
     funds: () => fundsOf(chosen(), typed(), basis()),
-    /** What is wrong with it; null if nothing is. */
+    /** The fault of the amount; null if it has none. */
     fault() {
       const wrong = fault(plain(input.value), NAMES[chosen()]);
       if (wrong !== null) return wrong;
@@ -117,7 +117,7 @@ export function amountField({ basis, changed, unpriced }) {
       if (shares === null) return at_once ? "Dollars come to no number of shares" : "Dollars buy at any price only at once; write shares";
       return shares <= 0n ? `${NAMES[chosen()]} come to no share` : null;
     },
-    /** What it comes to, and where the slider stands. */
+    /** Draws the result of the amount, and the slider. */
     draw() {
       const { most } = basis();
       const shares = this.shares();

@@ -21,10 +21,10 @@ import { notice } from "./notices.js";
 
 /** A question is forgotten after so long. */
 const SURE_MS = 4_000;
-/** So many cancels are on their way at once. */
+/** The most cancels on their way at once. */
 const AT_ONCE = 8;
 
-/** What is asked before so many are canceled. @param {Listed} listed */
+/** The question before orders are canceled. @param {Listed} listed */
 export function cancelText({ orders, open, symbol, words }, asked = true) {
   const of = symbol === null ? "" : ` of ${symbol}`;
   const which = words === "" ? "" : ` with “${words}”`;
@@ -32,7 +32,7 @@ export function cancelText({ orders, open, symbol, words }, asked = true) {
   return `Sure? Cancel ${orders.length < open ? `${orders.length} of ${plural(open, "order")}` : plural(open, "order")}${of}${which}`;
 }
 
-/** What became of them. @param {{canceled: number, refused: string[], unknown: number}} result */
+/** The outcome of the cancels, in words. @param {{canceled: number, refused: string[], unknown: number}} result */
 export function resultText({ canceled, refused, unknown }) {
   const parts = [`${plural(canceled, "order")} canceled`];
   if (refused.length > 0) parts.push(`${refused.length} not: ${refused[0]}`);
@@ -98,7 +98,7 @@ async function cancelTogether(api, { account, symbol }) {
   }
 }
 
-/** Those that are listed, and no others. @param {Api} api @param {Order[]} orders */
+/** Cancels the listed orders, and no others. @param {Api} api @param {Order[]} orders */
 async function cancelEach(api, orders) {
   const waiting = [...orders];
   const result = { canceled: 0, refused: /** @type {string[]} */ ([]), unknown: 0 };

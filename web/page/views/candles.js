@@ -23,11 +23,11 @@ import { studiesView } from "./studies.js";
 /** @type {[Interval, string][]} */
 const INTERVALS = [["1s", "1 second"], ["1m", "1 minute"], ["5m", "5 minutes"], ["15m", "15 minutes"], ["1h", "1 hour"], ["1d", "1 day"]];
 
-/** So wide is a candle at first, with the room beside it; wider where there are few. */
+/** The width of a candle at first, with the room beside it; wider if there are few. */
 const CANDLE_PX = 9;
 const CANDLE_PX_MAX = 48;
 
-/** So many spans without a trade keep their place; a longer pause is left out. */
+/** The most spans without a trade that keep their place; a longer pause is left out. */
 const PAUSE_SPANS_MAX = 5_000;
 
 /** Drawing a chart takes most of a frame; nobody sees more than so many in a second. */
@@ -55,13 +55,13 @@ export function candlesView({ market, quote, holdings, alerts, studies, lines, f
   let colours = paint();
   let redrawn = -1;
   let drawn = 0;
-  /** Where candles stand and the spans between them that have none, in seconds. @type {number[]} */
+  /** The times of candles, and of the spans between them that have none, in seconds. @type {number[]} */
   let times = [];
   let precision = -1;
   /** @type {string|null} */
   let fitted = null;
   let legendShown = "";
-  /** Where the pointer is, in seconds; null for the last candle. @type {number|null} */
+  /** The time under the pointer, in seconds; null for the last candle. @type {number|null} */
   let pointed = null;
 
   function paint() {

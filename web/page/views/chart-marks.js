@@ -14,7 +14,7 @@ import { LineStyle } from "../vendor/lightweight-charts.standalone.production.mj
  * @returns {() => number} draws the lines, and says how many
  */
 export function markLines(series, { market, alerts, theme }) {
-  /** By what they say; one that is as it was stays. @type {Map<string, IPriceLine>} */
+  /** Lines by their text; an unchanged one stays. @type {Map<string, IPriceLine>} */
   const lines = new Map();
   return () => {
     const { phase } = market.book;

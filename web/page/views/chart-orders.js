@@ -14,13 +14,13 @@ import { LineStyle } from "../vendor/lightweight-charts.standalone.production.mj
 /** @import { Which } from "./moving.js" */
 /** @import { OrderActions } from "./order-actions.js" */
 
-/** More lines would hide the candles. */
+/** The most lines, because more would hide the candles. */
 const LINES_MAX = 30;
 
 /** The pointer has a label when it is no farther from the middle of it, up or down; a finger also beside it. */
 const REACH_PX = 9;
 const REACH_TOUCH_PX = 14;
-/** What a label has beside its text. */
+/** The width of a label beside its text. */
 const LABEL_PADDING_PX = 12;
 /** The size of a label's text. */
 const LABEL_FONT_PX = 11;
@@ -44,12 +44,12 @@ function whichOf({ limit, stop, take_profit, waits, pends_on }) {
  * @returns {() => number} draws the lines, and says how many
  */
 export function orderLines(series, { market, holdings, quote, theme, container, note, mark, actions }) {
-  /** By order; a line that is as it was stays. @type {Map<number, Drawn>} */
+  /** Lines by order; an unchanged one stays. @type {Map<number, Drawn>} */
   const lines = new Map();
   /** The line in the hand, where it was pressed, and where it is. @type {{id: number, from_px: number, to: string|null}|null} */
   let held = null;
 
-  /** Where the label of a line begins; it ends at the axis of prices. @param {IPriceLine} line */
+  /** The left edge of a line's label, which ends at the axis of prices. @param {IPriceLine} line */
   function labelFrom(line) {
     if (pen) pen.font = `${LABEL_FONT_PX}px ${theme.colour("font")}`;
     return axisFrom() - LABEL_PADDING_PX - (pen?.measureText(line.options().title).width ?? 0);
@@ -88,7 +88,7 @@ export function orderLines(series, { market, holdings, quote, theme, container, 
     return rounded > 0n ? format(rounded) : null;
   }
 
-  /** What the order would do at the price that it is dragged to. @param {Drawn} drawn @param {string} to */
+  /** The effect of the order at the price to which it is dragged. @param {Drawn} drawn @param {string} to */
   function tell({ order, which }, to) {
     const would = actions.foretell(order, which, to);
     const does = would?.refused ? `stays: ${would.refused}` : would?.text ?? "";

@@ -8,7 +8,7 @@ import { make, setAttribute, setText } from "../dom.js";
  * @property {string} note beside it
  */
 
-/** More than these are not shown at once: type to filter. */
+/** The most options that are shown at once; typing filters them. */
 const SHOWN = 100;
 
 export class Chooser {
@@ -87,7 +87,7 @@ export class Chooser {
     if (!this.#popover.hidden) this.#draw();
   }
 
-  /** Something of its own beneath the list. @param {HTMLElement} part */
+  /** Adds an element beneath the list. @param {HTMLElement} part */
   extend(part) {
     this.#popover.append(part);
   }

@@ -1,6 +1,6 @@
 // Columns of prices and sizes. A price has the room that it needs and is never cut; sizes share what is left, abbreviated where they have to be.
 
-/** How wide characters of a font are, in pixels: digits, of which all have the width of a zero, other marks, arrows, and the letter or sign of an abbreviation. @typedef {{digit: number, mark: number, wide: number, unit: number}} Widths */
+/** The widths of a font's characters, in pixels: digits, of which all have the width of a zero, other marks, arrows, and the letter or sign of an abbreviation. @typedef {{digit: number, mark: number, wide: number, unit: number}} Widths */
 
 /** A size of fewer characters says too little. */
 const LEAST = 4;
@@ -27,7 +27,7 @@ export function widthOf(text, { digit, mark, wide }) {
 /** The room of columns beside a price that is never cut. Prices that were seen keep it, so that columns do not move with each of them. */
 export class Columns {
   #price_px = 0;
-  /** What else stands in the row has so many characters in each of its columns. */
+  /** The number of characters in each other column of the row. */
   room = 0;
   /** Whether the last column has no room, and is left out. */
   narrow = false;

@@ -162,12 +162,12 @@ function shortened(id) {
   return id.length > 8 ? `…${id.slice(-5)}` : id;
 }
 
-/** What stands in the line above the tables. @param {string} suffix */
+/** The contents of the line above the tables. @param {string} suffix */
 function sumOf(suffix) {
   return { root: find(`account-sum${suffix}`), name: find(`account-sum-name${suffix}`), text: find(`account-sum-text${suffix}`) };
 }
 
-/** What the account has in dollars and of the symbol. @param {AccountSeen} seen @param {string|null} symbol */
+/** The account's dollars, and its shares of the symbol. @param {AccountSeen} seen @param {string|null} symbol */
 function toldOf({ id, account, refused }, symbol) {
   if (!account) return id === null ? "Choose an account" : refused ?? "Loading…";
   const held = (/** @type {string} */ amount, /** @type {number} */ decimals) => (exact(amount, decimals) === 0n ? "" : `, ${group(amount)} held`);

@@ -133,7 +133,7 @@ export function depthView({ market, quote, frames, theme }) {
       setText(legend, `${group(format(step.exact))} to ${group(atLeast(step.level.limit, decimals))}`);
     }
 
-    /** In words, every few seconds: more often nobody could listen. */
+    /** The chart in words for screen readers, every few seconds, because more could not be listened to. */
     function describe() {
       if (performance.now() - described_at < 3_000) return;
       described_at = performance.now();

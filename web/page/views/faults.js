@@ -1,4 +1,4 @@
-// What is wrong with a form, next to the field that it names.
+// Shows the faults of a form, each next to its field.
 
 import { plain } from "../decimal.js";
 import { setAttribute, setText } from "../dom.js";
@@ -20,7 +20,7 @@ export function showFault(form, field, text) {
 }
 
 /**
- * As `showFault`, and the focus stays where it is.
+ * Shows a fault as `showFault` does, and leaves the focus.
  * @param {HTMLFormElement} form
  * @param {string|null} field
  * @param {string} text
@@ -36,7 +36,7 @@ export function nameFault(form, field, text) {
   return input;
 }
 
-/** What a field holds as a plain decimal, however it was typed. @param {HTMLFormElement} form @param {string} name */
+/** The value of a field as a plain decimal, however it was typed. @param {HTMLFormElement} form @param {string} name */
 export function amountOf(form, name) {
   return plain(valueOf(form, name));
 }

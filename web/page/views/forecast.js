@@ -1,4 +1,4 @@
-// What an order would do if it came now: a walk through the book that is shown. What happens is for the server to say.
+// The effect of an order if it came now: a walk through the shown book. Only the server knows the real effect.
 
 import { MONEY_DECIMALS, exact, format, group, total } from "../decimal.js";
 import { feeOf, percentOf } from "../state/fees.js";
@@ -7,7 +7,7 @@ import { feeOf, percentOf } from "../state/fees.js";
 /** @import { Rates } from "../state/fees.js" */
 /** @import { OrderKind, SelfTrade, Side } from "../types.js" */
 
-/** What is asked of the book. @typedef {{side: Side, kind: OrderKind, limit: bigint|null, shares: bigint}} Question without a limit it takes any price */
+/** An order to walk through the book. @typedef {{side: Side, kind: OrderKind, limit: bigint|null, shares: bigint}} Question without a limit it takes any price */
 
 /**
  * @param {Book} book
@@ -33,7 +33,7 @@ export function forecast(book, { side, kind, limit, shares }, price, { rates = n
 }
 
 /**
- * What there is for an order at the prices that there are, level by level.
+ * The result of an order's walk through the book, level by level.
  * @param {Book} book
  * @param {{side: Side, limit: bigint|null, shares: bigint}} order
  * @param {bigint} rate what is received is charged
@@ -53,7 +53,7 @@ function walk(book, { side, limit, shares }, rate) {
   return { left, money, fee };
 }
 
-/** Where an order rests that gets the next price at which it does not execute. @param {Book} book @param {Side} side @param {bigint|null} limit @param {bigint} step @param {(text: string) => string} price */
+/** The price at which an order rests that moves to the next price at which it does not execute. @param {Book} book @param {Side} side @param {bigint|null} limit @param {bigint} step @param {(text: string) => string} price */
 function moved(book, side, limit, step, price) {
   if (limit === null) return "";
   const best = book.side(side === "buy" ? "sell" : "buy")[0]?.price;
@@ -62,7 +62,7 @@ function moved(book, side, limit, step, price) {
   return ` at ${price(format(side === "buy" ? best - step : best + step))}, the next price at which it does not execute`;
 }
 
-/** To a hundredth of a cent, the nearest; shorter where it is exact. @param {bigint} money @param {bigint} shares */
+/** The average price to a hundredth of a cent; shorter where it is exact. @param {bigint} money @param {bigint} shares */
 export function average(money, shares) {
   const unit = 10n ** BigInt(MONEY_DECIMALS / 2 - 4);
   return format(((money + (shares * unit) / 2n) / shares / unit) * unit);
@@ -78,7 +78,7 @@ export function nearest(money) {
 }
 
 /**
- * What becomes of an order that waits for a price, in words.
+ * The effect of an order that waits for a price, in words.
  * @param {{side: Side, waits: string, kind: OrderKind, shares: string, limit: string|null, trigger: string|null}} order `trigger` and `limit` as they are shown
  */
 export function foretoldWaiting({ side, waits, kind, shares, limit, trigger }) {
@@ -90,7 +90,7 @@ export function foretoldWaiting({ side, waits, kind, shares, limit, trigger }) {
   return `Waits for ${trigger}, then ${then}`;
 }
 
-/** What is said of own orders that an order would meet. @type {Record<SelfTrade, string>} */
+/** The words for own orders that an order would meet. @type {Record<SelfTrade, string>} */
 const MEETS = {
   allowed: "may execute with your own",
   cancel_newest: "is canceled where it meets your own",
@@ -116,7 +116,7 @@ export function foretoldMeeting({ side, limit }, open, symbol, self_trade) {
 }
 
 /**
- * What was executed of an order, and how much better than its limit.
+ * The executed shares of an order, and their gain over its limit.
  * @param {{side: Side, limit: string|null, shares: string|null, symbol: string}} order
  * @param {{price: string, shares: string}[]} executions
  * @param {(text: string) => string} price as prices are shown

@@ -63,7 +63,7 @@ export function journeyPanel({ pair, journeys }) {
     }
   }
 
-  /** What the engine did when the order came. @param {Order} order */
+  /** The engine's part of the order's way. @param {Order} order */
   function engineOf(order) {
     const taken = pair.executionsOf(order.order_id).filter(({ role }) => role === "aggressor");
     const shares = taken.reduce((all, execution) => all + exact(execution.shares), 0n);

@@ -26,7 +26,7 @@ import { Columns } from "./columns.js";
 
 /** Room for the spread between the sides. */
 const MIDDLE_PX = 26;
-/** What of a row's width is not in its three columns. */
+/** The width of a row beside its three columns. */
 const GAPS_PX = 36;
 const ROWS_MIN = 3;
 const ROWS_MAX = 40;
@@ -165,7 +165,7 @@ function priceOf(row) {
   return row.level?.price ?? null;
 }
 
-/** How far levels are put together: its choices follow the symbol's step. @param {() => void} changed */
+/** The choice of how far levels are put together, which follows the symbol's step. @param {() => void} changed */
 function groupChoice(changed) {
   const select = /** @type {HTMLSelectElement} */ (find("book-group"));
   let offered = "";
@@ -214,7 +214,7 @@ function roundTo(price, side, step) {
   return side === "buy" || down === price ? down : down + step;
 }
 
-/** What stands at the prices that rows are held at. @param {(bigint|null)[]} prices @param {Level[]} levels @returns {Level[]} */
+/** The levels at the prices at which rows are held. @param {(bigint|null)[]} prices @param {Level[]} levels @returns {Level[]} */
 function heldLevels(prices, levels) {
   const by_price = new Map(levels.map((level) => [level.price, level]));
   return prices.filter((price) => price !== null).map((price) => by_price.get(price) ?? { limit: format(price), price, shares: "0", amount: 0n, orders: 0 });
@@ -280,7 +280,7 @@ function totalOf(levels, rows, money) {
   return forDrawing(format(sum, money ? MONEY_DECIMALS : undefined));
 }
 
-/** What stands in the place of the spread while the symbol is not open: a crossed book has none. @param {Phase} phase */
+/** The text in place of the spread while the symbol is not open: a crossed book has none. @param {Phase} phase */
 function phaseText(phase) {
   const what = phase.name === "halted" ? "Halted" : "Auction";
   if (!phase.price || !phase.shares) return `${what}: nothing would execute`;

@@ -6,14 +6,14 @@ import { BOUNDS, DENSITIES } from "../state/layout.js";
 /** @import { Frames } from "../frames.js" */
 /** @import { Arrangement, Density, Hideable, Layout, Track } from "../state/layout.js" */
 
-/** By the window, the first that fits; layout.css has the same bounds. @type {[Arrangement, string][]} */
+/** The arrangements by the size of the window, of which the first that fits counts; layout.css has the same bounds. @type {[Arrangement, string][]} */
 const ARRANGEMENTS = [
   ["phone", "(max-width: 760px)"],
   ["tablet", "(max-width: 960px)"],
   ["narrow", "(max-width: 1180px)"],
   ["short", "(max-height: 800px)"],
 ];
-/** What is left of the chart, however large others are made. */
+/** The least size of the chart, however large others are made. */
 const CHART_PX_MIN = 240;
 /** The row that gives and takes room, and what it keeps. @type {Record<Arrangement, [number, number]>} */
 const ELASTIC = { desk: [2, 90], narrow: [2, 90], short: [1, 180], tablet: [1, 200], phone: [1, 220] };
@@ -42,7 +42,7 @@ export function layoutView({ layout, frames }) {
     return ARRANGEMENTS.find(([, query]) => matchMedia(query).matches)?.[0] ?? "desk";
   }
 
-  /** What a panel has now, along its edge. @param {Edge} edge */
+  /** The size of a panel now, along its edge. @param {Edge} edge */
   function sizeOf(edge) {
     const { width, height } = panelOf(edge).getBoundingClientRect();
     return edge.row ? height : width;
@@ -89,7 +89,7 @@ export function layoutView({ layout, frames }) {
       "aria-orientation": edge.row ? "horizontal" : "vertical", "aria-valuenow": "0", title: "Drag, or use the arrows; a double press gives back the first size",
     });
     panel.before(element);
-    /** Where it was taken, and how large the panel was. @type {{at: number, px: number}|null} */
+    /** The place where a drag began, and the panel's size then. @type {{at: number, px: number}|null} */
     let taken = null;
     const along = (/** @type {PointerEvent} */ event) => (edge.row ? event.clientY : event.clientX);
     element.addEventListener("pointerdown", (event) => {

@@ -22,9 +22,9 @@ export function linesView({ chart, prices, times, market, quote, lines, frames, 
   const button = find("chart-line");
   /** Pressing it draws: the points that were pressed so far; null when it does not. @type {Point[]|null} */
   let drawing = null;
-  /** Where the pointer is meanwhile. @type {Point|null} */
+  /** The place of the pointer while a line is drawn. @type {Point|null} */
   let pointed = null;
-  /** Where a press began. @type {{x: number, y: number}|null} */
+  /** The place where a press began. @type {{x: number, y: number}|null} */
   let pressed = null;
   let update = () => {};
   const views = [{

@@ -1,4 +1,4 @@
-// Who is signed in, where the server knows its members: the dialog that signs in, and the button that signs out. What proves it is a
+// The login, where the server knows its members: the dialog that signs in, and the button that signs out. What proves it is a
 // cookie that no script reads; nothing of it is kept here.
 
 import { Refusal, UNPROVEN } from "../api.js";
@@ -10,7 +10,7 @@ import { clearFaults, showFault, valueOf } from "./faults.js";
 /** @import { Feed } from "../feed.js" */
 /** @import { Session } from "../types.js" */
 
-/** What a member of these roles may create. */
+/** The things that a member of these roles may create. */
 const CREATES = ["operator", "issuer"];
 
 /**

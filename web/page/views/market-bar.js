@@ -59,7 +59,7 @@ export function marketBar({ market, symbols, quote, frames, choose }) {
   return chooser;
 }
 
-/** What whoever places an order should know first. @param {Rules} rules */
+/** The rules that a trader should know before an order. @param {Rules} rules */
 function rulesOf(rules) {
   const told = [];
   if (!rules.trading) told.push("halted");
@@ -88,7 +88,7 @@ function changeOf(info, decimals = 2) {
   return `${arrow}${signed(group(atLeast(info.change, decimals)))}${percent}`;
 }
 
-/** With a plus, and a true minus. @param {string} text */
+/** Writes a change with a plus, or with a true minus. @param {string} text */
 function signed(text) {
   if (text.startsWith("-")) return `−${text.slice(1)}`;
   return /^[0.]+$/.test(text) ? text : `+${text}`;

@@ -1,4 +1,4 @@
-// What an order would do at another price, before it is moved there. Knows no element.
+// The effect of an order at another price, before it is moved there. Knows no element.
 
 import { exact, format, group, parse } from "../decimal.js";
 import { forecast, foretoldWaiting } from "./forecast.js";
@@ -6,7 +6,7 @@ import { forecast, foretoldWaiting } from "./forecast.js";
 /** @import { Book } from "../state/book.js" */
 /** @import { Order } from "../types.js" */
 
-/** Which price of an order is another one. @typedef {"limit"|"stop"|"take_profit"} Which */
+/** The price of an order that changes. @typedef {"limit"|"stop"|"take_profit"} Which */
 
 /**
  * @typedef {object} Move

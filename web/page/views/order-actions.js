@@ -1,4 +1,4 @@
-// What is done with an order that is open: canceled, reduced, replaced. What becomes of it is told in a notice.
+// Actions on an open order: cancel, reduce, replace. A notice shows the outcome.
 
 import { exact, fault, format, group, plain } from "../decimal.js";
 import { Refusal } from "../api.js";
@@ -16,7 +16,7 @@ import { notice } from "./notices.js";
 
 /** @typedef {ReturnType<typeof orderActions>} OrderActions */
 
-/** What the prices of an order are called. */
+/** The names of an order's prices. */
 const NAMES = { limit: "limit", stop: "stop", take_profit: "profit" };
 
 /** @param {{api: Api, market: Market, quote: Quote, confirm: Confirm}} parts */
@@ -24,9 +24,9 @@ export function orderActions({ api, market, quote, confirm }) {
   /** A price as it is shown everywhere. @param {string} text @param {string} symbol */
   const price = (text, symbol) => quote.price(text, symbol);
 
-  /** What somebody is told at once where an answer was lost. @param {Order} order @param {string} done @param {Refusal} refusal */
+  /** The notice at once after an answer was lost. @param {Order} order @param {string} done @param {Refusal} refusal */
   const unknown = (order, done, refusal) => notice(`Order ${order.order_id}: whether it was ${done} is not known. ${refusal.message}; the server is asked for it…`, "fault");
-  /** What they are told where nobody answers. @param {Order} order @param {string} done */
+  /** The notice if the server does not answer the question either. @param {Order} order @param {string} done */
   const stillUnknown = (order, done) => notice(`Order ${order.order_id}: whether it was ${done} is still not known. The table of orders says it once the server answers`, "fault");
 
   /** @param {Order} order @returns {Promise<boolean>} whether it is canceled */
@@ -63,7 +63,7 @@ export function orderActions({ api, market, quote, confirm }) {
     return replace(order, shares, { limit });
   }
 
-  /** What an order would do now at another price; null where its market is not the one in view. @param {Order} order @param {Which} which @param {string} to */
+  /** The effect of an order at another price now; null if its market is not in view. @param {Order} order @param {Which} which @param {string} to */
   function foretell(order, which, to) {
     if (order.symbol !== market.symbol || market.past || market.book.state !== "live") return null;
     return moveOf({ book: market.book, last: quote.last }, order, which, to, (text) => price(text, order.symbol));
@@ -164,7 +164,7 @@ export function orderActions({ api, market, quote, confirm }) {
   return { cancel, edit, move, foretell };
 }
 
-/** What a new order has of the one that it replaces. @param {Order} order @returns {Omit<NewOrder, "shares"|"client_order_id">} */
+/** The terms that a new order takes from the one that it replaces. @param {Order} order @returns {Omit<NewOrder, "shares"|"client_order_id">} */
 function sameAs({ account, symbol, side, kind, limit, waits, stop, take_profit, trail, trail_bips, until, self_trade, display }) {
   return {
     account, symbol, side, kind, self_trade,

@@ -14,7 +14,7 @@ import { tabs } from "./tabs.js";
 /** Orders that would be placed. @typedef {{kind: ListKind, orders: NewOrder[]}} Draft */
 
 /**
- * What the dialog shows of an order in one of its panels, from when it is opened until it is closed.
+ * A panel of the dialog, which shows a part of an order from its opening until it is closed.
  * @typedef {object} Panel
  * @property {string} id
  * @property {string} name
@@ -115,7 +115,7 @@ export function orderDialog({ pair, vitals, replay, panels = [] }) {
 }
 
 /**
- * How long the order took that was placed last, beside what the ticket says of it.
+ * The time of the order that was placed last, beside the ticket's words about it.
  * @param {{pair: Pair, journeys: Journeys, open: (order: Order, tab: string) => void}} parts
  */
 export function lastJourney({ pair, journeys, open }) {

@@ -10,7 +10,7 @@ const ACTS = /** @type {const} */ ({ place: "Place one like it", query: "Ask for
 
 /** @param {{where: () => Where, demo: () => boolean}} parts */
 export function orderSnippets({ where, demo }) {
-  /** Of the order that is there: it can be asked for, too. @type {Order|null} */
+  /** The existing order, which snippets can query, too. @type {Order|null} */
   let order = null;
   /** @type {SnippetRequest|null} */
   let said = null;
@@ -83,7 +83,7 @@ export function orderSnippets({ where, demo }) {
   };
 }
 
-/** What has to be there before it runs. @param {Snippet} chosen @param {SnippetRequest} said @param {Where} where @param {boolean} demo */
+/** The programs and settings that a snippet needs. @param {Snippet} chosen @param {SnippetRequest} said @param {Where} where @param {boolean} demo */
 function needs({ id }, said, { members, secure }, demo) {
   const account = said.act === "place" ? said.orders[0].account : said.order.account;
   const files = id === "xml" ? [...(members ? ["API_KEY and API_SECRET_FILE: your key, and the file of its secret"] : []), ...(secure ? ["CA_FILE: the server's certificate"] : [])] : [];

@@ -1,4 +1,4 @@
-// Where an open order stands: what executes before it.
+// The place of an open order: the orders that execute before it.
 
 import { Refusal } from "../api.js";
 import { exact, format, forDrawing, group } from "../decimal.js";
@@ -9,7 +9,7 @@ import { make, setText } from "../dom.js";
 /** @import { Order, OrderPlace, Queued } from "../types.js" */
 /** @import { Panel } from "./order-dialog.js" */
 
-/** It is asked for so often while it is looked at. */
+/** The pause between two requests while the panel is in view. */
 const AGAIN_MS = 1_000;
 
 const PARTS = /** @type {const} */ (["better", "ahead", "own", "behind"]);

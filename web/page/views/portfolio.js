@@ -1,4 +1,4 @@
-// What an account is worth: its shares with what they cost and brought, and its equity over time. Amounts are exact; the curve is drawn in Numbers.
+// The worth of an account: its shares with their costs and proceeds, and its equity over time. Amounts are exact; the curve is drawn in Numbers.
 
 import { Refusal } from "../api.js";
 import { MONEY_DECIMALS, atLeast, exact, forDrawing, format, group } from "../decimal.js";
@@ -30,10 +30,10 @@ const SPANS = {
 
 /** Candles of so many symbols are asked for; others count at their last price. */
 const SYMBOLS_MAX = 20;
-/** So many executions are asked for; what was before them counts as what the account had. */
+/** The most executions that the page asks for; shares from before them count as the account's stock. */
 const EXECUTIONS_MAX = 2_000;
 const CANDLES_FRESH_MS = 30_000;
-/** What was asked for in vain is asked for again after so long. */
+/** The pause before a failed request is repeated. */
 const AGAIN_MS = 3_000;
 /** The curve is drawn no more often. */
 const PAUSE_MS = 250;
@@ -112,7 +112,7 @@ export function portfolioView({ holdings, market, symbols, quote, frames, theme,
   });
   const markCurve = frames.view(() => (inView && sum ? drawCurve(sum.equity) : curve([])), PAUSE_MS);
 
-  /** What shares cost is computed anew when something is executed, and not with each price. @param {Account} account */
+  /** Computes the costs of shares anew after an execution, and not with each price. @param {Account} account */
   function costsNow(account) {
     const of = [account, holdings.executions, first.size];
     if (of.some((part, at) => part !== costs.of[at])) costs = { of, all: costsOf(account, holdings.executions, { first: (symbol) => first.get(symbol) ?? null, last }) };
@@ -125,12 +125,12 @@ export function portfolioView({ holdings, market, symbols, quote, frames, theme,
     return executed.state === "here" && executed.next === null || (executed.state !== "failed" && executions.length >= EXECUTIONS_MAX);
   }
 
-  /** Those of whose symbols the prices are asked for. */
+  /** Lines whose symbols' prices the page asks for. */
   function most() {
     return lines.filter(({ shares, realised }) => shares > 0n || realised !== 0n).sort((a, b) => ((b.value ?? 0n) > (a.value ?? 0n) ? 1 : -1)).slice(0, SYMBOLS_MAX);
   }
 
-  /** What stands beneath the figures. @param {boolean} ready */
+  /** The note beneath the figures. @param {boolean} ready */
   function told(ready) {
     const { executed, executions } = holdings;
     if (executed.state === "failed") return "The executions cannot be had: the server does not answer";

@@ -3,7 +3,7 @@
 import { find, make, setText } from "../dom.js";
 import { remember, remembered } from "../settings.js";
 
-/** What the ticket's fields hold, by the name of each. @typedef {{name: string, fields: Record<string, string>}} Preset */
+/** A preset: the values of the ticket's fields, by name. @typedef {{name: string, fields: Record<string, string>}} Preset */
 
 const PRESETS_MAX = 9;
 const NAME_MAX = 16;
@@ -11,7 +11,7 @@ const VALUE_MAX = 40;
 /** Fields that a preset keeps. A price of yesterday is worse than none. */
 const FIELDS = ["kind", "waits", "unit", "shares", "display", "self-trade", "ends"];
 
-/** What is kept, whatever somebody else wrote there. @param {string|null} text @returns {Preset[]} */
+/** Reads the kept presets, whatever another program wrote there. @param {string|null} text @returns {Preset[]} */
 export function presetsOf(text) {
   let kept;
   try {
@@ -28,7 +28,7 @@ export function presetsOf(text) {
   }).slice(0, PRESETS_MAX);
 }
 
-/** With one more, in the place of the one with its name; null where there is no room. @param {Preset[]} presets @param {Preset} preset */
+/** Returns the presets with one more, in place of the one with its name; null if there is no room. @param {Preset[]} presets @param {Preset} preset */
 export function withPreset(presets, preset) {
   const at = presets.findIndex(({ name }) => name === preset.name);
   if (at >= 0) return presets.with(at, preset);

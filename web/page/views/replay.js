@@ -10,7 +10,7 @@ import { SPEEDS } from "../state/replay.js";
 /** @import { Market } from "../state/market.js" */
 /** @import { Moment, Replay } from "../state/replay.js" */
 
-/** What a moment is offered as before one was chosen: so long ago. */
+/** The age of the moment that the dialog offers at first. */
 const AGO_MS = 5 * 60_000;
 
 /**

@@ -7,7 +7,7 @@ import { count } from "../format.js";
 /** @import { Api } from "../api.js" */
 /** @import { Sandbox, Session } from "../types.js" */
 
-/** It is looked at so often while the dialog is open. */
+/** The pause between two requests while the dialog is open. */
 const AGAIN_MS = 1_000;
 
 const WHAT = /** @type {Record<string, string>} */ ({

@@ -18,7 +18,7 @@ const PAUSE_MS = 100;
 /** A profile is a picture of many candles: it changes little. */
 const PROFILE_PAUSE_MS = 400;
 const SHELVES = 32;
-/** So much of the chart's width has its longest bar. */
+/** The part of the chart's width that the longest bar takes. */
 const PROFILE_PART = 0.28;
 /** Candles that are asked for to reach the beginning of the day. */
 const DAY_CANDLES_MAX = 3_000;
@@ -28,13 +28,13 @@ const COLOURS = ["study-1", "study-2"];
 export function studiesView({ chart, prices, inView, market, quote, studies, frames, theme }) {
   const container = find("candles");
   const legend = find("studies-legend");
-  /** Those that are shown now, by what they are called. @type {Map<string, {series: ISeriesApi<"Line">, colour: string}>} */
+  /** The shown lines, by name. @type {Map<string, {series: ISeriesApi<"Line">, colour: string}>} */
   const shownSeries = new Map();
   let redrawn = -1;
   let told = "";
   /** @type {Bar[]} */
   let bars = [];
-  /** Of each average. @type {(number|null)[][]} */
+  /** The values of each average. @type {(number|null)[][]} */
   const values = studies.chosen.averages.map(() => []);
 
   const mark = frames.view(() => {

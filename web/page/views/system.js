@@ -14,7 +14,7 @@ const SPAN_S = 300;
 const HEIGHT_PX = 190;
 const WIDTH_MIN_PX = 200;
 const NOT_MEASURED = "not measured";
-/** Of what is counted there are no halves. */
+/** The steps of an axis of counts, which have no halves. */
 const WHOLE = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
 /** Bytes are shown in mebibytes. */
 const POWERS_OF_TWO = Array.from({ length: 30 }, (_, power) => 2 ** (power + 20));

@@ -16,7 +16,7 @@ import { make, setAttribute, setText } from "../dom.js";
  * @property {string} [hint] what pressing it does, where its text does not say it
  */
 
-/** What a row is sorted by; null comes last. @param {string|number|bigint|null} a @param {string|number|bigint|null} b */
+/** The order of two values; null comes last. @param {string|number|bigint|null} a @param {string|number|bigint|null} b */
 export function compared(a, b) {
   if (a === b) return 0;
   if (a === null || b === null) return a === null ? 1 : -1;
@@ -35,14 +35,14 @@ export function csvOf(columns, rows) {
   return line(columns.map(({ head }) => head)) + rows.map((row) => line(columns.map((column) => cell(column, row)))).join("");
 }
 
-/** More rows than these are not drawn: they are told as a number beneath. */
+/** The most rows that are drawn; the number of the others stands beneath. */
 const ROWS = 200;
 
 /** @template T */
 export class Table {
   /** @type {Map<string, {tr: HTMLTableRowElement, cells: HTMLTableCellElement[]}>} */
   #rows = new Map();
-  /** What each row shows now. @type {Map<string, T>} */
+  /** The rows' values now, by key. @type {Map<string, T>} */
   #current = new Map();
   #body = make("tbody");
   #table;
@@ -53,7 +53,7 @@ export class Table {
   #action;
   #edit;
   #heads;
-  /** By which column, and which way; null for the order in which rows come. @type {{column: number, way: 1|-1}|null} */
+  /** The column and direction of the order; null for the order in which rows come. @type {{column: number, way: 1|-1}|null} */
   #sorted = null;
   #sought = "";
   #resort;

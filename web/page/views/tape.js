@@ -12,9 +12,9 @@ import { Columns } from "./columns.js";
 /** @import { Side, Trade } from "../types.js" */
 
 const ROWS_MAX = 60;
-/** What of a row's width is in no column: its padding, and the gaps. */
+/** The width of a row beside its columns: its padding, and the gaps. */
 const GAPS_PX = 32;
-/** As wide as a time. */
+/** A text as wide as a time. */
 const TIME = "00:00:00";
 
 /**
@@ -30,7 +30,7 @@ const TIME = "00:00:00";
 export function tapeView({ market, quote, holdings, frames }) {
   const list = find("tape");
   const note = find("tape-note");
-  /** As they stand, the newest first. @type {Row[]} */
+  /** The rows in their order, the newest first. @type {Row[]} */
   let rows = [];
   /** Prices are filled up to so many decimals. */
   let decimals = 2;
@@ -103,7 +103,7 @@ function turned(rows, trades, list) {
   return [...moved, ...rows.slice(0, -fresh)];
 }
 
-/** What is abbreviated in a row is told in full where it is pointed at. @param {Trade} trade @param {Side|undefined} own @param {string} price */
+/** The title of a row, which has its abbreviations in full. @param {Trade} trade @param {Side|undefined} own @param {string} price */
 function titleOf(trade, own, price) {
   const whose = own ? `; you ${own === "buy" ? "bought" : "sold"}` : "";
   return `${group(trade.shares)} at ${price.slice(2)}, ${timeOfDay(trade.time)}${whose}`;

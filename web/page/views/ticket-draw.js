@@ -1,4 +1,4 @@
-// How the order ticket looks: which fields there are, what stands beside them, and what its button says.
+// Draws the order ticket: its fields, the texts beside them, and its button.
 
 import { MONEY_DECIMALS, format, group } from "../decimal.js";
 import { find, setAttribute, setText, within } from "../dom.js";
@@ -36,7 +36,7 @@ export function ticketDrawing(parts) {
   };
 }
 
-/** What the account can spend or sell. @param {Parts} parts */
+/** Draws the amount that the account can spend or sell. @param {Parts} parts */
 function availableDrawing({ fields, market, holdings }) {
   const name = find("ticket-available-name");
   const available = find("ticket-available");
@@ -50,7 +50,7 @@ function availableDrawing({ fields, market, holdings }) {
   };
 }
 
-/** Which fields there are, by the kind of the order. @param {Fields} fields @param {Vitals} vitals */
+/** Shows and hides fields by the kind of the order. @param {Fields} fields @param {Vitals} vitals */
 function termDrawing(fields, vitals) {
   const dayOption = within(fields.ends, "option", "[value=day]");
   const moveOption = within(fields.kind, "option", "[value=post_only_move]");
@@ -66,7 +66,7 @@ function termDrawing(fields, vitals) {
   };
 }
 
-/** What it waits for, and what is placed behind it. @param {Fields} fields */
+/** Draws the fields for the price that the order waits for, and for the orders behind it. @param {Fields} fields */
 function conditionDrawing(fields) {
   const [triggerField, profitField] = [find("ticket-trigger-field"), find("ticket-profit-field")];
   const [triggerNote, triggerName, profitNote] = [find("ticket-trigger-note"), find("ticket-trigger-name"), find("ticket-profit-note")];
@@ -86,7 +86,7 @@ function conditionDrawing(fields) {
   };
 }
 
-/** What it comes to, and what would happen: what changes with the book. @param {Parts & {amount: Amount}} parts */
+/** Draws the worth and the effect of the order, which change with the book. @param {Parts & {amount: Amount}} parts */
 function sumDrawing(parts) {
   const { fields, holdings, amount } = parts;
   const [sumName, sum] = [find("ticket-total-name"), find("ticket-total")];
@@ -104,7 +104,7 @@ function sumDrawing(parts) {
   };
 }
 
-/** What the button says, and whether it can be pressed. @param {Parts & {standing: Standing, sending: Sending}} parts */
+/** Draws the button's text, and enables or disables it. @param {Parts & {standing: Standing, sending: Sending}} parts */
 function buttonDrawing({ fields, market, holdings, standing, sending }) {
   const submit = /** @type {HTMLButtonElement} */ (find("ticket-submit"));
   const pastNote = find("ticket-past");

@@ -76,7 +76,7 @@ function noBips({ form, waits }) {
   return waits.value === "trail_bips" && bipsOf(amountOf(form, "trigger")) === null ? "The distance is 0.01 to 99.99 per cent, with two decimals at most" : null;
 }
 
-/** What the fields ask for. @param {Fields} fields @param {Amount} amount @param {string} account @param {string} symbol @returns {TicketOrder} */
+/** The order that the fields ask for. @param {Fields} fields @param {Amount} amount @param {string} account @param {string} symbol @returns {TicketOrder} */
 export function askedBy(fields, amount, account, symbol) {
   const { form, waits, until } = fields;
   return ordersOf({

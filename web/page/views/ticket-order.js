@@ -1,13 +1,13 @@
-// What the ticket's fields ask for, as orders of the interface. Knows no element.
+// Turns the ticket's fields into orders of the interface. Knows no element.
 
 /** @import { ListKind, NewOrder, OrderKind, SelfTrade, Side } from "../types.js" */
 
 /** Orders that are asked for; several belong together as `kind` says. @typedef {{kind: ListKind, orders: NewOrder[]}} TicketOrder */
 
-/** What an order waits for, or what is placed behind it. @typedef {""|"stop"|"take_profit"|"trail"|"trail_bips"|"or_stop"|"then_profit"|"then_stop"|"then_both"} Waits */
+/** The kind of price that an order waits for, or of the orders behind it. @typedef {""|"stop"|"take_profit"|"trail"|"trail_bips"|"or_stop"|"then_profit"|"then_stop"|"then_both"} Waits */
 
 /**
- * What the fields hold, as plain decimals.
+ * The values of the fields, as plain decimals.
  * @typedef {object} TicketInput
  * @property {string} account
  * @property {string} symbol

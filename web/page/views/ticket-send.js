@@ -1,4 +1,4 @@
-// What the ticket sends, and what it says of it: placed, refused, or not known. While it is not known, the order is named and sent again as it is.
+// Sends the ticket's orders, and shows the outcome: placed, refused, or unknown. While it is unknown, the ticket names the order and sends it again unchanged.
 
 import { group } from "../decimal.js";
 import { find, setAttribute, setText } from "../dom.js";
@@ -14,7 +14,7 @@ import { showFault } from "./faults.js";
 /** @import { TicketOrder } from "./ticket-order.js" */
 /** @import { Confirm } from "./confirm.js" */
 
-/** Where a refusal stands that names no field. @type {Record<string, string>} */
+/** The fields at which refusals stand that name no field. @type {Record<string, string>} */
 const FIELD_OF_CODE = {
   "insufficient-funds": "total",
   "too-much-money": "total",
@@ -45,7 +45,7 @@ export function ticketSender({ form, api, quote, confirm, placed }) {
   const text = find("ticket-unknown-text");
   const forget = find("ticket-forget");
   const terms = /** @type {HTMLDetailsElement} */ (find("ticket-terms"));
-  /** What was executed of orders whose answer is still on its way, or was the last. @type {Map<number, string>} */
+  /** The executions of orders whose answer is on its way, or was the last. @type {Map<number, string>} */
   const fills = new Map();
   /** The orders that were sent last. @type {TicketOrder|null} */
   let sent = null;
@@ -151,7 +151,7 @@ function placedText(placed, kind, quote) {
   return `${ids} placed: ${side} ${group(shares)} ${symbol} ${termsOf(placed[0], quote)}${behind}${now}`;
 }
 
-/** At which price an order was placed, and until when. @param {Placed|Order} placed @param {Quote} quote */
+/** The price and the deadline of a placed order, in words. @param {Placed|Order} placed @param {Quote} quote */
 function termsOf(placed, quote) {
   const show = (/** @type {string} */ text) => quote.price(text, placed.symbol);
   const price = placed.limit === null ? "any price" : show(placed.limit);

@@ -1,4 +1,4 @@
-// What the order of the ticket is worth, and what would happen to it now. Exact; draws nothing.
+// The worth of the ticket's order, and its effect now. Exact; draws nothing.
 
 import { MONEY_DECIMALS, affordable, exact, format, group, parse, plain, total } from "../decimal.js";
 import { valueOf } from "./faults.js";
@@ -12,7 +12,7 @@ import { forecast, foretoldMeeting, foretoldWaiting } from "./forecast.js";
 
 /** @typedef {{fields: Fields, market: Market, quote: Quote, holdings: AccountSeen, fees: Fees}} Parts */
 
-/** What can be sold, or bought at the limit; null when that cannot be said. @param {Parts} parts */
+/** The most shares that the account can sell, or buy at the limit; null if that is unknown. @param {Parts} parts */
 export function most({ fields, market, holdings }) {
   if (!holdings.account || !market.symbol) return null;
   if (fields.side() === "sell") return exact(holdings.position(market.symbol)?.shares ?? "0");
@@ -34,7 +34,7 @@ export function cost({ fields, market }, amount) {
   return each === null ? null : total(each, count);
 }
 
-/** What would happen if it were sent now. @param {Parts} parts @param {Amount} amount */
+/** The effect of the order if it were sent now. @param {Parts} parts @param {Amount} amount */
 export function foretold(parts, amount) {
   const { fields, market, quote } = parts;
   const count = amount.shares();

@@ -25,10 +25,10 @@ import { foretold, most } from "./ticket-worth.js";
 /** @import { Confirm } from "./confirm.js" */
 /** @import { Amount, Fields } from "./ticket-fields.js" */
 
-/** What numbers are called where one is none. @type {Record<string, string>} */
+/** The names of fields in the fault of a text that is no number. @type {Record<string, string>} */
 const NAMES = { limit: "Limit", shares: "The amount", display: "The shown amount" };
 
-/** What would happen is told anew so often while the book changes; nobody reads faster. */
+/** The pause between two forecasts while the book changes; users read no faster. */
 const BOOK_PAUSE_MS = 100;
 
 /**
@@ -152,7 +152,7 @@ function takePrice({ fields, changed }, text) {
   changed();
 }
 
-/** What is chosen or typed in one field may leave another one no choice. @param {Made} made */
+/** Adjusts fields that the value of another one leaves no choice. @param {Made} made */
 function heedFields({ fields, fees, changed }) {
   const { form, kind, waits } = fields;
   waits.addEventListener("input", () => {

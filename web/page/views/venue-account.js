@@ -95,7 +95,7 @@ export function venueAccount({ api, attempt, follow, may }) {
     })) await look(id);
   });
   return {
-    /** What a member sees first is its own. */
+    /** Shows a member its own account first. */
     show() {
       if (shown === null && may().accounts.length > 0) {
         input.value = may().accounts[0];

@@ -1,4 +1,4 @@
-// Who asked for which command: the newest ones, and older ones page by page. Operators and auditors see everybody's, a member its own.
+// Commands with their callers: the newest ones, and older ones page by page. Operators and auditors see all commands, a member its own.
 
 import { Refusal } from "../api.js";
 import { find, make, setAttribute, setText } from "../dom.js";
@@ -11,7 +11,7 @@ import { Table } from "./table.js";
 /** @import { May } from "./venue-view.js" */
 /** @import { Column } from "./table.js" */
 
-/** So many rows are kept; whoever looks further back filters. */
+/** The most rows that are kept; a filter finds older ones. */
 const ROWS_MAX = 2_000;
 
 /** @param {AuditedCommand} row */

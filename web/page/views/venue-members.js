@@ -11,7 +11,7 @@ import { keptRows, confirmButton } from "./confirm-button.js";
 /** @import { May } from "./venue-view.js" */
 
 const ROLES = ["operator", "issuer", "trader", "viewer", "auditor"];
-/** So many are listed. */
+/** The most members that are listed. */
 const MEMBERS_MAX = 500;
 const EVERY_MS = 5_000;
 

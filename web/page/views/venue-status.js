@@ -1,4 +1,4 @@
-// How the venue stands, on the system view: its mode, what is killed, and for those who may, the switch that kills everything.
+// The state of the venue, on the system view: its mode, its kills, and for operators the switch that kills everything.
 
 import { Refusal } from "../api.js";
 import { find, setText } from "../dom.js";
@@ -9,9 +9,9 @@ import { notice } from "./notices.js";
 /** @import { Api } from "../api.js" */
 /** @import { Kills, Mode, Session } from "../types.js" */
 
-/** How often it is asked for while it is looked at. */
+/** The pause between two requests while the panel is in view. */
 const EVERY_MS = 3_000;
-/** More names are counted. */
+/** The most names that are listed; further ones are counted. */
 const NAMED_MAX = 5;
 
 /**

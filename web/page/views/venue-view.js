@@ -21,12 +21,12 @@ import { keptRows, confirmButton } from "./confirm-button.js";
 /** @import { Vitals } from "../state/vitals.js" */
 /** @import { DropCopyReport, Session, SymbolInfo } from "../types.js" */
 
-/** More are found by their name. */
+/** The most symbols that are listed; a filter finds others by their name. */
 const SYMBOLS_MAX = 50;
 const REPORTS_MAX = 100;
 const PAUSE_MS = 250;
 
-/** What whoever is signed in may do here. @typedef {{operates: boolean, sees: boolean, members: boolean, accounts: string[], roles: string[], member: string|null}} May */
+/** The rights of the member that is logged in. @typedef {{operates: boolean, sees: boolean, members: boolean, accounts: string[], roles: string[], member: string|null}} May */
 
 /**
  * @param {{api: Api, symbols: Symbols, vitals: Vitals, quote: Quote, activity: Activity, frames: Frames}} parts

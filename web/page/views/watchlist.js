@@ -11,9 +11,9 @@ import { notice } from "./notices.js";
 /** @import { Watchlist } from "../state/watchlist.js" */
 /** @import { SymbolInfo } from "../types.js" */
 
-/** More are found by their name. */
+/** The most symbols that are listed; a filter finds others by their name. */
 const ROWS_MAX = 60;
-/** Nobody reads prices of many symbols faster, and a line moves little. */
+/** The pause between two drawings: users read prices of many symbols no faster, and a line moves little. */
 const PAUSE_MS = 250;
 const LINE_WIDTH = 64;
 const LINE_HEIGHT = 20;
@@ -34,7 +34,7 @@ export function watchlistView({ watchlist, market, quote, symbols, frames, choos
   const note = find("watch-note");
   const search = /** @type {HTMLInputElement} */ (find("watch-find"));
   const choices = [...document.querySelectorAll("[data-listed]")];
-  /** By symbol, as they stand. @type {Map<string, Row>} */
+  /** Rows by symbol, in their order. @type {Map<string, Row>} */
   const rows = new Map();
   /** Only lines that are seen are asked for. @type {Set<Element>} */
   const in_view = new Set();

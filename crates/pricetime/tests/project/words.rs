@@ -112,6 +112,25 @@ fn faults_of_comments(name: &str, text: &str) -> Vec<String> {
     faults
 }
 
+/// The openings of a script's first line and of its doc comments that are refused.
+fn faults_of_script(name: &str, text: &str) -> Vec<String> {
+    let mut faults = Vec::new();
+    let mut goes_on = false;
+    for (number, line) in (1..).zip(text.lines().map(str::trim)) {
+        let comment = match line.strip_prefix("/**") {
+            Some(comment) => Some(comment),
+            None if goes_on => line.strip_prefix('*'),
+            None if number == 1 => line.strip_prefix("//"),
+            None => None,
+        };
+        goes_on = line == "/**";
+        if let Some(advice) = comment.map(str::trim).and_then(advice) {
+            faults.push(format!("{name}:{number}: {line}: {advice}"));
+        }
+    }
+    faults
+}
+
 /// The paragraphs and list items of a document, each with the number of its first line. Headings, tables and blocks of
 /// code are left out.
 fn paragraphs(text: &str) -> Vec<(usize, String)> {
@@ -187,7 +206,9 @@ fn riddles_of_page(line: &str) -> Vec<&str> {
 fn comments_open_with_a_noun_or_a_verb_and_fit_their_line() {
     let sources = files("rs");
     assert!(sources.len() > 700, "{}", sources.len());
-    let faults: Vec<String> = sources.iter().flat_map(|(name, text)| faults_of_comments(name, text)).collect();
+    let mut faults: Vec<String> = sources.iter().flat_map(|(name, text)| faults_of_comments(name, text)).collect();
+    let scripts = files("js").into_iter().filter(|(name, _)| name.starts_with("web/"));
+    faults.extend(scripts.flat_map(|(name, text)| faults_of_script(&name, &text)));
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
@@ -227,6 +248,10 @@ fn fragments_riddles_and_long_lines_are_found() {
     let faults = faults_of_comments("f.rs", &text);
     assert_eq!(faults.len(), 2, "{faults:?}");
     assert!(faults[0].starts_with("f.rs:1: ") && faults[1].starts_with("f.rs:6: "), "{faults:?}");
+
+    let script = "// Of orders.\n\n/** What it is. */\n/**\n * Whoever asks.\n * Of it.\n */\n// So it is.\n";
+    let lines: Vec<String> = faults_of_script("s.js", script).iter().map(|fault| fault[..7].to_owned()).collect();
+    assert_eq!(lines, ["s.js:1:", "s.js:3:", "s.js:5:"]);
 
     let long = format!("It is {}.", "very ".repeat(WORDS_MAX));
     let text = format!(
