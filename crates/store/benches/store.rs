@@ -234,9 +234,6 @@ fn foreign_keys() -> String {
     .join(";")
 }
 
-const NO_EXECUTIONS_ONCE: &str =
-    "ALTER TABLE pricetime.executions_1 DROP CONSTRAINT executions_1_buy_order_sell_order_key";
-
 /// The costs of foreign keys, checks, the guard and each index.
 fn costs(server: &Server) {
     let drop_all = |kind: &str| {
@@ -256,7 +253,6 @@ fn costs(server: &Server) {
         ("no guard", drop_guard.to_owned()),
         ("no orders_by_account", "DROP INDEX pricetime.orders_by_account".to_owned()),
         ("no executions_by_sell_order", "DROP INDEX pricetime.executions_by_sell_order".to_owned()),
-        ("no key of buy and sell", NO_EXECUTIONS_ONCE.to_owned()),
         (
             "none of all these",
             [
@@ -264,7 +260,6 @@ fn costs(server: &Server) {
                 drop_all("c"),
                 drop_guard.to_owned(),
                 "DROP INDEX pricetime.orders_by_account, pricetime.executions_by_sell_order".to_owned(),
-                NO_EXECUTIONS_ONCE.to_owned(),
             ]
             .join(";"),
         ),
@@ -300,8 +295,9 @@ const CANCELED_ALONE: &str = "(order_id, time, sequence, shares)\n            SE
 /// The writer's costs of the indexes that serve the past: orders/s and processor time without a part of them, compared
 /// with those with all of them in the same round.
 fn past(server: &Server) {
-    let history = MIGRATIONS.iter().find(|migration| migration.version == 5).unwrap().sql;
-    let function = &history[history.find("CREATE FUNCTION pricetime.write_batch(").unwrap()..];
+    let schema = MIGRATIONS[0].sql;
+    let function = &schema[schema.find("CREATE FUNCTION pricetime.write_batch(").unwrap()..];
+    let function = &function[..function.find("END $$;").unwrap() + "END $$;".len()];
     let without_columns = function
         .replacen("CREATE", "CREATE OR REPLACE", 1)
         .replace("(id, symbol, buy_order, buyer, sell_order, seller,", "(id, buy_order, sell_order,")

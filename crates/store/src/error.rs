@@ -88,6 +88,17 @@ pub enum StoreError {
         /// The difference.
         fault: String,
     },
+    /// A build before the first release made the schema.
+    #[error(
+        "the schema pricetime was made by a build before 0.1.0 (its first migration is {name}, this program's is {ours}): \
+         this program cannot read it, and changed nothing; go on with the build that made it, or name an empty database"
+    )]
+    EarlierBuild {
+        /// The name of its first migration.
+        name: String,
+        /// The name of this program's first migration.
+        ours: &'static str,
+    },
     /// A later program made the schema.
     #[error(
         "the schema pricetime is at version {found}, and this program knows versions to {known}: start the newer program"
@@ -198,7 +209,7 @@ impl From<StoreError> for Fault {
 
 pub(crate) type Told<T> = Result<T, Fault>;
 
-/// Codes that the schema's own functions raise: see migrations/0002_writing.sql.
+/// Codes that the schema's own functions raise: see migrations/0001_schema.sql.
 pub(crate) const NOT_AT_THE_SEQUENCE: &str = "PT001";
 const CHANGE_REFUSED: &str = "PT002";
 const UNEXPECTED_ROWS: &str = "PT003";

@@ -114,7 +114,7 @@ pub struct Within {
 
 impl History {
     /// Connects. `patience` is the most time that a look-up may take, including the time that a database is away.
-    /// Errors: `Unreachable`, `NoSchema`, `OlderSchema`, `NewerSchema`, `Rights`.
+    /// Errors: `Unreachable`, `NoSchema`, `EarlierBuild`, `OlderSchema`, `NewerSchema`, `Rights`.
     pub fn connect(url: &StoreUrl, name: &str, patience: Duration, stop: Stop) -> Result<History, StoreError> {
         let connector = Connector::new(url, name)?;
         let runtime = crate::runtime::runtime()?;

@@ -53,7 +53,7 @@ const PLACED_AT: &str = "
     LEFT JOIN pricetime.notes k ON k.order_id = o.id AND k.kind = 'linked' WHERE o.time IS NOT NULL";
 
 impl Reader {
-    /// Connects. Errors: `Unreachable`, `NoSchema`, `OlderSchema`, `NewerSchema`, `Rights`.
+    /// Connects. Errors: `Unreachable`, `NoSchema`, `EarlierBuild`, `OlderSchema`, `NewerSchema`, `Rights`.
     pub fn connect(url: &StoreUrl, name: &str, stop: Stop) -> Result<Reader, StoreError> {
         let connector = Connector::new(url, name)?;
         let runtime = crate::runtime::runtime()?;

@@ -17,36 +17,9 @@ pub struct Migration {
     pub sql: &'static str,
 }
 
-/// All migrations of this program.
-pub const MIGRATIONS: &[Migration] = &[
-    Migration { version: 1, name: "0001_tables.sql", sql: include_str!("../migrations/0001_tables.sql") },
-    Migration { version: 2, name: "0002_writing.sql", sql: include_str!("../migrations/0002_writing.sql") },
-    Migration { version: 3, name: "0003_views.sql", sql: include_str!("../migrations/0003_views.sql") },
-    Migration { version: 4, name: "0004_client_orders.sql", sql: include_str!("../migrations/0004_client_orders.sql") },
-    Migration { version: 5, name: "0005_history.sql", sql: include_str!("../migrations/0005_history.sql") },
-    Migration { version: 6, name: "0006_parts.sql", sql: include_str!("../migrations/0006_parts.sql") },
-    Migration { version: 7, name: "0007_kinds.sql", sql: include_str!("../migrations/0007_kinds.sql") },
-    Migration { version: 8, name: "0008_stops.sql", sql: include_str!("../migrations/0008_stops.sql") },
-    Migration { version: 9, name: "0009_notes.sql", sql: include_str!("../migrations/0009_notes.sql") },
-    Migration { version: 10, name: "0010_rules.sql", sql: include_str!("../migrations/0010_rules.sql") },
-    Migration { version: 11, name: "0011_terms.sql", sql: include_str!("../migrations/0011_terms.sql") },
-    Migration { version: 12, name: "0012_freed_ids.sql", sql: include_str!("../migrations/0012_freed_ids.sql") },
-    Migration { version: 13, name: "0013_links.sql", sql: include_str!("../migrations/0013_links.sql") },
-    Migration { version: 14, name: "0014_icebergs.sql", sql: include_str!("../migrations/0014_icebergs.sql") },
-    Migration { version: 15, name: "0015_fees.sql", sql: include_str!("../migrations/0015_fees.sql") },
-    Migration { version: 16, name: "0016_phases.sql", sql: include_str!("../migrations/0016_phases.sql") },
-    Migration { version: 17, name: "0017_amendments.sql", sql: include_str!("../migrations/0017_amendments.sql") },
-    Migration { version: 18, name: "0018_groups.sql", sql: include_str!("../migrations/0018_groups.sql") },
-    Migration { version: 19, name: "0019_trails.sql", sql: include_str!("../migrations/0019_trails.sql") },
-    Migration { version: 20, name: "0020_pending.sql", sql: include_str!("../migrations/0020_pending.sql") },
-    Migration { version: 21, name: "0021_kills.sql", sql: include_str!("../migrations/0021_kills.sql") },
-    Migration { version: 22, name: "0022_protections.sql", sql: include_str!("../migrations/0022_protections.sql") },
-    Migration { version: 23, name: "0023_limits.sql", sql: include_str!("../migrations/0023_limits.sql") },
-    Migration { version: 24, name: "0024_audit.sql", sql: include_str!("../migrations/0024_audit.sql") },
-    Migration { version: 25, name: "0025_under_way.sql", sql: include_str!("../migrations/0025_under_way.sql") },
-    Migration { version: 26, name: "0026_delayed.sql", sql: include_str!("../migrations/0026_delayed.sql") },
-    Migration { version: 27, name: "0027_calendar.sql", sql: include_str!("../migrations/0027_calendar.sql") },
-];
+/// All migrations of this program. The first one makes the whole schema.
+pub const MIGRATIONS: &[Migration] =
+    &[Migration { version: 1, name: "0001_schema.sql", sql: include_str!("../migrations/0001_schema.sql") }];
 
 /// The result of `migrate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,8 +46,8 @@ impl Migration {
     }
 }
 
-/// Applies the missing ones of `migrations`. Errors: `NewerSchema`, `AlteredMigration`, `MissingMigration`,
-/// `ForeignSchema`, `Rights`.
+/// Applies the missing ones of `migrations`. Errors: `EarlierBuild`, `NewerSchema`, `AlteredMigration`,
+/// `MissingMigration`, `ForeignSchema`, `Rights`.
 pub(crate) async fn migrate(session: &Session, migrations: &[Migration]) -> Result<Migrated, StoreError> {
     let from = match found(session).await? {
         Found::Nothing => {
@@ -138,6 +111,13 @@ async fn found(session: &Session) -> Result<Found, StoreError> {
 /// Compares the applied migrations with those of this program; returns the version.
 fn check(applied: &[Applied], migrations: &[Migration]) -> Result<i64, StoreError> {
     let known = migrations.last().map_or(0, |last| last.version);
+    // Builds before the first release had other migrations under these numbers, the first one by another name.
+    if let (Some(first), Some(ours)) = (applied.first(), migrations.first())
+        && first.version == ours.version
+        && first.name != ours.name
+    {
+        return Err(StoreError::EarlierBuild { name: first.name.clone(), ours: ours.name });
+    }
     if let Some(last) = applied.last().filter(|last| last.version > known) {
         return Err(StoreError::NewerSchema { found: last.version, known });
     }
@@ -160,7 +140,9 @@ async fn create(session: &Session) -> Result<(), StoreError> {
 async fn apply(session: &Session, migration: &Migration) -> Result<(), StoreError> {
     let (version, name, checksum) = (migration.version, migration.name, migration.checksum());
     let note = format!("INSERT INTO pricetime.migrations VALUES ({version}, '{name}', '{checksum}')");
-    let sql = format!("BEGIN; {}; {note}; COMMIT", migration.sql.trim_end().trim_end_matches(';'));
+    // A database with a `statement_timeout` is migrated all the same.
+    let statements = migration.sql.trim_end().trim_end_matches(';');
+    let sql = format!("BEGIN; SET LOCAL statement_timeout = 0; {statements}; {note}; COMMIT");
     in_transaction(session, &sql, "migrate the schema").await
 }
 

@@ -12,7 +12,7 @@ use crate::export;
 use crate::import::{self, Imported};
 use crate::load::{self, Loaded};
 use crate::runtime::runtime;
-use crate::schema::{self, MIGRATIONS, Migrated};
+use crate::schema::{self, MIGRATIONS, Migrated, Migration};
 use crate::session::{Connector, Purpose, Session};
 use crate::standing::{self, Standing};
 use crate::stop::{Stop, unless_stopped};
@@ -78,10 +78,15 @@ impl Store {
     }
 
     /// Makes the schema or brings it to this program's version. Takes the lock: no server may write meanwhile. Errors:
-    /// `AnotherServer`, `NewerSchema`, `AlteredMigration`, `ForeignSchema`, `Rights`.
+    /// `AnotherServer`, `EarlierBuild`, `NewerSchema`, `AlteredMigration`, `ForeignSchema`, `Rights`.
     pub fn migrate(&mut self) -> Result<Migrated, StoreError> {
+        self.migrate_with(MIGRATIONS)
+    }
+
+    /// Migrates like a program that has these migrations. Errors: those of `migrate`.
+    pub fn migrate_with(&mut self, migrations: &[Migration]) -> Result<Migrated, StoreError> {
         self.lock()?;
-        self.runtime.block_on(schema::migrate(&self.session, MIGRATIONS))
+        self.runtime.block_on(schema::migrate(&self.session, migrations))
     }
 
     /// Reads the standing of the database. Errors: `NoSchema` and its like, `Unreachable`.

@@ -303,7 +303,9 @@ fn a_database_that_cannot_be_used_is_refused_with_what_to_do() {
     let newer = "INSERT INTO pricetime.migrations VALUES (99, 'later.sql', 'x')";
     check(newer, &own, &["is at version 99", "start the newer program"]);
     let altered = "UPDATE pricetime.migrations SET checksum = 'x' WHERE version = 1; DELETE FROM pricetime.migrations WHERE version = 99";
-    check(altered, &own, &["migration 1 (0001_tables.sql) was applied with another text"]);
+    check(altered, &own, &["migration 1 (0001_schema.sql) was applied with another text"]);
+    let earlier = "UPDATE pricetime.migrations SET name = '0001_tables.sql'";
+    check(earlier, &own, &["a build before 0.1.0", "0001_tables.sql", "name an empty database"]);
     check("SELECT 1", &url("postgres", 1, &database), &["cannot reach the database", "see that it runs"]);
     let nothing = format!("postgres://postgres@127.0.0.1:{}/nothing", database.port);
     check("SELECT 1", &nothing, &["database \"nothing\" does not exist"]);

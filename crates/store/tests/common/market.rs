@@ -27,8 +27,6 @@ pub struct Market {
     pub effects: Effects,
     pub random: Random,
     workload: Workload,
-    /// Whether symbols are created like by programs that knew no waiting orders.
-    creates_old_symbols: bool,
     /// The command and time of each order's placing.
     pub placed: BTreeMap<OrderId, (Sequence, Time)>,
     /// The buy order, sell order, aggressor and sequence of each execution.
@@ -37,8 +35,8 @@ pub struct Market {
     pub noted: Vec<String>,
     /// The shares taken off each order.
     pub taken: BTreeMap<OrderId, Shares>,
-    /// The commands that canceled, and the reasons, as far as these were kept.
-    canceled: BTreeMap<OrderId, (Sequence, Option<CancelReason>)>,
+    /// The commands that canceled, and the reasons.
+    canceled: BTreeMap<OrderId, (Sequence, CancelReason)>,
 }
 
 /// Microseconds between commands: client order ids become free again after a hundred of them.
@@ -52,18 +50,12 @@ impl Market {
             effects: Effects::after(Head::ZERO),
             random: Random::new(seed ^ 0x5DEE_CE66),
             workload: Workload::with_client_orders(seed),
-            creates_old_symbols: false,
             placed: BTreeMap::new(),
             executed: Vec::new(),
             noted: Vec::new(),
             taken: BTreeMap::new(),
             canceled: BTreeMap::new(),
         }
-    }
-
-    /// Makes a market as programs kept it that knew no waiting orders.
-    pub fn of_old_symbols(seed: u64) -> Market {
-        Market { creates_old_symbols: true, ..Market::new(seed) }
     }
 
     /// From now on a command executes at most this many times.
@@ -147,14 +139,9 @@ impl Market {
         Market { workload: self.workload.with_trails(), ..self }
     }
 
-    /// Forgets the reasons of cancels, like a database from before these were kept.
-    pub fn forget_reasons(&mut self) {
-        self.canceled.values_mut().for_each(|(_, why)| *why = None);
-    }
-
-    /// The number of orders canceled for this reason, as far as reasons were kept.
+    /// The number of orders canceled for this reason.
     pub fn canceled_for(&self, reason: CancelReason) -> usize {
-        self.canceled.values().filter(|(_, why)| *why == Some(reason)).count()
+        self.canceled.values().filter(|(_, why)| *why == reason).count()
     }
 
     /// Applies this many random commands and adds their effects.
@@ -162,12 +149,7 @@ impl Market {
         let mut played = 0;
         while played < commands {
             for op in self.workload.next_request(&self.model) {
-                let Op::Command(mut command) = op else { continue };
-                if let Command::CreateSymbol { symbol } = command
-                    && self.creates_old_symbols
-                {
-                    command = Command::CreateOldSymbol { symbol };
-                }
+                let Op::Command(command) = op else { continue };
                 self.apply(command);
                 played += 1;
             }
@@ -248,7 +230,7 @@ impl Market {
                 self.executed.push((buy, sell, side, sequence));
             }
             Event::OrderCanceled { order, why, .. } => {
-                self.canceled.insert(order, (sequence, Some(why)));
+                self.canceled.insert(order, (sequence, why));
             }
             Event::OrderTriggered { order, account, placed } => {
                 let place = self.noted.iter().rev().take_while(|row| row.starts_with(&format!("{sequence}|"))).count();
@@ -429,8 +411,7 @@ impl Market {
         equal("resting", sql, open.map(|order| format!("{}|{}", order.id, order.open)).collect());
         let canceled = ids().map(|id| model.order(id)).filter_map(|order| {
             let (canceled, (sequence, why)) = (order.canceled?, self.canceled[&order.id]);
-            let why = why.map_or(String::new(), |why| why.code().to_string());
-            Some(format!("{}|{sequence}|{}|{}|{why}", order.id, canceled.shares, canceled.time.0))
+            Some(format!("{}|{sequence}|{}|{}|{}", order.id, canceled.shares, canceled.time.0, why.code()))
         });
         let sql = "SELECT order_id, sequence, trim_scale(shares), (extract(epoch FROM time) * 1000000)::bigint, why
             FROM pricetime.cancellations ORDER BY order_id";

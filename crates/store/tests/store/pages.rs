@@ -39,7 +39,7 @@ fn fill(database: &Database) {
          INSERT INTO pricetime.orders SELECT 2 * n, seller, symbol, time, 2 * n, 'sell', 10, 1 FROM {pairs};
          INSERT INTO pricetime.executions (id, buy_order, sell_order, time, sequence, aggressor, price, shares, symbol, buyer, seller)
              SELECT n, 2 * n - 1, 2 * n, time, 2 * n, 'sell', 10, 1, symbol, buyer, seller FROM {pairs};
-         INSERT INTO pricetime.cancellations SELECT 2 * n - 1, time, 2 * n, 1, buyer FROM {pairs} WHERE n % 4 = 0;
+         INSERT INTO pricetime.cancellations SELECT 2 * n - 1, buyer, time, 2 * n, 1 FROM {pairs} WHERE n % 4 = 0;
          INSERT INTO pricetime.resting SELECT 2 * n - 1, 1 FROM {pairs} WHERE n % 4 <> 0;
          INSERT INTO pricetime.reductions SELECT 2 * n - 1, 1 FROM {pairs} WHERE n % 8 = 1;
          INSERT INTO pricetime.symbols VALUES (0, 'COMMON', 0), (1, 'RARE', 0);
