@@ -8,7 +8,7 @@ use exchange::Exchange;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use tokio::runtime::Runtime;
-use web::{InMemory, Key, Keys, Market};
+use web::{HttpBackend, InMemory, Key, Keys};
 
 use crate::memory_market::MemoryMarket;
 use crate::talk::{runtime, talk};
@@ -32,7 +32,7 @@ impl Served {
         let account = AccountId::parse(b"1").expect("a number");
         let mut keys = Keys::default();
         keys.add(Key { key: KEY.to_owned(), secret: SECRET.to_owned(), account });
-        let market = Market {
+        let market = HttpBackend {
             exchange,
             asker: behind.asker(),
             keys,

@@ -19,7 +19,7 @@ use market::{Failed, Market, MarketOptions};
 use replica::{LogUrl, Standing};
 use store::sql_reader;
 use store::{SqlMarket, SqlOptions, Stop, StoreUrl};
-use web::{AuditTrail, Hub, PastMarkets, Records};
+use web::{AuditTrail, HistoryPort, Hub, PastMarkets};
 
 use crate::audit_trail::JournalTrail;
 use crate::cluster;
@@ -124,10 +124,12 @@ impl Backend {
     }
 
     /// The records of the past in a database; none where the feed has the history.
-    pub fn records(&self) -> Option<Arc<dyn Records>> {
+    pub fn records(&self) -> Option<Arc<dyn HistoryPort>> {
         match self {
             Backend::Folder(_) => None,
-            Backend::Database(_, followed) => followed.as_ref().map(|(_, records)| records.clone() as Arc<dyn Records>),
+            Backend::Database(_, followed) => {
+                followed.as_ref().map(|(_, records)| records.clone() as Arc<dyn HistoryPort>)
+            }
         }
     }
 

@@ -12,7 +12,7 @@ use store::{
     Befell, CanceledRow, CandleRow, MarketRows, NotedRow, Of, OpenedRow, PlacedRow, Reader, ReportRows, Seen,
     StoreError, TradeRow,
 };
-use web::{NoAnswer, Past, Question, Records};
+use web::{HistoryPort, NoAnswer, Past, Question};
 
 /// The queues of questions. The threads end when it is dropped.
 pub struct SqlRecords {
@@ -55,7 +55,7 @@ impl QuestionQueue {
     }
 }
 
-impl Records for SqlRecords {
+impl HistoryPort for SqlRecords {
     fn ask(&self, question: Question) {
         let line = match question {
             Question::Named { .. } | Question::Amendments { .. } => &self.look_ups,

@@ -225,8 +225,18 @@ impl Server {
                 std::thread::sleep(web::SIGNED_AHEAD_MAX.saturating_sub(since.elapsed()));
             }
             let time = opened.time;
-            let market =
-                web::Market { exchange, asker, keys, records, xml_port, fix_port, sandbox: here, audit, past, time };
+            let market = web::HttpBackend {
+                exchange,
+                asker,
+                keys,
+                records,
+                xml_port,
+                fix_port,
+                sandbox: here,
+                audit,
+                past,
+                time,
+            };
             web.open(market);
         }
         let mut opened = opened;

@@ -14,23 +14,23 @@ use tls::ServerTls;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::sleep_until;
 
-use crate::asking;
 use crate::audit::AuditTrail;
+use crate::current_principal;
+use crate::history_port::HistoryPort;
 use crate::hub::Hub;
 use crate::keys::Keys;
 use crate::listen_keys::ListenKeys;
 use crate::live_count::LiveCount;
 use crate::members::Members;
 use crate::order_counts::OrderCounts;
-use crate::past_markets::PastMarkets;
+use crate::outbox_budget::OutboxBudget;
 use crate::problem::Problem;
 use crate::publish_cost::PublishCost;
-use crate::records::Records;
+use crate::rewind_port::PastMarkets;
 use crate::sandbox::Sandbox;
-use crate::spool::Spool;
+use crate::server_stats::{Counting, ModeNow, ServerStats};
 use crate::sql_history::SqlHistory;
 use crate::submitter::Submitter;
-use crate::vitals::{Counting, ModeNow, Vitals};
 
 /// Facts about the server.
 #[derive(Clone, Debug)]
@@ -73,13 +73,13 @@ pub(crate) struct Instruments {
 }
 
 /// The market that is served.
-pub struct Market {
+pub struct HttpBackend {
     pub exchange: Arc<dyn Exchange>,
     pub asker: Asker<Hub>,
     /// The keys that may sign requests of the compatible interface.
     pub keys: Keys,
     /// The database that has the history; `None` if the feed has it in files.
-    pub records: Option<Arc<dyn Records>>,
+    pub records: Option<Arc<dyn HistoryPort>>,
     /// The port of the XML protocol, for the server's status; 0 without one.
     pub xml_port: u16,
     /// The port of FIX; 0 without one.
@@ -113,7 +113,7 @@ pub(crate) struct Served {
 
 /// The state that all handlers share.
 #[derive(Clone)]
-pub(crate) struct Site(Arc<Inner>);
+pub(crate) struct AppState(Arc<Inner>);
 
 struct Inner {
     status: Status,
@@ -139,7 +139,7 @@ struct Inner {
     /// Permits for cancels of all orders of an account, which go on when their clients are gone.
     canceling: Arc<Semaphore>,
     telling: PublishCost,
-    spool: Spool,
+    budget: OutboxBudget,
     /// Time for which a client of a WebSocket may send nothing, or take nothing.
     silence_max: Duration,
 }
@@ -151,7 +151,7 @@ const GATHERED_AT_ONCE: usize = 4;
 /// Cancels of all orders of an account that go on at once, over all clients; further ones wait for one to end.
 const CANCELING_AT_ONCE: usize = 1024;
 
-impl Site {
+impl AppState {
     pub(crate) fn new(
         status: Status,
         (hosts, members, audit): (Vec<String>, Option<Members>, bool),
@@ -159,12 +159,12 @@ impl Site {
         about: About,
         metrics: Metrics,
         (tls, places): (Option<ServerTls>, Vec<(&'static str, Places)>),
-    ) -> Site {
+    ) -> AppState {
         let (connections, websockets) = (LiveCount::default(), LiveCount::default());
         let rest = metrics.gateway(GATEWAY);
         let counters = OnceLock::new();
         let instruments = Instruments { about, metrics, rest, counters, connections, websockets, tls, places };
-        Site(Arc::new(Inner {
+        AppState(Arc::new(Inner {
             status,
             started: Instant::now(),
             market: OnceLock::new(),
@@ -179,14 +179,14 @@ impl Site {
             writing: Semaphore::new(1),
             canceling: Arc::new(Semaphore::new(CANCELING_AT_ONCE)),
             telling: PublishCost::default(),
-            spool: Spool::default(),
+            budget: OutboxBudget::default(),
             silence_max,
         }))
     }
 
     /// Serves a market from now on. Must be called within the runtime.
-    pub(crate) fn open(&self, market: Market) {
-        let Market { exchange, asker, keys, records, xml_port, fix_port, sandbox, audit, past, time } = market;
+    pub(crate) fn open(&self, market: HttpBackend) {
+        let HttpBackend { exchange, asker, keys, records, xml_port, fix_port, sandbox, audit, past, time } = market;
         let Instruments { about, metrics, rest, counters, .. } = &self.0.instruments;
         metrics.set(Gauge::Subscribers, 0);
         self.0.members.iter().for_each(|members| members.begin(time));
@@ -196,7 +196,9 @@ impl Site {
             let (counters, metrics, rest) = (counters.clone(), metrics.clone(), rest.clone());
             let access = self.members().map(|members| members.access().clone());
             let mode: ModeNow = Box::new(move || access.as_ref().map_or(Mode::Normal, |access| access.mode().get()));
-            asker.ask(move |scene| scene.watcher.measure_with(Vitals::new(counters, metrics, rest, mode, &scene.view)));
+            asker.ask(move |scene| {
+                scene.watcher.measure_with(ServerStats::new(counters, metrics, rest, mode, &scene.view))
+            });
         }
         let submitter = Submitter::new(exchange, rest.clone());
         let (library, listen_keys) = (records.map(SqlHistory::new), ListenKeys::default());
@@ -239,8 +241,8 @@ impl Site {
     }
 
     /// Returns the budget of what waits for all clients of WebSockets.
-    pub(crate) fn spool(&self) -> &Spool {
-        &self.0.spool
+    pub(crate) fn budget(&self) -> &OutboxBudget {
+        &self.0.budget
     }
 
     pub(crate) fn silence_max(&self) -> Duration {
@@ -268,29 +270,29 @@ impl Site {
     /// Whether the asker may look at this.
     pub(crate) fn may_read(&self, read: Read) -> bool {
         let may = |rights: &Rights| rights.may_read(read) && rights.may_look_in(self.mode());
-        self.members().is_none() || asking::asker().is_some_and(|asker| may(&asker.rights()))
+        self.members().is_none() || current_principal::asker().is_some_and(|asker| may(&asker.rights()))
     }
 
     /// Notes that the asker follows this from now on. Errors: it may not.
     pub(crate) fn follow(&self, read: Read) -> Result<(), Problem> {
-        self.follow_as(asking::asker(), read)
+        self.follow_as(current_principal::asker(), read)
     }
 
     /// Notes the same for another asker, which has proven its identity.
-    pub(crate) fn follow_as(&self, asker: Option<asking::Asker>, read: Read) -> Result<(), Problem> {
+    pub(crate) fn follow_as(&self, asker: Option<current_principal::Asker>, read: Read) -> Result<(), Problem> {
         if self.members().is_none() {
             return Ok(());
         }
-        let asker = asker.unwrap_or_else(|| asking::Asker::of(Principal::anonymous()));
+        let asker = asker.unwrap_or_else(|| current_principal::Asker::of(Principal::anonymous()));
         let (rights, mode) = (asker.rights(), self.mode());
         if !rights.roles.is_empty() && !rights.may_look_in(mode) {
-            asking::turned_away(TurnedAway::Closed);
+            current_principal::turned_away(TurnedAway::Closed);
             return Err(Problem::unavailable(Unavailable::Closed(mode)));
         }
         if rights.may_read(read) {
             self.connects(&asker)?;
             let too_much = || Problem::malformed("this connection follows too much");
-            return asking::follows(asker, read).then_some(()).ok_or_else(too_much);
+            return current_principal::follows(asker, read).then_some(()).ok_or_else(too_much);
         }
         let (why, problem) = match read {
             _ if rights.roles.is_empty() => (TurnedAway::Unproven, Problem::unknown_asker()),
@@ -299,15 +301,15 @@ impl Site {
                 (TurnedAway::NotPermitted, Problem::not_permitted())
             }
         };
-        asking::turned_away(why);
+        current_principal::turned_away(why);
         Err(problem)
     }
 
     /// Counts the connection among those of a member that has proven its identity. Errors: the member has as many as it
     /// may have.
-    pub(crate) fn connects(&self, asker: &asking::Asker) -> Result<(), Problem> {
+    pub(crate) fn connects(&self, asker: &current_principal::Asker) -> Result<(), Problem> {
         let all = self.members().map(|members| members.access().connections());
-        all.map_or(Ok(()), |all| asking::connects(all, &asker.principal)).map_err(Problem::past_limit)
+        all.map_or(Ok(()), |all| current_principal::connects(all, &asker.principal)).map_err(Problem::past_limit)
     }
 
     /// Counts a client that is turned away.

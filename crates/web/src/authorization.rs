@@ -1,4 +1,4 @@
-//! The gate that each request passes where there are members: finds the asker, and checks whether it may use this
+//! The check that each request passes where there are members: it finds the asker, and checks whether it may use this
 //! route. The exchange itself checks orders and other commands, for every protocol.
 
 use std::collections::HashMap;
@@ -15,28 +15,28 @@ use base64::prelude::BASE64_STANDARD;
 use engine::{AccountId, Command, Op, OrderId};
 use exchange::{Protocol, Read, Rights, TurnedAway, Unavailable};
 
-use crate::asking::{self, Asker};
+use crate::app_state::AppState;
 use crate::binance;
-use crate::calling::{self, Calling};
-use crate::certain::ascertain;
 use crate::cookie;
+use crate::current_caller::{self, CurrentCaller};
+use crate::current_principal::{self, Asker};
 use crate::denied::Denied;
 use crate::input;
 use crate::listener::Life;
-use crate::members::{Members, Signed, Unsigned};
-use crate::policy::{Need, Where, need};
+use crate::members::{Members, SignatureHeaders, Unsigned};
 use crate::problem::Problem;
-use crate::site::Site;
+use crate::read_barrier::ascertain;
+use crate::route_needs::{AccountPlace, Need, need};
 
 /// Passes a request on as its asker, or refuses it.
-pub(crate) async fn gate(
-    State(site): State<Site>,
+pub(crate) async fn authorize(
+    State(app): State<AppState>,
     ConnectInfo(life): ConnectInfo<Life>,
     request: Request,
     next: Next,
 ) -> Response {
-    let calling = site.audits().then(|| Calling::of(life.callers(), protocol(&request)));
-    calling::carry(calling, pass(site, life, request, next)).await
+    let calling = app.audits().then(|| CurrentCaller::of(life.callers(), protocol(&request)));
+    current_caller::carry(calling, pass(app, life, request, next)).await
 }
 
 fn protocol(request: &Request) -> Protocol {
@@ -47,28 +47,28 @@ fn protocol(request: &Request) -> Protocol {
     }
 }
 
-async fn pass(site: Site, life: Life, request: Request, next: Next) -> Response {
-    let Some(members) = site.members() else {
-        let (response, why) = asking::noting(ascertain(State(site.clone()), request, next)).await;
-        why.into_iter().for_each(|why| site.count_turned_away(why, life.there()));
+async fn pass(app: AppState, life: Life, request: Request, next: Next) -> Response {
+    let Some(members) = app.members() else {
+        let (response, why) = current_principal::noting(ascertain(State(app.clone()), request, next)).await;
+        why.into_iter().for_each(|why| app.count_turned_away(why, life.there()));
         return response;
     };
     let (is_compatible, has_body) = (binance::is_for(&request), !request.body().is_end_stream());
     match admit(members, &life, request).await {
         Ok(Admitted { asker, is_counted, request }) => {
             life.is_of(&asker.principal);
-            let answered = asking::as_asker(asker, async {
-                asking::set_counted(is_counted);
-                let response = ascertain(State(site.clone()), request, next).await;
-                if let Some(asker) = asking::asker() {
+            let answered = current_principal::as_asker(asker, async {
+                current_principal::set_counted(is_counted);
+                let response = ascertain(State(app.clone()), request, next).await;
+                if let Some(asker) = current_principal::asker() {
                     life.is_of(&asker.principal);
                 }
-                (response, asking::take_message_once())
+                (response, current_principal::take_message_once())
             });
-            let ((response, room), why) = asking::noting(answered).await;
+            let ((response, room), why) = current_principal::noting(answered).await;
             let is_wrong = why == Some(TurnedAway::WrongProof);
             if let Some(why) = why
-                && !site.turn_away(why, life.there()).await
+                && !app.turn_away(why, life.there()).await
             {
                 return if is_compatible { too_many_tries() } else { Problem::too_many_tries().into_response() };
             }
@@ -81,7 +81,7 @@ async fn pass(site: Site, life: Life, request: Request, next: Next) -> Response 
         }
         Err(Denied { why, problem }) => {
             let problem = match why {
-                Some(why) if !site.turn_away(why, life.there()).await => Problem::too_many_tries(),
+                Some(why) if !app.turn_away(why, life.there()).await => Problem::too_many_tries(),
                 _ => problem,
             };
             if is_compatible { refused(binance::Refusal::from(problem), has_body) } else { refused(problem, has_body) }
@@ -129,7 +129,7 @@ async fn admit(members: &Members, life: &Life, request: Request) -> Result<Admit
     }
     let (asker, request) = who(members, life, request).await?;
     let mode = members.access().mode().get();
-    if need != Need::Told && !asker.rights().roles.is_empty() && !asker.rights().may_look_in(mode) {
+    if need != Need::Login && !asker.rights().roles.is_empty() && !asker.rights().may_look_in(mode) {
         return Err(Denied::new(TurnedAway::Closed, Problem::unavailable(Unavailable::Closed(mode))));
     }
     let past = |past| Denied::new(TurnedAway::PastLimit, Problem::past_limit(past));
@@ -150,7 +150,7 @@ fn is_for_the_exchange(need: Need) -> bool {
     match need {
         Need::Act(_) | Need::Issue | Need::Command | Need::Signature => true,
         Need::Nothing
-        | Need::Told
+        | Need::Login
         | Need::Market
         | Need::AllAccounts
         | Need::Venue
@@ -168,7 +168,7 @@ async fn check(asker: &Asker, need: Need, mut request: Request) -> Result<Reques
     let rights = asker.rights();
     let may = |read| rights.may_read(read);
     let allowed = match need {
-        Need::Nothing | Need::Told | Need::Topics | Need::Signature => true,
+        Need::Nothing | Need::Login | Need::Topics | Need::Signature => true,
         Need::Market => may(Read::Market),
         Need::AllAccounts => may(Read::AllAccounts),
         Need::Venue => may(Read::Venue),
@@ -202,14 +202,14 @@ fn may_act(rights: &Rights, account: AccountId) -> bool {
 
 /// Returns the accounts that a request names: all of them, whichever its handler takes. The handler refuses invalid
 /// ones.
-async fn accounts(request: &mut Request, place: Where) -> Vec<AccountId> {
+async fn accounts(request: &mut Request, place: AccountPlace) -> Vec<AccountId> {
     let read = |text: &str| AccountId::parse(text.as_bytes()).ok();
     match place {
-        Where::Path => {
+        AccountPlace::Path => {
             let named = request.extract_parts::<Path<HashMap<String, String>>>().await;
             named.ok().and_then(|Path(named)| read(named.get("account")?)).into_iter().collect()
         }
-        Where::Query => {
+        AccountPlace::Query => {
             let query = request.uri().query().unwrap_or_default();
             let named = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "account");
             named.filter_map(|(_, account)| read(&account)).collect()
@@ -226,7 +226,7 @@ fn unproven(members: &Members, life: &Life) -> Asker {
 async fn who(members: &Members, life: &Life, request: Request) -> Result<(Asker, Request), Denied> {
     let unproven_by = |problem| Denied::new(TurnedAway::Unproven, problem);
     let (parts, body) = request.into_parts();
-    match Signed::of(&parts.headers) {
+    match SignatureHeaders::of(&parts.headers) {
         Ok(signed) => {
             let (asker, body) = by_signature(members, &signed, &parts, body).await?;
             return Ok((asker, Request::from_parts(parts, body.into())));
@@ -282,7 +282,7 @@ fn writes(request: &Request) -> bool {
 /// Finds the signer of a request, and reads its body for that.
 async fn by_signature(
     members: &Members,
-    signed: &Signed<'_>,
+    signed: &SignatureHeaders<'_>,
     parts: &Parts,
     body: Body,
 ) -> Result<(Asker, Bytes), Denied> {

@@ -14,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use serde::Serialize;
 
-use crate::site::Site;
+use crate::app_state::AppState;
 
 /// Some elements of a list, and the start of the next piece; `None` when the list ends here.
 pub(crate) struct Piece<At> {
@@ -74,17 +74,17 @@ impl Frame {
 /// Answers with the list whose pieces `ask` returns, beginning with the one at `first`. Errors: that of the first
 /// piece.
 pub(crate) async fn answer<At, Refused, Asked>(
-    site: &Site,
+    app: &AppState,
     frame: Frame,
     first: At,
-    ask: impl Fn(Site, At) -> Asked + Send + 'static,
+    ask: impl Fn(AppState, At) -> Asked + Send + 'static,
 ) -> Result<Response, Refused>
 where
     At: Send + 'static,
     Refused: Display + Send + 'static,
     Asked: Future<Output = Result<Piece<At>, Refused>> + Send + 'static,
 {
-    let Piece { text, next } = in_turn(site, ask(site.clone(), first)).await?;
+    let Piece { text, next } = in_turn(app, ask(app.clone(), first)).await?;
     let Frame { mut head, tail } = frame;
     head += &text;
     let body = match next {
@@ -92,7 +92,7 @@ where
         Some(next) => {
             let begun = !text.is_empty();
             let rest = RemainingPieces {
-                site: site.clone(),
+                app: app.clone(),
                 ask,
                 at: Some(next),
                 begun,
@@ -108,7 +108,7 @@ where
 
 /// The rest of a list.
 struct RemainingPieces<At, Ask> {
-    site: Site,
+    app: AppState,
     ask: Ask,
     /// The start of the next piece; `None` when only the tail is left.
     at: Option<At>,
@@ -130,7 +130,7 @@ const PART: usize = 8 << 10;
 impl<At, Ask, Refused, Asked> RemainingPieces<At, Ask>
 where
     Refused: Display,
-    Ask: Fn(Site, At) -> Asked,
+    Ask: Fn(AppState, At) -> Asked,
     Asked: Future<Output = Result<Piece<At>, Refused>>,
 {
     async fn take(mut self) -> io::Result<Option<(Bytes, Self)>> {
@@ -145,9 +145,9 @@ where
     /// Makes the piece that begins there.
     async fn make(&mut self, at: At) -> io::Result<()> {
         // Each piece is as true as an answer of its own would be.
-        self.site.ascertain().await.map_err(broken_off)?;
+        self.app.ascertain().await.map_err(broken_off)?;
         let begun = Instant::now();
-        let piece = in_turn(&self.site, (self.ask)(self.site.clone(), at)).await;
+        let piece = in_turn(&self.app, (self.ask)(self.app.clone(), at)).await;
         // At least half of the thread's time is left to others.
         self.worked += begun.elapsed();
         if self.worked >= WORKED_AT_ONCE {
@@ -177,8 +177,8 @@ fn broken_off(refused: impl Display) -> io::Error {
 
 /// Waits for a permit: few pieces are made at a time, however many long answers there are, so that a short answer waits
 /// for no more than these.
-pub(crate) async fn in_turn<T>(site: &Site, asked: impl Future<Output = T>) -> T {
+pub(crate) async fn in_turn<T>(app: &AppState, asked: impl Future<Output = T>) -> T {
     // The semaphore is never closed.
-    let _turn = site.pieces().acquire().await;
+    let _turn = app.pieces().acquire().await;
     asked.await
 }

@@ -17,14 +17,14 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::{CloseCode, Data, O
 use tokio_tungstenite::tungstenite::protocol::frame::{CloseFrame, Frame};
 use tokio_tungstenite::tungstenite::{Bytes, Message, Utf8Bytes};
 
-use crate::asking::{self, Asker};
-use crate::calling;
+use crate::app_state::AppState;
+use crate::current_caller;
+use crate::current_principal::{self, Asker};
 use crate::hub::Hub;
 use crate::listener::Life;
 use crate::outbox::{Outbox, Piece};
 use crate::problem::Problem;
-use crate::site::Site;
-use crate::text::{PIECE, Text};
+use crate::shared_text::{PIECE, SharedText};
 use crate::upgrade::{Socket, Upgrade};
 
 /// Pieces that are sent before the client is read again.
@@ -52,52 +52,52 @@ pub(crate) trait Party: Send + 'static {
     fn no_text(&mut self);
 
     /// Returns the last message to a client that proved too slow, if any.
-    fn farewell(&self) -> Option<Text>;
+    fn farewell(&self) -> Option<SharedText>;
 }
 
 /// Accepts the WebSocket and runs the conversation until either side ends it. Then all its subscriptions end. Errors:
 /// the asker has as many connections as it may have.
 pub(crate) fn begin<P: Party>(
-    site: Site,
+    app: AppState,
     upgrade: Upgrade,
-    party: impl FnOnce(Site, Outbox) -> P,
+    party: impl FnOnce(AppState, Outbox) -> P,
 ) -> Result<Response, Problem> {
-    let outbox = Outbox::new(site.spool());
-    let mut party = party(site.clone(), outbox.clone());
-    let (asker, read, calling) = (asking::asker(), asking::followed(), calling::current());
-    let connected = connected(&site, asker.iter().chain(read.iter().map(|(asker, _)| asker)))?;
+    let outbox = Outbox::new(app.budget());
+    let mut party = party(app.clone(), outbox.clone());
+    let (asker, read, calling) = (current_principal::asker(), current_principal::followed(), current_caller::current());
+    let connected = connected(&app, asker.iter().chain(read.iter().map(|(asker, _)| asker)))?;
     let life = upgrade.life.clone();
     Ok(upgrade.then(move |socket| {
-        let talk = asking::as_whoever(asker, async move {
-            asking::begins(read, connected);
+        let talk = current_principal::as_whoever(asker, async move {
+            current_principal::begins(read, connected);
             life.lasts();
-            let _counted = site.instruments().websockets.enter();
+            let _counted = app.instruments().websockets.enter();
             let last = LastHeard::default();
             let talking = async {
                 party.begin().await;
                 keep_place(&life, &party);
-                converse((&site, &life), socket, (&mut party, &last), &outbox).await;
+                converse((&app, &life), socket, (&mut party, &last), &outbox).await;
             };
             if let Err(panicked) = Containing::new(Part::Http, talking).await {
                 let message = last.shown();
                 tracing::error!(%panicked, message, "a WebSocket ended by a fault of the server; please report it");
             }
             outbox.close();
-            if let Ok(market) = site.market() {
+            if let Ok(market) = app.market() {
                 market.asker.ask(move |scene| Hub::leave(scene, &outbox));
             }
         });
-        calling::carry(calling, talk)
+        current_caller::carry(calling, talk)
     }))
 }
 
 /// Counts a connection among those of its members: the one that asks for it, and those as whom it follows something.
 /// Errors: one of them has as many as it may have.
-fn connected<'a>(site: &Site, askers: impl Iterator<Item = &'a Asker>) -> Result<Vec<Connected>, Problem> {
+fn connected<'a>(app: &AppState, askers: impl Iterator<Item = &'a Asker>) -> Result<Vec<Connected>, Problem> {
     let mut counted = Vec::new();
-    if let Some(members) = site.members() {
+    if let Some(members) = app.members() {
         for asker in askers {
-            asking::connect(&mut counted, members.access().connections(), &asker.principal)
+            current_principal::connect(&mut counted, members.access().connections(), &asker.principal)
                 .map_err(Problem::past_limit)?;
         }
     }
@@ -123,27 +123,27 @@ impl LastHeard {
 /// account. The connection counts among those of these members alone.
 fn keep_place(life: &Life, party: &impl Party) {
     let logged_on = party.logged_on();
-    asking::keeps_connected(logged_on.as_ref());
-    let proven = [asking::asker(), logged_on, asking::told_as()];
+    current_principal::keeps_connected(logged_on.as_ref());
+    let proven = [current_principal::asker(), logged_on, current_principal::told_as()];
     proven.iter().flatten().for_each(|asker| life.is_of(&asker.principal));
 }
 
 /// Runs a party's work for its client, and counts the client if it was turned away.
-async fn counted(site: &Site, life: &Life, work: impl Future<Output = ()>) {
-    let ((), why) = asking::noting(work).await;
-    why.into_iter().for_each(|why| site.count_turned_away(why, life.there()));
+async fn counted(app: &AppState, life: &Life, work: impl Future<Output = ()>) {
+    let ((), why) = current_principal::noting(work).await;
+    why.into_iter().for_each(|why| app.count_turned_away(why, life.there()));
 }
 
 async fn converse(
-    (site, life): (&Site, &Life),
+    (app, life): (&AppState, &Life),
     mut socket: Socket,
     (party, last): (&mut impl Party, &LastHeard),
     outbox: &Outbox,
 ) {
-    let mut sender = Sender { site, outbox, patience: site.silence_max(), midway: false };
-    let mut silence = Silence::of(site.silence_max());
+    let mut sender = Sender { app, outbox, patience: app.silence_max(), midway: false };
+    let mut silence = Silence::of(app.silence_max());
     let mut look = pin!(sleep(silence.until_looked_at()));
-    let mut revoked = pin!(revoked(site));
+    let mut revoked = pin!(revoked(app));
     loop {
         tokio::select! {
             heard = async { party.ready().await; socket.next().await } => {
@@ -152,7 +152,7 @@ async fn converse(
                     Some(Ok(Message::Text(text))) => {
                         last.note(&text);
                         tokio::select! {
-                            () = counted(site, life, party.heard(&text)) => {}
+                            () = counted(app, life, party.heard(&text)) => {}
                             () = life.gives_way() => return sender.give_way(socket).await,
                         }
                         keep_place(life, party);
@@ -160,7 +160,7 @@ async fn converse(
                     // The library answers pings with the next message that is sent.
                     Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
                     Some(Ok(Message::Binary(_) | Message::Frame(_))) => {
-                        counted(site, life, async { party.no_text() }).await;
+                        counted(app, life, async { party.no_text() }).await;
                     }
                     Some(Ok(Message::Close(_))) => return answer_close(socket).await,
                     Some(Err(_)) | None => return,
@@ -180,7 +180,7 @@ async fn converse(
             }
         }
         tokio::select! {
-            sent = site.telling().count(sender.send(&mut socket)) => if sent.is_none() { return },
+            sent = app.telling().count(sender.send(&mut socket)) => if sent.is_none() { return },
             () = outbox.too_slow() => return sender.too_slow(socket, party.farewell()).await,
             () = &mut revoked => return sender.end(socket, None, REVOKED).await,
             () = life.gives_way() => return sender.give_way(socket).await,
@@ -192,11 +192,11 @@ async fn converse(
 const LOOKED_AT: Duration = Duration::from_millis(250);
 
 /// Returns when a client may no longer get what it follows.
-async fn revoked(site: &Site) {
-    if site.members().is_none() {
+async fn revoked(app: &AppState) {
+    if app.members().is_none() {
         return pending().await;
     }
-    while asking::still_may(site.mode()) {
+    while current_principal::still_may(app.mode()) {
         sleep(LOOKED_AT).await;
     }
 }
@@ -259,7 +259,7 @@ async fn answer_close(mut socket: Socket) {
 
 /// Sends what waits in the outbox.
 struct Sender<'a> {
-    site: &'a Site,
+    app: &'a AppState,
     outbox: &'a Outbox,
     /// Time for which a client may take none of it.
     patience: Duration,
@@ -292,15 +292,15 @@ impl Sender<'_> {
             return self.outbox.take();
         }
         // The semaphore is never closed.
-        let _turn = self.site.writing().acquire().await;
+        let _turn = self.app.writing().acquire().await;
         let piece = self.outbox.take();
         yield_now().await;
         piece
     }
 
     /// Ends the connection with the reason, if the client still listens.
-    async fn too_slow(&self, socket: Socket, farewell: Option<Text>) {
-        match self.site.feed_failure() {
+    async fn too_slow(&self, socket: Socket, farewell: Option<SharedText>) {
+        match self.app.feed_failure() {
             None => self.end(socket, farewell, (CloseCode::Again, "too-slow")).await,
             Some(_) => self.end(socket, None, (CloseCode::Error, "feed-unavailable")).await,
         }
@@ -311,7 +311,7 @@ impl Sender<'_> {
         let _ = timeout(Duration::ZERO, self.end(socket, None, (CloseCode::Again, GAVE_WAY))).await;
     }
 
-    async fn end(&self, mut socket: Socket, farewell: Option<Text>, (code, reason): (CloseCode, &'static str)) {
+    async fn end(&self, mut socket: Socket, farewell: Option<SharedText>, (code, reason): (CloseCode, &'static str)) {
         let frame = CloseFrame { code, reason: reason.into() };
         let told = async {
             // No other message fits within a message.

@@ -18,13 +18,13 @@ struct Inner {
 
 /// A request on a connection, or a WebSocket that it became.
 #[derive(Clone)]
-pub(crate) struct Calling {
+pub(crate) struct CurrentCaller {
     callers: Callers,
     protocol: Protocol,
 }
 
 tokio::task_local! {
-    static CALLING: Calling;
+    static CALLING: CurrentCaller;
 }
 
 impl Callers {
@@ -43,14 +43,14 @@ impl Callers {
     }
 }
 
-impl Calling {
-    pub(crate) fn of(callers: &Callers, protocol: Protocol) -> Calling {
-        Calling { callers: callers.clone(), protocol }
+impl CurrentCaller {
+    pub(crate) fn of(callers: &Callers, protocol: Protocol) -> CurrentCaller {
+        CurrentCaller { callers: callers.clone(), protocol }
     }
 }
 
 /// Runs `work` for a request, if callers are kept.
-pub(crate) async fn carry<T>(calling: Option<Calling>, work: impl Future<Output = T>) -> T {
+pub(crate) async fn carry<T>(calling: Option<CurrentCaller>, work: impl Future<Output = T>) -> T {
     match calling {
         Some(calling) => CALLING.scope(calling, work).await,
         None => work.await,
@@ -58,7 +58,7 @@ pub(crate) async fn carry<T>(calling: Option<Calling>, work: impl Future<Output 
 }
 
 /// Returns the request that this is done for; `None` where callers are not kept.
-pub(crate) fn current() -> Option<Calling> {
+pub(crate) fn current() -> Option<CurrentCaller> {
     CALLING.try_with(Clone::clone).ok()
 }
 

@@ -8,7 +8,7 @@ use exchange::{Connected, Connections, Limit, Mode, Principal, Read, TurnedAway}
 pub(crate) use crate::members::Asker;
 
 /// The asker, and what its connection follows.
-struct Asking {
+struct CurrentPrincipal {
     asker: Asker,
     /// The reads that a connection follows, and as which asker.
     followed: Vec<(Asker, Read)>,
@@ -22,14 +22,14 @@ struct Asking {
 const FOLLOWED_MAX: usize = 512;
 
 tokio::task_local! {
-    static ASKING: RefCell<Asking>;
+    static CURRENT: RefCell<CurrentPrincipal>;
     static TURNED_AWAY: Cell<Option<TurnedAway>>;
 }
 
 /// Runs `work` as this asker.
 pub(crate) async fn as_asker<T>(asker: Asker, work: impl Future<Output = T>) -> T {
-    let asking = Asking { asker, followed: Vec::new(), counted: false, connected: None };
-    ASKING.scope(RefCell::new(asking), work).await
+    let asking = CurrentPrincipal { asker, followed: Vec::new(), counted: false, connected: None };
+    CURRENT.scope(RefCell::new(asking), work).await
 }
 
 /// Runs `work` as this asker, if there is one.
@@ -42,17 +42,17 @@ pub(crate) async fn as_whoever<T>(asker: Option<Asker>, work: impl Future<Output
 
 /// Returns the asker; `None` where it is not known.
 pub(crate) fn asker() -> Option<Asker> {
-    ASKING.try_with(|asking| asking.borrow().asker.clone()).ok()
+    CURRENT.try_with(|asking| asking.borrow().asker.clone()).ok()
 }
 
 /// Returns a member as whom the connection follows something; `None` if it follows only what is public.
 pub(crate) fn told_as() -> Option<Asker> {
-    let first = |asking: &RefCell<Asking>| {
+    let first = |asking: &RefCell<CurrentPrincipal>| {
         let asking = asking.borrow();
         let told = asking.followed.iter().map(|(asker, _)| asker);
         told.into_iter().find(|asker| !asker.principal.member().is_empty()).cloned()
     };
-    ASKING.try_with(first).ok().flatten()
+    CURRENT.try_with(first).ok().flatten()
 }
 
 /// Counts a message of the asker. Errors: there were too many.
@@ -69,19 +69,19 @@ pub(crate) fn take_message_as(asker: &Asker) -> Result<(), Limit> {
 /// Counts the message that is being answered, unless it was counted: each message counts at one place. A message for
 /// the exchange counts there, and here if it is refused before.
 pub(crate) fn take_message_once() -> Result<(), Limit> {
-    let was_counted = ASKING.try_with(|asking| asking.borrow().counted).unwrap_or(true);
+    let was_counted = CURRENT.try_with(|asking| asking.borrow().counted).unwrap_or(true);
     if was_counted { Ok(()) } else { take_message() }
 }
 
 /// Sets whether the message that is being answered was counted.
 pub(crate) fn set_counted(counted: bool) {
-    let _ = ASKING.try_with(|asking| asking.borrow_mut().counted = counted);
+    let _ = CURRENT.try_with(|asking| asking.borrow_mut().counted = counted);
 }
 
 /// Goes on as another asker, which has just proven its identity.
 pub(crate) fn becomes(asker: Asker) {
     // Without an access file there is no asker to replace.
-    let _ = ASKING.try_with(|asking| asking.borrow_mut().asker = asker);
+    let _ = CURRENT.try_with(|asking| asking.borrow_mut().asker = asker);
 }
 
 /// Runs `work`, and returns the reason why its client was turned away, if it was.
@@ -110,7 +110,7 @@ pub(crate) fn take_turned_away() -> Option<TurnedAway> {
 
 /// Notes a read that a connection follows from now on, and as which asker. Returns false if that is too much.
 pub(crate) fn follows(asker: Asker, read: Read) -> bool {
-    let noted = ASKING.try_with(|asking| {
+    let noted = CURRENT.try_with(|asking| {
         let followed = &mut asking.borrow_mut().followed;
         let is_there = followed.iter().any(|(who, what)| *what == read && who.principal == asker.principal);
         let has_room = followed.len() < FOLLOWED_MAX;
@@ -124,7 +124,7 @@ pub(crate) fn follows(asker: Asker, read: Read) -> bool {
 
 /// Returns the reads that are followed so far, each with its asker: by a connection, or by a request that becomes one.
 pub(crate) fn followed() -> Vec<(Asker, Read)> {
-    ASKING.try_with(|asking| asking.borrow().followed.clone()).unwrap_or_default()
+    CURRENT.try_with(|asking| asking.borrow().followed.clone()).unwrap_or_default()
 }
 
 /// Begins a connection with the reads that its request followed, and the members for which it was counted.
@@ -132,13 +132,13 @@ pub(crate) fn begins(followed: Vec<(Asker, Read)>, connected: Vec<Connected>) {
     followed.into_iter().for_each(|(asker, read)| {
         follows(asker, read);
     });
-    let _ = ASKING.try_with(|asking| asking.borrow_mut().connected = Some(connected));
+    let _ = CURRENT.try_with(|asking| asking.borrow_mut().connected = Some(connected));
 }
 
 /// Counts the connection among those of a member, once. A request counts when it becomes a connection. Errors: the
 /// member has as many connections as it may have.
 pub(crate) fn connects(all: &Connections, principal: &Principal) -> Result<(), Limit> {
-    let counted = ASKING.try_with(|asking| match &mut asking.borrow_mut().connected {
+    let counted = CURRENT.try_with(|asking| match &mut asking.borrow_mut().connected {
         Some(connected) => connect(connected, all, principal),
         None => Ok(()),
     });
@@ -157,8 +157,8 @@ pub(crate) fn connect(counted: &mut Vec<Connected>, all: &Connections, principal
 /// Stops counting the connection for members that neither began it, nor have logged on over it, nor follow something
 /// over it.
 pub(crate) fn keeps_connected(logged_on: Option<&Asker>) {
-    let _ = ASKING.try_with(|asking| {
-        let Asking { asker, followed, connected, .. } = &mut *asking.borrow_mut();
+    let _ = CURRENT.try_with(|asking| {
+        let CurrentPrincipal { asker, followed, connected, .. } = &mut *asking.borrow_mut();
         let followed = followed.iter().map(|(asker, _)| asker);
         let its: Vec<&Asker> = followed.chain([&*asker]).chain(logged_on).collect();
         let is_its = |counted: &Connected| its.iter().any(|asker| counted.is_of(&asker.principal));
@@ -168,12 +168,12 @@ pub(crate) fn keeps_connected(logged_on: Option<&Asker>) {
 
 /// Restores the reads that a connection followed before a request that failed.
 pub(crate) fn follows_again(before: Vec<(Asker, Read)>) {
-    let _ = ASKING.try_with(|asking| asking.borrow_mut().followed = before);
+    let _ = CURRENT.try_with(|asking| asking.borrow_mut().followed = before);
 }
 
 /// Removes a read from those that the connection follows.
 pub(crate) fn leaves(read: Read) {
-    let _ = ASKING.try_with(|asking| asking.borrow_mut().followed.retain(|(_, its)| *its != read));
+    let _ = CURRENT.try_with(|asking| asking.borrow_mut().followed.retain(|(_, its)| *its != read));
 }
 
 /// Whether every asker may still read what it follows, in this mode.
@@ -182,6 +182,6 @@ pub(crate) fn still_may(mode: Mode) -> bool {
         let rights = asker.rights();
         rights.may_read(*read) && rights.may_look_in(mode)
     };
-    let may_all = |asking: &RefCell<Asking>| asking.borrow().followed.iter().all(may);
-    ASKING.try_with(may_all).unwrap_or(true)
+    let may_all = |asking: &RefCell<CurrentPrincipal>| asking.borrow().followed.iter().all(may);
+    CURRENT.try_with(may_all).unwrap_or(true)
 }

@@ -4,7 +4,7 @@ use exchange::TurnedAway;
 
 use crate::problem::Problem;
 
-/// A refusal at the gate.
+/// A refusal by the check of rights.
 #[derive(Debug)]
 pub(crate) struct Denied {
     /// The reason; `None` where the client is not at fault: a body that is too long, a server that is not ready.

@@ -13,16 +13,16 @@ use exchange::{Read, Rights, Role};
 use feed::{HistoryError, ReadModel, Report, ReportKey, Sweep};
 use tokio::task::AbortHandle;
 
-use crate::asking::Asker;
+use crate::app_state::AppState;
 use crate::contained::tell_beside;
+use crate::current_principal::Asker;
+use crate::history_pages::{self, HistoryFault};
 use crate::hub::Hub;
 use crate::members::unknown_member;
 use crate::messages::{self, REPORTS_AT_ONCE, refusal, unreadable, whole};
 use crate::outbox::Outbox;
-use crate::past::{self, Trouble};
 use crate::problem::Problem;
-use crate::replay::{ahead, begins_later};
-use crate::site::Site;
+use crate::report_replay::{ahead, begins_later};
 
 /// Accounts of one stream, at most.
 const ACCOUNTS_MAX: usize = 1_000;
@@ -46,26 +46,26 @@ impl Drop for Running {
 
 /// The accounts of a stream.
 #[derive(Clone)]
-pub(crate) enum Whose {
+pub(crate) enum DropCopyScope {
     /// All accounts that the asker trades for or looks at.
     Theirs,
-    Named(Vec<AccountId>),
+    Accounts(Vec<AccountId>),
     /// All accounts that a member trades for or looks at.
     Member(String),
 }
 
 /// The request for a stream.
-pub(crate) struct Asked {
-    pub whose: Whose,
+pub(crate) struct DropCopyRequest {
+    pub whose: DropCopyScope,
     /// The command behind which it begins; `None` to begin now.
     pub from: Option<Sequence>,
 }
 
 struct DropCopy {
-    site: Site,
+    app: AppState,
     outbox: Outbox,
     asker: Option<Asker>,
-    whose: Whose,
+    whose: DropCopyScope,
     /// Nanoseconds of the feed's thread that this round took.
     cost: Arc<AtomicU64>,
     /// The last command whose reports were all sent.
@@ -83,7 +83,7 @@ struct Source {
 enum Stage {
     Looking(Box<Sweep>),
     /// The database has to be asked behind this command.
-    Asking(Sequence),
+    CurrentPrincipal(Sequence),
     /// All reports were found.
     Whole,
 }
@@ -107,28 +107,28 @@ enum Ends {
     /// The access file names this many accounts by now.
     TooMany(usize),
     /// The client gets this error.
-    Told(HistoryError),
+    WithError(HistoryError),
     /// The server ends.
     Silently,
 }
 
 /// Begins a stream. Errors: it cannot begin there, or not with these accounts.
 pub(crate) async fn begin(
-    site: &Site,
+    app: &AppState,
     outbox: &Outbox,
     asker: Option<Asker>,
-    asked: Asked,
-    answer: crate::text::Text,
+    asked: DropCopyRequest,
+    answer: crate::shared_text::SharedText,
 ) -> Result<Running, Problem> {
-    let Asked { whose, from } = asked;
-    let accounts = accounts_of(site, asker.as_ref(), &whose);
+    let DropCopyRequest { whose, from } = asked;
+    let accounts = accounts_of(app, asker.as_ref(), &whose);
     check(&whose, accounts.len())?;
-    site.ascertain().await?;
-    let library = site.market()?.library.clone();
+    app.ascertain().await?;
+    let library = app.market()?.library.clone();
     let (named, sender) = (whose.clone(), outbox.clone());
-    let told = site.look(move |scene| {
+    let told = app.look(move |scene| {
         let unknown = |account: &&AccountId| scene.view.find_account(**account).is_none();
-        if let Whose::Named(named) = named
+        if let DropCopyScope::Accounts(named) = named
             && named.iter().any(|account| unknown(&account))
         {
             return Err(Problem::unknown_account());
@@ -150,35 +150,35 @@ pub(crate) async fn begin(
         Ok(from)
     });
     let told = told.await??;
-    let copy = DropCopy { site: site.clone(), outbox: outbox.clone(), asker, whose, cost: Arc::default(), told };
+    let copy = DropCopy { app: app.clone(), outbox: outbox.clone(), asker, whose, cost: Arc::default(), told };
     Ok(Running(tell_beside(outbox.clone(), copy.run()).abort_handle()))
 }
 
 /// Checks the number of accounts. Errors: a stream cannot have this many of these.
-fn check(whose: &Whose, count: usize) -> Result<(), Problem> {
+fn check(whose: &DropCopyScope, count: usize) -> Result<(), Problem> {
     match whose {
         _ if count > ACCOUNTS_MAX => {
             Err(Problem::field("accounts", format!("{count} accounts; at most {ACCOUNTS_MAX}")))
         }
-        Whose::Named(named) if named.len() != count => Err(Problem::unknown_account()),
-        Whose::Theirs if count == 0 => {
+        DropCopyScope::Accounts(named) if named.len() != count => Err(Problem::unknown_account()),
+        DropCopyScope::Theirs if count == 0 => {
             Err(Problem::field("accounts", "accounts is missing: no accounts are named of whoever asks"))
         }
-        Whose::Member(_) if count == 0 => Err(unknown_member()),
-        Whose::Theirs | Whose::Named(_) | Whose::Member(_) => Ok(()),
+        DropCopyScope::Member(_) if count == 0 => Err(unknown_member()),
+        DropCopyScope::Theirs | DropCopyScope::Accounts(_) | DropCopyScope::Member(_) => Ok(()),
     }
 }
 
 /// Returns those of the accounts that the asker may follow now.
-fn accounts_of(site: &Site, asker: Option<&Asker>, whose: &Whose) -> Vec<AccountId> {
+fn accounts_of(app: &AppState, asker: Option<&Asker>, whose: &DropCopyScope) -> Vec<AccountId> {
     let rights = asker.map(Asker::rights);
     let may = |account: &AccountId| rights.as_ref().is_none_or(|rights| rights.may_read(Read::Account(*account)));
     match whose {
-        Whose::Named(named) => named.iter().copied().filter(may).collect(),
-        Whose::Theirs => rights.as_ref().map_or_else(Vec::new, |rights| named_of(rights)),
+        DropCopyScope::Accounts(named) => named.iter().copied().filter(may).collect(),
+        DropCopyScope::Theirs => rights.as_ref().map_or_else(Vec::new, |rights| named_of(rights)),
         // An asker that may not look at all of them does not learn that the member exists.
-        Whose::Member(name) => {
-            let theirs = site.members().and_then(|members| members.access().rights_of(name));
+        DropCopyScope::Member(name) => {
+            let theirs = app.members().and_then(|members| members.access().rights_of(name));
             let theirs = theirs.map_or_else(Vec::new, |rights| named_of(&rights));
             if theirs.iter().all(may) { theirs } else { Vec::new() }
         }
@@ -202,7 +202,7 @@ impl DropCopy {
                     let detail = format!("the member has {count} accounts by now; at most {ACCOUNTS_MAX}");
                     return self.outbox.send(refusal(None, "too-many-accounts", &detail));
                 }
-                Err(Ends::Told(error)) => return self.outbox.send(unreadable(&error)),
+                Err(Ends::WithError(error)) => return self.outbox.send(unreadable(&error)),
                 Err(Ends::Silently) => return,
             }
         }
@@ -216,7 +216,7 @@ impl DropCopy {
 
     /// Sends everything that happened up to now. `was_live`: set once everything before was sent.
     async fn round(&mut self, was_live: &mut bool) -> Result<(), Ends> {
-        let accounts = accounts_of(&self.site, self.asker.as_ref(), &self.whose);
+        let accounts = accounts_of(&self.app, self.asker.as_ref(), &self.whose);
         if accounts.len() > ACCOUNTS_MAX {
             return Err(Ends::TooMany(accounts.len()));
         }
@@ -236,7 +236,7 @@ impl DropCopy {
                         let sweep = history.sweep(account, ReportKey::after(told));
                         Stage::Looking(Box::new(sweep.in_pieces_of(RECORDS_AT_ONCE)))
                     }
-                    None => Stage::Asking(told),
+                    None => Stage::CurrentPrincipal(told),
                 },
             });
             Ok((sources.collect(), through))
@@ -248,7 +248,7 @@ impl DropCopy {
                 return Err(Ends::Silently);
             }
             self.ask_database(&mut sources, through).await?;
-            let _turn = self.site.replays().acquire().await.map_err(|_| Ends::Silently)?;
+            let _turn = self.app.replays().acquire().await.map_err(|_| Ends::Silently)?;
             let outbox = self.outbox.clone();
             let stepped = self.look(move |scene| {
                 look_further(&mut sources, scene, through)?;
@@ -273,23 +273,23 @@ impl DropCopy {
             cost.fetch_add(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
             looked
         };
-        self.site.look(timed).await.map_err(|_| Ends::Silently)?.map_err(Ends::Told)
+        self.app.look(timed).await.map_err(|_| Ends::Silently)?.map_err(Ends::WithError)
     }
 
     /// Asks the database for more reports of one account that has none left.
     async fn ask_database(&self, sources: &mut [Source], through: Sequence) -> Result<(), Ends> {
         for source in sources.iter_mut().filter(|source| source.found.is_empty()) {
-            let Stage::Asking(behind) = source.stage else { continue };
+            let Stage::CurrentPrincipal(behind) = source.stage else { continue };
             let (found, complete) = loop {
-                match past::reports(&self.site, source.account, (behind, through), REPORTS_AT_ONCE).await {
+                match history_pages::reports(&self.app, source.account, (behind, through), REPORTS_AT_ONCE).await {
                     Ok(found) => break found,
-                    Err(Trouble::Away) => tokio::time::sleep(PAUSE).await,
-                    Err(Trouble::Unreadable(error)) => return Err(Ends::Told(error)),
-                    Err(Trouble::NotReady) => return Err(Ends::Silently),
+                    Err(HistoryFault::Away) => tokio::time::sleep(PAUSE).await,
+                    Err(HistoryFault::Unreadable(error)) => return Err(Ends::WithError(error)),
+                    Err(HistoryFault::NotReady) => return Err(Ends::Silently),
                 }
             };
             source.found = found.into_iter().map(|report| Found::Report(Box::new(report))).collect();
-            source.stage = if complete < through { Stage::Asking(complete) } else { Stage::Whole };
+            source.stage = if complete < through { Stage::CurrentPrincipal(complete) } else { Stage::Whole };
         }
         Ok(())
     }

@@ -9,13 +9,13 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::site::Site;
+use crate::app_state::AppState;
 
 /// Messages of its log that a ready node may lack, at most.
 const BEHIND_MAX: u64 = 10_000;
 
 /// Returns both routes, with their description.
-pub(crate) fn routes() -> OpenApiRouter<Site> {
+pub(crate) fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(health)).routes(routes!(ready))
 }
 
@@ -45,8 +45,8 @@ pub(crate) struct HealthShape {
         (status = 503, description = "It has failed", body = HealthShape),
     ),
 )]
-pub(crate) async fn health(Given(site): Given<Site>) -> (StatusCode, Json<HealthShape>) {
-    match site.status().get() {
+pub(crate) async fn health(Given(app): Given<AppState>) -> (StatusCode, Json<HealthShape>) {
+    match app.status().get() {
         State::Standby | State::Recovering | State::StoreAway | State::Ready | State::Stopping => well(),
         State::Failed(reason) => failed(&reason),
     }
@@ -60,38 +60,38 @@ pub(crate) async fn health(Given(site): Given<Site>) -> (StatusCode, Json<Health
         (status = 503, description = "They are not, and why", body = HealthShape),
     ),
 )]
-pub(crate) async fn ready(Given(site): Given<Site>) -> (StatusCode, Json<HealthShape>) {
-    match site.status().get() {
-        State::Ready if site.mode() == Mode::Maintenance => {
+pub(crate) async fn ready(Given(app): Given<AppState>) -> (StatusCode, Json<HealthShape>) {
+    match app.status().get() {
+        State::Ready if app.mode() == Mode::Maintenance => {
             not_ready("maintenance", "operators alone are served: the venue is under maintenance")
         }
-        State::Ready if site.feed_failure().is_some() => without_feed(&site),
-        State::Ready => match log_of(&site) {
+        State::Ready if app.feed_failure().is_some() => without_feed(&app),
+        State::Ready => match log_of(&app) {
             Some((taken, end)) if end.saturating_sub(taken) > BEHIND_MAX => {
                 not_ready("behind", &format!("message {taken} of {end} of the log is taken"))
             }
-            _ if site.instruments().metrics.get(Gauge::MembersAway) == Some(1) => {
+            _ if app.instruments().metrics.get(Gauge::MembersAway) == Some(1) => {
                 let reason = "clients are served by the members that this node knew: the members' stream beside the log cannot be asked";
                 (StatusCode::OK, Json(HealthShape { status: "members-away", reason: Some(reason.to_owned()) }))
             }
-            _ if site.instruments().about.read_only => (
+            _ if app.instruments().about.read_only => (
                 StatusCode::OK,
                 Json(HealthShape { status: "read-only", reason: Some("this node only follows the others".to_owned()) }),
             ),
-            _ if site.instruments().metrics.get(Gauge::DiskLow) == Some(1) => {
+            _ if app.instruments().metrics.get(Gauge::DiskLow) == Some(1) => {
                 let reason = "the disk is nearly full: new orders and accounts are refused, queries and cancels go on";
                 (StatusCode::OK, Json(HealthShape { status: "disk-low", reason: Some(reason.to_owned()) }))
             }
             _ => well(),
         },
-        State::Recovering => match log_of(&site) {
+        State::Recovering => match log_of(&app) {
             Some((taken, end)) => {
                 not_ready("recovering", &format!("the log is being read: message {taken} of {end} is taken"))
             }
             None => not_ready("recovering", "what the server knew is being read"),
         },
         State::Standby => not_ready("standby", "another server is active; this one takes over when that ends"),
-        State::StoreAway if site.instruments().about.is_database() => {
+        State::StoreAway if app.instruments().about.is_database() => {
             not_ready("store-away", "the database cannot be reached")
         }
         State::StoreAway => not_ready("store-away", "the log cannot be reached, or a majority of its servers is away"),
@@ -101,14 +101,14 @@ pub(crate) async fn ready(Given(site): Given<Site>) -> (StatusCode, Json<HealthS
 }
 
 /// Returns the last message that a node of a cluster has taken of its log, and the last one that it knows of.
-fn log_of(site: &Site) -> Option<(u64, u64)> {
-    let metrics = &site.instruments().metrics;
+fn log_of(app: &AppState) -> Option<(u64, u64)> {
+    let metrics = &app.instruments().metrics;
     metrics.get(Gauge::LogTaken).zip(metrics.get(Gauge::LogEnd))
 }
 
 /// Returns the health of a server without a feed: the rest is served, as where there never was one.
-fn without_feed(site: &Site) -> (StatusCode, Json<HealthShape>) {
-    let behind = site.feed_failure().map_or_else(String::new, |failure| format!(" behind command {}", failure.after));
+fn without_feed(app: &AppState) -> (StatusCode, Json<HealthShape>) {
+    let behind = app.feed_failure().map_or_else(String::new, |failure| format!(" behind command {}", failure.after));
     let reason = format!("XML alone is served: the feed ended{behind} by a fault of the server");
     (StatusCode::OK, Json(HealthShape { status: "no-feed", reason: Some(reason) }))
 }

@@ -8,12 +8,12 @@ use std::time::Duration;
 use engine::{AccountIndex, OrderId, Sequence, SymbolIndex};
 use feed::{Amended, HistoryAt, HistoryError, Open, PastOrder, ReadModel, Relatives, Report, Trade, TradedThen, View};
 
+use crate::app_state::AppState;
+use crate::history_port::{Page, Past, Question, Since, TradesOfAccount};
 use crate::hub::Hub;
-use crate::records::{OfAccount, Page, Past, Question, Since};
-use crate::site::Site;
 use crate::sql_history::SqlHistory;
 
-pub(crate) use crate::records::Trouble;
+pub(crate) use crate::history_port::HistoryFault;
 pub(crate) use candles::candles;
 
 /// Pause between two looks whether the view has reached the rows, and the number of looks. The view gets the events of
@@ -23,57 +23,57 @@ const LOOKS_MAX: usize = 2_000;
 
 /// Returns trades of a symbol, newest first: those before `before`, which must be one of them (`None` otherwise).
 pub(crate) async fn trades_of_symbol(
-    site: &Site,
+    app: &AppState,
     symbol: SymbolIndex,
     before: Option<u64>,
     limit: usize,
-) -> Result<Option<Page<Trade>>, Trouble> {
-    let Some(library) = library(site)? else {
-        return read(site, move |_, history| history.trades_of(symbol, before, limit)).await;
+) -> Result<Option<Page<Trade>>, HistoryFault> {
+    let Some(library) = library(app)? else {
+        return read(app, move |_, history| history.trades_of(symbol, before, limit)).await;
     };
-    as_new(site, library.page(|told| Question::Trades { symbol, before, limit, told })).await
+    as_new(app, library.page(|told| Question::Trades { symbol, before, limit, told })).await
 }
 
 /// Returns the first trades of a symbol from somewhere on, oldest first. `None` where there are files, which are read
 /// backwards alone.
 pub(crate) async fn trades_since(
-    site: &Site,
+    app: &AppState,
     symbol: SymbolIndex,
     since: Since,
     limit: usize,
-) -> Result<Option<Vec<Trade>>, Trouble> {
-    let Some(library) = library(site)? else { return Ok(None) };
-    as_new(site, library.page(|told| Question::TradesSince { symbol, since, limit, told })).await.map(Some)
+) -> Result<Option<Vec<Trade>>, HistoryFault> {
+    let Some(library) = library(app)? else { return Ok(None) };
+    as_new(app, library.page(|told| Question::TradesSince { symbol, since, limit, told })).await.map(Some)
 }
 
 /// Returns trades of an account, like those of a symbol; a trade between two of its own orders comes once.
 pub(crate) async fn trades_of_account(
-    site: &Site,
-    of: OfAccount,
+    app: &AppState,
+    of: TradesOfAccount,
     before: Option<u64>,
     limit: usize,
-) -> Result<Option<Page<Trade>>, Trouble> {
-    let Some(library) = library(site)? else {
+) -> Result<Option<Page<Trade>>, HistoryFault> {
+    let Some(library) = library(app)? else {
         let wanted = move |trade: &Trade| {
             let its_order = of.order.is_none_or(|order| [trade.maker_order, trade.aggressor_order].contains(&order));
             of.symbol.is_none_or(|symbol| trade.symbol == symbol) && its_order
         };
-        return read(site, move |_, history| history.trades_of_account(of.account, before, limit, wanted)).await;
+        return read(app, move |_, history| history.trades_of_account(of.account, before, limit, wanted)).await;
     };
-    as_new(site, library.page(|told| Question::TradesOf { of, before, limit, told })).await
+    as_new(app, library.page(|told| Question::TradesOf { of, before, limit, told })).await
 }
 
 /// Returns orders of an account, of one symbol or of all, newest first: those placed before `before`, which must be one
 /// of them (`None` otherwise).
 pub(crate) async fn orders_of(
-    site: &Site,
+    app: &AppState,
     account: AccountIndex,
     symbol: Option<SymbolIndex>,
     before: Option<u64>,
     limit: usize,
-) -> Result<Option<Page<Past>>, Trouble> {
-    let Some(library) = library(site)? else {
-        return read(site, move |view, history| {
+) -> Result<Option<Page<Past>>, HistoryFault> {
+    let Some(library) = library(app)? else {
+        return read(app, move |view, history| {
             let mut wanted = |past: &PastOrder| symbol.is_none_or(|symbol| past.symbol == symbol);
             let page = history.orders_of(account, before.map(OrderId), limit, &mut wanted)?;
             let Some((orders, next)) = page else { return Ok(None) };
@@ -82,29 +82,29 @@ pub(crate) async fn orders_of(
         })
         .await;
     };
-    as_new(site, library.page(|told| Question::Orders { account, symbol, before, limit, told })).await
+    as_new(app, library.page(|told| Question::Orders { account, symbol, before, limit, told })).await
 }
 
 /// Finds an order by its id. Errors: among others, it is no longer kept, or was done before the history began.
-pub(crate) async fn order(site: &Site, order: OrderId) -> Result<Option<Past>, Trouble> {
-    let Some(library) = library(site)? else {
-        return read(site, move |view, history| {
+pub(crate) async fn order(app: &AppState, order: OrderId) -> Result<Option<Past>, HistoryFault> {
+    let Some(library) = library(app)? else {
+        return read(app, move |view, history| {
             history.order(order)?.map(|order| as_known(view, history, &order)).transpose()
         })
         .await;
     };
     let orders = vec![order];
-    Ok(as_new(site, library.look_up(|told| Question::Named { orders, told })).await?.pop())
+    Ok(as_new(app, library.look_up(|told| Question::Named { orders, told })).await?.pop())
 }
 
 /// Returns the existing orders of these ids, in this order. An order that is no longer kept is left out; the others are
 /// complete.
-pub(crate) async fn orders(site: &Site, orders: Vec<OrderId>) -> Result<Vec<Past>, Trouble> {
+pub(crate) async fn orders(app: &AppState, orders: Vec<OrderId>) -> Result<Vec<Past>, HistoryFault> {
     if orders.is_empty() {
         return Ok(Vec::new());
     }
-    let Some(library) = library(site)? else {
-        return read(site, move |view, history| {
+    let Some(library) = library(app)? else {
+        return read(app, move |view, history| {
             let found = orders.iter().filter_map(|order| match history.order(*order) {
                 Err(HistoryError::NoLongerKept { .. }) => None,
                 found => found.transpose(),
@@ -113,31 +113,31 @@ pub(crate) async fn orders(site: &Site, orders: Vec<OrderId>) -> Result<Vec<Past
         })
         .await;
     };
-    as_new(site, library.look_up(|told| Question::Named { orders, told })).await
+    as_new(app, library.look_up(|told| Question::Named { orders, told })).await
 }
 
 /// Returns the first `most` reductions of an order by the command `from` and later ones, oldest first.
 pub(crate) async fn amendments(
-    site: &Site,
+    app: &AppState,
     order: OrderId,
     from: Sequence,
     most: usize,
-) -> Result<Vec<Amended>, Trouble> {
-    let Some(library) = library(site)? else {
-        return read(site, move |_, history| history.amendments(order, from, most)).await;
+) -> Result<Vec<Amended>, HistoryFault> {
+    let Some(library) = library(app)? else {
+        return read(app, move |_, history| history.amendments(order, from, most)).await;
     };
-    as_new(site, library.look_up(|told| Question::Amendments { order, from, most, told })).await
+    as_new(app, library.look_up(|told| Question::Amendments { order, from, most, told })).await
 }
 
 /// Returns how many trades there were when a command had been applied, with some trades of a symbol; `None` where the
 /// history does not reach back that far. Works with files alone.
 pub(crate) async fn traded_then(
-    site: &Site,
+    app: &AppState,
     then: Sequence,
     symbol: SymbolIndex,
     limit: usize,
-) -> Result<Option<TradedThen>, Trouble> {
-    read(site, move |_, history| match history.traded_then(then, symbol, limit) {
+) -> Result<Option<TradedThen>, HistoryFault> {
+    read(app, move |_, history| match history.traded_then(then, symbol, limit) {
         Ok(traded) => Ok(Some(traded)),
         Err(HistoryError::NoLongerKept { .. }) => Ok(None),
         Err(error) => Err(error),
@@ -147,13 +147,13 @@ pub(crate) async fn traded_then(
 
 /// Returns the reports of an account's orders from the database: see `Question::Reports`.
 pub(crate) async fn reports(
-    site: &Site,
+    app: &AppState,
     account: AccountIndex,
     (behind, through): (Sequence, Sequence),
     most: usize,
-) -> Result<(Vec<Report>, Sequence), Trouble> {
-    let library = library(site)?.ok_or(Trouble::NotReady)?;
-    as_new(site, library.page(|told| Question::Reports { account, behind, through, most, told })).await
+) -> Result<(Vec<Report>, Sequence), HistoryFault> {
+    let library = library(app)?.ok_or(HistoryFault::NotReady)?;
+    as_new(app, library.page(|told| Question::Reports { account, behind, through, most, told })).await
 }
 
 /// Makes an order of the files, with its notes and the shares that the view knows as open.
@@ -166,45 +166,48 @@ fn as_known(view: &View, history: &HistoryAt<'_>, order: &PastOrder) -> Result<P
     Ok(Past { order: *order, open, triggered, linked: open.map_or(linked, |open| open.linked), pended })
 }
 
-fn library(site: &Site) -> Result<Option<SqlHistory>, Trouble> {
-    site.market().map(|market| market.library.clone()).map_err(|_| Trouble::NotReady)
+fn library(app: &AppState) -> Result<Option<SqlHistory>, HistoryFault> {
+    app.market().map(|market| market.library.clone()).map_err(|_| HistoryFault::NotReady)
 }
 
 async fn look<T: Send + 'static>(
-    site: &Site,
+    app: &AppState,
     look: impl FnOnce(&mut ReadModel<Hub>) -> T + Send + 'static,
-) -> Result<T, Trouble> {
-    site.look(look).await.map_err(|_| Trouble::NotReady)
+) -> Result<T, HistoryFault> {
+    app.look(look).await.map_err(|_| HistoryFault::NotReady)
 }
 
 /// Reads the answer from the files.
 async fn read<T: Send + 'static>(
-    site: &Site,
+    app: &AppState,
     read: impl FnOnce(&View, &HistoryAt<'_>) -> Result<T, HistoryError> + Send + 'static,
-) -> Result<T, Trouble> {
-    look(site, move |scene| {
-        let history = scene.history()?.ok_or(Trouble::NotReady)?;
+) -> Result<T, HistoryFault> {
+    look(app, move |scene| {
+        let history = scene.history()?.ok_or(HistoryFault::NotReady)?;
         Ok(read(&scene.view, &history)?)
     })
     .await?
 }
 
 /// Returns the database's answer, held until the view has reached its sequence.
-async fn as_new<T>(site: &Site, asked: impl Future<Output = Result<(T, Sequence), Trouble>>) -> Result<T, Trouble> {
+async fn as_new<T>(
+    app: &AppState,
+    asked: impl Future<Output = Result<(T, Sequence), HistoryFault>>,
+) -> Result<T, HistoryFault> {
     let (found, through) = asked.await?;
-    come_as_far(site, through).await?;
+    come_as_far(app, through).await?;
     Ok(found)
 }
 
 /// Waits until the view has reached the sequence of the rows that were read. Then it knows all accounts and symbols
 /// that they name, and later answers from it are at least as new.
-async fn come_as_far(site: &Site, through: Sequence) -> Result<(), Trouble> {
+async fn come_as_far(app: &AppState, through: Sequence) -> Result<(), HistoryFault> {
     for _ in 0..LOOKS_MAX {
-        if look(site, |scene| scene.view.sequence()).await? >= through {
+        if look(app, |scene| scene.view.sequence()).await? >= through {
             return Ok(());
         }
         tokio::time::sleep(LOOK_EVERY).await;
     }
     // The writer has not heard of a commit yet, or another server writes.
-    Err(Trouble::Away)
+    Err(HistoryFault::Away)
 }

@@ -22,7 +22,7 @@ pub struct Past {
 
 /// A selection of an account's trades.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OfAccount {
+pub struct TradesOfAccount {
     pub account: AccountIndex,
     /// Only trades of this symbol.
     pub symbol: Option<SymbolIndex>,
@@ -51,23 +51,23 @@ pub struct Stretch {
 /// A question to the database. The answer is at least as new as everything that was answered when it was asked.
 pub enum Question {
     /// Trades of a symbol before one of them; `None` if that is not one of them.
-    Trades { symbol: SymbolIndex, before: Option<u64>, limit: usize, told: Told<Option<Page<Trade>>> },
+    Trades { symbol: SymbolIndex, before: Option<u64>, limit: usize, told: HistoryAnswer<Option<Page<Trade>>> },
     /// The first trades of a symbol from somewhere on, oldest first.
-    TradesSince { symbol: SymbolIndex, since: Since, limit: usize, told: Told<Vec<Trade>> },
+    TradesSince { symbol: SymbolIndex, since: Since, limit: usize, told: HistoryAnswer<Vec<Trade>> },
     /// Trades of an account, like those of a symbol.
-    TradesOf { of: OfAccount, before: Option<u64>, limit: usize, told: Told<Option<Page<Trade>>> },
+    TradesOf { of: TradesOfAccount, before: Option<u64>, limit: usize, told: HistoryAnswer<Option<Page<Trade>>> },
     /// Orders of an account, of one symbol or of all, like its trades.
     Orders {
         account: AccountIndex,
         symbol: Option<SymbolIndex>,
         before: Option<u64>,
         limit: usize,
-        told: Told<Option<Page<Past>>>,
+        told: HistoryAnswer<Option<Page<Past>>>,
     },
     /// The existing orders of these ids, in this order.
-    Named { orders: Vec<OrderId>, told: Told<Vec<Past>> },
+    Named { orders: Vec<OrderId>, told: HistoryAnswer<Vec<Past>> },
     /// The first `most` reductions of an order by the command `from` and later ones, oldest first.
-    Amendments { order: OrderId, from: Sequence, most: usize, told: Told<Vec<Amended>> },
+    Amendments { order: OrderId, from: Sequence, most: usize, told: HistoryAnswer<Vec<Amended>> },
     /// The reports of an account's orders behind one command and up to another one, in order: about `most` from the
     /// beginning, and the command up to which they are complete.
     Reports {
@@ -75,14 +75,20 @@ pub enum Question {
         behind: Sequence,
         through: Sequence,
         most: usize,
-        told: Told<(Vec<Report>, Sequence)>,
+        told: HistoryAnswer<(Vec<Report>, Sequence)>,
     },
     /// Candles of a symbol, oldest first. The ends of the stretch are multiples of their length.
-    Candles { symbol: SymbolIndex, interval: Interval, stretch: Stretch, limit: usize, told: Told<Vec<Candle>> },
+    Candles {
+        symbol: SymbolIndex,
+        interval: Interval,
+        stretch: Stretch,
+        limit: usize,
+        told: HistoryAnswer<Vec<Candle>>,
+    },
 }
 
 /// Called with the answer, once: the rows, and the last command whose effects they include.
-pub type Told<T> = Box<dyn FnOnce(Result<(T, Sequence), NoAnswer>) + Send>;
+pub type HistoryAnswer<T> = Box<dyn FnOnce(Result<(T, Sequence), NoAnswer>) + Send>;
 
 /// The reason why a question has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +100,7 @@ pub enum NoAnswer {
 }
 
 /// The database.
-pub trait Records: Send + Sync {
+pub trait HistoryPort: Send + Sync {
     /// Queues a question, and does not wait.
     fn ask(&self, question: Question);
 
@@ -103,7 +109,7 @@ pub trait Records: Send + Sync {
 }
 
 /// The reason why there is no answer.
-pub(crate) enum Trouble {
+pub(crate) enum HistoryFault {
     /// The history's files cannot be read.
     Unreadable(HistoryError),
     /// The database does not answer in time.
@@ -112,18 +118,18 @@ pub(crate) enum Trouble {
     NotReady,
 }
 
-impl From<NoAnswer> for Trouble {
-    fn from(why: NoAnswer) -> Trouble {
+impl From<NoAnswer> for HistoryFault {
+    fn from(why: NoAnswer) -> HistoryFault {
         match why {
-            NoAnswer::Away => Trouble::Away,
-            NoAnswer::NoLongerKept { until } => Trouble::Unreadable(HistoryError::NoLongerKept { until }),
+            NoAnswer::Away => HistoryFault::Away,
+            NoAnswer::NoLongerKept { until } => HistoryFault::Unreadable(HistoryError::NoLongerKept { until }),
         }
     }
 }
 
-impl From<HistoryError> for Trouble {
-    fn from(error: HistoryError) -> Trouble {
-        Trouble::Unreadable(error)
+impl From<HistoryError> for HistoryFault {
+    fn from(error: HistoryError) -> HistoryFault {
+        HistoryFault::Unreadable(error)
     }
 }
 

@@ -9,14 +9,14 @@ use feed::{Candle, Interval, News, ReadModel, Report, ReportKey, SymbolFollowers
 
 use crate::account_news::by_account;
 use crate::messages::{self, REPORTS_AT_ONCE, whole};
-use crate::outbox::{Kept, Outbox};
+use crate::outbox::{KeptBytes, Outbox};
+use crate::outbox_budget::OutboxBudget;
 use crate::publish_cost::{PublishCost, own_cpu};
-use crate::spool::Spool;
+use crate::server_stats::{Measured, ServerStats};
+use crate::shared_text::SharedText;
 use crate::subscriptions::{Change, Subscriptions};
-use crate::text::Text;
 use crate::ticker::Ticker;
 use crate::topic::{Subject, Topic};
-use crate::vitals::{Measured, Vitals};
 use crate::waiting_list::WaitingList;
 
 /// The share of time that publishing leaves to others: it takes processor time in this thread and in the sockets'
@@ -32,14 +32,14 @@ const SYMBOLS_EVERY: Duration = Duration::from_millis(250);
 const STATUS_EVERY: Duration = Duration::from_secs(1);
 
 /// Reports that are held for one subscriber.
-struct Held {
+struct HeldReports {
     replay: u64,
     reports: VecDeque<Report>,
     /// The bytes that they take.
-    kept: Kept,
+    kept: KeptBytes,
 }
 
-impl Held {
+impl HeldReports {
     /// Counts the held reports anew.
     fn weigh(&mut self, outbox: &Outbox) {
         self.kept = outbox.keep(self.reports.len() * size_of::<Report>());
@@ -82,15 +82,15 @@ pub struct Hub {
     /// Subscriptions that begin when their long snapshot is made.
     waiting: WaitingList,
     /// Reports held for subscribers, by number, that are still getting the past; they get these reports behind it.
-    held: HashMap<(u64, AccountIndex), Held>,
+    held: HashMap<(u64, AccountIndex), HeldReports>,
     /// The number of the last replay, which tells apart replays of the same subscriber.
     replays: u64,
     /// `None` until the gateways run.
-    vitals: Option<Vitals>,
+    stats: Option<ServerStats>,
     /// The cost of writing to sockets.
     telling: PublishCost,
     /// Counts the clients that proved too slow. `None` before the first subscription.
-    spool: Option<Spool>,
+    budget: Option<OutboxBudget>,
     /// The number of clients that had proved too slow when their subscriptions were ended last.
     left: u64,
     /// The changes for subscribers of all symbols.
@@ -111,9 +111,9 @@ impl Hub {
             waiting: WaitingList::new(),
             held: HashMap::new(),
             replays: 0,
-            vitals: None,
+            stats: None,
             telling: PublishCost::default(),
-            spool: None,
+            budget: None,
             left: 0,
             symbols: Ticker::default(),
             streams: Some(streams),
@@ -123,13 +123,13 @@ impl Hub {
         }
     }
 
-    pub(crate) fn measure_with(&mut self, vitals: Vitals) {
-        self.vitals = Some(vitals);
+    pub(crate) fn measure_with(&mut self, stats: ServerStats) {
+        self.stats = Some(stats);
     }
 
     /// Returns the measurements of the last minutes, oldest first.
     pub(crate) fn measured(&self) -> Vec<Measured> {
-        self.vitals.as_ref().map(Vitals::last).unwrap_or_default()
+        self.stats.as_ref().map(ServerStats::last).unwrap_or_default()
     }
 
     /// Takes the counter of the cost of writing to sockets.
@@ -145,7 +145,7 @@ impl Hub {
         }
         // Everything so far is in the snapshot: no subscriber gets it twice.
         Hub::publish(scene);
-        scene.watcher.spool.get_or_insert_with(|| outbox.spool().clone());
+        scene.watcher.budget.get_or_insert_with(|| outbox.budget().clone());
         match scene.watcher.subscriptions.add(topic, outbox) {
             Change::None => return false,
             Change::OneOfMany => {}
@@ -162,7 +162,12 @@ impl Hub {
 
     /// Answers that a client is subscribed, and subscribes it; later, if a long snapshot has to be made first. Returns
     /// false if it is or will be subscribed already.
-    pub(crate) fn subscribe_in_turn(scene: &mut ReadModel<Hub>, topic: Topic, outbox: &Outbox, answer: Text) -> bool {
+    pub(crate) fn subscribe_in_turn(
+        scene: &mut ReadModel<Hub>,
+        topic: Topic,
+        outbox: &Outbox,
+        answer: SharedText,
+    ) -> bool {
         let is_there = || scene.watcher.subscriptions.is(topic, outbox);
         let is_made = || scene.watcher.subscriptions.snapshot(topic, scene.view.sequence()).is_some();
         if messages::is_long(&scene.view, topic) && !is_there() && !is_made() {
@@ -215,7 +220,7 @@ impl Hub {
 
     /// Returns the snapshot of a topic; `None` for those that have only updates. Long snapshots follow from the last
     /// command alone: all subscribers get the same message until the next command.
-    fn snapshot(scene: &mut ReadModel<Hub>, topic: Topic) -> Option<Text> {
+    fn snapshot(scene: &mut ReadModel<Hub>, topic: Topic) -> Option<SharedText> {
         let sequence = scene.view.sequence();
         if let (Topic::Book(_) | Topic::Orders(_), Some(told)) =
             (topic, scene.watcher.subscriptions.snapshot(topic, sequence))
@@ -264,7 +269,7 @@ impl Hub {
     }
 
     /// Sends a message to all subscribers of a topic. It is not made where none of them takes it.
-    pub(crate) fn tell(&self, topic: Topic, message: impl FnOnce() -> Text) {
+    pub(crate) fn tell(&self, topic: Topic, message: impl FnOnce() -> SharedText) {
         let mut open = self.subscriptions.of(topic).filter(|outbox| outbox.is_open()).peekable();
         if open.peek().is_some() {
             let message = message();
@@ -275,7 +280,7 @@ impl Hub {
     /// Ends the subscriptions of clients that proved too slow. Their connections end when they can; until then nothing
     /// is gathered or made for them.
     fn leave_too_slow(scene: &mut ReadModel<Hub>) {
-        let too_slow = scene.watcher.spool.as_ref().map_or(0, Spool::too_slow);
+        let too_slow = scene.watcher.budget.as_ref().map_or(0, OutboxBudget::too_slow);
         if std::mem::replace(&mut scene.watcher.left, too_slow) != too_slow {
             scene.watcher.subscriptions.ended().iter().for_each(|outbox| Hub::leave(scene, outbox));
         }
@@ -311,7 +316,7 @@ impl Hub {
 
     /// Sends reports of an account's orders to its live subscribers, and holds them for the others.
     fn report(scene: &mut ReadModel<Hub>, account: AccountIndex, reports: &[Report]) {
-        let mut pieces: Vec<Text> = Vec::new();
+        let mut pieces: Vec<SharedText> = Vec::new();
         let mut rest = reports;
         while !rest.is_empty() {
             let (piece, behind) = rest.split_at(rest.len().min(REPORTS_AT_ONCE));
@@ -338,7 +343,7 @@ impl Hub {
     /// Holds the reports of an account's orders for a subscriber from now on. Returns the number of its replay.
     pub(crate) fn hold(&mut self, account: AccountIndex, outbox: &Outbox) -> u64 {
         self.replays += 1;
-        let held = Held { replay: self.replays, reports: VecDeque::new(), kept: outbox.keep(0) };
+        let held = HeldReports { replay: self.replays, reports: VecDeque::new(), kept: outbox.keep(0) };
         self.held.insert((outbox.number(), account), held);
         self.replays
     }
@@ -403,8 +408,8 @@ impl Hub {
 
     fn publish_status(scene: &mut ReadModel<Hub>) {
         let connections = scene.watcher.subscriptions.connections();
-        let Some(vitals) = &mut scene.watcher.vitals else { return };
-        let measured = vitals.measure(&scene.view, connections);
+        let Some(stats) = &mut scene.watcher.stats else { return };
+        let measured = stats.measure(&scene.view, connections);
         scene.watcher.tell(Topic::Status, || messages::status(&measured));
     }
 }
@@ -471,8 +476,8 @@ mod tests {
         let mut scene = ReadModel { view, history: None, watcher, listeners: Listeners::default() };
         let id = AccountId::parse(b"1").expect("it is one");
         apply(&mut scene, 1, Event::AccountCreated { account: ACCOUNT, id });
-        let spool = Spool::default();
-        let (full, other) = (Outbox::new(&spool), Outbox::new(&spool));
+        let budget = OutboxBudget::default();
+        let (full, other) = (Outbox::new(&budget), Outbox::new(&budget));
         for outbox in [&full, &other] {
             assert!(Hub::subscribe(&mut scene, Topic::Orders(ACCOUNT), outbox));
         }
@@ -487,15 +492,15 @@ mod tests {
         };
         full.overflow();
         assert!(change(&mut scene) > 0, "the other one follows still");
-        let made = spool.made();
-        assert!(change(&mut scene) > 0 && spool.made() > made, "it is told");
+        let made = budget.made();
+        assert!(change(&mut scene) > 0 && budget.made() > made, "it is told");
         assert!(!scene.watcher.subscriptions.is(Topic::Orders(ACCOUNT), &full));
         other.overflow();
-        let made = spool.made();
+        let made = budget.made();
         // News that were gathered before the hub noticed are dropped.
         change(&mut scene);
-        assert_eq!((change(&mut scene), spool.made()), (0, made), "nothing is gathered and nothing is made");
+        assert_eq!((change(&mut scene), budget.made()), (0, made), "nothing is gathered and nothing is made");
         assert!(!Hub::subscribe(&mut scene, Topic::Orders(ACCOUNT), &full));
-        assert_eq!(spool.too_slow(), 2);
+        assert_eq!(budget.too_slow(), 2);
     }
 }

@@ -14,10 +14,10 @@ use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use crate::app_state::{About, AppState, HttpBackend};
 use crate::listener::Life;
 use crate::members::Members;
 use crate::server::routes;
-use crate::site::{About, Market, Site};
 
 /// The routes of a server that listens nowhere.
 #[derive(Clone)]
@@ -25,12 +25,12 @@ pub struct InMemory(Router);
 
 impl InMemory {
     /// Serves a market over streams. Must be called within a runtime.
-    pub fn new(market: Market, access: Option<Access>, metrics: Metrics) -> InMemory {
+    pub fn new(market: HttpBackend, access: Option<Access>, metrics: Metrics) -> InMemory {
         let status = Status::new();
         status.set(State::Ready);
         let about = About { version: "0", demo: false, store: "journal", days: false, read_only: false };
         let members = access.map(|access| Members::new(access, None));
-        let site = Site::new(
+        let app = AppState::new(
             status,
             (Vec::new(), members, false),
             Duration::from_secs(60),
@@ -38,8 +38,8 @@ impl InMemory {
             metrics,
             (None, Vec::new()),
         );
-        site.open(market);
-        InMemory(routes(&site))
+        app.open(market);
+        InMemory(routes(&app))
     }
 
     /// Serves one connection, as if from this machine, until its client has sent everything and has its answers.

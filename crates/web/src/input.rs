@@ -90,16 +90,16 @@ pub(crate) fn digits(text: &str) -> bool {
 }
 
 /// The parameters of the path.
-pub(crate) struct Named<T>(pub(crate) T);
+pub(crate) struct PathParameter<T>(pub(crate) T);
 
-impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Named<T> {
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for PathParameter<T> {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Named<T>, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<PathParameter<T>, Problem> {
         let Path(named) = Path::<T>::from_request_parts(parts, state)
             .await
             .map_err(|rejection| Problem::malformed(rejection.body_text()))?;
-        Ok(Named(named))
+        Ok(PathParameter(named))
     }
 }
 

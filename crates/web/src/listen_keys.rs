@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use access::{RANDOM_TEXT_LENGTH, random_text};
 use engine::AccountId;
 
-use crate::asking::Asker;
+use crate::current_principal::Asker;
 
 /// Time for which a listen key is valid after it was last requested or kept.
 const GOOD_FOR: Duration = Duration::from_secs(3600);

@@ -23,17 +23,17 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
 use crate::binance;
-use crate::calling::Callers;
+use crate::current_caller::Callers;
 use crate::live_count::{LiveCount, Present};
 use crate::problem::Problem;
-use crate::reserve::{self, RESERVED_FOR, Reserve, Reserved};
+use crate::reserved_connections::{self, RESERVED_FOR, ReservedConnection, ReservedConnections};
 use crate::wire::{Acceptance, Wire};
 
 /// A listener with room for a number of connections.
 pub(crate) struct Bounded {
     listener: TcpListener,
     places: Places,
-    reserve: Reserve,
+    reserve: ReservedConnections,
     connections: LiveCount,
     bounds: Bounds,
     acceptance: Option<Acceptance>,
@@ -59,7 +59,7 @@ pub(crate) struct Bounds {
 }
 
 /// A connection, and its place.
-pub(crate) struct Placed {
+pub(crate) struct PlacedConnection {
     stream: Wire,
     handshakes: Option<Handshakes>,
     life: Life,
@@ -77,7 +77,7 @@ enum Permit {
         /// Resolves when another connection gets the place; `None` once it has.
         wanted: Option<oneshot::Receiver<()>>,
     },
-    Reserved(Reserved),
+    ReservedConnection(ReservedConnection),
 }
 
 impl Bounded {
@@ -89,7 +89,7 @@ impl Bounded {
         bounds: Bounds,
         acceptance: Option<Acceptance>,
     ) -> Bounded {
-        Bounded { listener, places, reserve: Reserve::new(), connections, bounds, acceptance }
+        Bounded { listener, places, reserve: ReservedConnections::new(), connections, bounds, acceptance }
     }
 }
 
@@ -101,7 +101,7 @@ enum Doing {
     /// The client asks nothing.
     Idle(Instant),
     /// The client has begun to ask.
-    Asking(Instant),
+    CurrentPrincipal(Instant),
     /// The client has asked, and is not answered yet.
     Asked(Instant),
     /// The connection became a WebSocket, which may be silent.
@@ -240,7 +240,7 @@ impl Life {
     fn goes_on(&self) {
         match &mut *self.lock() {
             Doing::Idle(since) | Doing::Asked(since) => *since = Instant::now(),
-            Doing::Shaking(_) | Doing::Asking(_) | Doing::Lasting => {}
+            Doing::Shaking(_) | Doing::CurrentPrincipal(_) | Doing::Lasting => {}
         }
     }
 
@@ -249,7 +249,7 @@ impl Life {
         let mut doing = self.lock();
         let begins = matches!(*doing, Doing::Idle(_));
         if begins {
-            *doing = Doing::Asking(Instant::now());
+            *doing = Doing::CurrentPrincipal(Instant::now());
         }
         begins
     }
@@ -259,7 +259,7 @@ impl Life {
         let until = match *self.lock() {
             Doing::Shaking(since) => since + bounds.handshake,
             Doing::Idle(since) => since + bounds.idle,
-            Doing::Asking(since) => since + bounds.idle.min(ASKING_PATIENCE),
+            Doing::CurrentPrincipal(since) => since + bounds.idle.min(ASKING_PATIENCE),
             Doing::Asked(since) => since + bounds.answer,
             Doing::Lasting => return None,
         };
@@ -282,7 +282,7 @@ pub(crate) async fn note(ConnectInfo(life): ConnectInfo<Life>, request: Request,
         true => binance::Refusal::from(problem).into_response(),
         false => problem.into_response(),
     };
-    let (mut response, is_last) = match life.is_reserved() && !reserve::is_for(request.uri().path()) {
+    let (mut response, is_last) = match life.is_reserved() && !reserved_connections::is_for(request.uri().path()) {
         true => (refused(Problem::too_many_connections()), true),
         false => tokio::select! {
             response = next.run(request) => (response, life.is_reserved()),
@@ -304,7 +304,7 @@ pub(crate) async fn note(ConnectInfo(life): ConnectInfo<Life>, request: Request,
     response
 }
 
-impl Placed {
+impl PlacedConnection {
     fn after_write(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         match written {
             Poll::Pending => self.idle(cx).map(Err),
@@ -347,7 +347,7 @@ impl Permit {
     /// Whether another connection needs the place. Returns true once.
     fn is_wanted(&mut self, cx: &mut Context<'_>) -> bool {
         match self {
-            Permit::Reserved(Reserved { wanted, .. }) => Pin::new(wanted).poll(cx).is_ready(),
+            Permit::ReservedConnection(ReservedConnection { wanted, .. }) => Pin::new(wanted).poll(cx).is_ready(),
             Permit::Usual { wanted, .. } => {
                 let is_wanted = wanted.as_mut().is_some_and(|wanted| Pin::new(wanted).poll(cx).is_ready());
                 if is_wanted {
@@ -376,7 +376,7 @@ impl Bounded {
                 }
                 // A connection that does not leave keeps one newcomer from its place, and no other from being accepted.
                 Err(NoPlace::Soon | NoPlace::OfAddress(_) | NoPlace::Taken) => {
-                    return Permit::Reserved(self.reserve.enter(address).await);
+                    return Permit::ReservedConnection(self.reserve.enter(address).await);
                 }
             }
         }
@@ -384,10 +384,10 @@ impl Bounded {
 }
 
 impl Listener for Bounded {
-    type Io = Placed;
+    type Io = PlacedConnection;
     type Addr = SocketAddr;
 
-    async fn accept(&mut self) -> (Placed, SocketAddr) {
+    async fn accept(&mut self) -> (PlacedConnection, SocketAddr) {
         let (stream, address) = Listener::accept(&mut self.listener).await;
         let gives_way = Arc::default();
         let place = self.place_for(address.ip(), &gives_way).await;
@@ -395,7 +395,7 @@ impl Listener for Bounded {
         let here = stream.local_addr().unwrap_or(SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)));
         let handle = match &place {
             Permit::Usual { place, .. } => Some(place.handle()),
-            Permit::Reserved(_) => None,
+            Permit::ReservedConnection(_) => None,
         };
         let is_reserved = handle.is_none();
         let life = Life::begin(here, address.ip().to_canonical(), (handle, gives_way), self.acceptance.is_some());
@@ -407,7 +407,7 @@ impl Listener for Bounded {
         let bounds = self.bounds;
         let look = Box::pin(sleep_until(life.until(&bounds).unwrap_or(life.0.begun)));
         let _counted = self.connections.enter();
-        (Placed { stream, handshakes, life, bounds, look, place, _counted }, address)
+        (PlacedConnection { stream, handshakes, life, bounds, look, place, _counted }, address)
     }
 
     fn local_addr(&self) -> io::Result<SocketAddr> {
@@ -415,7 +415,7 @@ impl Listener for Bounded {
     }
 }
 
-impl AsyncRead for Placed {
+impl AsyncRead for PlacedConnection {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if self.stream.is_shaking() {
             match self.stream.poll_open(cx) {
@@ -438,7 +438,7 @@ impl AsyncRead for Placed {
     }
 }
 
-impl AsyncWrite for Placed {
+impl AsyncWrite for PlacedConnection {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
         self.after_write(cx, written)

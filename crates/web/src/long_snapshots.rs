@@ -7,7 +7,7 @@ use engine::{AccountIndex, ClientOrderId, Position, Price, Side, Symbol, SymbolI
 use feed::{HistoryError, Open, ReadModel, View};
 
 use crate::shapes::{AccountShape, OrderShape, PhaseShape, checksum};
-use crate::text::{Long, Rows, Text};
+use crate::shared_text::{Long, Rows, SharedText};
 
 /// Levels of a book, bids first, best first.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ struct Levels {
 }
 
 /// Copies all levels of a book.
-pub(crate) fn book(view: &View, symbol: SymbolIndex) -> Text {
+pub(crate) fn book(view: &View, symbol: SymbolIndex) -> SharedText {
     let listing = view.listing(symbol);
     let mut levels = Vec::with_capacity(listing.book.count());
     let mut bids = 0;
@@ -67,7 +67,7 @@ struct Orders {
 }
 
 /// Copies all open orders of an account. Errors: the history does not say when one of them was placed.
-pub(crate) fn orders(scene: &ReadModel<impl Sized>, account: AccountIndex) -> Result<Text, HistoryError> {
+pub(crate) fn orders(scene: &ReadModel<impl Sized>, account: AccountIndex) -> Result<SharedText, HistoryError> {
     let view = &scene.view;
     let mut orders = Vec::with_capacity(view.account(account).open_orders as usize);
     let mut names = HashMap::new();

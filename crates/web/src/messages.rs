@@ -10,15 +10,15 @@ use crate::account_news::AccountNews;
 use crate::clock::market_now;
 use crate::long_snapshots;
 use crate::problem::Problem;
+use crate::schema_values;
+use crate::server_stats::Measured;
 use crate::shapes::{
     AccountShape, BookShape, CandleShape, CandlesShape, ExecutionShape, LevelShape, OrderShape, PhaseShape,
     ReportShape, SymbolShape, TradeShape, checksum, level,
 };
-use crate::text::Text;
+use crate::shared_text::SharedText;
 use crate::ticker;
 use crate::topic::Topic;
-use crate::values;
-use crate::vitals::Measured;
 
 /// Trades and candles of a snapshot.
 const TRADES_SHOWN: usize = 50;
@@ -49,7 +49,7 @@ pub(crate) fn is_long(view: &View, topic: Topic) -> bool {
 }
 
 /// Makes the snapshot of a topic; `None` for topics that only have updates.
-pub(crate) fn snapshot(scene: &ReadModel<impl Sized>, topic: Topic) -> Option<Text> {
+pub(crate) fn snapshot(scene: &ReadModel<impl Sized>, topic: Topic) -> Option<SharedText> {
     let view = &scene.view;
     let made = match topic {
         Topic::Book(symbol) if is_long(view, topic) => Ok(long_snapshots::book(view, symbol)),
@@ -83,7 +83,7 @@ pub(crate) fn snapshot(scene: &ReadModel<impl Sized>, topic: Topic) -> Option<Te
     }
 }
 
-fn text(message: &impl Serialize) -> Text {
+fn text(message: &impl Serialize) -> SharedText {
     crate::json::text(message).into()
 }
 
@@ -97,25 +97,25 @@ struct Message<T> {
     content: T,
 }
 
-fn book_snapshot(view: &View, symbol: SymbolIndex) -> Text {
+fn book_snapshot(view: &View, symbol: SymbolIndex) -> SharedText {
     text(&Message { kind: "snapshot", channel: "book", content: BookShape::of(view, symbol, usize::MAX) })
 }
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct BookUpdate {
-    #[schema(value_type = values::Symbol)]
+    #[schema(value_type = schema_values::Symbol)]
     symbol: String,
-    #[schema(value_type = values::Count)]
+    #[schema(value_type = schema_values::Count)]
     update: u64,
-    #[schema(value_type = values::Sequence)]
+    #[schema(value_type = schema_values::Sequence)]
     sequence: u64,
-    #[schema(value_type = values::Time)]
+    #[schema(value_type = schema_values::Time)]
     time: u64,
-    #[schema(value_type = Vec<values::Level>)]
+    #[schema(value_type = Vec<schema_values::Level>)]
     bids: Vec<LevelShape>,
-    #[schema(value_type = Vec<values::Level>)]
+    #[schema(value_type = Vec<schema_values::Level>)]
     asks: Vec<LevelShape>,
-    #[schema(value_type = values::Checksum)]
+    #[schema(value_type = schema_values::Checksum)]
     checksum: u32,
     /// The phase of the symbol; absent while it is open.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -123,7 +123,7 @@ pub(crate) struct BookUpdate {
 }
 
 /// Writes levels that changed, as they stand.
-pub(crate) fn book_update(view: &View, symbol: SymbolIndex, levels: &[(Side, Price)]) -> Text {
+pub(crate) fn book_update(view: &View, symbol: SymbolIndex, levels: &[(Side, Price)]) -> SharedText {
     let listing = view.listing(symbol);
     let of = |wanted: Side| {
         let its = levels.iter().filter(|(side, _)| *side == wanted);
@@ -144,13 +144,13 @@ pub(crate) fn book_update(view: &View, symbol: SymbolIndex, levels: &[(Side, Pri
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct TradesTold {
-    #[schema(value_type = values::Symbol)]
+    #[schema(value_type = schema_values::Symbol)]
     symbol: String,
     trades: Vec<TradeShape>,
 }
 
 /// Writes trades, oldest first.
-pub(crate) fn trades(kind: &'static str, view: &View, symbol: SymbolIndex, trades: &[Trade]) -> Text {
+pub(crate) fn trades(kind: &'static str, view: &View, symbol: SymbolIndex, trades: &[Trade]) -> SharedText {
     let content = TradesTold {
         symbol: view.listing(symbol).name.to_string(),
         trades: trades.iter().map(|trade| TradeShape::of(view, trade)).collect(),
@@ -162,7 +162,7 @@ fn candles_snapshot(
     scene: &ReadModel<impl Sized>,
     symbol: SymbolIndex,
     interval: Interval,
-) -> Result<Text, HistoryError> {
+) -> Result<SharedText, HistoryError> {
     let candles = scene.candles(symbol, interval, None, CANDLES_SHOWN)?;
     let content = CandlesShape {
         symbol: scene.view.listing(symbol).name.to_string(),
@@ -174,15 +174,15 @@ fn candles_snapshot(
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct CandleUpdate {
-    #[schema(value_type = values::Symbol)]
+    #[schema(value_type = schema_values::Symbol)]
     symbol: String,
-    #[schema(value_type = values::Interval)]
+    #[schema(value_type = schema_values::Interval)]
     interval: &'static str,
     candle: CandleShape,
 }
 
 /// Writes the candle that trades have changed.
-pub(crate) fn candle_update(view: &View, symbol: SymbolIndex, interval: Interval, candle: &Candle) -> Text {
+pub(crate) fn candle_update(view: &View, symbol: SymbolIndex, interval: Interval, candle: &Candle) -> SharedText {
     let symbol = view.listing(symbol).name.to_string();
     let content = CandleUpdate { symbol, interval: interval.name(), candle: CandleShape::of(candle) };
     text(&Message { kind: "update", channel: "candles", content })
@@ -190,7 +190,7 @@ pub(crate) fn candle_update(view: &View, symbol: SymbolIndex, interval: Interval
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct OrdersShown {
-    #[schema(value_type = values::Sequence)]
+    #[schema(value_type = schema_values::Sequence)]
     sequence: u64,
     account: AccountShape,
     orders: Vec<OrderShape>,
@@ -198,14 +198,14 @@ pub(crate) struct OrdersShown {
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct OrdersUpdate {
-    #[schema(value_type = values::Sequence)]
+    #[schema(value_type = schema_values::Sequence)]
     sequence: u64,
     account: AccountShape,
     orders: Vec<OrderShape>,
     executions: Vec<ExecutionShape>,
 }
 
-fn orders_snapshot(scene: &ReadModel<impl Sized>, account: AccountIndex) -> Result<Text, HistoryError> {
+fn orders_snapshot(scene: &ReadModel<impl Sized>, account: AccountIndex) -> Result<SharedText, HistoryError> {
     let view = &scene.view;
     let orders: Result<Vec<_>, _> = view.orders_of(account).map(|open| OrderShape::open(scene, &open)).collect();
     let content =
@@ -214,7 +214,7 @@ fn orders_snapshot(scene: &ReadModel<impl Sized>, account: AccountIndex) -> Resu
 }
 
 /// Writes the orders of an account that changed.
-pub(crate) fn orders_update(scene: &ReadModel<impl Sized>, account: AccountIndex, news: &AccountNews) -> Text {
+pub(crate) fn orders_update(scene: &ReadModel<impl Sized>, account: AccountIndex, news: &AccountNews) -> SharedText {
     let view = &scene.view;
     let ended = news.ended.iter().map(|ended| OrderShape::ended(scene, ended));
     let open = news.open.iter().filter_map(|order| view.open_order(*order));
@@ -232,11 +232,11 @@ pub(crate) fn orders_update(scene: &ReadModel<impl Sized>, account: AccountIndex
 /// Reports of an account, as its `orders` channel sends them after a `from`.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Reports {
-    #[schema(value_type = values::Account)]
+    #[schema(value_type = schema_values::Account)]
     account: String,
     reports: Vec<ReportShape>,
     /// The command up to which all reports were sent.
-    #[schema(value_type = values::Sequence)]
+    #[schema(value_type = schema_values::Sequence)]
     through: u64,
     /// Whether the replay has ended: later reports come as things happen.
     live: bool,
@@ -252,7 +252,13 @@ pub(crate) fn whole(last: ReportKey, next: Option<ReportKey>) -> Sequence {
 }
 
 /// Writes reports in order.
-pub(crate) fn reports(view: &View, account: AccountIndex, reports: &[Report], through: Sequence, live: bool) -> Text {
+pub(crate) fn reports(
+    view: &View,
+    account: AccountIndex,
+    reports: &[Report],
+    through: Sequence,
+    live: bool,
+) -> SharedText {
     let reports = reports.iter().map(|report| ReportShape::of(view, report)).collect();
     let account = view.account(account).id.to_string();
     let content = Reports { account, reports, through: through.0, live };
@@ -264,7 +270,7 @@ pub(crate) fn reports(view: &View, account: AccountIndex, reports: &[Report], th
 pub(crate) struct DropCopyTold {
     reports: Vec<ReportOfAccount>,
     /// The command up to which all reports were sent.
-    #[schema(value_type = values::Sequence)]
+    #[schema(value_type = schema_values::Sequence)]
     through: u64,
     /// Whether everything that happened so far was sent.
     live: bool,
@@ -273,13 +279,13 @@ pub(crate) struct DropCopyTold {
 /// A report of one account.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ReportOfAccount {
-    #[schema(value_type = values::Account)]
+    #[schema(value_type = schema_values::Account)]
     account: String,
     report: ReportShape,
 }
 
 /// Writes reports of several accounts in the order of their commands.
-pub(crate) fn drop_copy(view: &View, reports: &[(AccountIndex, Report)], through: Sequence, live: bool) -> Text {
+pub(crate) fn drop_copy(view: &View, reports: &[(AccountIndex, Report)], through: Sequence, live: bool) -> SharedText {
     let shape = |(account, report): &(AccountIndex, Report)| ReportOfAccount {
         account: view.account(*account).id.to_string(),
         report: ReportShape::of(view, report),
@@ -293,20 +299,20 @@ pub(crate) struct SymbolsShown {
     symbols: Vec<SymbolShape>,
     /// The symbol behind which there are more: GET /symbols has them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = values::Symbol, required = false)]
+    #[schema(value_type = schema_values::Symbol, required = false)]
     next: Option<String>,
 }
 
-pub(crate) fn symbols(kind: &'static str, symbols: Vec<SymbolShape>, next: Option<String>) -> Text {
+pub(crate) fn symbols(kind: &'static str, symbols: Vec<SymbolShape>, next: Option<String>) -> SharedText {
     text(&Message { kind, channel: "symbols", content: SymbolsShown { symbols, next } })
 }
 
-pub(crate) fn status(measured: &Measured) -> Text {
+pub(crate) fn status(measured: &Measured) -> SharedText {
     text(&Message { kind: "update", channel: "status", content: measured })
 }
 
 /// Writes the answer to a request that was understood.
-pub(crate) fn done(kind: &'static str, request: &Value) -> Text {
+pub(crate) fn done(kind: &'static str, request: &Value) -> SharedText {
     let mut told = json!({"type": kind});
     for field in ["id", "channel", "symbol", "account", "interval", "from", "accounts", "member"] {
         if let Some(value) = request.get(field) {
@@ -317,12 +323,12 @@ pub(crate) fn done(kind: &'static str, request: &Value) -> Text {
 }
 
 /// Writes the error where the answer is in the history, which cannot be read.
-pub(crate) fn unreadable(error: &HistoryError) -> Text {
+pub(crate) fn unreadable(error: &HistoryError) -> SharedText {
     let problem = Problem::unreadable(error);
     refusal(None, problem.code, &problem.detail)
 }
 
-pub(crate) fn refusal(id: Option<&Value>, code: &str, detail: &str) -> Text {
+pub(crate) fn refusal(id: Option<&Value>, code: &str, detail: &str) -> SharedText {
     let mut told = json!({"type": "error", "code": code, "detail": detail});
     if let Some(id) = id {
         told["id"] = id.clone();

@@ -17,16 +17,16 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, text};
 use prometheus_client::registry::Registry;
 
+use crate::app_state::AppState;
 use crate::clock::now;
 use crate::process::Process;
-use crate::site::Site;
 use exposition::{Exposition, Family, In, NUMBERS, TIMES};
 
 const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-pub(crate) async fn metrics(Given(site): Given<Site>) -> Response {
+pub(crate) async fn metrics(Given(app): Given<AppState>) -> Response {
     let mut registry = Registry::default();
-    registry.register_collector(Box::new(Scrape(site)));
+    registry.register_collector(Box::new(Scrape(app)));
     let mut told = String::new();
     match text::encode(&mut told, &registry) {
         Ok(()) => ([(header::CONTENT_TYPE, KIND)], told).into_response(),
@@ -35,18 +35,18 @@ pub(crate) async fn metrics(Given(site): Given<Site>) -> Response {
 }
 
 /// Counts writes that were refused for their form, because they never get as far as the exchange.
-pub(crate) async fn count_malformed(Given(site): Given<Site>, request: Request, next: Next) -> Response {
+pub(crate) async fn count_malformed(Given(app): Given<AppState>, request: Request, next: Next) -> Response {
     let writes = !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
     let response = next.run(request).await;
     let refused = [StatusCode::BAD_REQUEST, StatusCode::PAYLOAD_TOO_LARGE, StatusCode::UNSUPPORTED_MEDIA_TYPE];
     if writes && refused.contains(&response.status()) {
-        site.instruments().rest.malformed(1);
+        app.instruments().rest.malformed(1);
     }
     response
 }
 
 /// All metrics, as they are when they are requested.
-struct Scrape(Site);
+struct Scrape(AppState);
 
 impl fmt::Debug for Scrape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -447,14 +447,14 @@ impl Scrape {
             family("pricetime_subscribers", None, "WebSockets with at least one subscription, as of the last second."),
             metrics.get(Gauge::Subscribers),
         )?;
-        let spool = self.0.spool();
+        let budget = self.0.budget();
         out.counter(
             family(
                 "pricetime_subscriber_messages",
                 Some(In::Bytes),
                 "Bytes of the messages that were made for WebSockets. One that many get is made, and counted, once.",
             ),
-            Some(spool.made()),
+            Some(budget.made()),
         )?;
         out.gauge(
             family(
@@ -462,7 +462,7 @@ impl Scrape {
                 Some(In::Bytes),
                 "Bytes that wait for all WebSockets to take them, a message that waits for many counted once; at most 256 MiB.",
             ),
-            Some(spool.held() as u64),
+            Some(budget.held() as u64),
         )?;
         out.counter(
             family(
@@ -470,7 +470,7 @@ impl Scrape {
                 None,
                 "WebSockets that were closed because their clients did not take what waited for them.",
             ),
-            Some(spool.too_slow()),
+            Some(budget.too_slow()),
         )?;
         out.counter(
             family(

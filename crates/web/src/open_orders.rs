@@ -7,12 +7,12 @@ use engine::{AccountId, AccountIndex, Command, Op, OrderId, Reply, Sequence, Sym
 use exchange::{Answer, Unavailable};
 use feed::{Open, View};
 
-use crate::past::{self, Trouble};
-use crate::pieces;
+use crate::app_state::AppState;
+use crate::chunked_answer;
+use crate::history_pages::{self, HistoryFault};
+use crate::history_port::Past;
 use crate::problem::Problem;
-use crate::records::Past;
-use crate::site::Site;
-use crate::{asking, calling, timing};
+use crate::{current_caller, current_principal, timing};
 
 /// Orders that are read between two turns of the feed.
 const STEPS: usize = 4096;
@@ -94,7 +94,7 @@ pub(crate) enum Stopped {
     /// No order is canceled: the server serves no client at the moment.
     NotReady(Problem),
     /// All are canceled, but cannot be listed.
-    Untold(Trouble),
+    Untold(HistoryFault),
 }
 
 impl From<Problem> for Stopped {
@@ -120,9 +120,9 @@ impl Canceled {
 
     /// Takes the next orders, to be shown together. Returns them, and the rest if there is any. Orders that ended
     /// otherwise are left out.
-    pub(crate) async fn take_some(mut self, site: &Site) -> Result<(Vec<Past>, Option<Canceled>), Trouble> {
+    pub(crate) async fn take_some(mut self, app: &AppState) -> Result<(Vec<Past>, Option<Canceled>), HistoryFault> {
         let some = self.asked.drain(..self.asked.len().min(TOLD_AT_ONCE)).collect();
-        let mut past = past::orders(site, some).await?;
+        let mut past = history_pages::orders(app, some).await?;
         past.retain(|past| past.order.ended.is_some_and(|ended| self.by.binary_search(&ended.sequence).is_ok()));
         Ok((past, Some(self).filter(|left| !left.is_empty())))
     }
@@ -133,49 +133,49 @@ impl Canceled {
 /// come between, and orders placed after the first command stay. Once it has begun it ends, also when the client is
 /// gone.
 pub(crate) async fn cancel(
-    site: &Site,
+    app: &AppState,
     (account, index): (AccountId, AccountIndex),
     of: Option<(Symbol, SymbolIndex)>,
 ) -> Result<Canceled, Stopped> {
     let (symbol, symbol_index) = (of.map(|(symbol, _)| symbol), of.map(|(_, index)| index));
-    let (open, through) = open_of(site, index, symbol_index).await?;
+    let (open, through) = open_of(app, index, symbol_index).await?;
     if open.is_empty() {
         return Ok(Canceled::NOTHING);
     }
-    let by = cancel_apart(site, account, symbol).await?;
+    let by = cancel_apart(app, account, symbol).await?;
     if by.is_empty() {
         return Ok(Canceled::NOTHING);
     }
-    let mut asked = placed_behind(site, index, symbol_index, through).await.map_err(Stopped::Untold)?;
+    let mut asked = placed_behind(app, index, symbol_index, through).await.map_err(Stopped::Untold)?;
     asked.extend(open);
     Ok(Canceled { asked, by })
 }
 
 /// Cancels in a task of its own, so that a cancel that has begun ends whether its client waits for it or not. Returns
 /// the commands that canceled something.
-async fn cancel_apart(site: &Site, account: AccountId, symbol: Option<Symbol>) -> Result<Vec<Sequence>, Stopped> {
-    let place = Arc::clone(site.canceling()).acquire_owned().await.map_err(|_| Stopped::Unknown)?;
+async fn cancel_apart(app: &AppState, account: AccountId, symbol: Option<Symbol>) -> Result<Vec<Sequence>, Stopped> {
+    let place = Arc::clone(app.canceling()).acquire_owned().await.map_err(|_| Stopped::Unknown)?;
     let steps = {
-        let site = site.clone();
+        let app = app.clone();
         async move {
             let _place = place;
-            cancel_in_steps(&site, account, symbol).await
+            cancel_in_steps(&app, account, symbol).await
         }
     };
-    let (asker, calling) = (asking::asker(), calling::current());
-    let task = tokio::spawn(asking::as_whoever(asker, calling::carry(calling, timing::apart(steps))));
+    let (asker, calling) = (current_principal::asker(), current_caller::current());
+    let task = tokio::spawn(current_principal::as_whoever(asker, current_caller::carry(calling, timing::apart(steps))));
     let (done, journey) = task.await.map_err(|_| Stopped::Unknown)?;
     journey.into_iter().for_each(|(times, back)| timing::note(times, back));
     // The exchange counts what was submitted.
-    asking::set_counted(!matches!(done, Err(Stopped::NotReady(_))));
+    current_principal::set_counted(!matches!(done, Err(Stopped::NotReady(_))));
     done
 }
 
-async fn cancel_in_steps(site: &Site, account: AccountId, symbol: Option<Symbol>) -> Result<Vec<Sequence>, Stopped> {
+async fn cancel_in_steps(app: &AppState, account: AccountId, symbol: Option<Symbol>) -> Result<Vec<Sequence>, Stopped> {
     let (mut by, mut through) = (Vec::new(), None);
     loop {
         let op = Op::Command(Command::CancelAll { account, symbol, through });
-        let answers = site.submitter()?.ask(&[op]).await.map_err(|_| Stopped::Unknown)?;
+        let answers = app.submitter()?.ask(&[op]).await.map_err(|_| Stopped::Unknown)?;
         match answers.first() {
             Some(Answer::Reply(Reply::CanceledAll { orders, left, sequence })) => {
                 by.extend(Some(*sequence).filter(|_| *orders > 0));
@@ -194,14 +194,14 @@ async fn cancel_in_steps(site: &Site, account: AccountId, symbol: Option<Symbol>
 
 /// Returns the open orders, newest first, and the last command that was known when the walk began.
 async fn open_of(
-    site: &Site,
+    app: &AppState,
     account: AccountIndex,
     symbol: Option<SymbolIndex>,
 ) -> Result<(Vec<OrderId>, Sequence), Problem> {
     let mut walk = Walk::new(account, Direction::NewestFirst, None);
     let (mut open, mut through, mut more) = (Vec::new(), None, true);
     while more {
-        let looked = site.look(move |scene| {
+        let looked = app.look(move |scene| {
             let mut found = Vec::new();
             let more = walk.go_on(&scene.view, |open| {
                 if symbol.is_none_or(|symbol| open.symbol == symbol) {
@@ -211,7 +211,7 @@ async fn open_of(
             });
             (found, walk, more, scene.view.sequence())
         });
-        let (found, gone, others, at) = pieces::in_turn(site, looked).await?;
+        let (found, gone, others, at) = chunked_answer::in_turn(app, looked).await?;
         open.extend(found);
         through.get_or_insert(at);
         (walk, more) = (gone, others);
@@ -221,14 +221,14 @@ async fn open_of(
 
 /// Returns the orders of an account that were placed behind a command, newest first.
 async fn placed_behind(
-    site: &Site,
+    app: &AppState,
     account: AccountIndex,
     symbol: Option<SymbolIndex>,
     command: Sequence,
-) -> Result<VecDeque<OrderId>, Trouble> {
+) -> Result<VecDeque<OrderId>, HistoryFault> {
     let (mut placed, mut before) = (VecDeque::new(), None);
     loop {
-        let page = past::orders_of(site, account, symbol, before, NEWEST_AT_ONCE).await?;
+        let page = history_pages::orders_of(app, account, symbol, before, NEWEST_AT_ONCE).await?;
         let Some((orders, next)) = page else { return Ok(placed) };
         let is_behind = |past: &&Past| past.order.sequence > command;
         let found = orders.iter().take_while(is_behind).count();

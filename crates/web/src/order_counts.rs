@@ -13,15 +13,15 @@ const LENGTHS_MICROS: [u64; 2] = [10_000_000, 86_400_000_000];
 /// The counts by account: only accounts with keys have any, which are no more than the file of keys has. Clones share
 /// them.
 #[derive(Clone, Default)]
-pub(crate) struct OrderCounts(Arc<Mutex<HashMap<AccountId, Counted>>>);
+pub(crate) struct OrderCounts(Arc<Mutex<HashMap<AccountId, WindowCounts>>>);
 
 /// The number of the stretch of time since 1970, and the count in it, for each length.
 #[derive(Clone, Copy, Default)]
-struct Counted([(u64, u64); 2]);
+struct WindowCounts([(u64, u64); 2]);
 
-impl Counted {
+impl WindowCounts {
     /// Returns the counts at a time.
-    fn at(self, micros: u64) -> Counted {
+    fn at(self, micros: u64) -> WindowCounts {
         let mut counted = self;
         for ((number, count), length) in counted.0.iter_mut().zip(LENGTHS_MICROS) {
             if *number != micros / length {
@@ -57,7 +57,7 @@ mod tests {
     fn each_stretch_of_time_is_counted_by_itself() {
         const SECOND: u64 = 1_000_000;
         let day = LENGTHS_MICROS[1];
-        let mut counted = Counted::default();
+        let mut counted = WindowCounts::default();
         for (at, counts) in [(day, [1, 1]), (day + 9 * SECOND, [2, 2]), (day + 10 * SECOND, [1, 3]), (3 * day, [1, 1])]
         {
             counted.add(at);

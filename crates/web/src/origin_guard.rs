@@ -9,10 +9,10 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use exchange::TurnedAway;
 
+use crate::app_state::AppState;
 use crate::binance;
 use crate::listener::Life;
 use crate::problem::{self, Problem};
-use crate::site::Site;
 
 /// Headers of every answer, unless it sets them itself. They keep a browser from guessing another content type, from
 /// letting other sites show or use the answer, and from keeping a copy.
@@ -23,17 +23,17 @@ const SAID_ALWAYS: [(HeaderName, &str); 3] = [
 ];
 
 /// Passes a request on, or refuses it.
-pub(crate) async fn guard(
-    State(site): State<Site>,
+pub(crate) async fn check_origin(
+    State(app): State<AppState>,
     ConnectInfo(life): ConnectInfo<Life>,
     request: Request,
     next: Next,
 ) -> Response {
     let is_for_a_person = takes_pages(&request);
-    let mut response = match check(site.hosts(), &life, &request) {
+    let mut response = match check(app.hosts(), &life, &request) {
         Ok(()) => next.run(request).await,
         Err(problem) => {
-            site.count_turned_away(TurnedAway::Foreign, life.there());
+            app.count_turned_away(TurnedAway::Foreign, life.there());
             match binance::is_for(&request) {
                 true => binance::Refusal::from(problem).into_response(),
                 false => problem.into_response(),

@@ -14,8 +14,8 @@ use bytes::Bytes;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use crate::spool::{Counted, Holder, Spool};
-use crate::text::Text;
+use crate::outbox_budget::{CountedBytes, Holder, OutboxBudget};
+use crate::shared_text::SharedText;
 
 /// Bytes that may wait while none of them is taken.
 const STALLED_MAX: usize = 1024 * 1024;
@@ -34,7 +34,7 @@ pub(crate) struct Outbox(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     number: u64,
-    spool: Spool,
+    budget: OutboxBudget,
     queue: Mutex<Queue>,
     /// Notified when something waits.
     filled: Notify,
@@ -46,14 +46,14 @@ struct Inner {
 
 #[derive(Debug, Default)]
 struct Queue {
-    texts: VecDeque<Text>,
+    texts: VecDeque<SharedText>,
     /// The place in the first message up to which it was taken.
     begun: usize,
     /// Bytes that wait.
     waiting: usize,
     /// Bytes that are kept for it elsewhere, as long as it is open: their holder will notice that the connection is to
     /// end, and no other connection has to end for them.
-    kept: Option<Counted>,
+    kept: Option<CountedBytes>,
     /// Pieces that were taken.
     taken: u64,
     state: State,
@@ -79,7 +79,7 @@ pub(crate) struct Piece {
 
 /// Bytes that are kept for a connection outside of its outbox, until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct KeptBytes {
     outbox: Outbox,
     bytes: usize,
 }
@@ -99,7 +99,7 @@ impl Inner {
         let left = {
             let mut queue = self.queue();
             if queue.state == State::Open && state == State::TooSlow {
-                self.spool.count_too_slow();
+                self.budget.count_too_slow();
             }
             queue.state = state;
             queue.waiting = 0;
@@ -115,7 +115,7 @@ impl Inner {
 impl Holder for Inner {
     fn held(&self) -> usize {
         let queue = self.queue();
-        queue.waiting + queue.kept.as_ref().map_or(0, Counted::bytes)
+        queue.waiting + queue.kept.as_ref().map_or(0, CountedBytes::bytes)
     }
 
     fn overflow(&self) {
@@ -126,11 +126,11 @@ impl Holder for Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.spool.remove(self.number);
+        self.budget.remove(self.number);
     }
 }
 
-impl Drop for Kept {
+impl Drop for KeptBytes {
     fn drop(&mut self) {
         if let Some(kept) = &mut self.outbox.queue().kept {
             kept.take(self.bytes);
@@ -140,19 +140,19 @@ impl Drop for Kept {
 
 impl Outbox {
     /// Returns an outbox of the connections that are counted together.
-    pub(crate) fn new(spool: &Spool) -> Outbox {
+    pub(crate) fn new(budget: &OutboxBudget) -> Outbox {
         static NUMBERS: AtomicU64 = AtomicU64::new(1);
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
         let outbox = Outbox(Arc::new(Inner {
             number,
-            spool: spool.clone(),
+            budget: budget.clone(),
             queue: Mutex::default(),
             filled: Notify::new(),
             slowed: Notify::new(),
             eased: Notify::new(),
         }));
         let holder: Arc<dyn Holder> = outbox.0.clone();
-        spool.add(number, Arc::downgrade(&holder));
+        budget.add(number, Arc::downgrade(&holder));
         outbox
     }
 
@@ -166,7 +166,7 @@ impl Outbox {
     }
 
     /// Queues a message, unless far too much waits: then the connection is to end.
-    pub(crate) fn send(&self, text: Text) {
+    pub(crate) fn send(&self, text: SharedText) {
         let mut queue = self.queue();
         if queue.state != State::Open {
             return;
@@ -176,7 +176,7 @@ impl Outbox {
             drop(queue);
             return self.overflow();
         }
-        text.count(|| self.0.spool.count_made(text.cost(0)));
+        text.count(|| self.0.budget.count_made(text.cost(0)));
         queue.waiting += text.cost(0);
         queue.texts.push_back(text);
         if before <= STALLED_MAX && queue.waiting > STALLED_MAX {
@@ -184,12 +184,12 @@ impl Outbox {
         }
         drop(queue);
         self.0.filled.notify_one();
-        self.0.spool.relieve();
+        self.0.budget.relieve();
     }
 
     /// Whether taking the next piece means writing it.
     pub(crate) fn is_to_write(&self) -> bool {
-        self.queue().texts.front().is_some_and(Text::is_to_write)
+        self.queue().texts.front().is_some_and(SharedText::is_to_write)
     }
 
     /// Takes the next piece.
@@ -222,19 +222,19 @@ impl Outbox {
     }
 
     /// Counts bytes that are kept for this connection elsewhere.
-    pub(crate) fn keep(&self, bytes: usize) -> Kept {
+    pub(crate) fn keep(&self, bytes: usize) -> KeptBytes {
         let mut queue = self.queue();
         if queue.state == State::Open {
-            queue.kept.get_or_insert_with(|| self.0.spool.count(0)).add(bytes);
+            queue.kept.get_or_insert_with(|| self.0.budget.count(0)).add(bytes);
         }
         drop(queue);
-        self.0.spool.relieve();
-        Kept { outbox: self.clone(), bytes }
+        self.0.budget.relieve();
+        KeptBytes { outbox: self.clone(), bytes }
     }
 
     /// Returns the budget that counts the outbox.
-    pub(crate) fn spool(&self) -> &Spool {
-        &self.0.spool
+    pub(crate) fn budget(&self) -> &OutboxBudget {
+        &self.0.budget
     }
 
     /// Whether its connection goes on.
@@ -304,15 +304,15 @@ mod tests {
     use tokio::time::sleep;
 
     use super::*;
-    use crate::text::PIECE;
+    use crate::shared_text::PIECE;
 
     fn run(test: impl Future<Output = ()>) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
         runtime.expect("a runtime").block_on(test);
     }
 
-    fn message() -> Text {
-        Text::from("x".repeat(1000))
+    fn message() -> SharedText {
+        SharedText::from("x".repeat(1000))
     }
 
     /// Takes what waits, as a client does that reads.
@@ -323,7 +323,7 @@ mod tests {
     #[test]
     fn a_client_that_does_not_read_costs_no_more_than_the_bound() {
         run(async {
-            let outbox = Outbox::new(&Spool::default());
+            let outbox = Outbox::new(&OutboxBudget::default());
             let held = || {
                 (0..100_000)
                     .map(|_| {
@@ -342,7 +342,7 @@ mod tests {
     #[test]
     fn a_client_that_takes_nothing_of_a_megabyte_is_too_slow_after_a_while() {
         run(async {
-            let outbox = Outbox::new(&Spool::default());
+            let outbox = Outbox::new(&OutboxBudget::default());
             (0..1000).for_each(|_| outbox.send(message()));
             assert!(timeout(2 * PATIENCE, outbox.too_slow()).await.is_err(), "less than that may wait");
             (0..100).for_each(|_| outbox.send(message()));
@@ -354,7 +354,7 @@ mod tests {
     #[test]
     fn a_client_that_takes_nothing_of_one_long_message_is_too_slow_after_a_while() {
         run(async {
-            let outbox = Outbox::new(&Spool::default());
+            let outbox = Outbox::new(&OutboxBudget::default());
             outbox.send("x".repeat(2 * STALLED_MAX).into());
             let piece = outbox.take().expect("it waits");
             assert!(piece.first && !piece.last && piece.bytes.len() == PIECE);
@@ -365,7 +365,7 @@ mod tests {
     #[test]
     fn a_client_that_reads_may_fall_behind() {
         run(async {
-            let outbox = Outbox::new(&Spool::default());
+            let outbox = Outbox::new(&OutboxBudget::default());
             (0..10_000).for_each(|_| outbox.send(message()));
             // The message is longer than all that may wait, like a large book.
             outbox.send("x".repeat(2 * WAITING_MAX).into());
@@ -384,7 +384,7 @@ mod tests {
 
     #[test]
     fn a_message_leaves_in_pieces_that_are_the_message() {
-        let outbox = Outbox::new(&Spool::default());
+        let outbox = Outbox::new(&OutboxBudget::default());
         let long: String = (0..PIECE).map(|at| at.to_string()).collect();
         outbox.send(long.clone().into());
         outbox.send(message());
@@ -403,32 +403,32 @@ mod tests {
     #[test]
     fn what_waits_for_all_together_is_bounded_and_what_they_share_counts_once() {
         const LONG: usize = 8 * 1024 * 1024;
-        let spool = Spool::default();
-        let outboxes: Vec<Outbox> = (0..100).map(|_| Outbox::new(&spool)).collect();
-        let shared = Text::from("x".repeat(LONG));
+        let budget = OutboxBudget::default();
+        let outboxes: Vec<Outbox> = (0..100).map(|_| Outbox::new(&budget)).collect();
+        let shared = SharedText::from("x".repeat(LONG));
         outboxes.iter().for_each(|outbox| outbox.send(shared.clone()));
         assert!(outboxes.iter().all(|outbox| outbox.0.held() == LONG), "nobody goes");
-        let honest = Outbox::new(&spool);
+        let honest = Outbox::new(&budget);
         honest.send(message());
         outboxes.iter().for_each(|outbox| outbox.send("x".repeat(LONG).into()));
         let left = outboxes.iter().filter(|outbox| outbox.0.held() > 0).count();
         assert!((25..40).contains(&left), "the largest go, and no more than it takes: {left} are left");
         assert_eq!(honest.0.held(), 1000);
         drop(outboxes);
-        assert_eq!(spool.held(), 1000 + LONG, "what nobody holds is not counted");
+        assert_eq!(budget.held(), 1000 + LONG, "what nobody holds is not counted");
     }
 
     /// Room was made without end: bytes that are kept elsewhere stay while their connection is ending.
     #[test]
     fn too_much_kept_elsewhere_ends_its_connection_and_holds_nobody_up() {
         const MUCH: usize = 200 * 1024 * 1024;
-        let spool = Spool::default();
-        let [one, other, honest] = [(); 3].map(|()| Outbox::new(&spool));
+        let budget = OutboxBudget::default();
+        let [one, other, honest] = [(); 3].map(|()| Outbox::new(&budget));
         honest.send(message());
         let kept = [one.keep(MUCH), other.keep(MUCH + 1)];
         assert_eq!([&one, &other, &honest].map(Outbox::is_open), [true, false, true]);
-        assert_eq!(spool.held(), 1000 + MUCH);
+        assert_eq!(budget.held(), 1000 + MUCH);
         drop(kept);
-        assert_eq!(spool.held(), 1000);
+        assert_eq!(budget.held(), 1000);
     }
 }

@@ -21,7 +21,7 @@ pub(crate) trait Holder: Debug + Send + Sync {
 
 /// All outboxes of a server. Clones share them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Spool(Arc<Shared>);
+pub(crate) struct OutboxBudget(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
@@ -35,42 +35,42 @@ struct Shared {
 
 /// A number of bytes, counted until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Counted {
-    spool: Spool,
+pub(crate) struct CountedBytes {
+    budget: OutboxBudget,
     bytes: usize,
 }
 
-impl Counted {
+impl CountedBytes {
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
     pub(crate) fn add(&mut self, bytes: usize) {
         self.bytes += bytes;
-        self.spool.0.held.fetch_add(bytes, Ordering::Relaxed);
+        self.budget.0.held.fetch_add(bytes, Ordering::Relaxed);
     }
 
     pub(crate) fn take(&mut self, bytes: usize) {
         self.bytes -= bytes;
-        self.spool.0.held.fetch_sub(bytes, Ordering::Relaxed);
+        self.budget.0.held.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
 
-impl Drop for Counted {
+impl Drop for CountedBytes {
     fn drop(&mut self) {
-        self.spool.0.held.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.budget.0.held.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 
-impl Spool {
+impl OutboxBudget {
     /// Counts bytes that are held from now on.
-    pub(crate) fn count(&self, bytes: usize) -> Counted {
+    pub(crate) fn count(&self, bytes: usize) -> CountedBytes {
         self.0.held.fetch_add(bytes, Ordering::Relaxed);
-        Counted { spool: self.clone(), bytes }
+        CountedBytes { budget: self.clone(), bytes }
     }
 
     /// Counts the bytes of a message that was made, which are held from now on.
-    pub(crate) fn count_made(&self, bytes: usize) -> Counted {
+    pub(crate) fn count_made(&self, bytes: usize) -> CountedBytes {
         self.0.made.fetch_add(bytes as u64, Ordering::Relaxed);
         self.count(bytes)
     }

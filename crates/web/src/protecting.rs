@@ -4,11 +4,11 @@ use engine::{AccountId, Command, Grace, Op};
 use exchange::{PROTECTED_ACCOUNTS_MAX, ProtectorId};
 use serde_json::{Value, json};
 
+use crate::app_state::AppState;
 use crate::input;
 use crate::problem::{self, Problem};
-use crate::site::Site;
+use crate::shared_text::SharedText;
 use crate::submitter::Submitter;
-use crate::text::Text;
 
 /// A request about protection.
 #[derive(Debug, PartialEq, Eq)]
@@ -64,12 +64,12 @@ pub(crate) fn read(op: &str, request: &Value) -> Result<Protection, Problem> {
 
 /// Performs it. Errors: the refusal of the first account that failed; the others are done.
 pub(crate) async fn change(
-    site: &Site,
+    app: &AppState,
     protector: &mut Option<Protector>,
     asked: &Protection,
     request: &Value,
-) -> Result<Text, Problem> {
-    let submitter = site.submitter()?;
+) -> Result<SharedText, Problem> {
+    let submitter = app.submitter()?;
     let id = match protector {
         Some(protector) => protector.id,
         None => {
@@ -97,7 +97,7 @@ pub(crate) async fn change(
     Ok(told(kind, request))
 }
 
-fn told(kind: &'static str, request: &Value) -> Text {
+fn told(kind: &'static str, request: &Value) -> SharedText {
     let mut told = json!({"type": kind});
     for field in ["id", "accounts", "grace"] {
         if let Some(value) = request.get(field) {

@@ -6,8 +6,8 @@ use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use crate::app_state::AppState;
 use crate::binance;
-use crate::site::Site;
 
 /// The paths under which the market is read.
 const BASES: [&str; 4] = ["/api/v1/", "/binance/api/v3/", "/binance/api/v1/", "/binance/sapi/v1/"];
@@ -15,11 +15,11 @@ const BASES: [&str; 4] = ["/api/v1/", "/binance/api/v3/", "/binance/api/v1/", "/
 const OF_THE_SERVER: [&str; 6] = ["status", "time", "ping", "openapi.json", "asyncapi.json", "system/status"];
 
 /// Passes a request on once its reads are certain. A request that writes is certain by its commit, or checks by itself.
-pub(crate) async fn ascertain(State(site): State<Site>, request: Request, next: Next) -> Response {
+pub(crate) async fn ascertain(State(app): State<AppState>, request: Request, next: Next) -> Response {
     if !reads_the_market(request.method(), request.uri().path()) {
         return next.run(request).await;
     }
-    match site.ascertain().await {
+    match app.ascertain().await {
         Ok(()) => next.run(request).await,
         Err(problem) if binance::is_for(&request) => binance::Refusal::from(problem).into_response(),
         Err(problem) => problem.into_response(),

@@ -11,10 +11,10 @@ use axum::response::{IntoResponse, Response};
 use engine::Sequence;
 use exchange::{Gauge, Read};
 
+use crate::app_state::AppState;
 use crate::binance;
-use crate::certain::is_of_the_market;
 use crate::problem::Problem;
-use crate::site::Site;
+use crate::read_barrier::is_of_the_market;
 
 /// Header of an answer: the last command that the server had applied.
 const SEQUENCE: HeaderName = HeaderName::from_static("pricetime-sequence");
@@ -28,13 +28,13 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const LOOK_AFTER: Duration = Duration::from_millis(2);
 
 /// Passes a request on when this server is as new as it asks for, or refuses it.
-pub(crate) async fn as_new(State(site): State<Site>, request: Request, next: Next) -> Response {
+pub(crate) async fn as_new(State(app): State<AppState>, request: Request, next: Next) -> Response {
     if !is_of_the_market(request.uri().path()) {
         return next.run(request).await;
     }
     let is_compatible = binance::is_for(&request);
     let admitted = match asked(request.headers()) {
-        Ok(Some(asked)) => wait(&site, asked).await,
+        Ok(Some(asked)) => wait(&app, asked).await,
         Ok(None) => Ok(()),
         Err(problem) => Err(problem),
     };
@@ -44,15 +44,15 @@ pub(crate) async fn as_new(State(site): State<Site>, request: Request, next: Nex
         Err(problem) => problem.into_response(),
     };
     // An asker that may not look at the market does not learn how far it is.
-    if let Some(sequence) = sequence(&site).filter(|_| site.may_read(Read::Market)) {
+    if let Some(sequence) = sequence(&app).filter(|_| app.may_read(Read::Market)) {
         response.headers_mut().insert(SEQUENCE, HeaderValue::from(sequence.0));
     }
     response
 }
 
 /// Returns the last command that is applied and handed to the feed.
-fn sequence(site: &Site) -> Option<Sequence> {
-    site.instruments().metrics.get(Gauge::Commands).map(Sequence)
+fn sequence(app: &AppState) -> Option<Sequence> {
+    app.instruments().metrics.get(Gauge::Commands).map(Sequence)
 }
 
 /// Reads the command that an answer has to be as new as, if the request names one.
@@ -69,16 +69,16 @@ fn asked(headers: &HeaderMap) -> Result<Option<Sequence>, Problem> {
     }
 }
 
-async fn wait(site: &Site, asked: Sequence) -> Result<(), Problem> {
+async fn wait(app: &AppState, asked: Sequence) -> Result<(), Problem> {
     let mut pause = LOOK_AFTER;
     let begun = Instant::now();
     loop {
-        let Some(stands) = sequence(site) else { return Err(Problem::not_ready()) };
+        let Some(stands) = sequence(app) else { return Err(Problem::not_ready()) };
         if stands >= asked {
             return Ok(());
         }
         if begun.elapsed() >= PATIENCE {
-            let stands = match site.may_read(Read::Market) {
+            let stands = match app.may_read(Read::Market) {
                 true => format!(" stands at command {stands}"),
                 false => " is behind it".to_owned(),
             };

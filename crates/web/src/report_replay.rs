@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use engine::{AccountId, AccountIndex, Sequence};
 use feed::{HistoryError, ReadModel, Report, ReportKey, Sweep};
 
+use crate::app_state::AppState;
+use crate::history_pages::{self, HistoryFault};
 use crate::hub::Hub;
 use crate::messages::{self, REPORTS_AT_ONCE, unreadable, whole};
 use crate::outbox::Outbox;
-use crate::past::{self, Trouble};
 use crate::problem::Problem;
-use crate::site::Site;
 use crate::sql_history::SqlHistory;
 use crate::topic::Topic;
 
@@ -43,7 +43,7 @@ enum Stage {
     /// Reports that were found and not sent yet, and the sweep for later ones, if there are more.
     Found(VecDeque<ReportKey>, Option<Sweep>),
     /// The database has to be asked for more behind this command.
-    Asking(Sequence),
+    CurrentPrincipal(Sequence),
     /// The database's answer, complete up to a command.
     Answered(VecDeque<Report>, Sequence),
     /// The history cannot be read: the client gets this error.
@@ -77,7 +77,7 @@ pub(crate) fn begin(
     let told = ReportKey::after(from);
     let stage = match scene.history().map_err(|error| Problem::unreadable(&error))? {
         Some(history) => Stage::Looking(history.sweep(account, told)),
-        None => Stage::Asking(from),
+        None => Stage::CurrentPrincipal(from),
     };
     if !Hub::subscribe(scene, Topic::Reports(account), outbox) {
         return Ok(None);
@@ -97,21 +97,21 @@ pub(crate) fn ahead(from: Sequence, through: Sequence) -> Problem {
 }
 
 /// Runs a replay until everything is sent or its client is gone.
-pub(crate) async fn run(site: Site, mut replay: Replay) {
+pub(crate) async fn run(app: AppState, mut replay: Replay) {
     while replay.outbox.has_room().await {
         // One replay at a time works.
-        let Ok(_turn) = site.replays().acquire().await else { return };
-        if let Stage::Asking(behind) = replay.stage {
-            match past::reports(&site, replay.account, (behind, replay.through), REPORTS_AT_ONCE).await {
+        let Ok(_turn) = app.replays().acquire().await else { return };
+        if let Stage::CurrentPrincipal(behind) = replay.stage {
+            match history_pages::reports(&app, replay.account, (behind, replay.through), REPORTS_AT_ONCE).await {
                 Ok((found, through)) => replay.stage = Stage::Answered(found.into(), through),
                 // The client misses nothing, and only waits: reports from meanwhile are held.
-                Err(Trouble::Away) => tokio::time::sleep(PAUSE).await,
-                Err(Trouble::Unreadable(error)) => replay.stage = Stage::Unreadable(error),
+                Err(HistoryFault::Away) => tokio::time::sleep(PAUSE).await,
+                Err(HistoryFault::Unreadable(error)) => replay.stage = Stage::Unreadable(error),
                 // The server ends.
-                Err(Trouble::NotReady) => return,
+                Err(HistoryFault::NotReady) => return,
             }
         }
-        let stepped = site.look(move |scene| {
+        let stepped = app.look(move |scene| {
             let begun = Instant::now();
             let goes_on = match replay.step(scene) {
                 Ok(goes_on) => goes_on,
@@ -169,7 +169,7 @@ impl Replay {
             }
             Stage::Unreadable(error) => return Err(error),
             // The database did not answer.
-            Stage::Asking(behind) => self.stage = Stage::Asking(behind),
+            Stage::CurrentPrincipal(behind) => self.stage = Stage::CurrentPrincipal(behind),
             Stage::Answered(mut found, complete) => {
                 let reports: Vec<Report> = found.drain(..found.len().min(REPORTS_AT_ONCE)).collect();
                 let through = match (reports.last(), found.front()) {
@@ -178,7 +178,7 @@ impl Replay {
                 };
                 self.stage = match found.is_empty() {
                     false => Stage::Answered(found, complete),
-                    true if complete < self.through => Stage::Asking(complete),
+                    true if complete < self.through => Stage::CurrentPrincipal(complete),
                     true => Stage::Joining,
                 };
                 if !reports.is_empty() {

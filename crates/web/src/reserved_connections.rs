@@ -16,7 +16,7 @@ pub(crate) const RESERVED: usize = 16;
 pub(crate) const RESERVED_FOR: Duration = Duration::from_secs(5);
 
 /// All reserved places.
-pub(crate) struct Reserve {
+pub(crate) struct ReservedConnections {
     room: Arc<Semaphore>,
     /// The holders, oldest first.
     held: Vec<Holder>,
@@ -28,19 +28,19 @@ struct Holder {
 }
 
 /// A reserved place that is held.
-pub(crate) struct Reserved {
+pub(crate) struct ReservedConnection {
     /// Resolves when another client needs it.
     pub(crate) wanted: oneshot::Receiver<()>,
     _place: Option<OwnedSemaphorePermit>,
 }
 
-impl Reserve {
-    pub(crate) fn new() -> Reserve {
-        Reserve { room: Arc::new(Semaphore::new(RESERVED)), held: Vec::new() }
+impl ReservedConnections {
+    pub(crate) fn new() -> ReservedConnections {
+        ReservedConnections { room: Arc::new(Semaphore::new(RESERVED)), held: Vec::new() }
     }
 
     /// Takes a place for a client of this address. If none is free, another client loses its place.
-    pub(crate) async fn enter(&mut self, address: IpAddr) -> Reserved {
+    pub(crate) async fn enter(&mut self, address: IpAddr) -> ReservedConnection {
         self.held.retain(|holder| !holder.wanted.is_closed());
         if self.held.len() >= RESERVED
             && let Some(who) = self.largest()
@@ -51,7 +51,7 @@ impl Reserve {
         let place = self.room.clone().acquire_owned().await.ok();
         let (held, wanted) = oneshot::channel();
         self.held.push(Holder { address, wanted: held });
-        Reserved { wanted, _place: place }
+        ReservedConnection { wanted, _place: place }
     }
 
     /// Returns the oldest holder of the address that holds the most.

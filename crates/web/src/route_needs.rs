@@ -10,7 +10,7 @@ pub(crate) enum Need {
     /// No right.
     Nothing,
     /// No right: the asker gets or leaves something about itself.
-    Told,
+    Login,
     /// Looking at the market.
     Market,
     /// Looking at all accounts.
@@ -18,8 +18,8 @@ pub(crate) enum Need {
     /// Looking at the server.
     Venue,
     /// Looking at an account, or acting for it: the one in the path or in the query.
-    Read(Where),
-    Act(Where),
+    Read(AccountPlace),
+    Act(AccountPlace),
     /// Creating accounts and shares.
     Issue,
     /// Being an operator.
@@ -34,7 +34,7 @@ pub(crate) enum Need {
 
 /// The place of the account in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Where {
+pub(crate) enum AccountPlace {
     Path,
     Query,
 }
@@ -54,18 +54,18 @@ const OURS: [(&str, &str, Need); 63] = [
     ("PUT", "/api/v1/sandbox", Need::Operator),
     // An asker that may not look at the venue gets its own commands.
     ("GET", "/api/v1/audit", Need::Market),
-    ("GET", "/api/v1/sessions", Need::Told),
-    ("POST", "/api/v1/sessions", Need::Told),
-    ("DELETE", "/api/v1/sessions", Need::Told),
+    ("GET", "/api/v1/sessions", Need::Login),
+    ("POST", "/api/v1/sessions", Need::Login),
+    ("DELETE", "/api/v1/sessions", Need::Login),
     ("GET", "/api/v1/symbols", Need::Market),
     ("GET", "/api/v1/symbols/{symbol}", Need::Market),
     ("GET", "/api/v1/symbols/{symbol}/book", Need::Market),
     // The answer names the accounts of orders.
     ("GET", "/api/v1/symbols/{symbol}/book/orders", Need::AllAccounts),
     // A named account is checked, too.
-    ("GET", "/api/v1/symbols/{symbol}/past/book", Need::Read(Where::Query)),
+    ("GET", "/api/v1/symbols/{symbol}/past/book", Need::Read(AccountPlace::Query)),
     ("GET", "/api/v1/symbols/{symbol}/past/book/orders", Need::AllAccounts),
-    ("GET", "/api/v1/symbols/{symbol}/past/events", Need::Read(Where::Query)),
+    ("GET", "/api/v1/symbols/{symbol}/past/events", Need::Read(AccountPlace::Query)),
     ("GET", "/api/v1/symbols/{symbol}/trades", Need::Market),
     ("GET", "/api/v1/symbols/{symbol}/candles", Need::Market),
     ("GET", "/api/v1/symbols/{symbol}/fees", Need::Market),
@@ -76,27 +76,27 @@ const OURS: [(&str, &str, Need); 63] = [
     // The answer lists accounts that the asker may look at.
     ("GET", "/api/v1/accounts", Need::Market),
     ("POST", "/api/v1/accounts", Need::Issue),
-    ("GET", "/api/v1/accounts/{account}", Need::Read(Where::Path)),
-    ("GET", "/api/v1/accounts/{account}/executions", Need::Read(Where::Path)),
-    ("GET", "/api/v1/accounts/{account}/orders", Need::Read(Where::Path)),
-    ("DELETE", "/api/v1/accounts/{account}/orders", Need::Act(Where::Path)),
+    ("GET", "/api/v1/accounts/{account}", Need::Read(AccountPlace::Path)),
+    ("GET", "/api/v1/accounts/{account}/executions", Need::Read(AccountPlace::Path)),
+    ("GET", "/api/v1/accounts/{account}/orders", Need::Read(AccountPlace::Path)),
+    ("DELETE", "/api/v1/accounts/{account}/orders", Need::Act(AccountPlace::Path)),
     ("PUT", "/api/v1/accounts/{account}/tier", Need::Command),
     ("PUT", "/api/v1/accounts/{account}/group", Need::Command),
     ("PUT", "/api/v1/accounts/{account}/kill", Need::Command),
-    ("GET", "/api/v1/accounts/{account}/limits", Need::Read(Where::Path)),
+    ("GET", "/api/v1/accounts/{account}/limits", Need::Read(AccountPlace::Path)),
     ("PUT", "/api/v1/accounts/{account}/limits", Need::Command),
     ("PUT", "/api/v1/symbols/{symbol}/kill", Need::Command),
     ("GET", "/api/v1/kill", Need::Market),
     ("PUT", "/api/v1/kill", Need::Command),
     ("POST", "/api/v1/orders", Need::Command),
     ("POST", "/api/v1/order-lists", Need::Command),
-    ("GET", "/api/v1/orders/{order}", Need::Read(Where::Query)),
-    ("GET", "/api/v1/orders/{order}/place", Need::Read(Where::Query)),
-    ("DELETE", "/api/v1/orders/{order}", Need::Act(Where::Query)),
+    ("GET", "/api/v1/orders/{order}", Need::Read(AccountPlace::Query)),
+    ("GET", "/api/v1/orders/{order}/place", Need::Read(AccountPlace::Query)),
+    ("DELETE", "/api/v1/orders/{order}", Need::Act(AccountPlace::Query)),
     ("PUT", "/api/v1/orders/{order}", Need::Command),
     ("PATCH", "/api/v1/orders/{order}", Need::Command),
-    ("GET", "/api/v1/orders/by-client-id/{*client_order_id}", Need::Read(Where::Query)),
-    ("DELETE", "/api/v1/orders/by-client-id/{*client_order_id}", Need::Act(Where::Query)),
+    ("GET", "/api/v1/orders/by-client-id/{*client_order_id}", Need::Read(AccountPlace::Query)),
+    ("DELETE", "/api/v1/orders/by-client-id/{*client_order_id}", Need::Act(AccountPlace::Query)),
     ("PUT", "/api/v1/orders/by-client-id/{*client_order_id}", Need::Command),
     ("PATCH", "/api/v1/orders/by-client-id/{*client_order_id}", Need::Command),
     ("GET", "/api/v1/members", Need::Venue),
@@ -129,9 +129,9 @@ const COMPATIBLE: [(&str, &str, Need); 67] = [
     ("GET", "/api/v1/ticker/price", Need::Market),
     ("GET", "/api/v1/ticker/bookTicker", Need::Market),
     // Their handlers check the key's proof, which may be a session.
-    ("POST", "/api/v1/userDataStream", Need::Told),
-    ("PUT", "/api/v1/userDataStream", Need::Told),
-    ("DELETE", "/api/v1/userDataStream", Need::Told),
+    ("POST", "/api/v1/userDataStream", Need::Login),
+    ("PUT", "/api/v1/userDataStream", Need::Login),
+    ("DELETE", "/api/v1/userDataStream", Need::Login),
     ("GET", "/api/v3/ping", Need::Nothing),
     ("GET", "/api/v3/time", Need::Nothing),
     ("GET", "/api/v3/exchangeInfo", Need::Market),
@@ -143,9 +143,9 @@ const COMPATIBLE: [(&str, &str, Need); 67] = [
     ("GET", "/api/v3/ticker/24hr", Need::Market),
     ("GET", "/api/v3/ticker/price", Need::Market),
     ("GET", "/api/v3/ticker/bookTicker", Need::Market),
-    ("POST", "/api/v3/userDataStream", Need::Told),
-    ("PUT", "/api/v3/userDataStream", Need::Told),
-    ("DELETE", "/api/v3/userDataStream", Need::Told),
+    ("POST", "/api/v3/userDataStream", Need::Login),
+    ("PUT", "/api/v3/userDataStream", Need::Login),
+    ("DELETE", "/api/v3/userDataStream", Need::Login),
     ("GET", "/api/v3/uiKlines", Need::Market),
     ("GET", "/api/v3/avgPrice", Need::Market),
     ("GET", "/api/v3/ticker", Need::Market),

@@ -19,17 +19,17 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
+use crate::app_state::{About, AppState, HttpBackend};
+use crate::authorization::authorize;
 use crate::contained::contained;
-use crate::gate::gate;
-use crate::guard::guard;
 use crate::input::BODY_BYTES_MAX;
 use crate::listener::{Bounded, Bounds, Life, note};
 use crate::members::{Elsewhere, Members};
+use crate::origin_guard::check_origin;
 use crate::recency::as_new;
-use crate::site::{About, Market, Site};
-use crate::vitals::Counting;
+use crate::server_stats::Counting;
 use crate::wire::Acceptance;
-use crate::{binance, body, describe, metrics, page, rest, session, timing};
+use crate::{binance, body_deadline, describe, metrics, page, rest, session, timing};
 
 /// Time that a stopping server waits for requests that are being answered. WebSockets are closed then.
 const DRAIN_PATIENCE: Duration = Duration::from_millis(500);
@@ -66,7 +66,7 @@ pub struct Settings {
 pub struct Web {
     address: SocketAddr,
     compatible_address: Option<SocketAddr>,
-    site: Site,
+    app: AppState,
     runtime: Handle,
     stop: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
@@ -104,7 +104,7 @@ impl Web {
         let members = settings.access.map(|access| Members::new(access, settings.elsewhere));
         let acceptance = settings.tls.map(Acceptance::new);
         let tls = acceptance.as_ref().map(|acceptance| acceptance.tls().clone());
-        let site = Site::new(
+        let app = AppState::new(
             status,
             (settings.hosts, members, settings.audit),
             settings.idle_timeout,
@@ -114,7 +114,7 @@ impl Web {
         );
         let handle = runtime.handle().clone();
         let (stop, stopped) = watch::channel(false);
-        let served = site.clone();
+        let served = app.clone();
         let thread = thread::Builder::new().name("http".to_string()).spawn(move || {
             let serving = async {
                 let routes = routes(&served);
@@ -142,7 +142,7 @@ impl Web {
             serve_sessions(Part::Http, || runtime.block_on(serving));
         });
         let thread = thread.map_err(of_main)?;
-        Ok(Web { address, compatible_address, site, runtime: handle, stop, thread: Some(thread) })
+        Ok(Web { address, compatible_address, app, runtime: handle, stop, thread: Some(thread) })
     }
 
     /// Returns the address on which it listens.
@@ -157,15 +157,15 @@ impl Web {
 
     /// Shows the counters of the XML gateway from now on. Must be called before `open`.
     pub fn watch(&self, gateway: Counting) {
-        if self.site.instruments().counters.set(gateway).is_err() {
+        if self.app.instruments().counters.set(gateway).is_err() {
             tracing::error!("a gateway is watched already");
         }
     }
 
     /// Serves a market from now on.
-    pub fn open(&self, market: Market) {
+    pub fn open(&self, market: HttpBackend) {
         let _in_runtime = self.runtime.enter();
-        self.site.open(market);
+        self.app.open(market);
     }
 }
 
@@ -203,34 +203,34 @@ fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
     socket.listen(backlog)
 }
 
-pub(crate) fn routes(site: &Site) -> Router {
+pub(crate) fn routes(app: &AppState) -> Router {
     Router::from(describe::routes())
-        .layer(from_fn_with_state(site.clone(), metrics::count_malformed))
+        .layer(from_fn_with_state(app.clone(), metrics::count_malformed))
         .route("/metrics", get(metrics::metrics))
         .route("/ws/v1", get(session::upgrade))
         .merge(binance::routes())
         .method_not_allowed_fallback(rest::wrong_method)
         .fallback(page::file)
-        .layer(from_fn_with_state(site.clone(), as_new))
-        .layer(from_fn_with_state(site.clone(), gate))
-        .layer(from_fn_with_state(site.instruments().about.is_database(), timing::timing))
+        .layer(from_fn_with_state(app.clone(), as_new))
+        .layer(from_fn_with_state(app.clone(), authorize))
+        .layer(from_fn_with_state(app.instruments().about.is_database(), timing::timing))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
-        .layer(from_fn(body::in_time))
+        .layer(from_fn(body_deadline::in_time))
         .layer(from_fn(contained))
-        .layer(from_fn_with_state(site.clone(), guard))
+        .layer(from_fn_with_state(app.clone(), check_origin))
         .layer(from_fn(note))
         .layer(from_fn_with_state(binance::UsedWeights::default(), binance::tell_used_weight))
-        .with_state(site.clone())
+        .with_state(app.clone())
 }
 
 fn bounded(
     listener: TcpListener,
     places: Places,
     bounds: Bounds,
-    site: &Site,
+    app: &AppState,
     acceptance: Option<Acceptance>,
 ) -> Bounded {
-    Bounded::new(listener, places, site.instruments().connections.clone(), bounds, acceptance)
+    Bounded::new(listener, places, app.instruments().connections.clone(), bounds, acceptance)
 }
 
 async fn serve(

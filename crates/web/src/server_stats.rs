@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 use crate::clock::now;
 use crate::process::Process;
-use crate::values;
+use crate::schema_values;
 
 /// Seconds that are remembered.
 const REMEMBERED: usize = 300;
@@ -24,19 +24,19 @@ pub type Counting = Arc<dyn Fn() -> Counters + Send + Sync>;
 pub(crate) type ModeNow = Box<dyn Fn() -> Mode + Send + Sync>;
 
 /// Measures, and remembers the last figures, from which rates are computed.
-pub(crate) struct Vitals {
+pub(crate) struct ServerStats {
     counters: Counting,
     metrics: Metrics,
     rest: GatewayMetrics,
     mode: ModeNow,
     started: Instant,
-    before: Before,
+    before: PreviousCounters,
     /// The last seconds, oldest first.
     last: VecDeque<Measured>,
 }
 
 /// The figures at a time.
-struct Before {
+struct PreviousCounters {
     at: Instant,
     answered: u64,
     sequence: u64,
@@ -49,12 +49,12 @@ struct Before {
 /// Percentiles.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 pub(crate) struct Spread {
-    #[schema(value_type = values::Count)]
+    #[schema(value_type = schema_values::Count)]
     p50: u64,
-    #[schema(value_type = values::Count)]
+    #[schema(value_type = schema_values::Count)]
     p99: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = values::Count, required = false)]
+    #[schema(value_type = schema_values::Count, required = false)]
     p999: Option<u64>,
 }
 
@@ -69,9 +69,9 @@ impl Spread {
 /// One second of a server's life.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct Measured {
-    #[schema(value_type = values::Time)]
+    #[schema(value_type = schema_values::Time)]
     time: u64,
-    #[schema(value_type = values::Sequence)]
+    #[schema(value_type = schema_values::Sequence)]
     sequence: u64,
     #[schema(minimum = 0)]
     requests_per_second: f64,
@@ -85,23 +85,23 @@ pub(crate) struct Measured {
     sync_us: Option<Spread>,
     #[schema(required = true)]
     batch: Option<Spread>,
-    #[schema(value_type = Option<values::Count>, required = true)]
+    #[schema(value_type = Option<schema_values::Count>, required = true)]
     queue: Option<u64>,
-    #[schema(value_type = values::Count)]
+    #[schema(value_type = schema_values::Count)]
     connections: u64,
-    #[schema(value_type = values::Count)]
+    #[schema(value_type = schema_values::Count)]
     subscribers: usize,
-    #[schema(value_type = values::Count)]
+    #[schema(value_type = schema_values::Count)]
     open_orders: usize,
-    #[schema(value_type = values::Count)]
+    #[schema(value_type = schema_values::Count)]
     accounts: usize,
-    #[schema(value_type = Option<values::Count>, required = true)]
+    #[schema(value_type = Option<schema_values::Count>, required = true)]
     memory_bytes: Option<u64>,
-    #[schema(value_type = values::Count)]
+    #[schema(value_type = schema_values::Count)]
     uptime_seconds: u64,
     /// The mode of the venue; absent while it is normal.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = values::Mode, required = false)]
+    #[schema(value_type = schema_values::Mode, required = false)]
     mode: Option<&'static str>,
     /// Whether everything is killed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -109,19 +109,19 @@ pub(crate) struct Measured {
     killed: bool,
 }
 
-impl Vitals {
-    /// Returns the vitals of a server whose XML gateway has these counters.
+impl ServerStats {
+    /// Returns the statistics of a server whose XML gateway has these counters.
     pub(crate) fn new(
         counters: Counting,
         metrics: Metrics,
         rest: GatewayMetrics,
         mode: ModeNow,
         view: &View,
-    ) -> Vitals {
-        let before = Before::of(&counters(), &metrics, &rest, view);
-        let vitals = Vitals { counters, metrics, rest, mode, started: before.at, before, last: VecDeque::new() };
-        vitals.note_kills(view);
-        vitals
+    ) -> ServerStats {
+        let before = PreviousCounters::of(&counters(), &metrics, &rest, view);
+        let stats = ServerStats { counters, metrics, rest, mode, started: before.at, before, last: VecDeque::new() };
+        stats.note_kills(view);
+        stats
     }
 
     fn note_kills(&self, view: &View) {
@@ -140,7 +140,7 @@ impl Vitals {
 
     pub(crate) fn measure(&mut self, view: &View, subscribers: usize) -> Measured {
         let counters = (self.counters)();
-        let here = Before::of(&counters, &self.metrics, &self.rest, view);
+        let here = PreviousCounters::of(&counters, &self.metrics, &self.rest, view);
         self.metrics.set(Gauge::Subscribers, subscribers as u64);
         self.note_kills(view);
         let before = &self.before;
@@ -183,9 +183,9 @@ impl Vitals {
     }
 }
 
-impl Before {
-    fn of(counters: &Counters, metrics: &Metrics, rest: &GatewayMetrics, view: &View) -> Before {
-        Before {
+impl PreviousCounters {
+    fn of(counters: &Counters, metrics: &Metrics, rest: &GatewayMetrics, view: &View) -> PreviousCounters {
+        PreviousCounters {
             at: Instant::now(),
             answered: counters.requests_answered + rest.answers().count(),
             sequence: view.sequence().0,

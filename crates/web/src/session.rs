@@ -5,30 +5,30 @@ use axum::response::Response;
 use exchange::Read;
 use serde_json::Value;
 
-use crate::asking;
+use crate::app_state::AppState;
 use crate::contained::tell_beside;
 use crate::conversation::{self, Party};
-use crate::drop_copy::{self, Asked, Running, Whose};
+use crate::current_principal;
+use crate::drop_copy::{self, DropCopyRequest, DropCopyScope, Running};
 use crate::hub::Hub;
 use crate::input;
 use crate::messages::{done, refusal};
 use crate::outbox::Outbox;
 use crate::problem::Problem;
 use crate::protecting::{self, Protection, Protector};
-use crate::replay;
-use crate::site::Site;
-use crate::text::Text;
+use crate::report_replay;
+use crate::shared_text::SharedText;
 use crate::topic::Topic;
 use crate::upgrade::Upgrade;
 
 /// Subscriptions of one connection, at most.
 const SUBSCRIPTIONS_MAX: usize = 64;
 
-pub(crate) async fn upgrade(State(site): State<Site>, upgrade: Upgrade) -> Result<Response, Problem> {
-    site.market()?;
-    site.follow(Read::Market)?;
-    conversation::begin(site, upgrade, |site, outbox| Session {
-        site,
+pub(crate) async fn upgrade(State(app): State<AppState>, upgrade: Upgrade) -> Result<Response, Problem> {
+    app.market()?;
+    app.follow(Read::Market)?;
+    conversation::begin(app, upgrade, |app, outbox| Session {
+        app,
         outbox,
         topics: 0,
         protector: None,
@@ -37,7 +37,7 @@ pub(crate) async fn upgrade(State(site): State<Site>, upgrade: Upgrade) -> Resul
 }
 
 struct Session {
-    site: Site,
+    app: AppState,
     outbox: Outbox,
     topics: usize,
     /// The protector, once it protects accounts.
@@ -52,7 +52,7 @@ enum Request {
     Replay(engine::AccountId, engine::Sequence),
     Unsubscribe(Channel),
     Protection(Protection),
-    DropCopy(Asked),
+    DropCopy(DropCopyRequest),
     NoDropCopy,
     Ping,
 }
@@ -71,7 +71,7 @@ impl Party for Session {
     async fn begin(&mut self) {}
 
     async fn heard(&mut self, text: &str) {
-        let room = asking::take_message().map_err(Problem::past_limit);
+        let room = current_principal::take_message().map_err(Problem::past_limit);
         let request: Value = match crate::json::request(text) {
             Ok(request) => request,
             Err(error) => return self.refuse_unread(room, &error.to_string()),
@@ -86,11 +86,11 @@ impl Party for Session {
     }
 
     fn no_text(&mut self) {
-        let room = asking::take_message().map_err(Problem::past_limit);
+        let room = current_principal::take_message().map_err(Problem::past_limit);
         self.refuse_unread(room, "requests are JSON objects in text messages");
     }
 
-    fn farewell(&self) -> Option<Text> {
+    fn farewell(&self) -> Option<SharedText> {
         Some(refusal(None, "too-slow", "messages were not read in time"))
     }
 }
@@ -112,7 +112,8 @@ impl Session {
                     return Err(Problem::malformed("a connection has one drop copy"));
                 }
                 let answer = done("subscribed", request);
-                let running = drop_copy::begin(&self.site, &self.outbox, asking::asker(), asked, answer).await?;
+                let running =
+                    drop_copy::begin(&self.app, &self.outbox, current_principal::asker(), asked, answer).await?;
                 self.drop_copy = Some(running);
             }
             Request::NoDropCopy => {
@@ -120,18 +121,18 @@ impl Session {
                 self.outbox.send(done("unsubscribed", request));
             }
             Request::Protection(asked) => {
-                let told = protecting::change(&self.site, &mut self.protector, &asked, request).await?;
+                let told = protecting::change(&self.app, &mut self.protector, &asked, request).await?;
                 self.outbox.send(told);
             }
             Request::Subscribe(channel) => {
                 self.room_for_one()?;
-                self.site.follow(channel.read())?;
+                self.app.follow(channel.read())?;
                 // A long snapshot comes later, and is as certain.
                 if !matches!(channel, Channel::Status) {
-                    self.site.ascertain().await?;
+                    self.app.ascertain().await?;
                 }
                 let (outbox, answer) = (self.outbox.clone(), done("subscribed", request));
-                let subscribed = self.site.look(move |scene| {
+                let subscribed = self.app.look(move |scene| {
                     let topic = channel.topic(scene)?;
                     Ok::<_, Problem>(Hub::subscribe_in_turn(scene, topic, &outbox, answer))
                 });
@@ -139,25 +140,25 @@ impl Session {
             }
             Request::Replay(account, from) => {
                 self.room_for_one()?;
-                self.site.follow(Read::Account(account))?;
-                self.site.ascertain().await?;
+                self.app.follow(Read::Account(account))?;
+                self.app.ascertain().await?;
                 let (outbox, answer) = (self.outbox.clone(), done("subscribed", request));
-                let library = self.site.market()?.library.clone();
-                let begun = self.site.look(move |scene| {
-                    let begun = replay::begin(scene, library.as_ref(), account, from, &outbox)?;
+                let library = self.app.market()?.library.clone();
+                let begun = self.app.look(move |scene| {
+                    let begun = report_replay::begin(scene, library.as_ref(), account, from, &outbox)?;
                     outbox.send(answer);
                     Ok(begun)
                 });
                 if let Some(replay) = begun.await?? {
                     self.topics += 1;
-                    drop(tell_beside(self.outbox.clone(), replay::run(self.site.clone(), replay)));
+                    drop(tell_beside(self.outbox.clone(), report_replay::run(self.app.clone(), replay)));
                 }
             }
             Request::Unsubscribe(channel) => {
                 let read = channel.read();
-                self.site.follow(read)?;
+                self.app.follow(read)?;
                 let (outbox, answer) = (self.outbox.clone(), done("unsubscribed", request));
-                let unsubscribed = self.site.look(move |scene| {
+                let unsubscribed = self.app.look(move |scene| {
                     let topic = channel.topic(scene)?;
                     let mut were = usize::from(Hub::unsubscribe(scene, topic, &outbox));
                     if let Topic::Orders(account) = topic {
@@ -168,7 +169,7 @@ impl Session {
                 });
                 self.topics -= unsubscribed.await??;
                 if read != Read::Market {
-                    asking::leaves(read);
+                    current_principal::leaves(read);
                 }
             }
         }
@@ -212,14 +213,14 @@ fn is_drop_copy(request: &Value) -> bool {
     request.get("channel").and_then(Value::as_str) == Some("drop-copy")
 }
 
-fn drop_copy_asked(request: &Value) -> Result<Asked, Problem> {
+fn drop_copy_asked(request: &Value) -> Result<DropCopyRequest, Problem> {
     let whose = match (request.get("accounts"), request.get("member")) {
-        (None, None) => Whose::Theirs,
-        (Some(_), None) => Whose::Named(protecting::accounts(request)?),
-        (None, Some(_)) => Whose::Member(field(request, "member")?.to_owned()),
+        (None, None) => DropCopyScope::Theirs,
+        (Some(_), None) => DropCopyScope::Accounts(protecting::accounts(request)?),
+        (None, Some(_)) => DropCopyScope::Member(field(request, "member")?.to_owned()),
         (Some(_), Some(_)) => return Err(Problem::field("member", "member and accounts exclude each other")),
     };
-    Ok(Asked { whose, from: request.get("from").map(sequence).transpose()? })
+    Ok(DropCopyRequest { whose, from: request.get("from").map(sequence).transpose()? })
 }
 
 fn channel(request: &Value) -> Result<Channel, Problem> {

@@ -5,20 +5,20 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use bytes::Bytes;
 
-use crate::spool::Counted;
+use crate::outbox_budget::CountedBytes;
 
 /// Bytes of a message that are handed over at once, or a little more.
 pub(crate) const PIECE: usize = 32 * 1024;
 
 /// The text of one message. Clones share it.
 #[derive(Clone, Debug)]
-pub(crate) struct Text(Arc<Made>);
+pub(crate) struct SharedText(Arc<Made>);
 
 #[derive(Debug)]
 struct Made {
     content: Content,
     /// Set when the message first waits for a connection.
-    counted: OnceLock<Counted>,
+    counted: OnceLock<CountedBytes>,
 }
 
 #[derive(Debug)]
@@ -50,7 +50,7 @@ pub(crate) trait Rows: Debug + Send + Sync {
 #[derive(Debug)]
 pub(crate) struct Remembered(Weak<Made>);
 
-impl Text {
+impl SharedText {
     /// Returns the bytes that it costs from a place on; from place zero all of it.
     pub(crate) fn cost(&self, from: usize) -> usize {
         match &self.0.content {
@@ -76,7 +76,7 @@ impl Text {
     }
 
     /// Counts the message with `count`, unless it is counted already.
-    pub(crate) fn count(&self, count: impl FnOnce() -> Counted) {
+    pub(crate) fn count(&self, count: impl FnOnce() -> CountedBytes) {
         self.0.counted.get_or_init(count);
     }
 
@@ -85,8 +85,8 @@ impl Text {
         Remembered(Arc::downgrade(&self.0))
     }
 
-    fn of(content: Content) -> Text {
-        Text(Arc::new(Made { content, counted: OnceLock::new() }))
+    fn of(content: Content) -> SharedText {
+        SharedText(Arc::new(Made { content, counted: OnceLock::new() }))
     }
 }
 
@@ -111,19 +111,19 @@ impl Long {
 
 impl Remembered {
     /// Returns the message, if something still holds it.
-    pub(crate) fn recall(&self) -> Option<Text> {
-        self.0.upgrade().map(Text)
+    pub(crate) fn recall(&self) -> Option<SharedText> {
+        self.0.upgrade().map(SharedText)
     }
 }
 
-impl From<String> for Text {
-    fn from(text: String) -> Text {
-        Text::of(Content::Written(text.into()))
+impl From<String> for SharedText {
+    fn from(text: String) -> SharedText {
+        SharedText::of(Content::Written(text.into()))
     }
 }
 
-impl From<Long> for Text {
-    fn from(long: Long) -> Text {
-        Text::of(Content::ToWrite(long))
+impl From<Long> for SharedText {
+    fn from(long: Long) -> SharedText {
+        SharedText::of(Content::ToWrite(long))
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::{asking, calling, timing};
+use crate::{current_caller, current_principal, timing};
 use engine::Op;
 use exchange::containment::{Part, contain};
 use exchange::{
@@ -47,13 +47,13 @@ struct Waiting {
 #[derive(Default)]
 struct Askers {
     /// Senders of the answers, one for each request.
-    asked: Vec<oneshot::Sender<Told>>,
+    asked: Vec<oneshot::Sender<RequestAnswers>>,
     /// Senders that only say that the batch is answered.
     passing: Vec<oneshot::Sender<()>>,
 }
 
 /// The answers for one request.
-struct Told {
+struct RequestAnswers {
     answers: Vec<Answer>,
     /// The ops as they were decided, if they asked for orders that end with the day.
     decided: Vec<Op>,
@@ -102,7 +102,7 @@ impl Submitter {
         let room = if is_heavy { &self.0.heavy_room } else { &self.0.room };
         let _room = room.acquire_many(permits).await.map_err(|_| Unknown)?;
         let (asked, answer) = oneshot::channel();
-        let (timed, asker) = (timing::is_wanted(), asking::asker());
+        let (timed, asker) = (timing::is_wanted(), current_principal::asker());
         let add = |waiting: &mut Waiting| {
             waiting.timed |= timed;
             waiting.requests.push(ops);
@@ -111,9 +111,9 @@ impl Submitter {
             if let Some(asker) = &asker {
                 waiting.requests.asked_by(&asker.principal);
                 // The exchange counts it.
-                asking::set_counted(true);
+                current_principal::set_counted(true);
             }
-            if let Some(caller) = calling::caller(asker.as_ref().map(|asker| &asker.principal)) {
+            if let Some(caller) = current_caller::caller(asker.as_ref().map(|asker| &asker.principal)) {
                 waiting.requests.called_by(&caller);
             }
             if let Some(protector) = protector {
@@ -128,7 +128,7 @@ impl Submitter {
         } else {
             self.add(add);
         }
-        let Told { answers, decided, journey } = answer.await.map_err(|_| Unknown)?;
+        let RequestAnswers { answers, decided, journey } = answer.await.map_err(|_| Unknown)?;
         if let (true, Some((times, back))) = (timed, journey) {
             timing::note(times, back);
         }
@@ -214,7 +214,7 @@ fn hand_out(batch: &Batch, back: Instant, askers: Askers) {
         let ops = batch.requests.ops_of(request);
         let decided = if batch.requests.asks_for_days() { &batch.requests.ops()[ops.clone()] } else { &[] };
         let journey = batch.times.map(|times| (times, back));
-        let _ = asked.send(Told { answers: batch.answers[ops].to_vec(), decided: decided.to_vec(), journey });
+        let _ = asked.send(RequestAnswers { answers: batch.answers[ops].to_vec(), decided: decided.to_vec(), journey });
     }
     for passing in askers.passing.into_iter().filter(|_| !batch.is_refused()) {
         let _ = passing.send(());

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use engine::Sequence;
 
 use crate::outbox::Outbox;
-use crate::text::{Remembered, Text};
+use crate::shared_text::{Remembered, SharedText};
 use crate::topic::{Subject, Topic};
 
 /// The subscribers of one topic.
@@ -119,13 +119,13 @@ impl Subscriptions {
     }
 
     /// Returns the snapshot of a topic as it is now, if it was sent and still waits for a client.
-    pub(crate) fn snapshot(&self, topic: Topic, sequence: Sequence) -> Option<Text> {
+    pub(crate) fn snapshot(&self, topic: Topic, sequence: Sequence) -> Option<SharedText> {
         let (of, remembered) = self.by_topic.get(&topic)?.snapshot.as_ref()?;
         remembered.recall().filter(|_| *of == sequence)
     }
 
     /// Remembers a snapshot: later subscribers get the same one while nothing happens.
-    pub(crate) fn remember(&mut self, topic: Topic, sequence: Sequence, snapshot: &Text) {
+    pub(crate) fn remember(&mut self, topic: Topic, sequence: Sequence, snapshot: &SharedText) {
         if let Some(followers) = self.by_topic.get_mut(&topic) {
             followers.snapshot = Some((sequence, snapshot.remember()));
         }

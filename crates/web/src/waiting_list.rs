@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use crate::outbox::Outbox;
-use crate::text::Text;
+use crate::shared_text::SharedText;
 use crate::topic::Topic;
 
 /// The rest after a snapshot, as a multiple of its time, which is left to others before the next one.
@@ -14,7 +14,7 @@ const REST: u32 = 127;
 /// All clients that wait.
 pub(crate) struct WaitingList {
     line: VecDeque<Topic>,
-    by_topic: HashMap<Topic, Vec<(Outbox, Text)>>,
+    by_topic: HashMap<Topic, Vec<(Outbox, SharedText)>>,
     /// The time of the next snapshot.
     next: Instant,
 }
@@ -25,7 +25,7 @@ impl WaitingList {
     }
 
     /// Adds a connection, with its first message. Returns false if it waits already.
-    pub(crate) fn add(&mut self, topic: Topic, outbox: &Outbox, answer: Text) -> bool {
+    pub(crate) fn add(&mut self, topic: Topic, outbox: &Outbox, answer: SharedText) -> bool {
         let waiting = self.by_topic.entry(topic).or_insert_with(|| {
             self.line.push_back(topic);
             Vec::new()
@@ -47,7 +47,7 @@ impl WaitingList {
     }
 
     /// Takes the clients whose turn it is; `None` while it is no client's turn.
-    pub(crate) fn take_due(&mut self) -> Option<(Topic, Vec<(Outbox, Text)>)> {
+    pub(crate) fn take_due(&mut self) -> Option<(Topic, Vec<(Outbox, SharedText)>)> {
         while self.next <= Instant::now() {
             let topic = self.line.pop_front()?;
             let mut waiting = self.by_topic.remove(&topic).unwrap_or_default();

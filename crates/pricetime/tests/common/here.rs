@@ -54,7 +54,7 @@ impl Here {
     pub fn serve(&self, keys: Keys) {
         let (exchange, asker, records) =
             (self.backend.exchange(), self.backend.asker().unwrap(), self.backend.records());
-        self.web.open(web::Market {
+        self.web.open(web::HttpBackend {
             exchange,
             asker,
             keys,

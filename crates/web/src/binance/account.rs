@@ -10,19 +10,19 @@ use feed::{Holding, ReadModel, Trade, View};
 use serde_json::{Value, json};
 
 use super::fees::{self, Rates};
-use super::history::{TRADES, Wanted, gather};
+use super::find_order::of_account;
+use super::history::{PageRequest, TRADES, gather};
 use super::market::Answer;
-use super::meant::of_account;
 use super::parameters::Parameters;
 use super::refusal::Refusal;
 use super::time_unit::TimeUnit;
 use super::{names, numbers};
+use crate::app_state::AppState;
+use crate::chunked_answer::{self, Frame, Piece};
+use crate::history_pages;
+use crate::history_port::{Past, TradesOfAccount};
 use crate::hub::Hub;
 use crate::listener::Life;
-use crate::past;
-use crate::pieces::{self, Frame, Piece};
-use crate::records::{OfAccount, Past};
-use crate::site::Site;
 
 /// Positions that are read between two turns of the feed.
 const AT_ONCE: usize = 500;
@@ -31,8 +31,8 @@ const ORDERS_AT_ONCE: usize = 250;
 
 /// Answers with a balance of each symbol that the account ever had. It streams the answer, because this protocol has no
 /// pages.
-pub(super) async fn account(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
-    let id = asked.account(&site).await?;
+pub(super) async fn account(State(app): State<AppState>, asked: Parameters) -> Result<Response, Refusal> {
+    let id = asked.account(&app).await?;
     asked.only_signed(&["omitZeroBalances"])?;
     let unit = asked.unit;
     let all = match asked.text("omitZeroBalances") {
@@ -41,12 +41,12 @@ pub(super) async fn account(State(site): State<Site>, asked: Parameters) -> Resu
         Some(_) => return Err(Refusal::invalid("omitZeroBalances", "it is true or false")),
     };
     let (account, about) =
-        of_account(&site, id, move |scene, account| Ok((account, about(scene, account, unit)))).await?;
-    let balances = move |site: Site, next: Balances| async move {
-        let (shapes, next) = site.look(move |scene| balances(&scene.view, account, next, all)).await?;
+        of_account(&app, id, move |scene, account| Ok((account, about(scene, account, unit)))).await?;
+    let balances = move |app: AppState, next: Balances| async move {
+        let (shapes, next) = app.look(move |scene| balances(&scene.view, account, next, all)).await?;
         Ok(Piece::of(shapes, next))
     };
-    pieces::answer(&site, Frame::field(&about, "balances"), Balances::All, balances).await
+    chunked_answer::answer(&app, Frame::field(&about, "balances"), Balances::All, balances).await
 }
 
 /// The balances that are still to be shown.
@@ -112,23 +112,23 @@ fn balances(view: &View, account: AccountIndex, next: Balances, all: bool) -> (V
     (dollars.into_iter().chain(shares).collect(), last)
 }
 
-pub(super) async fn trades(State(site): State<Site>, asked: Parameters) -> Answer {
-    let id = asked.account(&site).await?;
+pub(super) async fn trades(State(app): State<AppState>, asked: Parameters) -> Answer {
+    let id = asked.account(&app).await?;
     asked.only_signed(&["symbol", "orderId", "startTime", "endTime", "fromId", "limit"])?;
     let unit = asked.unit;
-    let (pair, wanted) = (asked.needed("symbol")?.to_owned(), Wanted::of(&asked, "fromId")?);
+    let (pair, wanted) = (asked.needed("symbol")?.to_owned(), PageRequest::of(&asked, "fromId")?);
     let order = asked.number("orderId")?;
-    let (symbol, account) = of_account(&site, id, move |scene, account| {
+    let (symbol, account) = of_account(&app, id, move |scene, account| {
         let symbol = names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
         Ok((symbol, account))
     })
     .await?;
-    let of = OfAccount { account, symbol: Some(symbol), order: order.map(OrderId) };
-    let from = &site;
-    let trades = gather(wanted, |before| past::trades_of_account(from, of, before, TRADES.1));
+    let of = TradesOfAccount { account, symbol: Some(symbol), order: order.map(OrderId) };
+    let from = &app;
+    let trades = gather(wanted, |before| history_pages::trades_of_account(from, of, before, TRADES.1));
     let trades = trades.await?;
-    let lists = lists_of(&site, account, &trades).await?;
-    let shown = site.look(move |scene| {
+    let lists = lists_of(&app, account, &trades).await?;
+    let shown = app.look(move |scene| {
         let sides = |trade: &Trade| {
             let took = [
                 (trade.maker_account == account).then_some(trade.aggressor.opposite()),
@@ -147,7 +147,11 @@ pub(super) async fn trades(State(site): State<Site>, asked: Parameters) -> Answe
 
 /// Returns the list of each executed order of an account that is in one. The list of an order that is no longer kept is
 /// not known.
-async fn lists_of(site: &Site, account: AccountIndex, trades: &[Trade]) -> Result<HashMap<OrderId, OrderId>, Refusal> {
+async fn lists_of(
+    app: &AppState,
+    account: AccountIndex,
+    trades: &[Trade],
+) -> Result<HashMap<OrderId, OrderId>, Refusal> {
     let its = |trade: &Trade| {
         let orders = [(trade.maker_account, trade.maker_order), (trade.aggressor_account, trade.aggressor_order)];
         orders.into_iter().filter(|(whose, _)| *whose == account).map(|(_, order)| order)
@@ -155,7 +159,7 @@ async fn lists_of(site: &Site, account: AccountIndex, trades: &[Trade]) -> Resul
     let orders: BTreeSet<OrderId> = trades.iter().flat_map(its).collect();
     let (orders, mut lists) = (orders.into_iter().collect::<Vec<OrderId>>(), HashMap::new());
     for some in orders.chunks(ORDERS_AT_ONCE) {
-        let found = past::orders(site, some.to_vec()).await.map_err(Refusal::troubled)?;
+        let found = history_pages::orders(app, some.to_vec()).await.map_err(Refusal::troubled)?;
         let linked = |past: &Past| past.linked.map(|partner| (past.order.order, partner.min(past.order.order)));
         lists.extend(found.iter().filter_map(linked));
     }
@@ -184,13 +188,13 @@ fn own_shape(view: &View, (trade, side): (&Trade, Side), lists: &HashMap<OrderId
 }
 
 pub(super) async fn listen(
-    State(site): State<Site>,
+    State(app): State<AppState>,
     ConnectInfo(life): ConnectInfo<Life>,
     asked: Parameters,
 ) -> Answer {
-    let (key, holder) = asked.holder(&site, life.is_private()).await?;
+    let (key, holder) = asked.holder(&app, life.is_private()).await?;
     asked.only_of_listener(&[])?;
-    let listen_key = site.market()?.listen_keys.of(key.key, key.account, holder).map_err(|error| {
+    let listen_key = app.market()?.listen_keys.of(key.key, key.account, holder).map_err(|error| {
         tracing::error!(%error, "no listen key can be made");
         Refusal::internal()
     })?;
@@ -198,28 +202,28 @@ pub(super) async fn listen(
 }
 
 pub(super) async fn keep_listening(
-    State(site): State<Site>,
+    State(app): State<AppState>,
     ConnectInfo(life): ConnectInfo<Life>,
     asked: Parameters,
 ) -> Answer {
-    let (key, _) = asked.holder(&site, life.is_private()).await?;
+    let (key, _) = asked.holder(&app, life.is_private()).await?;
     asked.only_of_listener(&["listenKey"])?;
     let listen_key = asked.needed("listenKey")?;
-    match site.market()?.listen_keys.keep(key.key, listen_key) {
+    match app.market()?.listen_keys.keep(key.key, listen_key) {
         true => Ok(Json(json!({}))),
         false => Err(no_such_listen_key()),
     }
 }
 
 pub(super) async fn stop_listening(
-    State(site): State<Site>,
+    State(app): State<AppState>,
     ConnectInfo(life): ConnectInfo<Life>,
     asked: Parameters,
 ) -> Answer {
-    let (key, _) = asked.holder(&site, life.is_private()).await?;
+    let (key, _) = asked.holder(&app, life.is_private()).await?;
     asked.only_of_listener(&["listenKey"])?;
     let listen_key = asked.needed("listenKey")?;
-    match site.market()?.listen_keys.stop(key.key, listen_key) {
+    match app.market()?.listen_keys.stop(key.key, listen_key) {
         true => Ok(Json(json!({}))),
         false => Err(no_such_listen_key()),
     }

@@ -7,7 +7,7 @@ use feed::{ReadModel, SymbolFollowers, View};
 
 use super::{events, names, stream};
 use crate::hub::Hub;
-use crate::text::Text;
+use crate::shared_text::SharedText;
 use crate::topic::{Envelope, Tickers, Topic, Wrap};
 
 /// The shortest time between two messages, each of at most [`AT_ONCE`] symbols: if more change, each is sent less
@@ -47,7 +47,7 @@ impl AllTickers {
         }
         for &(tickers, envelope) in &self.followed {
             let message = || event(&scene.view, tickers, envelope, &changed);
-            scene.watcher.tell(Topic::Tickers(tickers, envelope), || Text::from(message()));
+            scene.watcher.tell(Topic::Tickers(tickers, envelope), || SharedText::from(message()));
         }
         self.next = Some(at + EVERY);
         self.next

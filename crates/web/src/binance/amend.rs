@@ -6,39 +6,40 @@ use engine::{AccountId, CancelReason, Command, Op, OrderId, Reply, Sequence, Sha
 use feed::Amended;
 use serde_json::{Value, json};
 
+use super::find_order::{BY_NUMBER_OR_NAME, OrderRef, ask, find_order, of_account};
 use super::history::TRADES;
 use super::market::Answer;
-use super::meant::{BY_NUMBER_OR_NAME, Meant, ask, meant, of_account};
 use super::order::Order;
 use super::parameters::Parameters;
 use super::place::quantity;
 use super::refusal::Refusal;
 use super::time_unit::TimeUnit;
 use super::{names, numbers};
-use crate::past;
-use crate::site::Site;
+use crate::app_state::AppState;
+use crate::history_pages;
 
 const NEW_QUANTITY: &str = "newQty";
 const NEW_NAME: &str = "newClientOrderId";
 /// Amendments of an order that are read for one answer, at most.
 const AMENDMENTS_MAX: usize = 10_000;
 
-pub(super) async fn amend(State(site): State<Site>, asked: Parameters) -> Answer {
-    let account = asked.account(&site).await?;
+pub(super) async fn amend(State(app): State<AppState>, asked: Parameters) -> Answer {
+    let account = asked.account(&app).await?;
     let [number, name] = BY_NUMBER_OR_NAME;
     asked.only_signed(&["symbol", number, name, NEW_QUANTITY, NEW_NAME])?;
     let pair = asked.needed("symbol")?.to_owned();
     let shares = quantity(&asked, NEW_QUANTITY)?;
-    site.ascertain().await?;
-    let meant = meant(&site, account, &asked, BY_NUMBER_OR_NAME).await?.ok_or_else(Refusal::unknown_to_amend)?;
-    let before = amendable(&site, account, meant, pair.clone()).await?;
+    app.ascertain().await?;
+    let order_ref =
+        find_order(&app, account, &asked, BY_NUMBER_OR_NAME).await?.ok_or_else(Refusal::unknown_to_amend)?;
+    let before = amendable(&app, account, order_ref, pair.clone()).await?;
     let before = before.ok_or_else(Refusal::unknown_to_amend)?;
     if asked.text(NEW_NAME).is_some_and(|asked| asked != before.client_name()) {
         return Err(Refusal::invalid(NEW_NAME, "an amended order keeps its name; send that one, or none"));
     }
-    let seen = site.look(|scene| scene.view.sequence()).await?;
+    let seen = app.look(|scene| scene.view.sequence()).await?;
     let command = Command::AmendOrder { account, order: before.id.into(), shares };
-    let open = match ask(&site, Op::Command(command)).await? {
+    let open = match ask(&app, Op::Command(command)).await? {
         Reply::Amended { open, .. } => open,
         // The order was done meanwhile.
         Reply::Done(_) => return Err(Refusal::unknown_to_amend()),
@@ -55,18 +56,24 @@ pub(super) async fn amend(State(site): State<Site>, asked: Parameters) -> Answer
         | Reply::Canceled(_) => return Err(Refusal::internal()),
     };
     // The order is amended: an error in writing the answer must not say that it is not.
-    let told = tell(&site, account, (meant, pair), AmendedOrder { before, shares, open, seen }, asked.unit).await;
+    let told = tell(&app, account, (order_ref, pair), AmendedOrder { before, shares, open, seen }, asked.unit).await;
     told.map(Json).map_err(|_| Refusal::unknown_outcome())
 }
 
 /// Returns the order if it is open. Errors: there is no such symbol.
-async fn amendable(site: &Site, account: AccountId, meant: Meant, pair: String) -> Result<Option<Order>, Refusal> {
-    let open = of_account(site, account, move |scene, account| {
+async fn amendable(
+    app: &AppState,
+    account: AccountId,
+    order_ref: OrderRef,
+    pair: String,
+) -> Result<Option<Order>, Refusal> {
+    let open = of_account(app, account, move |scene, account| {
         let symbol = names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
-        let its = scene.view.open_order(meant.order).filter(|open| open.account == account && open.symbol == symbol);
+        let its =
+            scene.view.open_order(order_ref.order).filter(|open| open.account == account && open.symbol == symbol);
         its.map(|open| Order::of_open(scene, &open)).transpose()
     });
-    Ok(open.await?.filter(|order| meant.is(order)))
+    Ok(open.await?.filter(|order| order_ref.is(order)))
 }
 
 /// An order that was amended.
@@ -81,20 +88,21 @@ struct AmendedOrder {
 }
 
 async fn tell(
-    site: &Site,
+    app: &AppState,
     account: AccountId,
-    (meant, pair): (Meant, String),
+    (order_ref, pair): (OrderRef, String),
     amended: AmendedOrder,
     unit: TimeUnit,
 ) -> Result<Value, Refusal> {
-    let after = amendable(site, account, meant, pair).await?;
+    let after = amendable(app, account, order_ref, pair).await?;
     let AmendedOrder { before, shares, open, seen } = amended;
     let executed = shares.less(open);
     // The order may have executed after the look and before its amendment, or after that.
     let knows = [Some(&before), after.as_ref()].into_iter().flatten().find(|order| order.executed == executed);
     let money = knows.and_then(|order| order.money);
     let order = Order { shares, executed, money, ..before };
-    let told = past::amendments(site, order.id, seen.next(), AMENDMENTS_MAX).await.map_err(Refusal::troubled)?;
+    let told =
+        history_pages::amendments(app, order.id, seen.next(), AMENDMENTS_MAX).await.map_err(Refusal::troubled)?;
     // Amendments only take shares off: the order had this number once.
     let its = told.iter().find(|amended| amended.after == shares).ok_or_else(Refusal::internal)?;
     Ok(json!({
@@ -106,24 +114,25 @@ async fn tell(
 
 /// Lists the amendments of an order that its account asked for, oldest first. The number of an amendment is its
 /// command's.
-pub(super) async fn amendments(State(site): State<Site>, asked: Parameters) -> Answer {
-    let account = asked.account(&site).await?;
+pub(super) async fn amendments(State(app): State<AppState>, asked: Parameters) -> Answer {
+    let account = asked.account(&app).await?;
     asked.only_signed(&["symbol", "orderId", "fromExecutionId", "limit"])?;
     let pair = asked.needed("symbol")?.to_owned();
     let order = OrderId(asked.number("orderId")?.ok_or_else(|| Refusal::missing("orderId"))?);
     let (from, limit) = (asked.number("fromExecutionId")?.unwrap_or_default(), asked.limit(TRADES.0, TRADES.1)?);
-    let (symbol, account) = of_account(&site, account, move |scene, account| {
+    let (symbol, account) = of_account(&app, account, move |scene, account| {
         let symbol = names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
         Ok((symbol, account))
     })
     .await?;
-    let found = past::order(&site, order).await.map_err(Refusal::troubled)?;
+    let found = history_pages::order(&app, order).await.map_err(Refusal::troubled)?;
     let its = found.filter(|past| past.order.account == account && past.order.symbol == symbol);
     let past = its.ok_or_else(Refusal::no_such_order)?;
     // Reductions by self-trade prevention are among them, and are no amendments here.
-    let told = past::amendments(&site, order, Sequence(from), AMENDMENTS_MAX).await.map_err(Refusal::troubled)?;
+    let told =
+        history_pages::amendments(&app, order, Sequence(from), AMENDMENTS_MAX).await.map_err(Refusal::troubled)?;
     let unit = asked.unit;
-    let shown = site.look(move |scene| {
+    let shown = app.look(move |scene| {
         let order = Order::of_past(&scene.view, &past);
         let its = told.iter().filter(|amended| amended.why == CancelReason::Asked).take(limit);
         its.map(|amended| amendment_shape(&order, amended, unit)).collect::<Value>()

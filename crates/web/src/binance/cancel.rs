@@ -7,47 +7,49 @@ use engine::{AccountId, CancelReason, Command, Op, Reply};
 use feed::View;
 
 use super::cancel_restriction::CancelRestriction;
+use super::find_order::{BY_NUMBER_OR_NAME, OrderRef, ask, find_order, of_account};
 use super::market::Answer;
-use super::meant::{BY_NUMBER_OR_NAME, Meant, ask, meant, of_account};
 use super::names;
 use super::order::Order;
 use super::parameters::Parameters;
 use super::place::client_order_id;
 use super::refusal::Refusal;
+use crate::app_state::AppState;
+use crate::chunked_answer::{self, Frame, Piece};
+use crate::history_pages::{self, HistoryFault};
+use crate::history_port::Past;
 use crate::open_orders::{self, Canceled, Stopped};
-use crate::past::{self, Trouble};
-use crate::pieces::{self, Frame, Piece};
-use crate::records::Past;
-use crate::site::Site;
 
-pub(super) async fn cancel(State(site): State<Site>, asked: Parameters) -> Answer {
-    let account = asked.account(&site).await?;
+pub(super) async fn cancel(State(app): State<AppState>, asked: Parameters) -> Answer {
+    let account = asked.account(&app).await?;
     asked.only_signed(&["symbol", "orderId", "origClientOrderId", "newClientOrderId", "cancelRestrictions"])?;
     let cancel_name = asked.text("newClientOrderId").map(|id| client_order_id("newClientOrderId", id)).transpose()?;
     let (pair, restriction) = (asked.needed("symbol")?.to_owned(), CancelRestriction::read(&asked)?);
-    site.ascertain().await?;
-    let meant = meant(&site, account, &asked, BY_NUMBER_OR_NAME).await?.ok_or_else(Refusal::unknown_to_cancel)?;
-    let open = cancelable(&site, account, meant, pair, restriction).await??;
-    let reply = ask(&site, Op::Command(Command::CancelOrder { account, order: open.id.into() })).await?;
-    let order = after_cancel(&site, open, reply).await??;
+    app.ascertain().await?;
+    let order_ref =
+        find_order(&app, account, &asked, BY_NUMBER_OR_NAME).await?.ok_or_else(Refusal::unknown_to_cancel)?;
+    let open = cancelable(&app, account, order_ref, pair, restriction).await??;
+    let reply = ask(&app, Op::Command(Command::CancelOrder { account, order: open.id.into() })).await?;
+    let order = after_cancel(&app, open, reply).await??;
     let name = cancel_name.map_or_else(|| order.client_name(), |name| name.to_string());
     Ok(Json(order.canceled_shape_under(&name, asked.unit)))
 }
 
 /// Returns the order if it is open and may be canceled, or the refusal of its cancel. Errors: there is no such symbol.
 pub(super) async fn cancelable(
-    site: &Site,
+    app: &AppState,
     account: AccountId,
-    meant: Meant,
+    order_ref: OrderRef,
     pair: String,
     restriction: Option<CancelRestriction>,
 ) -> Result<Result<Order, Refusal>, Refusal> {
-    let open = of_account(site, account, move |scene, account| {
+    let open = of_account(app, account, move |scene, account| {
         let symbol = names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
-        let its = scene.view.open_order(meant.order).filter(|open| open.account == account && open.symbol == symbol);
+        let its =
+            scene.view.open_order(order_ref.order).filter(|open| open.account == account && open.symbol == symbol);
         its.map(|open| Order::of_open(scene, &open)).transpose()
     });
-    Ok(match open.await?.filter(|order| meant.is(order)) {
+    Ok(match open.await?.filter(|order| order_ref.is(order)) {
         // An order that is not open any more cannot be canceled, however it ended.
         None => Err(Refusal::unknown_to_cancel()),
         Some(open) if restriction.is_some_and(|restriction| restriction.forbids(open.executed)) => {
@@ -58,21 +60,21 @@ pub(super) async fn cancelable(
 }
 
 /// Cancels all open orders of a pair. Orders that end with these are among the canceled.
-pub(super) async fn cancel_open(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
-    let id = asked.account(&site).await?;
+pub(super) async fn cancel_open(State(app): State<AppState>, asked: Parameters) -> Result<Response, Refusal> {
+    let id = asked.account(&app).await?;
     asked.only_signed(&["symbol"])?;
     let (pair, unit) = (asked.needed("symbol")?.to_owned(), asked.unit);
-    site.ascertain().await?;
-    let (account, symbol) = of_account(&site, id, move |scene, account| {
+    app.ascertain().await?;
+    let (account, symbol) = of_account(&app, id, move |scene, account| {
         let symbol = names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
         Ok((account, (scene.view.listing(symbol).name, symbol)))
     })
     .await?;
     let untold = |trouble| match trouble {
-        Trouble::Away | Trouble::NotReady => Refusal::unknown_outcome(),
-        Trouble::Unreadable(_) => Refusal::troubled(trouble),
+        HistoryFault::Away | HistoryFault::NotReady => Refusal::unknown_outcome(),
+        HistoryFault::Unreadable(_) => Refusal::troubled(trouble),
     };
-    let canceled = open_orders::cancel(&site, (id, account), Some(symbol)).await.map_err(|stopped| match stopped {
+    let canceled = open_orders::cancel(&app, (id, account), Some(symbol)).await.map_err(|stopped| match stopped {
         Stopped::Unknown => Refusal::unknown_outcome(),
         Stopped::Unavailable(why) => Refusal::unavailable(why),
         Stopped::NotReady(problem) => Refusal::from(problem),
@@ -82,10 +84,10 @@ pub(super) async fn cancel_open(State(site): State<Site>, asked: Parameters) -> 
         return Err(Refusal::unknown_to_cancel());
     }
     // All are canceled by now; the answer lists them as fast as the client takes it.
-    pieces::answer(&site, Frame::bare(), canceled, move |site, canceled: Canceled| async move {
-        let (some, left) = canceled.take_some(&site).await.map_err(untold)?;
+    chunked_answer::answer(&app, Frame::bare(), canceled, move |app, canceled: Canceled| async move {
+        let (some, left) = canceled.take_some(&app).await.map_err(untold)?;
         let orders =
-            site.look(move |scene| -> Vec<Order> { some.iter().map(|past| as_canceled(&scene.view, past)).collect() });
+            app.look(move |scene| -> Vec<Order> { some.iter().map(|past| as_canceled(&scene.view, past)).collect() });
         let shapes = orders.await?;
         Ok(Piece::of(shapes.iter().map(|order| order.canceled_shape(unit)), left))
     })
@@ -98,7 +100,7 @@ pub(super) fn as_canceled(view: &View, past: &Past) -> Order {
 }
 
 /// Returns the order as it ended, or why it could not be canceled.
-pub(super) async fn after_cancel(site: &Site, open: Order, reply: Reply) -> Result<Result<Order, Refusal>, Refusal> {
+pub(super) async fn after_cancel(app: &AppState, open: Order, reply: Reply) -> Result<Result<Order, Refusal>, Refusal> {
     let canceled = match reply {
         Reply::Canceled(status) => status.canceled,
         Reply::Rejected(_) | Reply::Done(_) => None,
@@ -117,8 +119,8 @@ pub(super) async fn after_cancel(site: &Site, open: Order, reply: Reply) -> Resu
     };
     let Some(cancellation) = canceled else { return Ok(Err(Refusal::unknown_to_cancel())) };
     // The history knows what was paid until the end. The order is canceled whether the history answers or not.
-    let ended = past::order(site, open.id).await.unwrap_or_default();
-    let shown = site.look(move |scene| match ended {
+    let ended = history_pages::order(app, open.id).await.unwrap_or_default();
+    let shown = app.look(move |scene| match ended {
         Some(past) => as_canceled(&scene.view, &past),
         None => open.after_cancel(cancellation.shares, cancellation.time),
     });

@@ -14,7 +14,7 @@ pub(super) fn name_of(order: OrderId, own: Option<&ClientOrderId>) -> String {
 
 /// The meaning of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Named {
+pub(super) enum ParsedName {
     /// The order to which its client gave this id.
     Own(ClientOrderId),
     /// The order of this number, if its client gave it none.
@@ -22,11 +22,11 @@ pub(super) enum Named {
 }
 
 /// Reads a name. Returns `None` if no order can have it.
-pub(super) fn read(name: &str) -> Option<Named> {
+pub(super) fn read(name: &str) -> Option<ParsedName> {
     let Some(number) = name.strip_prefix(MARK) else {
-        return ClientOrderId::parse(name.as_bytes()).ok().map(Named::Own);
+        return ClientOrderId::parse(name.as_bytes()).ok().map(ParsedName::Own);
     };
-    OrderId::parse(number.as_bytes()).map(Named::Made)
+    OrderId::parse(number.as_bytes()).map(ParsedName::Made)
 }
 
 #[cfg(test)]
@@ -37,11 +37,11 @@ mod tests {
     fn a_made_name_is_no_clients_own() {
         for order in [1, 7, u64::MAX].map(OrderId) {
             let name = name_of(order, None);
-            assert_eq!(read(&name), Some(Named::Made(order)));
+            assert_eq!(read(&name), Some(ParsedName::Made(order)));
             assert!(ClientOrderId::parse(name.as_bytes()).is_err() && name.len() <= engine::CLIENT_ORDER_ID_BYTES_MAX);
         }
         let own = ClientOrderId::parse(b"7").expect("an id");
-        assert_eq!((name_of(OrderId(1), Some(&own)).as_str(), read("7")), ("7", Some(Named::Own(own))));
+        assert_eq!((name_of(OrderId(1), Some(&own)).as_str(), read("7")), ("7", Some(ParsedName::Own(own))));
         for nothing in ["", "~", "~x", "~-1", "~18446744073709551616", "a b"] {
             assert_eq!(read(nothing), None, "{nothing}");
         }

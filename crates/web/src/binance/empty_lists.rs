@@ -4,28 +4,28 @@ use axum::Json;
 use axum::extract::State;
 use serde_json::json;
 
+use super::find_order::of_account;
 use super::market::Answer;
-use super::meant::of_account;
 use super::names;
 use super::parameters::Parameters;
 use super::refusal::Refusal;
-use crate::site::Site;
+use crate::app_state::AppState;
 
 /// Answers with no allocations: orders go to this market alone, and no shares are allotted in any other way.
-pub(super) async fn allocations(State(site): State<Site>, asked: Parameters) -> Answer {
-    let account = asked.account(&site).await?;
+pub(super) async fn allocations(State(app): State<AppState>, asked: Parameters) -> Answer {
+    let account = asked.account(&app).await?;
     asked.only_signed(&["symbol", "startTime", "endTime", "fromAllocationId", "limit", "orderId"])?;
     for number in ["startTime", "endTime", "fromAllocationId", "limit", "orderId"] {
         asked.number(number)?;
     }
     let pair = asked.needed("symbol")?.to_owned();
-    let known = of_account(&site, account, move |scene, _| Ok(names::find(&scene.view, &pair))).await?;
+    let known = of_account(&app, account, move |scene, _| Ok(names::find(&scene.view, &pair))).await?;
     known.map(|_| Json(json!([]))).ok_or_else(Refusal::unknown_symbol)
 }
 
 /// Refuses: such matches exist, but are not kept.
-pub(super) async fn prevented_matches(State(site): State<Site>, asked: Parameters) -> Answer {
-    asked.account(&site).await?;
+pub(super) async fn prevented_matches(State(app): State<AppState>, asked: Parameters) -> Answer {
+    asked.account(&app).await?;
     asked.only_signed(&["symbol", "preventedMatchId", "orderId", "fromPreventedMatchId", "limit"])?;
     Err(Refusal::not_kept("prevented matches are not kept; the account's stream tells each as TRADE_PREVENTION"))
 }

@@ -4,59 +4,59 @@ use engine::{AccountId, AccountIndex, Op, OrderId, Query, Reply};
 use exchange::Answer as Answered;
 use feed::ReadModel;
 
-use super::client_names::{self, Named};
+use super::client_names::{self, ParsedName};
 use super::order::Order;
 use super::parameters::Parameters;
 use super::refusal::Refusal;
+use crate::app_state::AppState;
 use crate::hub::Hub;
-use crate::site::Site;
 
 /// The parameters by which most requests name an order.
 pub(super) const BY_NUMBER_OR_NAME: [&str; 2] = ["orderId", "origClientOrderId"];
 
 /// The order that a request names.
 #[derive(Clone, Copy)]
-pub(super) struct Meant {
+pub(super) struct OrderRef {
     pub(super) order: OrderId,
     /// The name that the order must have, if the request has one too.
-    called: Option<Named>,
+    called: Option<ParsedName>,
 }
 
-impl Meant {
+impl OrderRef {
     /// Whether this order, which has the number, also has the name.
     pub(super) fn is(self, order: &Order) -> bool {
         match self.called {
             None => true,
-            Some(Named::Own(id)) => order.client_id == Some(id),
-            Some(Named::Made(made)) => order.id == made && order.client_id.is_none(),
+            Some(ParsedName::Own(id)) => order.client_id == Some(id),
+            Some(ParsedName::Made(made)) => order.id == made && order.client_id.is_none(),
         }
     }
 }
 
 /// Finds the order by its number, or by its name: the two parameters. Returns `None` if no order of the client has the
 /// name.
-pub(super) async fn meant(
-    site: &Site,
+pub(super) async fn find_order(
+    app: &AppState,
     account: AccountId,
     asked: &Parameters,
     [number, name]: [&str; 2],
-) -> Result<Option<Meant>, Refusal> {
-    let by_number = |order| Ok(Some(Meant { order, called: None }));
+) -> Result<Option<OrderRef>, Refusal> {
+    let by_number = |order| Ok(Some(OrderRef { order, called: None }));
     if let Some(order) = asked.number(number)? {
         let Some(text) = asked.text(name) else { return by_number(OrderId(order)) };
         // If a request has both, both have to fit.
-        return Ok(client_names::read(text).map(|called| Meant { order: OrderId(order), called: Some(called) }));
+        return Ok(client_names::read(text).map(|called| OrderRef { order: OrderId(order), called: Some(called) }));
     }
     let Some(text) = asked.text(name) else {
         let msg = format!("Param '{name}' or '{number}' must be sent, but both were empty/null!");
         return Err(Refusal::new(-1102, msg));
     };
     let id = match client_names::read(text) {
-        Some(Named::Own(id)) => id,
-        Some(called @ Named::Made(order)) => return Ok(Some(Meant { order, called: Some(called) })),
+        Some(ParsedName::Own(id)) => id,
+        Some(called @ ParsedName::Made(order)) => return Ok(Some(OrderRef { order, called: Some(called) })),
         None => return Ok(None),
     };
-    match ask(site, Op::Query(Query { account, order: id.into() })).await? {
+    match ask(app, Op::Query(Query { account, order: id.into() })).await? {
         Reply::Status(status) => by_number(status.order),
         Reply::Done(order) => by_number(order),
         Reply::Rejected(_) => Ok(None),
@@ -74,14 +74,17 @@ pub(super) async fn meant(
 }
 
 /// Submits one op.
-pub(super) async fn ask(site: &Site, op: Op) -> Result<Reply, Refusal> {
-    let [answer] = ask_all(site, [op]).await?;
+pub(super) async fn ask(app: &AppState, op: Op) -> Result<Reply, Refusal> {
+    let [answer] = ask_all(app, [op]).await?;
     answer
 }
 
 /// Submits several ops as one request, with nothing in between.
-pub(super) async fn ask_all<const N: usize>(site: &Site, ops: [Op; N]) -> Result<[Result<Reply, Refusal>; N], Refusal> {
-    let answers = site.submitter()?.ask(&ops).await.map_err(|_| Refusal::unknown_outcome())?;
+pub(super) async fn ask_all<const N: usize>(
+    app: &AppState,
+    ops: [Op; N],
+) -> Result<[Result<Reply, Refusal>; N], Refusal> {
+    let answers = app.submitter()?.ask(&ops).await.map_err(|_| Refusal::unknown_outcome())?;
     let answers: [Answered; N] = answers.try_into().map_err(|_| Refusal::unknown_outcome())?;
     Ok(answers.map(|answer| match answer {
         Answered::Reply(reply) => Ok(reply),
@@ -91,11 +94,11 @@ pub(super) async fn ask_all<const N: usize>(site: &Site, ops: [Op; N]) -> Result
 
 /// Calls `show` for the account of a request.
 pub(super) async fn of_account<T: Send + 'static>(
-    site: &Site,
+    app: &AppState,
     account: AccountId,
     show: impl FnOnce(&mut ReadModel<Hub>, AccountIndex) -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Refusal> {
-    let shown = site.look(move |scene| match scene.view.find_account(account) {
+    let shown = app.look(move |scene| match scene.view.find_account(account) {
         Some(account) => show(scene, account),
         None => Err(Refusal::of(&engine::Reject::UnknownAccount)),
     });

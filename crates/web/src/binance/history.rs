@@ -6,8 +6,8 @@ use feed::{HistoryError, Trade};
 
 use super::parameters::Parameters;
 use super::refusal::Refusal;
-use crate::past::Trouble;
-use crate::records::{Past, Since};
+use crate::history_pages::HistoryFault;
+use crate::history_port::{Past, Since};
 
 /// Trades and orders of a page: shown by default, and at most.
 pub(super) const TRADES: (usize, usize) = (500, 1000);
@@ -16,7 +16,7 @@ const PAGES_MAX: usize = 200;
 
 /// A part of a history.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Wanted {
+pub(super) struct PageRequest {
     /// The first number.
     pub(super) from: Option<u64>,
     /// The first time, and the time before which the part ends.
@@ -25,10 +25,10 @@ pub(super) struct Wanted {
     pub(super) limit: usize,
 }
 
-impl Wanted {
+impl PageRequest {
     /// Reads the part from a request; `from` is its parameter for the number.
-    pub(super) fn of(asked: &Parameters, from: &str) -> Result<Wanted, Refusal> {
-        Ok(Wanted {
+    pub(super) fn of(asked: &Parameters, from: &str) -> Result<PageRequest, Refusal> {
+        Ok(PageRequest {
             from: asked.number(from)?,
             start: asked.time("startTime")?,
             end: asked.end("endTime")?,
@@ -89,11 +89,11 @@ impl Dated for Past {
 }
 
 /// A page, newest first, and the start of the next one; `None` if it cannot follow the previous one.
-pub(super) type Page<T> = Result<Option<(Vec<T>, Option<u64>)>, Trouble>;
+pub(super) type Page<T> = Result<Option<(Vec<T>, Option<u64>)>, HistoryFault>;
 
 /// Puts the wanted part together from pages, each of which begins where the previous one ended.
 pub(super) async fn gather<T: Dated, F: Future<Output = Page<T>> + Send>(
-    wanted: Wanted,
+    wanted: PageRequest,
     page: impl Fn(Option<u64>) -> F + Send,
 ) -> Result<Vec<T>, Refusal> {
     // Without a start the last entries are wanted.
@@ -102,7 +102,9 @@ pub(super) async fn gather<T: Dated, F: Future<Output = Page<T>> + Send>(
     for _ in 0..PAGES_MAX {
         let (some, next) = match page(before).await {
             Ok(page) => page.ok_or_else(Refusal::internal)?,
-            Err(Trouble::Unreadable(HistoryError::NoLongerKept { until })) if wanted.lacks_nothing(&found, until) => {
+            Err(HistoryFault::Unreadable(HistoryError::NoLongerKept { until }))
+                if wanted.lacks_nothing(&found, until) =>
+            {
                 (Vec::new(), None)
             }
             Err(trouble) => return Err(Refusal::troubled(trouble)),

@@ -14,11 +14,11 @@ use super::parameters::Parameters;
 use super::refusal::Refusal;
 use super::time_unit::TimeUnit;
 use super::zoned::{Zoned, time_zone_of_candles};
+use crate::app_state::AppState;
+use crate::history_pages::{self, HistoryFault};
+use crate::history_port::Stretch;
 use crate::hub::Hub;
 use crate::kline::KlineInterval;
-use crate::past::{self, Trouble};
-use crate::records::Stretch;
-use crate::site::Site;
 
 /// Candles of a page: shown by default, and at most.
 const KLINES: (usize, usize) = (500, 1000);
@@ -27,15 +27,15 @@ const PAGE: usize = 1000;
 const PAGES_MAX: usize = 64;
 
 /// Answers for candles, also as `uiKlines`, which are the same.
-pub(super) async fn klines(State(site): State<Site>, asked: Parameters) -> Answer {
+pub(super) async fn klines(State(app): State<AppState>, asked: Parameters) -> Answer {
     asked.only(&["symbol", "interval", "startTime", "endTime", "timeZone", "limit"])?;
     let interval = interval(asked.needed("interval")?)?;
     let limit = asked.limit(KLINES.0, KLINES.1)?;
     let zoned = Zoned::of(interval, asked.text("timeZone").map_or(Ok(0), time_zone_of_candles)?);
     // A candle that begins at the end is still wanted.
     let stretch = Stretch { from: asked.time("startTime")?, before: asked.end("endTime")? };
-    let symbol = of_symbol(&site, &asked, |_, symbol| Ok(symbol)).await?;
-    let candles = candles(&site, symbol, zoned, stretch, limit).await?;
+    let symbol = of_symbol(&app, &asked, |_, symbol| Ok(symbol)).await?;
+    let candles = candles(&app, symbol, zoned, stretch, limit).await?;
     Ok(Json(candles.iter().map(|candle| kline_shape(candle, zoned, asked.unit)).collect()))
 }
 
@@ -67,7 +67,7 @@ fn kline_shape(candle: &Candle, interval: Zoned, unit: TimeUnit) -> Value {
 /// Returns the candles that begin in a stretch of time, oldest first: the first `limit` of it if it has a start, or
 /// else the last.
 async fn candles(
-    site: &Site,
+    app: &AppState,
     symbol: SymbolIndex,
     interval: Zoned,
     stretch: Stretch,
@@ -75,17 +75,17 @@ async fn candles(
 ) -> Result<Vec<Candle>, Refusal> {
     // Candles of a second are made of trades: reading many of those page by page would take too long.
     if let Some(kept) = interval.kept().filter(|kept| stretch.from.is_none() || *kept == Interval::Second) {
-        return past::candles(site, symbol, kept, stretch, limit).await.map_err(Refusal::troubled);
+        return history_pages::candles(app, symbol, kept, stretch, limit).await.map_err(Refusal::troubled);
     }
     let before = stretch.before.map(|before| interval.first_from(before));
     match stretch.from.map(|from| interval.first_from(from)) {
-        Some(from) => first_candles(site, symbol, interval, (from, before), limit).await,
-        None => last_candles(site, symbol, interval, before, limit).await,
+        Some(from) => first_candles(app, symbol, interval, (from, before), limit).await,
+        None => last_candles(app, symbol, interval, before, limit).await,
     }
 }
 
 async fn first_candles(
-    site: &Site,
+    app: &AppState,
     symbol: SymbolIndex,
     interval: Zoned,
     (mut from, before): (Time, Option<Time>),
@@ -97,7 +97,8 @@ async fn first_candles(
     for _ in 0..PAGES_MAX {
         let stretch = Stretch { from: Some(from), before };
         let most = (enough * interval.bases_max()).min(PAGE);
-        let page = past::candles(site, symbol, interval.base(), stretch, most).await.map_err(Refusal::troubled)?;
+        let page =
+            history_pages::candles(app, symbol, interval.base(), stretch, most).await.map_err(Refusal::troubled)?;
         // A page may be short where trades are rare; it is empty where there are no more.
         let Some(last) = page.last() else { return Ok(found) };
         from = Time(last.start.0.saturating_add(interval.base().micros()));
@@ -113,7 +114,7 @@ async fn first_candles(
 }
 
 async fn last_candles(
-    site: &Site,
+    app: &AppState,
     symbol: SymbolIndex,
     interval: Zoned,
     mut before: Option<Time>,
@@ -124,9 +125,9 @@ async fn last_candles(
     let most = ((limit + 1) * interval.bases_max()).min(PAGE);
     for _ in 0..PAGES_MAX {
         let stretch = Stretch { from: None, before };
-        let page = match past::candles(site, symbol, interval.base(), stretch, most).await {
+        let page = match history_pages::candles(app, symbol, interval.base(), stretch, most).await {
             // Candles that are no longer kept are before those that were found.
-            Err(Trouble::Unreadable(HistoryError::NoLongerKept { .. })) if !found.is_empty() => break,
+            Err(HistoryFault::Unreadable(HistoryError::NoLongerKept { .. })) if !found.is_empty() => break,
             page => page.map_err(Refusal::troubled)?,
         };
         let Some(first) = page.first() else {
@@ -158,14 +159,15 @@ async fn last_candles(
 
 /// Returns all hours with trades from one full hour on and before another one. Errors: it takes too long.
 pub(super) async fn hours(
-    site: &Site,
+    app: &AppState,
     symbol: SymbolIndex,
     (mut from, before): (Time, Time),
 ) -> Result<Vec<Candle>, Refusal> {
     let mut found = Vec::new();
     for _ in 0..PAGES_MAX {
         let stretch = Stretch { from: Some(from), before: Some(before) };
-        let page = past::candles(site, symbol, Interval::Hour, stretch, PAGE).await.map_err(Refusal::troubled)?;
+        let page =
+            history_pages::candles(app, symbol, Interval::Hour, stretch, PAGE).await.map_err(Refusal::troubled)?;
         let Some(last) = page.last() else { return Ok(found) };
         from = Time(last.start.0.saturating_add(Interval::Hour.micros()));
         found.extend(page);
@@ -174,9 +176,9 @@ pub(super) async fn hours(
 }
 
 /// Returns the last days, as many as two months may have.
-pub(super) async fn days(site: &Site, symbol: SymbolIndex) -> Result<Vec<Candle>, Refusal> {
+pub(super) async fn days(app: &AppState, symbol: SymbolIndex) -> Result<Vec<Candle>, Refusal> {
     let stretch = Stretch { from: None, before: None };
-    let days = past::candles(site, symbol, Interval::Day, stretch, 2 * KlineInterval::Month.bases_max());
+    let days = history_pages::candles(app, symbol, Interval::Day, stretch, 2 * KlineInterval::Month.bases_max());
     days.await.map_err(Refusal::troubled)
 }
 

@@ -9,15 +9,15 @@ use engine::{KillScope, Side, SymbolIndex};
 use feed::{ReadModel, Trade, View};
 use serde_json::{Value, json};
 
-use super::history::{TRADES, Wanted, gather};
+use super::history::{PageRequest, TRADES, gather};
 use super::parameters::Parameters;
 use super::refusal::Refusal;
 use super::time_unit::TimeUnit;
 use super::{names, numbers, pairs, used_weight};
+use crate::app_state::AppState;
+use crate::chunked_answer::{self, Frame, Piece};
+use crate::history_pages;
 use crate::hub::Hub;
-use crate::past;
-use crate::pieces::{self, Frame, Piece};
-use crate::site::Site;
 
 pub(super) type Answer = Result<Json<Value>, Refusal>;
 
@@ -33,18 +33,18 @@ pub(super) async fn time(asked: Parameters) -> Answer {
 
 /// Answers with the pairs. Their filters say what the engine accepts: every price and number of shares with eight
 /// decimals, and so every product of two, unless the symbol has rules.
-pub(super) async fn exchange_info(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
+pub(super) async fn exchange_info(State(app): State<AppState>, asked: Parameters) -> Result<Response, Refusal> {
     asked.only(&["symbol", "symbols", "permissions", "showPermissionSets", "symbolStatus"])?;
     let (unit, wanted, has_sets) = (asked.unit, Wanting::of(&asked)?, shows_permission_sets(&asked)?);
-    let chosen = site.look(move |scene| chosen(&scene.view, &asked)).await??;
-    let chosen = if wanted == Wanting::Nothing { Chosen::Some(VecDeque::new()) } else { chosen };
+    let chosen = app.look(move |scene| chosen(&scene.view, &asked)).await??;
+    let chosen = if wanted == Wanting::Nothing { SymbolChoice::Some(VecDeque::new()) } else { chosen };
     let about = json!({
         "timezone": "UTC",
         "serverTime": unit.now(),
         "rateLimits": used_weight::limits(),
         "exchangeFilters": [],
     });
-    pieces::answer(&site, Frame::field(&about, "symbols"), chosen, move |site, chosen| async move {
+    chunked_answer::answer(&app, Frame::field(&about, "symbols"), chosen, move |app, chosen| async move {
         // The feed returns the names and rules; the text is written outside of it.
         let named = |view: &View, symbol: SymbolIndex| {
             let listing = view.listing(symbol);
@@ -53,7 +53,7 @@ pub(super) async fn exchange_info(State(site): State<Site>, asked: Parameters) -
             let status = if is_killed { pairs::Status::Halted } else { pairs::Status::of(listing) };
             (listing.name, listing.rules, status)
         };
-        let (named, next) = look_at_some(&site, chosen, named).await?;
+        let (named, next) = look_at_some(&app, chosen, named).await?;
         let shown = named.into_iter().filter(|(.., status)| wanted.is_shown(*status));
         Ok(Piece::written(shown.map(|(name, rules, status)| pairs::pair_text(name, &rules, status, has_sets)), next))
     })
@@ -127,7 +127,7 @@ fn shows_permission_sets(asked: &Parameters) -> Result<bool, Refusal> {
 const AT_ONCE: usize = 100;
 
 /// The symbols of a request that are still to be shown.
-pub(super) enum Chosen {
+pub(super) enum SymbolChoice {
     /// A single symbol, shown without a list where the interface has none for one symbol.
     One(SymbolIndex),
     Some(VecDeque<SymbolIndex>),
@@ -135,20 +135,20 @@ pub(super) enum Chosen {
     AllFrom(SymbolIndex),
 }
 
-impl Chosen {
+impl SymbolChoice {
     /// Takes the next symbols. `None` is left when nothing more is to be shown.
-    fn take_some(self, view: &View) -> (Vec<SymbolIndex>, Option<Chosen>) {
+    fn take_some(self, view: &View) -> (Vec<SymbolIndex>, Option<SymbolChoice>) {
         match self {
-            Chosen::One(symbol) => (vec![symbol], None),
-            Chosen::Some(mut symbols) => {
+            SymbolChoice::One(symbol) => (vec![symbol], None),
+            SymbolChoice::Some(mut symbols) => {
                 let some = symbols.drain(..symbols.len().min(AT_ONCE)).collect();
-                (some, Some(symbols).filter(|left| !left.is_empty()).map(Chosen::Some))
+                (some, Some(symbols).filter(|left| !left.is_empty()).map(SymbolChoice::Some))
             }
-            Chosen::AllFrom(SymbolIndex(from)) => {
+            SymbolChoice::AllFrom(SymbolIndex(from)) => {
                 let end = u32::try_from(view.listings().len()).unwrap_or(u32::MAX);
                 let to = from.saturating_add(AT_ONCE as u32).min(end);
                 let some = (from..to).map(SymbolIndex).filter(|symbol| names::is_traded(view, *symbol));
-                (some.collect(), (to < end).then_some(Chosen::AllFrom(SymbolIndex(to))))
+                (some.collect(), (to < end).then_some(SymbolChoice::AllFrom(SymbolIndex(to))))
             }
         }
     }
@@ -156,11 +156,11 @@ impl Chosen {
 
 /// Calls `show` for the next symbols. Returns the results, and the symbols that are left.
 pub(super) async fn look_at_some<T: Send + 'static>(
-    site: &Site,
-    chosen: Chosen,
+    app: &AppState,
+    chosen: SymbolChoice,
     show: impl Fn(&View, SymbolIndex) -> T + Send + 'static,
-) -> Result<(Vec<T>, Option<Chosen>), Refusal> {
-    let looked = site.look(move |scene| {
+) -> Result<(Vec<T>, Option<SymbolChoice>), Refusal> {
+    let looked = app.look(move |scene| {
         let (some, next) = chosen.take_some(&scene.view);
         (some.into_iter().map(|symbol| show(&scene.view, symbol)).collect(), next)
     });
@@ -168,25 +168,25 @@ pub(super) async fn look_at_some<T: Send + 'static>(
 }
 
 /// Reads the symbols from `symbol`, from `symbols` (a JSON list), or takes all.
-pub(super) fn chosen(view: &View, asked: &Parameters) -> Result<Chosen, Refusal> {
+pub(super) fn chosen(view: &View, asked: &Parameters) -> Result<SymbolChoice, Refusal> {
     let find = |pair: &str| names::find(view, pair).ok_or_else(Refusal::unknown_symbol);
     if let Some(pair) = asked.text("symbol") {
-        return find(pair).map(Chosen::One);
+        return find(pair).map(SymbolChoice::One);
     }
-    let Some(list) = asked.text("symbols") else { return Ok(Chosen::AllFrom(SymbolIndex(0))) };
+    let Some(list) = asked.text("symbols") else { return Ok(SymbolChoice::AllFrom(SymbolIndex(0))) };
     let pairs: Vec<String> =
         serde_json::from_str(list).map_err(|_| Refusal::illegal("symbols", "a JSON list of symbols"))?;
-    pairs.iter().map(|pair| find(pair)).collect::<Result<_, _>>().map(Chosen::Some)
+    pairs.iter().map(|pair| find(pair)).collect::<Result<_, _>>().map(SymbolChoice::Some)
 }
 
 /// Levels of a side: shown by default, and at most.
 const DEPTH: (usize, usize) = (100, 5000);
 
 /// Answers with the book as it is after the command `lastUpdateId`: streams of depth go on from any such number.
-pub(super) async fn depth(State(site): State<Site>, asked: Parameters) -> Answer {
+pub(super) async fn depth(State(app): State<AppState>, asked: Parameters) -> Answer {
     asked.only(&["symbol", "limit"])?;
     let limit = asked.limit(DEPTH.0, DEPTH.1)?;
-    of_symbol(&site, &asked, move |scene, symbol| Ok(book_shape(&scene.view, symbol, limit))).await.map(Json)
+    of_symbol(&app, &asked, move |scene, symbol| Ok(book_shape(&scene.view, symbol, limit))).await.map(Json)
 }
 
 /// Writes the best levels.
@@ -199,39 +199,39 @@ pub(super) fn book_shape(view: &View, symbol: SymbolIndex, limit: usize) -> Valu
     json!({"lastUpdateId": view.sequence().0, "bids": side(Side::Buy), "asks": side(Side::Sell)})
 }
 
-pub(super) async fn trades(State(site): State<Site>, asked: Parameters) -> Answer {
+pub(super) async fn trades(State(app): State<AppState>, asked: Parameters) -> Answer {
     asked.only(&["symbol", "limit"])?;
     let limit = asked.limit(TRADES.0, TRADES.1)?;
-    let trades = trades_of(&site, &asked, Wanted { limit, ..Wanted::default() }).await?;
+    let trades = trades_of(&app, &asked, PageRequest { limit, ..PageRequest::default() }).await?;
     Ok(Json(trades.iter().map(|trade| trade_shape(trade, asked.unit)).collect()))
 }
 
-pub(super) async fn historical_trades(State(site): State<Site>, asked: Parameters) -> Answer {
+pub(super) async fn historical_trades(State(app): State<AppState>, asked: Parameters) -> Answer {
     asked.only(&["symbol", "limit", "fromId"])?;
     let (limit, from) = (asked.limit(TRADES.0, TRADES.1)?, asked.number("fromId")?);
-    let trades = trades_of(&site, &asked, Wanted { from, limit, ..Wanted::default() }).await?;
+    let trades = trades_of(&app, &asked, PageRequest { from, limit, ..PageRequest::default() }).await?;
     Ok(Json(trades.iter().map(|trade| trade_shape(trade, asked.unit)).collect()))
 }
 
 /// Answers with trades, each of which is an aggregate of its own.
-pub(super) async fn aggregate_trades(State(site): State<Site>, asked: Parameters) -> Answer {
+pub(super) async fn aggregate_trades(State(app): State<AppState>, asked: Parameters) -> Answer {
     asked.only(&["symbol", "limit", "fromId", "startTime", "endTime"])?;
-    let wanted = Wanted::of(&asked, "fromId")?;
-    let trades = trades_of(&site, &asked, wanted).await?;
+    let wanted = PageRequest::of(&asked, "fromId")?;
+    let trades = trades_of(&app, &asked, wanted).await?;
     Ok(Json(trades.iter().map(|trade| aggregate_shape(trade, asked.unit)).collect()))
 }
 
 /// Returns trades of a symbol, oldest first.
-async fn trades_of(site: &Site, asked: &Parameters, wanted: Wanted) -> Result<Vec<Trade>, Refusal> {
-    let symbol = of_symbol(site, asked, |_, symbol| Ok(symbol)).await?;
+async fn trades_of(app: &AppState, asked: &Parameters, wanted: PageRequest) -> Result<Vec<Trade>, Refusal> {
+    let symbol = of_symbol(app, asked, |_, symbol| Ok(symbol)).await?;
     if let Some(since) = wanted.since() {
-        let found = past::trades_since(site, symbol, since, wanted.limit).await.map_err(Refusal::troubled)?;
+        let found = history_pages::trades_since(app, symbol, since, wanted.limit).await.map_err(Refusal::troubled)?;
         if let Some(mut trades) = found {
             trades.retain(|trade| !wanted.ends_before(trade.time));
             return Ok(trades);
         }
     }
-    gather(wanted, |before| past::trades_of_symbol(site, symbol, before, TRADES.1)).await
+    gather(wanted, |before| history_pages::trades_of_symbol(app, symbol, before, TRADES.1)).await
 }
 
 fn trade_shape(trade: &Trade, unit: TimeUnit) -> Value {
@@ -261,12 +261,12 @@ fn aggregate_shape(trade: &Trade, unit: TimeUnit) -> Value {
 
 /// Calls `show` for the symbol of a request.
 pub(super) async fn of_symbol<T: Send + 'static>(
-    site: &Site,
+    app: &AppState,
     asked: &Parameters,
     show: impl FnOnce(&mut ReadModel<Hub>, SymbolIndex) -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Refusal> {
     let pair = asked.needed("symbol")?.to_owned();
-    let shown = site.look(move |scene| match names::find(&scene.view, &pair) {
+    let shown = app.look(move |scene| match names::find(&scene.view, &pair) {
         Some(symbol) => show(scene, symbol),
         None => Err(Refusal::unknown_symbol()),
     });

@@ -5,19 +5,17 @@
 mod account;
 mod all_tickers;
 mod amend;
-mod call;
-mod calls;
 mod cancel;
 mod cancel_restriction;
 mod client_names;
+mod empty_lists;
 mod events;
 mod fees;
+mod find_order;
 mod history;
 mod klines;
 mod list_events;
-mod lists;
 mod market;
-mod meant;
 mod names;
 mod numbers;
 mod oco;
@@ -46,6 +44,8 @@ mod trailing;
 mod used_weight;
 mod wallet;
 mod window;
+mod ws_call;
+mod ws_methods;
 mod zoned;
 
 use axum::Router;
@@ -55,7 +55,7 @@ use axum::http::uri::PathAndQuery;
 use axum::middleware::map_request;
 use axum::routing::{any, get, post, put};
 
-use crate::site::Site;
+use crate::app_state::AppState;
 
 pub(crate) use refusal::Refusal;
 pub(crate) use streams::Streams;
@@ -69,7 +69,7 @@ pub(crate) fn is_for(request: &Request) -> bool {
     request.uri().path().strip_prefix(PREFIX).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-pub(crate) fn routes() -> Router<Site> {
+pub(crate) fn routes() -> Router<AppState> {
     let trading = Router::new()
         .route("/uiKlines", get(klines::klines))
         .route("/avgPrice", get(tickers::average_price))
@@ -79,14 +79,14 @@ pub(crate) fn routes() -> Router<Site> {
         .route("/account/commission", get(wallet::commission))
         .route("/rateLimit/order", get(order_counts::limits))
         .route("/myTrades", get(account::trades))
-        .route("/myAllocations", get(lists::allocations))
-        .route("/myPreventedMatches", get(lists::prevented_matches))
+        .route("/myAllocations", get(empty_lists::allocations))
+        .route("/myPreventedMatches", get(empty_lists::prevented_matches))
         .route("/order", get(orders::one).post(place::place).delete(cancel::cancel))
         .route("/order/test", post(order_test::test))
         .route("/order/cancelReplace", post(replace::replace))
         .route("/order/amend/keepPriority", put(amend::amend))
         .route("/order/amendments", get(amend::amendments))
-        .route("/order/oco", post(oco::place_in_older_words))
+        .route("/order/oco", post(oco::place_legacy_oco))
         .route("/orderList/oco", post(oco::place))
         .route("/orderList/oto", post(oto::place_oto))
         .route("/orderList/otoco", post(oto::place_otoco))
@@ -103,7 +103,7 @@ pub(crate) fn routes() -> Router<Site> {
         .route("/spot/delist-schedule", get(wallet::no_pairs))
         .route("/margin/allPairs", get(wallet::no_pairs))
         .route("/margin/isolated/allPairs", get(wallet::no_pairs));
-    let refusing = |router: Router<Site>| router.fallback(nothing_here).method_not_allowed_fallback(wrong_method);
+    let refusing = |router: Router<AppState>| router.fallback(nothing_here).method_not_allowed_fallback(wrong_method);
     let all = Router::new()
         .nest("/api/v3", refusing(trading.merge(of_both_versions())))
         .nest("/api/v1", refusing(of_both_versions()))
@@ -117,7 +117,7 @@ pub(crate) fn routes() -> Router<Site> {
 }
 
 /// Routes of the first version, which clients still use.
-fn of_both_versions() -> Router<Site> {
+fn of_both_versions() -> Router<AppState> {
     Router::new()
         .route("/ping", get(market::ping))
         .route("/time", get(market::time))

@@ -13,7 +13,7 @@ use super::parameters::Parameters;
 use super::place::{Placing, client_order_id, placed};
 use super::refusal::Refusal;
 use super::self_trade;
-use crate::site::Site;
+use crate::app_state::AppState;
 
 /// The parameters of one order of a list: their names in the list's request, and in a request for one order.
 pub(super) type Names = [(&'static str, &'static str)];
@@ -49,22 +49,22 @@ pub(super) const LIST_NAME: &str = "listClientOrderId";
 const RESPONSE: &str = "newOrderRespType";
 
 /// Answers `orderList/oco`.
-pub(super) async fn place(State(site): State<Site>, asked: Parameters) -> Answer {
-    let account = asked.account(&site).await?;
+pub(super) async fn place(State(app): State<AppState>, asked: Parameters) -> Answer {
+    let account = asked.account(&app).await?;
     known(&asked, &[&ABOVE, &BELOW])?;
     let [above, below] = [one(&asked, &ABOVE, &OF_BOTH, None), one(&asked, &BELOW, &OF_BOTH, None)];
-    place_two(&site, account, &asked, [(above?, &ABOVE), (below?, &BELOW)]).await
+    place_two(&app, account, &asked, [(above?, &ABOVE), (below?, &BELOW)]).await
 }
 
 /// Answers `order/oco`.
-pub(super) async fn place_in_older_words(State(site): State<Site>, asked: Parameters) -> Answer {
-    let account = asked.account(&site).await?;
+pub(super) async fn place_legacy_oco(State(app): State<AppState>, asked: Parameters) -> Answer {
+    let account = asked.account(&app).await?;
     known(&asked, &[&LIMIT, &STOP])?;
     let stop_type = if asked.text("stopLimitPrice").is_some() { "STOP_LOSS_LIMIT" } else { "STOP_LOSS" };
     let limit = (one(&asked, &LIMIT, &OF_BOTH, Some("LIMIT_MAKER"))?, &LIMIT[..]);
     let stop = (one(&asked, &STOP, &OF_BOTH, Some(stop_type))?, &STOP[..]);
     let two = if asked.text("side") == Some("BUY") { [stop, limit] } else { [limit, stop] };
-    place_two(&site, account, &asked, two).await
+    place_two(&app, account, &asked, two).await
 }
 
 /// Checks the parameters. Errors: the request has one that belongs to neither an order nor the list.
@@ -94,7 +94,7 @@ pub(super) fn one(
 }
 
 /// Places the order above the market and the one below it.
-async fn place_two(site: &Site, account: AccountId, asked: &Parameters, two: [(Parameters, &Names); 2]) -> Answer {
+async fn place_two(app: &AppState, account: AccountId, asked: &Parameters, two: [(Parameters, &Names); 2]) -> Answer {
     let list_name = asked.text(LIST_NAME).map(|name| client_order_id(LIST_NAME, name)).transpose()?;
     let [(above, above_names), (below, below_names)] = two;
     let mut above = Placing::read(&above, &[]).map_err(|refusal| in_words_of(refusal, above_names))?;
@@ -109,18 +109,18 @@ async fn place_two(site: &Site, account: AccountId, asked: &Parameters, two: [(P
     )?;
     let ops = linked(above.command(account), below.command(account));
     let ops = ops.map_err(|fault| Refusal::new(-2010, format!("{fault}.")))?;
-    let answers = site.submitter()?.ask(&ops).await.map_err(|_| Refusal::unknown_outcome())?;
+    let answers = app.submitter()?.ask(&ops).await.map_err(|_| Refusal::unknown_outcome())?;
     let [one, other] = <[_; 2]>::try_from(answers).map_err(|_| Refusal::unknown_outcome())?;
     let pair = placed_pair(&one, &other).map_err(|(_, why)| not_placed(*why))?;
     if pair.repeated {
         return Err(Refusal::duplicate());
     }
-    pair.orders.iter().for_each(|_| site.count_order(account));
+    pair.orders.iter().for_each(|_| app.count_order(account));
     let list = pair.orders[0];
     let (mut reports, mut members) = (Vec::new(), Vec::new());
     for (placing, order) in [&above, &below].into_iter().zip(pair.orders) {
         // The orders are placed: an error in writing the answer must not invite the client to try again.
-        let told = placing.tell(site, account, order, asked.unit).await;
+        let told = placing.tell(app, account, order, asked.unit).await;
         let mut told = told.map_err(|_| Refusal::unknown_outcome())?;
         told["orderListId"] = json!(list.0);
         members.push(Member::new(order, placing.symbol, placing.client_id()));

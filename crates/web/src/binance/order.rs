@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use super::refusal::Refusal;
 use super::time_unit::TimeUnit;
 use super::{client_names, names, numbers, self_trade, trailing};
+use crate::history_port::Past;
 use crate::hub::Hub;
-use crate::records::Past;
 
 /// An order with its whole history.
 #[derive(Clone, Debug)]

@@ -6,10 +6,10 @@ use axum::extract::State;
 use super::market::Answer;
 use super::parameters::Parameters;
 use super::used_weight;
-use crate::site::Site;
+use crate::app_state::AppState;
 
-pub(super) async fn limits(State(site): State<Site>, asked: Parameters) -> Answer {
-    let account = asked.account(&site).await?;
+pub(super) async fn limits(State(app): State<AppState>, asked: Parameters) -> Answer {
+    let account = asked.account(&app).await?;
     asked.only_signed(&[])?;
-    Ok(Json(used_weight::order_limits(site.market()?.order_counts.of(account))))
+    Ok(Json(used_weight::order_limits(app.market()?.order_counts.of(account))))
 }

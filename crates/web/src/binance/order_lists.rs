@@ -12,21 +12,21 @@ use feed::ReadModel;
 use serde_json::{Value, json};
 
 use super::cancel::{after_cancel, as_canceled};
-use super::history::{Dated, TRADES, Wanted, gather};
+use super::find_order::{ask, find_order, of_account};
+use super::history::{Dated, PageRequest, TRADES, gather};
 use super::market::Answer;
-use super::meant::{ask, meant, of_account};
 use super::order::Order;
 use super::parameters::Parameters;
 use super::place::client_order_id;
 use super::refusal::Refusal;
 use super::time_unit::TimeUnit;
 use super::{client_names, names};
+use crate::app_state::AppState;
+use crate::chunked_answer::{self, Frame, Piece};
+use crate::history_pages;
+use crate::history_port::Past;
 use crate::hub::Hub;
 use crate::open_orders::{Direction, Walk};
-use crate::past;
-use crate::pieces::{self, Frame, Piece};
-use crate::records::Past;
-use crate::site::Site;
 
 /// The parameters that name a list in look-ups and in cancels.
 const LOOKED_UP: [&str; 2] = ["orderListId", "origClientOrderId"];
@@ -124,35 +124,35 @@ impl List {
     }
 }
 
-pub(super) async fn one(State(site): State<Site>, asked: Parameters) -> Answer {
-    let account = asked.account(&site).await?;
+pub(super) async fn one(State(app): State<AppState>, asked: Parameters) -> Answer {
+    let account = asked.account(&app).await?;
     asked.only_signed(&LOOKED_UP)?;
-    let (_, list) = find(&site, account, &asked, LOOKED_UP).await?.ok_or_else(Refusal::no_such_order)?;
+    let (_, list) = find(&app, account, &asked, LOOKED_UP).await?.ok_or_else(Refusal::no_such_order)?;
     Ok(Json(list.shape(asked.unit)))
 }
 
-pub(super) async fn cancel(State(site): State<Site>, asked: Parameters) -> Answer {
-    let account = asked.account(&site).await?;
+pub(super) async fn cancel(State(app): State<AppState>, asked: Parameters) -> Answer {
+    let account = asked.account(&app).await?;
     asked.only_signed(&[&["symbol", "newClientOrderId"][..], &CANCELED].concat())?;
     let cancel_name = asked.text("newClientOrderId").map(|id| client_order_id("newClientOrderId", id)).transpose()?;
     let pair = asked.needed("symbol")?.to_owned();
-    site.ascertain().await?;
-    let symbol = of_account(&site, account, move |scene, _| {
+    app.ascertain().await?;
+    let symbol = of_account(&app, account, move |scene, _| {
         names::find(&scene.view, &pair)
             .map(|symbol| scene.view.listing(symbol).name)
             .ok_or_else(Refusal::unknown_symbol)
     });
     let symbol = symbol.await?;
-    let found = find(&site, account, &asked, CANCELED).await?.filter(|(_, List(_, orders))| orders[0].name == symbol);
+    let found = find(&app, account, &asked, CANCELED).await?.filter(|(_, List(_, orders))| orders[0].name == symbol);
     let (ids, list) = found.filter(|(_, list)| !list.is_done()).ok_or_else(Refusal::unknown_to_cancel)?;
     let List(contingency, orders) = list;
     let Some(open) = orders.into_iter().find(|order| order.done.is_none()) else {
         return Err(Refusal::unknown_to_cancel());
     };
-    let reply = ask(&site, Op::Command(Command::CancelOrder { account, order: open.id.into() })).await?;
-    after_cancel(&site, open, reply).await??;
-    let past = past::orders(&site, ids).await.map_err(|_| Refusal::unknown_outcome())?;
-    let shown = site.look(move |scene| past.iter().map(|past| as_canceled(&scene.view, past)).collect::<Vec<Order>>());
+    let reply = ask(&app, Op::Command(Command::CancelOrder { account, order: open.id.into() })).await?;
+    after_cancel(&app, open, reply).await??;
+    let past = history_pages::orders(&app, ids).await.map_err(|_| Refusal::unknown_outcome())?;
+    let shown = app.look(move |scene| past.iter().map(|past| as_canceled(&scene.view, past)).collect::<Vec<Order>>());
     let list = List(contingency, shown.await.map_err(|_| Refusal::unknown_outcome())?);
     if list.1.is_empty() {
         return Err(Refusal::unknown_outcome());
@@ -168,26 +168,27 @@ pub(super) async fn cancel(State(site): State<Site>, asked: Parameters) -> Answe
 
 /// Finds the list that a request names by its number, or by its name. Returns `None` if there is no such list.
 async fn find(
-    site: &Site,
+    app: &AppState,
     account: AccountId,
     asked: &Parameters,
     by: [&str; 2],
 ) -> Result<Option<(Vec<OrderId>, List)>, Refusal> {
-    let Some(meant) = meant(site, account, asked, by).await? else { return Ok(None) };
-    let owner = of_account(site, account, |_, account| Ok(account)).await?;
-    let list = lists_of(site, owner, vec![meant.order]).await?.pop().filter(|List(_, orders)| meant.is(&orders[0]));
+    let Some(order_ref) = find_order(app, account, asked, by).await? else { return Ok(None) };
+    let owner = of_account(app, account, |_, account| Ok(account)).await?;
+    let list =
+        lists_of(app, owner, vec![order_ref.order]).await?.pop().filter(|List(_, orders)| order_ref.is(&orders[0]));
     if list.is_none() {
         // It is not known whether an order that is no longer kept began a list.
-        past::order(site, meant.order).await.map_err(Refusal::troubled)?;
+        history_pages::order(app, order_ref.order).await.map_err(Refusal::troubled)?;
     }
     Ok(list.map(|list| (list.1.iter().map(|order| order.id).collect(), list)))
 }
 
 /// Returns the lists of this account that begin with these orders.
-async fn lists_of(site: &Site, account: AccountIndex, firsts: Vec<OrderId>) -> Result<Vec<List>, Refusal> {
+async fn lists_of(app: &AppState, account: AccountIndex, firsts: Vec<OrderId>) -> Result<Vec<List>, Refusal> {
     let asked: BTreeSet<OrderId> = firsts.iter().flat_map(|first| all_of(*first)).collect();
-    let found = past::orders(site, asked.into_iter().collect()).await.map_err(Refusal::troubled)?;
-    let shown = site.look(move |scene| {
+    let found = history_pages::orders(app, asked.into_iter().collect()).await.map_err(Refusal::troubled)?;
+    let shown = app.look(move |scene| {
         let its = found.iter().filter(|past| past.order.account == account);
         its.map(|past| Order::of_past(&scene.view, past)).map(|order| (order.id, order)).collect::<HashMap<_, _>>()
     });
@@ -239,31 +240,31 @@ impl Dated for Begun {
     }
 }
 
-pub(super) async fn all(State(site): State<Site>, asked: Parameters) -> Answer {
-    let id = asked.account(&site).await?;
+pub(super) async fn all(State(app): State<AppState>, asked: Parameters) -> Answer {
+    let id = asked.account(&app).await?;
     asked.only_signed(&["fromId", "startTime", "endTime", "limit"])?;
-    let wanted = Wanted::of(&asked, "fromId")?;
-    let account = of_account(&site, id, |_, account| Ok(account)).await?;
-    let from = &site;
+    let wanted = PageRequest::of(&asked, "fromId")?;
+    let account = of_account(&app, id, |_, account| Ok(account)).await?;
+    let from = &app;
     // A page of orders reveals the lists that begin in it.
     let firsts = gather(wanted, |before| async move {
-        let page = past::orders_of(from, account, None, before, TRADES.1).await?;
+        let page = history_pages::orders_of(from, account, None, before, TRADES.1).await?;
         Ok(page.map(|(orders, next)| (orders.iter().flat_map(Begun::of).collect(), next)))
     });
     let firsts = firsts.await?.iter().map(|begun| begun.first).collect();
-    let lists = lists_of(&site, account, firsts).await?;
+    let lists = lists_of(&app, account, firsts).await?;
     Ok(Json(lists.iter().map(|list| list.shape(asked.unit)).collect()))
 }
 
 /// Answers with the lists that have an open order. It streams the answer, because this protocol has no pages.
-pub(super) async fn open(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
-    let id = asked.account(&site).await?;
+pub(super) async fn open(State(app): State<AppState>, asked: Parameters) -> Result<Response, Refusal> {
+    let id = asked.account(&app).await?;
     asked.only_signed(&[])?;
     let unit = asked.unit;
-    let account = of_account(&site, id, |_, account| Ok(account)).await?;
+    let account = of_account(&app, id, |_, account| Ok(account)).await?;
     let walk = Walk::new(account, Direction::OldestFirst, None);
-    pieces::answer(&site, Frame::bare(), walk, move |site, mut walk| async move {
-        let looked = site.look(move |scene| {
+    chunked_answer::answer(&app, Frame::bare(), walk, move |app, mut walk| async move {
+        let looked = app.look(move |scene| {
             let mut firsts = Vec::new();
             let more = walk.go_on(&scene.view, |open| {
                 firsts.extend(list_begun_by(scene, open.order, open.linked));
@@ -273,7 +274,7 @@ pub(super) async fn open(State(site): State<Site>, asked: Parameters) -> Result<
             (firsts, more.then_some(walk))
         });
         let (firsts, next) = looked.await?;
-        let mut lists = lists_of(&site, account, firsts).await?;
+        let mut lists = lists_of(&app, account, firsts).await?;
         lists.sort_by_key(|List(_, orders)| orders[0].id);
         let lists: Vec<Value> = lists.iter().map(|list| list.shape(unit)).collect();
         Ok::<_, Refusal>(Piece::of(lists, next))

@@ -10,21 +10,21 @@ use super::parameters::Parameters;
 use super::place::Placing;
 use super::refusal::Refusal;
 use super::wallet;
-use crate::site::Site;
+use crate::app_state::AppState;
 
 const COMPUTE_RATES: &str = "computeCommissionRates";
 
 /// Checks an order and does not place it; answers with its fees, if the request asks for them.
-pub(super) async fn test(State(site): State<Site>, asked: Parameters) -> Answer {
-    let account = asked.account(&site).await?;
+pub(super) async fn test(State(app): State<AppState>, asked: Parameters) -> Answer {
+    let account = asked.account(&app).await?;
     let placing = Placing::read(&asked, &[COMPUTE_RATES])?;
     let tells_rates = match asked.text(COMPUTE_RATES) {
         None | Some("false") => false,
         Some("true") => true,
         Some(_) => return Err(Refusal::invalid(COMPUTE_RATES, "it is true or false")),
     };
-    site.ascertain().await?;
-    let found = site.look(move |scene| {
+    app.ascertain().await?;
+    let found = app.look(move |scene| {
         let view = &scene.view;
         let symbol = view.find_symbol(placing.symbol)?;
         let account = view.find_account(account);

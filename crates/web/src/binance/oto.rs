@@ -13,7 +13,7 @@ use super::parameters::Parameters;
 use super::place::{Placing, client_order_id};
 use super::refusal::Refusal;
 use super::self_trade;
-use crate::site::Site;
+use crate::app_state::AppState;
 
 const WORKING: [(&str, &str); 6] = [
     ("workingType", "type"),
@@ -54,19 +54,19 @@ const BELOW: [(&str, &str); 7] = [
 const OF_ALL: [(&str, &str); 2] = [("symbol", "symbol"), (self_trade::MODE, self_trade::MODE)];
 
 /// Answers `orderList/oto`.
-pub(super) async fn place_oto(State(site): State<Site>, asked: Parameters) -> Answer {
-    let account = asked.account(&site).await?;
-    place(&site, account, &asked, &[&WORKING, &PENDING]).await
+pub(super) async fn place_oto(State(app): State<AppState>, asked: Parameters) -> Answer {
+    let account = asked.account(&app).await?;
+    place(&app, account, &asked, &[&WORKING, &PENDING]).await
 }
 
 /// Answers `orderList/otoco`.
-pub(super) async fn place_otoco(State(site): State<Site>, asked: Parameters) -> Answer {
-    let account = asked.account(&site).await?;
-    place(&site, account, &asked, &[&WORKING, &ABOVE, &BELOW]).await
+pub(super) async fn place_otoco(State(app): State<AppState>, asked: Parameters) -> Answer {
+    let account = asked.account(&app).await?;
+    place(&app, account, &asked, &[&WORKING, &ABOVE, &BELOW]).await
 }
 
 /// Places the order that `lists` names first, and the others pending on it.
-async fn place(site: &Site, account: AccountId, asked: &Parameters, lists: &[&Names]) -> Answer {
+async fn place(app: &AppState, account: AccountId, asked: &Parameters, lists: &[&Names]) -> Answer {
     let of_orders = |name: &str| lists.iter().copied().flatten().chain(&OF_ALL).any(|(outer, _)| *outer == name);
     if let Some(unknown) = asked.names().find(|name| !of_orders(name) && !OF_LIST.contains(name)) {
         return Err(Refusal::not_required(unknown));
@@ -90,18 +90,18 @@ async fn place(site: &Site, account: AccountId, asked: &Parameters, lists: &[&Na
     let commands: Vec<Command> = orders.iter().map(|order| order.command(account)).collect();
     let ops = pending(commands[0], &commands[1..]);
     let ops = ops.map_err(|fault: PendingFault| Refusal::new(-2010, format!("{fault}.")))?;
-    let answers = site.submitter()?.ask(&ops).await.map_err(|_| Refusal::unknown_outcome())?;
+    let answers = app.submitter()?.ask(&ops).await.map_err(|_| Refusal::unknown_outcome())?;
     let tree = placed_tree(&answers).map_err(|(_, why)| not_placed(*why))?;
     if tree.repeated {
         return Err(Refusal::duplicate());
     }
-    tree.orders.iter().for_each(|_| site.count_order(account));
+    tree.orders.iter().for_each(|_| app.count_order(account));
     let list = tree.orders[0];
-    let waits = site.look(move |scene| scene.view.pending_of(list)).await.map_err(|_| Refusal::unknown_outcome())?;
+    let waits = app.look(move |scene| scene.view.pending_of(list)).await.map_err(|_| Refusal::unknown_outcome())?;
     let (mut reports, mut members) = (Vec::new(), Vec::new());
     for (placing, &order) in orders.iter().zip(&tree.orders) {
         // The orders are placed: an error in writing the answer must not invite the client to try again.
-        let told = placing.tell(site, account, order, asked.unit).await;
+        let told = placing.tell(app, account, order, asked.unit).await;
         let mut told = told.map_err(|_| Refusal::unknown_outcome())?;
         told["orderListId"] = json!(list.0);
         if waits.contains(&order) && told.get("status").is_some() {

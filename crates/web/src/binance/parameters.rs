@@ -12,10 +12,10 @@ use exchange::TurnedAway;
 use super::refusal::Refusal;
 use super::signer::{self, Signer};
 use super::time_unit::{self, TimeUnit};
-use crate::asking::{self, Asker};
+use crate::app_state::AppState;
 use crate::clock::now;
+use crate::current_principal::{self, Asker};
 use crate::input::digits;
-use crate::site::Site;
 
 /// Microseconds after which a signed request is too old: by default, and at most.
 const WINDOW: u64 = 5_000_000;
@@ -161,8 +161,8 @@ impl Parameters {
     }
 
     /// Finds the key that the request names.
-    pub(super) fn key<'a>(&'a self, site: &'a Site) -> Result<Signer<'a>, Refusal> {
-        signer::find(site, self.key_name()?)
+    pub(super) fn key<'a>(&'a self, app: &'a AppState) -> Result<Signer<'a>, Refusal> {
+        signer::find(app, self.key_name()?)
     }
 
     /// Finds the key of a request about a listen key. Its proof is a signature, a session of the key's member, or a
@@ -170,31 +170,31 @@ impl Parameters {
     /// Without members a name is enough. Errors: none of these, or the member may not look at the key's account.
     pub(super) async fn holder<'a>(
         &'a self,
-        site: &'a Site,
+        app: &'a AppState,
         is_private: bool,
     ) -> Result<(Signer<'a>, Option<Asker>), Refusal> {
         if self.text(SIGNATURE).is_some() {
-            self.account(site).await?;
-            asking::take_message().map_err(Refusal::past_pace)?;
-            return Ok((self.key(site)?, asking::asker()));
+            self.account(app).await?;
+            current_principal::take_message().map_err(Refusal::past_pace)?;
+            return Ok((self.key(app)?, current_principal::asker()));
         }
-        let Some(members) = site.members() else { return Ok((self.key(site)?, None)) };
+        let Some(members) = app.members() else { return Ok((self.key(app)?, None)) };
         let name = self.key_name()?;
         // The answer does not reveal which keys exist.
-        let found =
-            self.key(site).ok().and_then(|signer| signer::holder(members, &signer).map(|asker| (signer, asker)));
-        let is_of_session =
-            |holder: &Asker| asking::asker().is_some_and(|asker| asker.principal.member() == holder.principal.member());
+        let found = self.key(app).ok().and_then(|signer| signer::holder(members, &signer).map(|asker| (signer, asker)));
+        let is_of_session = |holder: &Asker| {
+            current_principal::asker().is_some_and(|asker| asker.principal.member() == holder.principal.member())
+        };
         match found {
             Some((signer, holder)) if is_of_session(&holder) || is_private && access::is_random_name(name) => {
-                asking::take_message_as(&holder).map_err(Refusal::past_pace)?;
-                signer::go_on_as(site, holder.clone(), signer.account)?;
+                current_principal::take_message_as(&holder).map_err(Refusal::past_pace)?;
+                signer::go_on_as(app, holder.clone(), signer.account)?;
                 Ok((signer, Some(holder)))
             }
             found => {
                 // A chosen name proves nothing, whoever has it: a client that sends one is not guessing.
                 let is_guessed = found.is_none() && access::is_random_name(name);
-                asking::turned_away(if is_guessed { TurnedAway::WrongProof } else { TurnedAway::Unproven });
+                current_principal::turned_away(if is_guessed { TurnedAway::WrongProof } else { TurnedAway::Unproven });
                 Err(Refusal::name_is_no_proof())
             }
         }
@@ -202,7 +202,7 @@ impl Parameters {
 
     fn key_name(&self) -> Result<&str, Refusal> {
         self.key.as_deref().filter(|key| !key.is_empty()).ok_or_else(|| {
-            asking::turned_away(TurnedAway::Unproven);
+            current_principal::turned_away(TurnedAway::Unproven);
             Refusal::no_key()
         })
     }
@@ -220,11 +220,11 @@ impl Parameters {
     }
 
     /// Returns the account of the request, if it is signed and recent.
-    pub(super) async fn account(&self, site: &Site) -> Result<AccountId, Refusal> {
+    pub(super) async fn account(&self, app: &AppState) -> Result<AccountId, Refusal> {
         let key = self.key_name()?;
-        if site.members().is_none() {
+        if app.members().is_none() {
             // An unknown key is refused before other faults.
-            signer::find(site, key)?;
+            signer::find(app, key)?;
         }
         let timestamp = self.time("timestamp")?.ok_or_else(|| Refusal::missing("timestamp"))?;
         let signed: Vec<Vec<u8>> = match &self.proof {
@@ -234,23 +234,23 @@ impl Parameters {
         };
         let (account, asker) = match &self.proof {
             // The asker is the one that logged on.
-            Proof::LoggedOn => (signer::find(site, key)?.account, asking::asker()),
+            Proof::LoggedOn => (signer::find(app, key)?.account, current_principal::asker()),
             Proof::SignedRequest { .. } | Proof::SignedCall(_) => {
                 let texts: Vec<[&[u8]; 1]> = signed.iter().map(|text| [text.as_slice()]).collect();
                 let texts: Vec<&[&[u8]]> = texts.iter().map(<[&[u8]; 1]>::as_slice).collect();
-                let (signer, asker) = signer::signer(site, key, &texts, self.needed(SIGNATURE)?)?;
+                let (signer, asker) = signer::signer(app, key, &texts, self.needed(SIGNATURE)?)?;
                 (signer.account, asker)
             }
         };
         check_time(timestamp, self.text("recvWindow").map(window).transpose()?)?;
-        if let Some(members) = site.members() {
+        if let Some(members) = app.members() {
             let asker = asker.ok_or_else(Refusal::no_key)?;
             if let Some(text) = signed.first() {
                 signer::take(members, (&asker.principal, key), &[text], self.is_taken_once, timestamp).await?;
             }
-            let past = if self.changes { None } else { asking::take_message_as(&asker).err() };
+            let past = if self.changes { None } else { current_principal::take_message_as(&asker).err() };
             past.map_or(Ok(()), |past| Err(Refusal::past_pace(past)))?;
-            signer::go_on_as(site, asker, account)?;
+            signer::go_on_as(app, asker, account)?;
         }
         Ok(account)
     }

@@ -9,16 +9,16 @@ use engine::{
 use feed::{PastOrder, RECENT_MAX, ReadModel, Trade};
 use serde_json::{Value, json};
 
+use super::find_order::{ask, ask_all, of_account};
 use super::market::Answer;
-use super::meant::{ask, ask_all, of_account};
 use super::order::{canceled_status, price_text, side_name, time_in_force, type_name, why_canceled};
 use super::parameters::Parameters;
 use super::refusal::Refusal;
 use super::time_unit::TimeUnit;
 use super::{client_names, fees, names, numbers, self_trade, trailing};
+use crate::app_state::AppState;
+use crate::history_pages;
 use crate::hub::Hub;
-use crate::past;
-use crate::site::Site;
 
 /// The parameters that an order may have. Any other one would ask for something that would not be done.
 const KNOWN: [&str; 16] = [
@@ -72,12 +72,12 @@ enum Tell {
     Full,
 }
 
-pub(super) async fn place(State(site): State<Site>, asked: Parameters) -> Answer {
-    let account = asked.account(&site).await?;
+pub(super) async fn place(State(app): State<AppState>, asked: Parameters) -> Answer {
+    let account = asked.account(&app).await?;
     let placing = Placing::read(&asked, &[])?;
-    let order = placing.ask(&site, account).await?;
-    site.count_order(account);
-    let told = placing.tell(&site, account, order, asked.unit).await;
+    let order = placing.ask(&app, account).await?;
+    app.count_order(account);
+    let told = placing.tell(&app, account, order, asked.unit).await;
     // The order is placed: an error in writing the answer must not invite the client to try again.
     told.map(Json).map_err(|_| Refusal::unknown_outcome())
 }
@@ -109,11 +109,11 @@ pub(super) fn placed(reply: Reply) -> Result<OrderId, Refusal> {
 
 impl Placing {
     /// Places the order. A client order id whose order is done is freed for it.
-    pub(super) async fn ask(&self, site: &Site, account: AccountId) -> Result<OrderId, Refusal> {
+    pub(super) async fn ask(&self, app: &AppState, account: AccountId) -> Result<OrderId, Refusal> {
         let place = Op::Command(self.command(account));
-        let reply = ask(site, place).await?;
+        let reply = ask(app, place).await?;
         let (true, Some(id)) = (is_taken(&reply), self.client_id) else { return placed(reply) };
-        let [freed, reply] = ask_all(site, [Op::Command(Command::FreeClientOrderId { account, id }), place]).await?;
+        let [freed, reply] = ask_all(app, [Op::Command(Command::FreeClientOrderId { account, id }), place]).await?;
         freed?;
         placed(reply?)
     }
@@ -229,14 +229,14 @@ impl Placing {
     /// Writes the answer to the order: its executions at its placing, not later ones.
     pub(super) async fn tell(
         &self,
-        site: &Site,
+        app: &AppState,
         account: AccountId,
         order: OrderId,
         unit: TimeUnit,
     ) -> Result<Value, Refusal> {
         let Placing { symbol: name, side, kind, limit, trigger, trail, .. } = *self;
         let waits = trigger.is_some() || trail.is_some();
-        let (time, fills) = of_account(site, account, move |scene, _| {
+        let (time, fills) = of_account(app, account, move |scene, _| {
             let time = time_of(scene, order)?;
             // A waiting order has executed nothing at its placing, whatever it did since.
             let fills = if waits { Some(Vec::new()) } else { fills(scene, name, order, time)? };
@@ -259,7 +259,7 @@ impl Placing {
             Amount::Shares(shares) if executed == shares.position() || waits => None,
             Amount::Shares(_) if kind.rests() && self.self_trade == SelfTrade::Allowed => None,
             // Some shares may have been canceled at once, or the order may be under way.
-            Amount::Shares(_) | Amount::Funds(_) => past_order(site, order).await?,
+            Amount::Shares(_) | Amount::Funds(_) => past_order(app, order).await?,
         };
         let (shares, funds) = match self.amount {
             Amount::Shares(shares) => (shares.position(), Money::ZERO),
@@ -299,8 +299,8 @@ impl Placing {
 }
 
 /// Returns the record of an order; `None` if it is not kept any more.
-async fn past_order(site: &Site, order: OrderId) -> Result<Option<PastOrder>, Refusal> {
-    let found = past::order(site, order).await.map_err(Refusal::troubled)?;
+async fn past_order(app: &AppState, order: OrderId) -> Result<Option<PastOrder>, Refusal> {
+    let found = history_pages::order(app, order).await.map_err(Refusal::troubled)?;
     Ok(found.map(|found| found.order))
 }
 

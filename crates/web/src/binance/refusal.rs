@@ -9,9 +9,9 @@ use exchange::{Bound, Limit, Unavailable};
 use feed::HistoryError;
 use serde_json::{Value, json};
 
+use crate::history_pages::HistoryFault;
 use crate::input::BODY_BYTES_MAX;
 use crate::members::{SIGN_AGAIN, SIGNED_BEFORE_START};
-use crate::past::Trouble;
 use crate::problem::Problem;
 
 /// The code for damaged records. Binance has none for this.
@@ -69,11 +69,11 @@ impl Refusal {
     }
 
     /// The refusal for a history that cannot answer.
-    pub(super) fn troubled(trouble: Trouble) -> Refusal {
+    pub(super) fn troubled(trouble: HistoryFault) -> Refusal {
         match trouble {
-            Trouble::Unreadable(error) => Refusal::unreadable(error),
-            Trouble::Away => Refusal::unavailable(Unavailable::StoreAway),
-            Trouble::NotReady => Refusal::from(Problem::not_ready()),
+            HistoryFault::Unreadable(error) => Refusal::unreadable(error),
+            HistoryFault::Away => Refusal::unavailable(Unavailable::StoreAway),
+            HistoryFault::NotReady => Refusal::from(Problem::not_ready()),
         }
     }
 

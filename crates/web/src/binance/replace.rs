@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 
 use super::cancel::{after_cancel, cancelable};
 use super::cancel_restriction::CancelRestriction;
+use super::find_order::{ask, ask_all, find_order};
 use super::market::Answer;
-use super::meant::{ask, ask_all, meant};
 use super::parameters::Parameters;
 use super::place::{Placing, client_order_id, placed};
 use super::refusal::Refusal;
-use crate::site::Site;
+use crate::app_state::AppState;
 
 /// The parameters that belong to the cancel, not to the new order.
 const OF_CANCEL: [&str; 6] = [
@@ -34,36 +34,36 @@ enum Half {
     NotAttempted,
 }
 
-pub(super) async fn replace(State(site): State<Site>, asked: Parameters) -> Answer {
-    let account = asked.account(&site).await?;
+pub(super) async fn replace(State(app): State<AppState>, asked: Parameters) -> Answer {
+    let account = asked.account(&app).await?;
     let on_failure = on_failure(&asked)?;
     let restriction = CancelRestriction::read(&asked)?;
     let cancel_name =
         asked.text("cancelNewClientOrderId").map(|id| client_order_id("cancelNewClientOrderId", id)).transpose()?;
     let placing = Placing::read(&asked, &OF_CANCEL)?;
-    site.ascertain().await?;
-    let order = meant(&site, account, &asked, BY_NUMBER_OR_NAME).await?;
+    app.ascertain().await?;
+    let order = find_order(&app, account, &asked, BY_NUMBER_OR_NAME).await?;
     let pair = asked.needed("symbol")?.to_owned();
     let open = match order {
         None => Err(Refusal::unknown_to_cancel()),
-        Some(meant) => cancelable(&site, account, meant, pair, restriction).await?,
+        Some(order_ref) => cancelable(&app, account, order_ref, pair, restriction).await?,
     };
     // An order that is not open at the look will not be open later, either.
     let (cancel, order) = match open {
         Err(why) if on_failure == OnFailure::Stop => return answer(Half::Failed(why), Half::NotAttempted),
-        Err(why) => (Half::Failed(why), placing.ask(&site, account).await),
+        Err(why) => (Half::Failed(why), placing.ask(&app, account).await),
         Ok(open) => {
             let ops = replacement(account, open.id.into(), placing.command(account), on_failure);
-            let [cancel, reply] = match freeing(&site, account, &placing).await? {
-                None => ask_all(&site, ops).await?,
+            let [cancel, reply] = match freeing(&app, account, &placing).await? {
+                None => ask_all(&app, ops).await?,
                 Some(free) => {
                     let [cancel, place] = ops;
-                    let [freed, cancel, reply] = ask_all(&site, [free, cancel, place]).await?;
+                    let [freed, cancel, reply] = ask_all(&app, [free, cancel, place]).await?;
                     freed?;
                     [cancel, reply]
                 }
             };
-            let cancel = match after_cancel(&site, open, cancel?).await.map_err(|_| Refusal::unknown_outcome())? {
+            let cancel = match after_cancel(&app, open, cancel?).await.map_err(|_| Refusal::unknown_outcome())? {
                 Ok(order) => {
                     let name = cancel_name.map_or_else(|| order.client_name(), |name| name.to_string());
                     Half::Done(order.canceled_shape_under(&name, asked.unit))
@@ -80,8 +80,8 @@ pub(super) async fn replace(State(site): State<Site>, asked: Parameters) -> Answ
         Err(why) => Half::Failed(why),
         // The order is placed: an error in writing the answer must not invite the client to try again.
         Ok(order) => {
-            site.count_order(account);
-            let told = placing.tell(&site, account, order, asked.unit).await;
+            app.count_order(account);
+            let told = placing.tell(&app, account, order, asked.unit).await;
             Half::Done(told.map_err(|_| Refusal::unknown_outcome())?)
         }
     };
@@ -89,9 +89,9 @@ pub(super) async fn replace(State(site): State<Site>, asked: Parameters) -> Answ
 }
 
 /// Returns the op that frees the new order's client order id, if that stands for an order that is done.
-async fn freeing(site: &Site, account: AccountId, placing: &Placing) -> Result<Option<Op>, Refusal> {
+async fn freeing(app: &AppState, account: AccountId, placing: &Placing) -> Result<Option<Op>, Refusal> {
     let Some(id) = placing.client_id() else { return Ok(None) };
-    let reply = ask(site, Op::Query(Query { account, order: id.into() })).await?;
+    let reply = ask(app, Op::Query(Query { account, order: id.into() })).await?;
     Ok(matches!(reply, Reply::Done(_)).then_some(Op::Command(Command::FreeClientOrderId { account, id })))
 }
 

@@ -14,7 +14,7 @@ use crate::clock;
 
 /// The state that an account's stream has reported.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct ReportedState {
     /// The last order that was reported as new. Orders are numbered as they are placed.
     through: OrderId,
     balance: Money,
@@ -41,12 +41,18 @@ enum Happened<'a> {
     Canceled(&'a Ended, CancelReason),
 }
 
-impl Told {
+impl ReportedState {
     /// Returns the state at the start of a stream.
-    pub(super) fn begin(view: &View, account: AccountIndex) -> Told {
+    pub(super) fn begin(view: &View, account: AccountIndex) -> ReportedState {
         let through = view.orders_of(account).next().map_or(OrderId(0), |newest| newest.order);
         let Account { balance, held, holdings, .. } = view.account(account);
-        Told { through, balance: *balance, held: *held, holdings: holdings.clone(), lists: Lists::begin(view, account) }
+        ReportedState {
+            through,
+            balance: *balance,
+            held: *held,
+            holdings: holdings.clone(),
+            lists: Lists::begin(view, account),
+        }
     }
 
     /// Returns the events for news, in order; times in microseconds.

@@ -8,16 +8,16 @@ use feed::{Candle, Interval, Traded, View};
 use serde_json::Value;
 
 use super::klines;
-use super::market::{Chosen, chosen};
+use super::market::{SymbolChoice, chosen};
 use super::parameters::Parameters;
 use super::refusal::Refusal;
 use super::tickers::is_short;
 use super::time_unit::TimeUnit;
 use super::window::WindowNumbers;
 use super::zoned::time_zone;
+use crate::app_state::AppState;
 use crate::clock::market_now;
 use crate::input::digits;
-use crate::site::Site;
 
 /// Symbols of one request, at most.
 const SYMBOLS_MAX: usize = 100;
@@ -30,7 +30,7 @@ const DAY: Minutes = Minutes(24 * 60);
 
 /// The window and the form that a request asks for.
 #[derive(Clone, Copy)]
-struct Asked {
+struct WindowRequest {
     window: AskedWindow,
     is_short: bool,
     unit: TimeUnit,
@@ -43,18 +43,18 @@ enum AskedWindow {
     DayAt(i64),
 }
 
-pub(super) async fn rolling(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
+pub(super) async fn rolling(State(app): State<AppState>, asked: Parameters) -> Result<Response, Refusal> {
     asked.only(&["symbol", "symbols", "windowSize", "type"])?;
     let window = asked.text("windowSize").map_or(Ok(DAY), window_size)?;
-    let wanted = Asked { window: AskedWindow::Rolling(window), is_short: is_short(&asked)?, unit: asked.unit };
-    answer(&site, asked, wanted).await
+    let wanted = WindowRequest { window: AskedWindow::Rolling(window), is_short: is_short(&asked)?, unit: asked.unit };
+    answer(&app, asked, wanted).await
 }
 
-pub(super) async fn trading_day(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
+pub(super) async fn trading_day(State(app): State<AppState>, asked: Parameters) -> Result<Response, Refusal> {
     asked.only(&["symbol", "symbols", "timeZone", "type"])?;
     let ahead = asked.text("timeZone").map_or(Ok(0), time_zone)?;
-    let wanted = Asked { window: AskedWindow::DayAt(ahead), is_short: is_short(&asked)?, unit: asked.unit };
-    answer(&site, asked, wanted).await
+    let wanted = WindowRequest { window: AskedWindow::DayAt(ahead), is_short: is_short(&asked)?, unit: asked.unit };
+    answer(&app, asked, wanted).await
 }
 
 fn window_size(text: &str) -> Result<Minutes, Refusal> {
@@ -69,34 +69,34 @@ fn window_size(text: &str) -> Result<Minutes, Refusal> {
     }
 }
 
-async fn answer(site: &Site, asked: Parameters, wanted: Asked) -> Result<Response, Refusal> {
-    let symbols = match site.look(move |scene| chosen(&scene.view, &asked)).await?? {
-        Chosen::One(symbol) => return Ok(Json(show(site, symbol, wanted).await?).into_response()),
-        Chosen::Some(symbols) if symbols.len() <= SYMBOLS_MAX => symbols,
-        Chosen::Some(_) => return Err(Refusal::invalid("symbols", &format!("they are {SYMBOLS_MAX} at most"))),
-        Chosen::AllFrom(_) => return Err(Refusal::missing("symbol")),
+async fn answer(app: &AppState, asked: Parameters, wanted: WindowRequest) -> Result<Response, Refusal> {
+    let symbols = match app.look(move |scene| chosen(&scene.view, &asked)).await?? {
+        SymbolChoice::One(symbol) => return Ok(Json(show(app, symbol, wanted).await?).into_response()),
+        SymbolChoice::Some(symbols) if symbols.len() <= SYMBOLS_MAX => symbols,
+        SymbolChoice::Some(_) => return Err(Refusal::invalid("symbols", &format!("they are {SYMBOLS_MAX} at most"))),
+        SymbolChoice::AllFrom(_) => return Err(Refusal::missing("symbol")),
     };
     // The symbols are few. Each waits for the database by itself, and delays no other long answer.
     let mut shown = Vec::new();
     for symbol in symbols {
-        shown.push(show(site, symbol, wanted).await?);
+        shown.push(show(app, symbol, wanted).await?);
     }
     Ok(Json(shown).into_response())
 }
 
-async fn show(site: &Site, symbol: SymbolIndex, wanted: Asked) -> Result<Value, Refusal> {
-    let to = site.look(|scene| market_now(&scene.view)).await?;
+async fn show(app: &AppState, symbol: SymbolIndex, wanted: WindowRequest) -> Result<Value, Refusal> {
+    let to = app.look(|scene| market_now(&scene.view)).await?;
     match wanted.window {
-        AskedWindow::Rolling(window) if window.0 > DAY.0 => return show_days(site, symbol, wanted, (window, to)).await,
+        AskedWindow::Rolling(window) if window.0 > DAY.0 => return show_days(app, symbol, wanted, (window, to)).await,
         AskedWindow::Rolling(Minutes(minutes)) => {
             let show = move |view: &View| WindowNumbers::of_last(view, symbol, minutes * Interval::Minute.micros());
-            Ok(shape(&site.look(move |scene| show(&scene.view)).await?, wanted))
+            Ok(shape(&app.look(move |scene| show(&scene.view)).await?, wanted))
         }
         AskedWindow::DayAt(ahead) => {
             let from = midnight(to, ahead);
             // The day's end does not depend on its trades.
             let to = Time(from.0.saturating_add(Interval::Day.micros() - 1));
-            let window = site.look(move |scene| WindowNumbers::since(&scene.view, symbol, from, to)).await?;
+            let window = app.look(move |scene| WindowNumbers::since(&scene.view, symbol, from, to)).await?;
             Ok(shape(&window, wanted))
         }
     }
@@ -111,16 +111,16 @@ fn midnight(time: Time, ahead: i64) -> Time {
 
 /// Shows a window of days. Memory does not go back that far by the minute: such a window begins with an hour.
 async fn show_days(
-    site: &Site,
+    app: &AppState,
     symbol: SymbolIndex,
-    wanted: Asked,
+    wanted: WindowRequest,
     (Minutes(minutes), to): (Minutes, Time),
 ) -> Result<Value, Refusal> {
     let from = Interval::Hour.start_of(Time(to.0.saturating_sub(minutes * Interval::Minute.micros())));
     // Complete hours do not change any more; the current one is read together with the last trade.
     let current = Interval::Hour.start_of(to);
-    let over = klines::hours(site, symbol, (from, current)).await?;
-    let shown = site.look(move |scene| {
+    let over = klines::hours(app, symbol, (from, current)).await?;
+    let shown = app.look(move |scene| {
         let listing = scene.view.listing(symbol);
         let mut traded = listing.traded_since(current);
         for hour in over.iter().rev() {
@@ -146,7 +146,7 @@ fn with_earlier(later: Option<Traded>, earlier: &Candle) -> Traded {
     }
 }
 
-fn shape(window: &WindowNumbers, wanted: Asked) -> Value {
+fn shape(window: &WindowNumbers, wanted: WindowRequest) -> Value {
     match wanted.is_short {
         true => window.mini_shape(wanted.unit),
         false => window.shape(wanted.unit),

@@ -4,10 +4,10 @@ use engine::{AccountId, Time};
 use exchange::{Principal, Read, Rights, Role, TurnedAway, Unavailable};
 
 use super::refusal::Refusal;
-use crate::asking::{self, Asker};
+use crate::app_state::AppState;
+use crate::current_principal::{self, Asker};
 use crate::keys::Key;
 use crate::members::{self, Members, NotTaken};
-use crate::site::Site;
 
 /// The key that a request names.
 pub(super) struct Signer<'a> {
@@ -19,12 +19,12 @@ pub(super) struct Signer<'a> {
 }
 
 /// Finds the key of this name. Errors: there is none.
-pub(super) fn find<'a>(site: &'a Site, key: &'a str) -> Result<Signer<'a>, Refusal> {
-    let keys = &site.market()?.keys;
+pub(super) fn find<'a>(app: &'a AppState, key: &'a str) -> Result<Signer<'a>, Refusal> {
+    let keys = &app.market()?.keys;
     if let Some(known) = keys.find(key) {
         return Ok(Signer { key, account: known.account, known: Some(known) });
     }
-    match site.members() {
+    match app.members() {
         Some(members) => {
             let account = members.access().account_of(key).ok_or_else(|| unknown_key(""))?;
             Ok(Signer { key, account, known: None })
@@ -41,13 +41,13 @@ pub(super) fn find<'a>(site: &'a Site, key: &'a str) -> Result<Signer<'a>, Refus
 /// Returns the asker that signed one of these texts with the key of this name. Errors: no existing key signed it. Where
 /// there are members, an unknown key gets the same answer as a wrong signature.
 pub(super) fn signer<'a>(
-    site: &'a Site,
+    app: &'a AppState,
     key: &'a str,
     texts: &[&[&[u8]]],
     signature: &str,
 ) -> Result<(Signer<'a>, Option<Asker>), Refusal> {
-    let found = find(site, key);
-    let Some(members) = site.members() else {
+    let found = find(app, key);
+    let Some(members) = app.members() else {
         let signer = found?;
         let is_signed = texts.iter().any(|text| signer.known.is_some_and(|known| known.signed(text, signature)));
         return if is_signed { Ok((signer, None)) } else { Err(wrong_signature()) };
@@ -64,12 +64,12 @@ pub(super) fn signer<'a>(
 }
 
 fn unknown_key(how: &str) -> Refusal {
-    asking::turned_away(TurnedAway::Unproven);
+    current_principal::turned_away(TurnedAway::Unproven);
     Refusal::bad_key(how)
 }
 
 fn wrong_signature() -> Refusal {
-    asking::turned_away(TurnedAway::WrongProof);
+    current_principal::turned_away(TurnedAway::WrongProof);
     Refusal::bad_signature()
 }
 
@@ -92,17 +92,17 @@ fn trader(key: &Key) -> Principal {
 }
 
 /// Goes on as an asker that has signed for an account. Errors: it may not look at the account.
-pub(super) fn go_on_as(site: &Site, asker: Asker, account: AccountId) -> Result<(), Refusal> {
-    let mode = site.mode();
+pub(super) fn go_on_as(app: &AppState, asker: Asker, account: AccountId) -> Result<(), Refusal> {
+    let mode = app.mode();
     if !asker.rights().may_look_in(mode) {
-        asking::turned_away(TurnedAway::Closed);
+        current_principal::turned_away(TurnedAway::Closed);
         return Err(Refusal::unavailable(Unavailable::Closed(mode)));
     }
     if !asker.rights().may_read(Read::Account(account)) {
-        asking::turned_away(TurnedAway::NotTheirs);
+        current_principal::turned_away(TurnedAway::NotTheirs);
         return Err(Refusal::bad_key(""));
     }
-    asking::becomes(asker);
+    current_principal::becomes(asker);
     Ok(())
 }
 
@@ -119,7 +119,7 @@ pub(super) async fn take(
         true => members.take_compatible((principal, key), text, at).await,
         false => members.note_compatible(members::Signer { member: principal.member(), key }, text, at),
     };
-    let noted = taken.inspect_err(|why| why.turned_away().into_iter().for_each(asking::turned_away));
+    let noted = taken.inspect_err(|why| why.turned_away().into_iter().for_each(current_principal::turned_away));
     noted.map_err(|why| match why {
         NotTaken::Again => Refusal::sent_before(),
         NotTaken::WasRead => Refusal::sent_to_look(),

@@ -14,14 +14,14 @@ use super::parameters::Parameters;
 use super::refusal::Refusal;
 use super::time_unit::TimeUnit;
 use super::{klines, stream};
-use crate::asking::{self, Asker};
+use crate::app_state::AppState;
 use crate::conversation::{self, Party};
+use crate::current_principal::{self, Asker};
 use crate::hub::Hub;
 use crate::listen_keys::ListenKeyText;
 use crate::outbox::Outbox;
 use crate::problem::Problem;
-use crate::site::Site;
-use crate::text::Text;
+use crate::shared_text::SharedText;
 use crate::topic::{Envelope, Stream, Topic, Wrap};
 use crate::upgrade::Upgrade;
 
@@ -34,18 +34,18 @@ const EXCHANGE_PAUSE: Duration = Duration::from_millis(100);
 
 /// Begins a connection without streams.
 pub(super) async fn upgrade_bare(
-    State(site): State<Site>,
+    State(app): State<AppState>,
     upgrade: Result<Upgrade, Problem>,
     asked: Parameters,
 ) -> Result<Response, Refusal> {
     let unit = unit_of(&asked, &[])?;
-    follow(site, upgrade?, Envelope { wrap: Wrap::Raw, unit }, Vec::new()).await
+    follow(app, upgrade?, Envelope { wrap: Wrap::Raw, unit }, Vec::new()).await
 }
 
 /// Begins a connection with the streams in its path: their names, or a listen key. A number is no stream; some clients
 /// number their connections in this way.
 pub(super) async fn upgrade_raw(
-    State(site): State<Site>,
+    State(app): State<AppState>,
     Path(streams): Path<String>,
     upgrade: Result<Upgrade, Problem>,
     asked: Parameters,
@@ -53,19 +53,19 @@ pub(super) async fn upgrade_raw(
     let unit = unit_of(&asked, &[])?;
     let is_number = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
     let names = streams.split('/').filter(|name| !is_number(name)).map(str::to_owned).collect();
-    follow(site, upgrade?, Envelope { wrap: Wrap::Raw, unit }, names).await
+    follow(app, upgrade?, Envelope { wrap: Wrap::Raw, unit }, names).await
 }
 
 /// Begins a connection with the streams of `?streams=`, whose events name their stream.
 pub(super) async fn upgrade_combined(
-    State(site): State<Site>,
+    State(app): State<AppState>,
     upgrade: Result<Upgrade, Problem>,
     asked: Parameters,
 ) -> Result<Response, Refusal> {
     let unit = unit_of(&asked, &["streams"])?;
     let streams = asked.text("streams").unwrap_or_default();
     let names = streams.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect();
-    follow(site, upgrade?, Envelope { wrap: Wrap::Combined, unit }, names).await
+    follow(app, upgrade?, Envelope { wrap: Wrap::Combined, unit }, names).await
 }
 
 /// Reads the unit of times from an address. Errors: it has other parameters than that and `known`.
@@ -76,23 +76,23 @@ pub(super) fn unit_of(asked: &Parameters, known: &[&str]) -> Result<TimeUnit, Re
 }
 
 /// Begins a connection. An unknown stream does not refuse it, because the client may subscribe to other streams later.
-async fn follow(site: Site, upgrade: Upgrade, envelope: Envelope, names: Vec<String>) -> Result<Response, Refusal> {
-    let found = find_all(&site, envelope, names).await?;
+async fn follow(app: AppState, upgrade: Upgrade, envelope: Envelope, names: Vec<String>) -> Result<Response, Refusal> {
+    let found = find_all(&app, envelope, names).await?;
     let topics = found.into_iter().filter_map(|(name, topic)| topic.map(|topic| (name, topic))).collect();
-    let party = move |site, outbox| Follower { site, outbox, envelope, topics };
-    conversation::begin(site, upgrade, party).map_err(Refusal::from)
+    let party = move |app, outbox| Follower { app, outbox, envelope, topics };
+    conversation::begin(app, upgrade, party).map_err(Refusal::from)
 }
 
 /// A stream, and the name by which the client asked for it.
-type Named = (String, Topic);
+type NamedTopic = (String, Topic);
 
 /// A connection that follows streams.
 struct Follower {
-    site: Site,
+    app: AppState,
     outbox: Outbox,
     envelope: Envelope,
     /// The streams that it follows; before it begins, those that it is to follow.
-    topics: Vec<Named>,
+    topics: Vec<NamedTopic>,
 }
 
 impl Party for Follower {
@@ -102,7 +102,7 @@ impl Party for Follower {
     }
 
     async fn heard(&mut self, text: &str) {
-        let room = asking::take_message();
+        let room = current_principal::take_message();
         let request: Value = match crate::json::request(text) {
             Ok(request) => request,
             Err(error) if room.is_ok() => return self.refuse(&Value::Null, 3, &format!("Invalid JSON: {error}")),
@@ -114,19 +114,19 @@ impl Party for Follower {
         }
         match request["method"].as_str() {
             Some("SUBSCRIBE") => {
-                let before = asking::followed();
+                let before = current_principal::followed();
                 match self.named(&request).await.and_then(|topics| self.with_room(topics)) {
                     Ok(topics) => self.subscribe(topics, Some(answer(&id, &Value::Null))).await,
                     Err(refusal) => {
-                        asking::follows_again(before);
+                        current_principal::follows_again(before);
                         self.refuse(&id, 2, &refusal.msg);
                     }
                 }
             }
             Some("UNSUBSCRIBE") => {
-                let before = asking::followed();
+                let before = current_principal::followed();
                 let named = self.named(&request).await;
-                asking::follows_again(before);
+                current_principal::follows_again(before);
                 match named {
                     Ok(topics) => self.unsubscribe(topics, answer(&id, &Value::Null)).await,
                     Err(refusal) => self.refuse(&id, 2, &refusal.msg),
@@ -160,40 +160,40 @@ impl Party for Follower {
     }
 
     fn no_text(&mut self) {
-        match asking::take_message() {
+        match current_principal::take_message() {
             Ok(()) => self.refuse(&Value::Null, 3, "Invalid JSON: requests are text messages"),
             Err(past) => self.refuse(&Value::Null, 2, &Refusal::past_pace(past).msg),
         }
     }
 
-    fn farewell(&self) -> Option<Text> {
+    fn farewell(&self) -> Option<SharedText> {
         None
     }
 }
 
 impl Follower {
     /// Reads the streams of a request.
-    async fn named(&self, request: &Value) -> Result<Vec<Named>, Refusal> {
+    async fn named(&self, request: &Value) -> Result<Vec<NamedTopic>, Refusal> {
         let invalid = || Refusal::new(2, "Invalid request: params is a list of names of streams");
         let names = request["params"].as_array().ok_or_else(invalid)?;
         let names = names.iter().map(|name| name.as_str().map(str::to_owned).ok_or_else(invalid));
-        let found = find_all(&self.site, self.envelope, names.collect::<Result<_, _>>()?).await?;
+        let found = find_all(&self.app, self.envelope, names.collect::<Result<_, _>>()?).await?;
         // A client that subscribes now can be refused at once; it would never get an event.
         let unknown = |name: &str| Refusal::new(-1130, format!("Invalid request: there is no stream {name:?}"));
         found.into_iter().map(|(name, topic)| Ok((name.clone(), topic.ok_or_else(|| unknown(&name))?))).collect()
     }
 
     /// Returns these streams. Errors: the connection would follow too many.
-    fn with_room(&self, topics: Vec<Named>) -> Result<Vec<Named>, Refusal> {
+    fn with_room(&self, topics: Vec<NamedTopic>) -> Result<Vec<NamedTopic>, Refusal> {
         let has_room = self.topics.len() + topics.len() <= STREAMS_MAX;
         let too_many = || Refusal::new(2, format!("Invalid request: a connection may follow {STREAMS_MAX} streams"));
         has_room.then_some(topics).ok_or_else(too_many)
     }
 
-    async fn subscribe(&mut self, topics: Vec<Named>, answer: Option<Text>) {
+    async fn subscribe(&mut self, topics: Vec<NamedTopic>, answer: Option<SharedText>) {
         let (outbox, all) = (self.outbox.clone(), topics.clone());
-        let days = days_of(&self.site, &topics).await;
-        let subscribed = self.site.look(move |scene| {
+        let days = days_of(&self.app, &topics).await;
+        let subscribed = self.app.look(move |scene| {
             if let Some(answer) = answer {
                 outbox.send(answer);
             }
@@ -205,15 +205,15 @@ impl Follower {
         // A feed that has ended sends no events.
         if subscribed.await.is_ok() {
             let new = topics.into_iter().filter(|(_, topic)| !self.topics.iter().any(|(_, its)| its == topic));
-            let new: Vec<Named> = new.collect();
+            let new: Vec<NamedTopic> = new.collect();
             self.topics.extend(new);
         }
     }
 
-    async fn unsubscribe(&mut self, topics: Vec<Named>, answer: Text) {
+    async fn unsubscribe(&mut self, topics: Vec<NamedTopic>, answer: SharedText) {
         self.topics.retain(|(_, topic)| !topics.iter().any(|(_, gone)| gone == topic));
         let outbox = self.outbox.clone();
-        let unsubscribed = self.site.look(move |scene| {
+        let unsubscribed = self.app.look(move |scene| {
             for (_, topic) in topics {
                 Hub::unsubscribe(scene, topic, &outbox);
             }
@@ -224,7 +224,7 @@ impl Follower {
     }
 
     /// Sends events in another envelope from now on.
-    async fn envelop(&mut self, envelope: Envelope, answer: Text) {
+    async fn envelop(&mut self, envelope: Envelope, answer: SharedText) {
         self.envelope = envelope;
         let changed: Vec<(Topic, Topic)> = self
             .topics
@@ -234,7 +234,7 @@ impl Follower {
             .collect();
         self.topics.iter_mut().for_each(|named| named.1 = enveloped(named, envelope));
         let outbox = self.outbox.clone();
-        let exchanged = self.site.look(move |scene| {
+        let exchanged = self.app.look(move |scene| {
             changed.into_iter().for_each(|(from, to)| Hub::exchange(scene, from, to, &outbox));
             outbox.send(answer);
         });
@@ -252,14 +252,14 @@ impl Follower {
 }
 
 /// Returns the last days of symbols whose candles are made of more days than memory may have.
-async fn days_of(site: &Site, topics: &[Named]) -> Vec<(SymbolIndex, Vec<Candle>)> {
-    if !site.market().is_ok_and(|market| market.about.is_database()) {
+async fn days_of(app: &AppState, topics: &[NamedTopic]) -> Vec<(SymbolIndex, Vec<Candle>)> {
+    if !app.market().is_ok_and(|market| market.about.is_database()) {
         return Vec::new();
     }
     let symbols: BTreeSet<SymbolIndex> = topics.iter().filter_map(|(_, topic)| of_days(*topic)).collect();
     let mut found = Vec::new();
     for symbol in symbols {
-        match klines::days(site, symbol).await {
+        match klines::days(app, symbol).await {
             Ok(days) => found.push((symbol, days)),
             Err(error) => tracing::warn!(%error, "candles of days begin with what memory has"),
         }
@@ -272,36 +272,36 @@ fn of_days(topic: Topic) -> Option<SymbolIndex> {
     interval.is_of_days().then_some(symbol)
 }
 
-fn answer(id: &Value, result: &Value) -> Text {
+fn answer(id: &Value, result: &Value) -> SharedText {
     json!({"result": result, "id": id}).to_string().into()
 }
 
 /// Returns the account of a listen key; `None` for another name, which is a stream of the market. Errors: the asker may
 /// not follow the account, or the holder of the key may not any more.
-fn of_whom(site: &Site, found: Option<(AccountId, Option<Asker>)>) -> Result<Option<AccountId>, Problem> {
+fn of_whom(app: &AppState, found: Option<(AccountId, Option<Asker>)>) -> Result<Option<AccountId>, Problem> {
     match found {
-        Some((account, holder)) => site.follow_as(holder, Read::Account(account)).map(|()| Some(account)),
-        None => site.follow(Read::Market).map(|()| None),
+        Some((account, holder)) => app.follow_as(holder, Read::Account(account)).map(|()| Some(account)),
+        None => app.follow(Read::Market).map(|()| None),
     }
 }
 
 /// Finds the streams of these names; `None` for a name without a stream.
 async fn find_all(
-    site: &Site,
+    app: &AppState,
     envelope: Envelope,
     names: Vec<String>,
 ) -> Result<Vec<(String, Option<Topic>)>, Refusal> {
     if names.len() > STREAMS_MAX {
         return Err(Refusal::invalid("streams", &format!("a connection may follow {STREAMS_MAX}")));
     }
-    let served = site.market()?;
+    let served = app.market()?;
     let mut found = Vec::with_capacity(names.len());
     for name in names {
-        found.push((of_whom(site, served.listen_keys.find(&name))?, name));
+        found.push((of_whom(app, served.listen_keys.find(&name))?, name));
     }
     let names = found;
-    site.ascertain().await?;
-    let found = site.look(move |scene| {
+    app.ascertain().await?;
+    let found = app.look(move |scene| {
         let find = |(account, name): (Option<AccountId>, String)| {
             let topic = match account {
                 Some(account) => {
@@ -325,7 +325,7 @@ fn of_account(account: AccountIndex, key: ListenKeyText, envelope: Envelope) -> 
 }
 
 /// Returns the same stream in another envelope.
-fn enveloped((name, topic): &Named, envelope: Envelope) -> Topic {
+fn enveloped((name, topic): &NamedTopic, envelope: Envelope) -> Topic {
     match *topic {
         Topic::Stream(symbol, stream, _) => Topic::Stream(symbol, stream, envelope),
         Topic::Tickers(tickers, _) => Topic::Tickers(tickers, envelope),

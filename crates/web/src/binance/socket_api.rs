@@ -1,5 +1,5 @@
-//! A connection to the WebSocket API: it logs on, follows accounts, and bounds how many calls run at once. `calls` has
-//! the methods that REST answers, too.
+//! A connection to the WebSocket API: it logs on, follows accounts, and bounds how many calls run at once. `ws_methods`
+//! has the methods that REST answers, too.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -11,38 +11,38 @@ use exchange::Read;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::call::{self, Call, Form};
-use super::calls::{self, AT_ONCE, Turns};
 use super::parameters::{Parameters, RETURN_RATE_LIMITS};
 use super::refusal::Refusal;
 use super::socket::unit_of;
 use super::used_weight::Weigher;
-use crate::asking::{self, Asker};
-use crate::calling;
+use super::ws_call::{self, Call, Form};
+use super::ws_methods::{self, AT_ONCE, Turns};
+use crate::app_state::AppState;
 use crate::conversation::{self, Party};
+use crate::current_caller;
+use crate::current_principal::{self, Asker};
 use crate::hub::Hub;
 use crate::listener::Life;
 use crate::outbox::Outbox;
 use crate::problem::Problem;
-use crate::site::Site;
-use crate::text::Text;
+use crate::shared_text::SharedText;
 use crate::topic::{Envelope, TimeUnit, Topic, Wrap};
 use crate::upgrade::Upgrade;
 
 pub(super) async fn upgrade(
-    State(site): State<Site>,
+    State(app): State<AppState>,
     upgrade: Result<Upgrade, Problem>,
     Extension(weigher): Extension<Weigher>,
     ConnectInfo(life): ConnectInfo<Life>,
     asked: Parameters,
 ) -> Result<Response, Refusal> {
     let unit = unit_of(&asked, &[RETURN_RATE_LIMITS])?;
-    let tells_limits = asked.text(RETURN_RATE_LIMITS).map_or(Ok(true), call::tells_limits)?;
-    site.market()?;
+    let tells_limits = asked.text(RETURN_RATE_LIMITS).map_or(Ok(true), ws_call::tells_limits)?;
+    app.market()?;
     let turns = Arc::new(Turns::new());
     let (since, session, followed, begun) = (unit.now(), None, Vec::new(), JoinSet::new());
-    let party = move |site, outbox| Caller {
-        site,
+    let party = move |app, outbox| Caller {
+        app,
         outbox,
         weigher,
         address: life.there(),
@@ -54,7 +54,7 @@ pub(super) async fn upgrade(
         begun,
         turns,
     };
-    conversation::begin(site, upgrade?, party).map_err(Refusal::from)
+    conversation::begin(app, upgrade?, party).map_err(Refusal::from)
 }
 
 /// The calls that a connection answers itself, except for those that are signed.
@@ -68,7 +68,7 @@ const OWN: [&str; 5] = [
 
 /// A connection to the WebSocket API.
 struct Caller {
-    site: Site,
+    app: AppState,
     outbox: Outbox,
     weigher: Weigher,
     /// The client's address.
@@ -114,28 +114,28 @@ impl Party for Caller {
     }
 
     async fn heard(&mut self, text: &str) {
-        let (form, read) = call::read(text, self.weigher.add(), self.tells_limits);
-        asking::set_counted(false);
+        let (form, read) = ws_call::read(text, self.weigher.add(), self.tells_limits);
+        current_principal::set_counted(false);
         let called = match read {
             Ok(call) => self.call(&form, call).await,
             Err(refusal) => Err(refusal),
         };
         let called = called.or_else(|refusal| self.count_once().and(Err(refusal)));
-        if let Some(why) = asking::take_turned_away()
-            && !self.site.turn_away(why, self.address).await
+        if let Some(why) = current_principal::take_turned_away()
+            && !self.app.turn_away(why, self.address).await
         {
             return self.outbox.send(form.refusal(&Refusal::from(Problem::too_many_tries())));
         }
         match called {
             Ok(Called::Answered(result)) => self.outbox.send(form.result(&result)),
-            Ok(Called::Told) => {}
+            Ok(Called::Sent) => {}
             // Other calls run beside it, and may be answered before it.
             Ok(Called::OfRest(method, asked)) => {
-                let (site, outbox, turns) = (self.site.clone(), self.outbox.clone(), self.turns.clone());
+                let (app, outbox, turns) = (self.app.clone(), self.outbox.clone(), self.turns.clone());
                 let session = self.session.as_ref().and_then(|session| session.asker.clone());
-                let performed = calls::perform(site, (form, method, asked), self.address, outbox, turns);
-                let performed = asking::as_whoever(session.or_else(asking::asker), performed);
-                self.begun.spawn(calling::carry(calling::current(), performed));
+                let performed = ws_methods::perform(app, (form, method, asked), self.address, outbox, turns);
+                let performed = current_principal::as_whoever(session.or_else(current_principal::asker), performed);
+                self.begun.spawn(current_caller::carry(current_caller::current(), performed));
             }
             Err(refusal) => self.outbox.send(form.refusal(&refusal)),
         }
@@ -146,13 +146,13 @@ impl Party for Caller {
     }
 
     fn no_text(&mut self) {
-        let (form, _) = call::read("", self.weigher.add(), self.tells_limits);
-        asking::set_counted(false);
+        let (form, _) = ws_call::read("", self.weigher.add(), self.tells_limits);
+        current_principal::set_counted(false);
         let refusal = self.count_once().err().unwrap_or_else(|| Refusal::bad_call("requests are text messages"));
         self.outbox.send(form.refusal(&refusal));
     }
 
-    fn farewell(&self) -> Option<Text> {
+    fn farewell(&self) -> Option<SharedText> {
         None
     }
 }
@@ -161,7 +161,7 @@ impl Party for Caller {
 enum Called {
     Answered(Value),
     /// Its answer was sent.
-    Told,
+    Sent,
     /// A handler of REST answers it.
     OfRest(String, Parameters),
 }
@@ -174,7 +174,7 @@ impl Caller {
         let asked = Parameters::of_call(
             parameters,
             session.map(|session| session.key.as_str()),
-            (calls::changes(&method), logs_on),
+            (ws_methods::changes(&method), logs_on),
             self.unit,
         );
         if OWN.contains(&method.as_str()) {
@@ -184,8 +184,8 @@ impl Caller {
             "session.logon" => {
                 let (account, asker) = self.proven(&asked).await?;
                 asked.only_signed(&[])?;
-                asker.iter().try_for_each(|asker| self.site.connects(asker))?;
-                let key = asked.key(&self.site)?.key.to_owned();
+                asker.iter().try_for_each(|asker| self.app.connects(asker))?;
+                let key = asked.key(&self.app)?.key.to_owned();
                 if self.session.as_ref().is_some_and(|before| before.account != account) {
                     self.leave(|its| its.by_session).await?;
                 }
@@ -230,21 +230,21 @@ impl Caller {
     /// Counts the message that is being answered, for the member that has logged on or that began the connection,
     /// unless it was counted. Errors: there were too many.
     fn count_once(&self) -> Result<(), Refusal> {
-        let before = asking::asker();
+        let before = current_principal::asker();
         if let Some(asker) = self.session.as_ref().and_then(|session| session.asker.clone()) {
-            asking::becomes(asker);
+            current_principal::becomes(asker);
         }
-        let counted = asking::take_message_once().map_err(Refusal::past_pace);
-        before.into_iter().for_each(asking::becomes);
+        let counted = current_principal::take_message_once().map_err(Refusal::past_pace);
+        before.into_iter().for_each(current_principal::becomes);
         counted
     }
 
     /// Returns the account of a call; the connection's asker stays.
     async fn proven(&self, asked: &Parameters) -> Result<(AccountId, Option<Asker>), Refusal> {
-        let before = asking::asker();
-        let account = asked.account(&self.site).await?;
-        let asker = asking::asker();
-        before.into_iter().for_each(asking::becomes);
+        let before = current_principal::asker();
+        let account = asked.account(&self.app).await?;
+        let asker = current_principal::asker();
+        before.into_iter().for_each(current_principal::becomes);
         Ok((account, asker))
     }
 
@@ -267,9 +267,9 @@ impl Caller {
         whose: (AccountId, Option<Asker>),
         by_session: bool,
     ) -> Result<Called, Refusal> {
-        let before = asking::followed();
+        let before = current_principal::followed();
         let followed = self.follow_account(form, whose, by_session).await;
-        followed.inspect_err(|_| asking::follows_again(before))
+        followed.inspect_err(|_| current_principal::follows_again(before))
     }
 
     async fn follow_account(
@@ -278,11 +278,11 @@ impl Caller {
         (account, asker): (AccountId, Option<Asker>),
         by_session: bool,
     ) -> Result<Called, Refusal> {
-        self.site.follow_as(asker, Read::Account(account))?;
-        self.site.ascertain().await?;
+        self.app.follow_as(asker, Read::Account(account))?;
+        self.app.ascertain().await?;
         let (outbox, form) = (self.outbox.clone(), form.clone());
         let envelope = Envelope { wrap: Wrap::Api, unit: self.unit };
-        let followed = self.site.look(move |scene| {
+        let followed = self.app.look(move |scene| {
             let unknown = || Refusal::of(&engine::Reject::UnknownAccount);
             let index = scene.view.find_account(account).ok_or_else(unknown)?;
             let topic = Topic::User(index, envelope);
@@ -296,16 +296,16 @@ impl Caller {
             Some(its) => its.by_session &= by_session,
             None => self.followed.push(followed),
         }
-        Ok(Called::Told)
+        Ok(Called::Sent)
     }
 
     /// Ends some of its subscriptions, and answers that.
     async fn leave(&mut self, is_meant: impl Fn(&Followed) -> bool) -> Result<(), Refusal> {
         let (left, kept): (Vec<Followed>, Vec<Followed>) = self.followed.iter().partition(|its| is_meant(its));
         self.followed = kept;
-        left.iter().for_each(|its| asking::leaves(Read::Account(its.account)));
+        left.iter().for_each(|its| current_principal::leaves(Read::Account(its.account)));
         let (outbox, unit) = (self.outbox.clone(), self.unit);
-        let done = self.site.look(move |scene| {
+        let done = self.app.look(move |scene| {
             for its in left {
                 Hub::unsubscribe(scene, its.topic, &outbox);
                 let event = json!({"e": "eventStreamTerminated", "E": unit.now()});

@@ -13,12 +13,12 @@ use engine::{AccountIndex, Price, Side, SymbolIndex, Time};
 use feed::{Candle, News, ReadModel, Trade, View};
 
 use super::all_tickers::AllTickers;
-use super::reports::Told;
+use super::reports::ReportedState;
 use super::tickers::best;
 use super::{events, klines};
 use crate::clock::market_now;
 use crate::hub::{self, Hub};
-use crate::text::Text;
+use crate::shared_text::SharedText;
 use crate::topic::{Envelope, Stream, Topic, Wrap};
 
 /// The shortest time between two tickers.
@@ -37,7 +37,7 @@ pub(crate) struct Streams {
 /// An account and the topics about it, which share what was reported.
 #[derive(Debug)]
 struct FollowedAccount {
-    told: Told,
+    told: ReportedState,
     topics: Vec<Topic>,
 }
 
@@ -89,7 +89,7 @@ impl hub::Streams for Streams {
             }
             Topic::Tickers(tickers, envelope) => self.all_tickers.begin(tickers, envelope),
             Topic::User(account, _) | Topic::UserByKey(account, ..) => {
-                let begin = || FollowedAccount { told: Told::begin(view, account), topics: Vec::new() };
+                let begin = || FollowedAccount { told: ReportedState::begin(view, account), topics: Vec::new() };
                 self.of_accounts.entry(account).or_insert_with(begin).topics.push(topic);
             }
             Topic::Book(_)
@@ -266,7 +266,7 @@ impl Streams {
                     let event = events::in_unit(&event, *unit);
                     if *wrap == Wrap::Api { events::of_subscription(account, &event) } else { event }
                 };
-                scene.watcher.tell(*topic, || Text::from(message()));
+                scene.watcher.tell(*topic, || SharedText::from(message()));
             }
         }
     }
@@ -349,7 +349,7 @@ impl Followed {
 
 fn tell(scene: &ReadModel<Hub>, symbol: SymbolIndex, stream: Stream, envelope: Envelope, event: &dyn Fn() -> String) {
     scene.watcher.tell(Topic::Stream(symbol, stream, envelope), || {
-        Text::from(match envelope.wrap {
+        SharedText::from(match envelope.wrap {
             Wrap::Raw | Wrap::Api => event(),
             Wrap::Combined => events::of_stream(&super::stream::name(&scene.view, symbol, stream), &event()),
         })

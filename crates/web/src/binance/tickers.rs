@@ -7,20 +7,20 @@ use engine::{Side, SymbolIndex, Time};
 use feed::{Interval, View};
 use serde_json::{Value, json};
 
-use super::market::{Answer, Chosen, chosen, look_at_some, of_symbol};
+use super::market::{Answer, SymbolChoice, chosen, look_at_some, of_symbol};
 use super::parameters::Parameters;
 use super::refusal::Refusal;
 use super::time_unit::TimeUnit;
 use super::window::WindowNumbers;
 use super::{names, numbers};
+use crate::app_state::AppState;
+use crate::chunked_answer::{self, Frame, Piece};
 use crate::clock::market_now;
-use crate::pieces::{self, Frame, Piece};
-use crate::site::Site;
 
-pub(super) async fn day(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
+pub(super) async fn day(State(app): State<AppState>, asked: Parameters) -> Result<Response, Refusal> {
     asked.only(&["symbol", "symbols", "type"])?;
     let (unit, is_short) = (asked.unit, is_short(&asked)?);
-    of_chosen(&site, asked, move |view, symbol| {
+    of_chosen(&app, asked, move |view, symbol| {
         let window = WindowNumbers::of_day(view, symbol);
         if is_short { window.mini_shape(unit) } else { day_shape(view, symbol, &window, unit) }
     })
@@ -36,9 +36,9 @@ pub(super) fn is_short(asked: &Parameters) -> Result<bool, Refusal> {
     }
 }
 
-pub(super) async fn price(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
+pub(super) async fn price(State(app): State<AppState>, asked: Parameters) -> Result<Response, Refusal> {
     asked.only(&["symbol", "symbols"])?;
-    of_chosen(&site, asked, |view, symbol| {
+    of_chosen(&app, asked, |view, symbol| {
         let listing = view.listing(symbol);
         let price = numbers::price_or_zero(listing.last.map(|trade| trade.price));
         json!({"symbol": names::pair(listing.name), "price": price})
@@ -46,9 +46,9 @@ pub(super) async fn price(State(site): State<Site>, asked: Parameters) -> Result
     .await
 }
 
-pub(super) async fn book(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
+pub(super) async fn book(State(app): State<AppState>, asked: Parameters) -> Result<Response, Refusal> {
     asked.only(&["symbol", "symbols"])?;
-    of_chosen(&site, asked, |view, symbol| {
+    of_chosen(&app, asked, |view, symbol| {
         let [bid, bid_shares, ask, ask_shares] = best(view, symbol);
         let pair = names::pair(view.listing(symbol).name);
         json!({"symbol": pair, "bidPrice": bid, "bidQty": bid_shares, "askPrice": ask, "askQty": ask_shares})
@@ -60,10 +60,10 @@ pub(super) async fn book(State(site): State<Site>, asked: Parameters) -> Result<
 pub(super) const AVERAGED_MINUTES: u64 = 5;
 
 /// Answers with the average price of the last minutes; the last price, if they have no trade.
-pub(super) async fn average_price(State(site): State<Site>, asked: Parameters) -> Answer {
+pub(super) async fn average_price(State(app): State<AppState>, asked: Parameters) -> Answer {
     asked.only(&["symbol"])?;
     let unit = asked.unit;
-    let shown = of_symbol(&site, &asked, move |scene, symbol| {
+    let shown = of_symbol(&app, &asked, move |scene, symbol| {
         let time = scene.view.listing(symbol).last.map_or(0, |trade| unit.tell(trade.time));
         Ok(json!({"mins": AVERAGED_MINUTES, "price": average(&scene.view, symbol), "closeTime": time}))
     });
@@ -81,19 +81,19 @@ pub(super) fn average(view: &View, symbol: SymbolIndex) -> String {
 
 /// Answers with one ticker, or with a list.
 pub(super) async fn of_chosen(
-    site: &Site,
+    app: &AppState,
     asked: Parameters,
     show: impl Fn(&View, SymbolIndex) -> Value + Clone + Send + 'static,
 ) -> Result<Response, Refusal> {
-    let chosen = site.look(move |scene| chosen(&scene.view, &asked)).await??;
-    if let Chosen::One(symbol) = chosen {
-        let shown = site.look(move |scene| show(&scene.view, symbol)).await?;
+    let chosen = app.look(move |scene| chosen(&scene.view, &asked)).await??;
+    if let SymbolChoice::One(symbol) = chosen {
+        let shown = app.look(move |scene| show(&scene.view, symbol)).await?;
         return Ok(Json(shown).into_response());
     }
-    pieces::answer(site, Frame::bare(), chosen, move |site, chosen| {
+    chunked_answer::answer(app, Frame::bare(), chosen, move |app, chosen| {
         let show = show.clone();
         async move {
-            let (shapes, next) = look_at_some(&site, chosen, show).await?;
+            let (shapes, next) = look_at_some(&app, chosen, show).await?;
             Ok(Piece::of(shapes, next))
         }
     })

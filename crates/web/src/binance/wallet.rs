@@ -10,17 +10,17 @@ use feed::View;
 use serde_json::{Value, json};
 
 use super::fees::Rates;
-use super::market::{Answer, Chosen, look_at_some, of_symbol};
-use super::meant::of_account;
+use super::find_order::of_account;
+use super::market::{Answer, SymbolChoice, look_at_some, of_symbol};
 use super::parameters::Parameters;
 use super::refusal::Refusal;
 use super::{names, numbers};
-use crate::pieces::{self, Frame, Piece};
-use crate::site::Site;
+use crate::app_state::AppState;
+use crate::chunked_answer::{self, Frame, Piece};
 
-pub(super) async fn system_status(State(site): State<Site>, asked: Parameters) -> Answer {
+pub(super) async fn system_status(State(app): State<AppState>, asked: Parameters) -> Answer {
     asked.only(&[])?;
-    let (status, msg) = match site.status().get() == Condition::Ready {
+    let (status, msg) = match app.status().get() == Condition::Ready {
         true => (0, "normal"),
         false => (1, "system_maintenance"),
     };
@@ -29,29 +29,29 @@ pub(super) async fn system_status(State(site): State<Site>, asked: Parameters) -
 
 /// Answers with no pairs: none trade on margin, and none is to be delisted. Where there are members, a key's name is
 /// enough, for the answer reveals nothing of the market, nor whether the key exists.
-pub(super) async fn no_pairs(State(site): State<Site>, asked: Parameters) -> Answer {
-    match site.members() {
+pub(super) async fn no_pairs(State(app): State<AppState>, asked: Parameters) -> Answer {
+    match app.members() {
         Some(_) => asked.names_key()?,
-        None => asked.key(&site).map(|_| ())?,
+        None => asked.key(&app).map(|_| ())?,
     }
     asked.only_signed(&["symbol"])?;
     asked.unchecked_time()?;
-    if asked.text("symbol").is_some() && site.may_read(Read::Market) {
-        of_symbol(&site, &asked, |_, _| Ok(())).await?;
+    if asked.text("symbol").is_some() && app.may_read(Read::Market) {
+        of_symbol(&app, &asked, |_, _| Ok(())).await?;
     }
     Ok(Json(json!([])))
 }
 
 /// Answers with the fees of one pair, or of all.
-pub(super) async fn trade_fee(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
-    let account = asked.account(&site).await?;
+pub(super) async fn trade_fee(State(app): State<AppState>, asked: Parameters) -> Result<Response, Refusal> {
+    let account = asked.account(&app).await?;
     asked.only_signed(&["symbol"])?;
     let chosen = match asked.text("symbol") {
-        Some(_) => Chosen::Some([of_symbol(&site, &asked, |_, symbol| Ok(symbol)).await?].into()),
-        None => Chosen::AllFrom(SymbolIndex(0)),
+        Some(_) => SymbolChoice::Some([of_symbol(&app, &asked, |_, symbol| Ok(symbol)).await?].into()),
+        None => SymbolChoice::AllFrom(SymbolIndex(0)),
     };
-    pieces::answer(&site, Frame::bare(), chosen, move |site, chosen| async move {
-        let (shapes, next) = look_at_some(&site, chosen, move |view, symbol| {
+    chunked_answer::answer(&app, Frame::bare(), chosen, move |app, chosen| async move {
+        let (shapes, next) = look_at_some(&app, chosen, move |view, symbol| {
             let pair = names::pair(view.listing(symbol).name);
             let account = view.find_account(account);
             let rates = account.map_or(Rates::default(), |account| Rates::of(view, account, symbol));
@@ -64,11 +64,11 @@ pub(super) async fn trade_fee(State(site): State<Site>, asked: Parameters) -> Re
     .await
 }
 
-pub(super) async fn commission(State(site): State<Site>, asked: Parameters) -> Answer {
-    let account = asked.account(&site).await?;
+pub(super) async fn commission(State(app): State<AppState>, asked: Parameters) -> Answer {
+    let account = asked.account(&app).await?;
     asked.only_signed(&["symbol"])?;
     let pair = asked.needed("symbol")?.to_owned();
-    let (pair, rates) = of_account(&site, account, move |scene, account| {
+    let (pair, rates) = of_account(&app, account, move |scene, account| {
         let symbol = names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
         Ok((names::pair(scene.view.listing(symbol).name), Rates::of(&scene.view, account, symbol)))
     })
@@ -108,21 +108,21 @@ enum Assets {
     /// Dollars, and all symbols.
     All,
     /// Symbols alone.
-    Symbols(Chosen),
+    Symbols(SymbolChoice),
 }
 
 /// Answers with the details of all assets, or of one.
-pub(super) async fn asset_detail(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
-    asked.account(&site).await?;
+pub(super) async fn asset_detail(State(app): State<AppState>, asked: Parameters) -> Result<Response, Refusal> {
+    asked.account(&app).await?;
     asked.only_signed(&["asset"])?;
     if let Some(asset) = asked.text("asset").map(str::to_owned) {
-        let known = site.look(move |scene| is_asset(&scene.view, &asset).then_some(asset)).await?;
+        let known = app.look(move |scene| is_asset(&scene.view, &asset).then_some(asset)).await?;
         let known = known.ok_or_else(|| Refusal::invalid("asset", "there is no such asset"))?;
         return Ok(Json(json!({known: detail()})).into_response());
     }
-    pieces::answer(&site, Frame::fields(), Assets::All, move |site, assets| async move {
+    chunked_answer::answer(&app, Frame::fields(), Assets::All, move |app, assets| async move {
         let (dollars, symbols) = some_of(assets);
-        let (names, next) = look_at_some(&site, symbols, |view, symbol| view.listing(symbol).name).await?;
+        let (names, next) = look_at_some(&app, symbols, |view, symbol| view.listing(symbol).name).await?;
         // A name is letters and digits.
         let field = |asset: &str| format!("\"{asset}\":{}", detail());
         let all: Vec<String> =
@@ -142,26 +142,26 @@ fn is_asset(view: &View, asset: &str) -> bool {
 }
 
 /// Answers with all assets, and the account's balance of each.
-pub(super) async fn coins(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
-    let account = asked.account(&site).await?;
+pub(super) async fn coins(State(app): State<AppState>, asked: Parameters) -> Result<Response, Refusal> {
+    let account = asked.account(&app).await?;
     asked.only_signed(&[])?;
-    let account = of_account(&site, account, |_, account| Ok(account)).await?;
-    pieces::answer(&site, Frame::bare(), Assets::All, move |site, assets| async move {
+    let account = of_account(&app, account, |_, account| Ok(account)).await?;
+    chunked_answer::answer(&app, Frame::bare(), Assets::All, move |app, assets| async move {
         let (dollars, symbols) = some_of(assets);
         let dollars = match dollars {
-            Some(_) => Some(site.look(move |scene| dollars_shape(&scene.view, account)).await?),
+            Some(_) => Some(app.look(move |scene| dollars_shape(&scene.view, account)).await?),
             None => None,
         };
-        let (coins, next) = look_at_some(&site, symbols, move |view, symbol| coin_of(view, account, symbol)).await?;
+        let (coins, next) = look_at_some(&app, symbols, move |view, symbol| coin_of(view, account, symbol)).await?;
         Ok(Piece::of(dollars.into_iter().chain(coins), next.map(Assets::Symbols)))
     })
     .await
 }
 
 /// Returns dollars if they come first, and the symbols to read.
-fn some_of(assets: Assets) -> (Option<&'static str>, Chosen) {
+fn some_of(assets: Assets) -> (Option<&'static str>, SymbolChoice) {
     match assets {
-        Assets::All => (Some(names::DOLLARS), Chosen::AllFrom(SymbolIndex(0))),
+        Assets::All => (Some(names::DOLLARS), SymbolChoice::AllFrom(SymbolIndex(0))),
         Assets::Symbols(chosen) => (None, chosen),
     }
 }

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::parameters::RETURN_RATE_LIMITS;
 use super::refusal::Refusal;
 use super::used_weight;
-use crate::text::{Long, Rows, Text};
+use crate::shared_text::{Long, Rows, SharedText};
 
 /// The contents of a call.
 pub(super) struct Call {
@@ -86,16 +86,16 @@ pub(super) fn read(message: &str, used: u64, tells_limits: bool) -> (Form, Resul
 }
 
 impl Form {
-    pub(super) fn result(&self, result: &Value) -> Text {
+    pub(super) fn result(&self, result: &Value) -> SharedText {
         self.answer(StatusCode::OK, vec![result.to_string().into()])
     }
 
-    pub(super) fn refusal(&self, refusal: &Refusal) -> Text {
+    pub(super) fn refusal(&self, refusal: &Refusal) -> SharedText {
         self.answer(refusal.status, vec![refusal.body().to_string().into()])
     }
 
     /// Wraps the answer of REST, which comes in parts.
-    pub(super) fn answer(&self, status: StatusCode, body: Vec<Box<str>>) -> Text {
+    pub(super) fn answer(&self, status: StatusCode, body: Vec<Box<str>>) -> SharedText {
         let what = if status.is_success() { "result" } else { "error" };
         let head = format!("{{\"id\":{},\"status\":{},\"{what}\":", self.id, status.as_u16());
         let limits = self.used.map_or_else(String::new, |used| format!(",\"rateLimits\":{}", used_weight::told(used)));

@@ -10,17 +10,17 @@ use exchange::Read;
 use futures_util::StreamExt;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use super::call::Form;
 use super::parameters::Parameters;
 use super::refusal::Refusal;
+use super::ws_call::Form;
 use super::{
-    account, amend, cancel, klines, lists, market, oco, order_counts, order_lists, order_test, orders, oto, place,
-    replace, rolling, tickers, wallet,
+    account, amend, cancel, empty_lists, klines, market, oco, order_counts, order_lists, order_test, orders, oto,
+    place, replace, rolling, tickers, wallet,
 };
-use crate::asking;
-use crate::outbox::{Kept, Outbox};
+use crate::app_state::AppState;
+use crate::current_principal;
+use crate::outbox::{KeptBytes, Outbox};
 use crate::problem::Problem;
-use crate::site::Site;
 
 /// Bytes of the longest answer, which is one message.
 const ANSWER_BYTES_MAX: usize = 8 << 20;
@@ -115,65 +115,65 @@ const OF_KEYS: [&str; 24] = [
 ];
 
 /// Returns the response of a method's handler.
-async fn respond(site: Site, method: &str, asked: Parameters) -> Result<Response, Refusal> {
+async fn respond(app: AppState, method: &str, asked: Parameters) -> Result<Response, Refusal> {
     // Signed calls are counted when their member is known.
     if !OF_KEYS.contains(&method) {
-        asking::take_message().map_err(Refusal::past_pace)?;
+        current_principal::take_message().map_err(Refusal::past_pace)?;
     }
     // Calls that write are certain by their commit, or check by themselves; the first two are about the server alone.
     if Turn::of(method) == Turn::Any && !["ping", "time"].contains(&method) {
-        site.ascertain().await?;
+        app.ascertain().await?;
     }
     if !OF_KEYS.contains(&method) && !["ping", "time"].contains(&method) {
-        site.follow(Read::Market)?;
+        app.follow(Read::Market)?;
     }
-    let site = State(site);
+    let app = State(app);
     Ok(match method {
         "ping" => market::ping(asked).await.into_response(),
         "time" => market::time(asked).await.into_response(),
-        "exchangeInfo" => market::exchange_info(site, asked).await.into_response(),
-        "depth" => market::depth(site, asked).await.into_response(),
-        "trades.recent" => market::trades(site, asked).await.into_response(),
-        "trades.historical" => market::historical_trades(site, asked).await.into_response(),
-        "trades.aggregate" => market::aggregate_trades(site, asked).await.into_response(),
-        "klines" | "uiKlines" => klines::klines(site, asked).await.into_response(),
-        "avgPrice" => tickers::average_price(site, asked).await.into_response(),
-        "ticker" => rolling::rolling(site, asked).await.into_response(),
-        "ticker.tradingDay" => rolling::trading_day(site, asked).await.into_response(),
-        "ticker.24hr" => tickers::day(site, asked).await.into_response(),
-        "ticker.price" => tickers::price(site, asked).await.into_response(),
-        "ticker.book" => tickers::book(site, asked).await.into_response(),
-        "order.place" => place::place(site, asked).await.into_response(),
-        "order.test" => order_test::test(site, asked).await.into_response(),
-        "order.status" => orders::one(site, asked).await.into_response(),
-        "order.cancel" => cancel::cancel(site, asked).await.into_response(),
-        "order.cancelReplace" => replace::replace(site, asked).await.into_response(),
-        "order.amend.keepPriority" => amend::amend(site, asked).await.into_response(),
-        "order.amendments" => amend::amendments(site, asked).await.into_response(),
-        "orderList.place" => oco::place_in_older_words(site, asked).await.into_response(),
-        "orderList.place.oco" => oco::place(site, asked).await.into_response(),
-        "orderList.place.oto" => oto::place_oto(site, asked).await.into_response(),
-        "orderList.place.otoco" => oto::place_otoco(site, asked).await.into_response(),
-        "orderList.status" => order_lists::one(site, asked).await.into_response(),
-        "orderList.cancel" => order_lists::cancel(site, asked).await.into_response(),
-        "openOrderLists.status" => order_lists::open(site, asked).await.into_response(),
-        "allOrderLists" => order_lists::all(site, asked).await.into_response(),
-        "openOrders.status" => orders::open(site, asked).await.into_response(),
-        "openOrders.cancelAll" => cancel::cancel_open(site, asked).await.into_response(),
-        "allOrders" => orders::all(site, asked).await.into_response(),
-        "myTrades" => account::trades(site, asked).await.into_response(),
-        "myAllocations" => lists::allocations(site, asked).await.into_response(),
-        "myPreventedMatches" => lists::prevented_matches(site, asked).await.into_response(),
-        "account.rateLimits.orders" => order_counts::limits(site, asked).await.into_response(),
-        "account.status" => account::account(site, asked).await.into_response(),
-        "account.commission" => wallet::commission(site, asked).await.into_response(),
+        "exchangeInfo" => market::exchange_info(app, asked).await.into_response(),
+        "depth" => market::depth(app, asked).await.into_response(),
+        "trades.recent" => market::trades(app, asked).await.into_response(),
+        "trades.historical" => market::historical_trades(app, asked).await.into_response(),
+        "trades.aggregate" => market::aggregate_trades(app, asked).await.into_response(),
+        "klines" | "uiKlines" => klines::klines(app, asked).await.into_response(),
+        "avgPrice" => tickers::average_price(app, asked).await.into_response(),
+        "ticker" => rolling::rolling(app, asked).await.into_response(),
+        "ticker.tradingDay" => rolling::trading_day(app, asked).await.into_response(),
+        "ticker.24hr" => tickers::day(app, asked).await.into_response(),
+        "ticker.price" => tickers::price(app, asked).await.into_response(),
+        "ticker.book" => tickers::book(app, asked).await.into_response(),
+        "order.place" => place::place(app, asked).await.into_response(),
+        "order.test" => order_test::test(app, asked).await.into_response(),
+        "order.status" => orders::one(app, asked).await.into_response(),
+        "order.cancel" => cancel::cancel(app, asked).await.into_response(),
+        "order.cancelReplace" => replace::replace(app, asked).await.into_response(),
+        "order.amend.keepPriority" => amend::amend(app, asked).await.into_response(),
+        "order.amendments" => amend::amendments(app, asked).await.into_response(),
+        "orderList.place" => oco::place_legacy_oco(app, asked).await.into_response(),
+        "orderList.place.oco" => oco::place(app, asked).await.into_response(),
+        "orderList.place.oto" => oto::place_oto(app, asked).await.into_response(),
+        "orderList.place.otoco" => oto::place_otoco(app, asked).await.into_response(),
+        "orderList.status" => order_lists::one(app, asked).await.into_response(),
+        "orderList.cancel" => order_lists::cancel(app, asked).await.into_response(),
+        "openOrderLists.status" => order_lists::open(app, asked).await.into_response(),
+        "allOrderLists" => order_lists::all(app, asked).await.into_response(),
+        "openOrders.status" => orders::open(app, asked).await.into_response(),
+        "openOrders.cancelAll" => cancel::cancel_open(app, asked).await.into_response(),
+        "allOrders" => orders::all(app, asked).await.into_response(),
+        "myTrades" => account::trades(app, asked).await.into_response(),
+        "myAllocations" => empty_lists::allocations(app, asked).await.into_response(),
+        "myPreventedMatches" => empty_lists::prevented_matches(app, asked).await.into_response(),
+        "account.rateLimits.orders" => order_counts::limits(app, asked).await.into_response(),
+        "account.status" => account::account(app, asked).await.into_response(),
+        "account.commission" => wallet::commission(app, asked).await.into_response(),
         _ => return Err(Refusal::no_such_call(method)),
     })
 }
 
 /// Runs a call and sends its answer.
 pub(super) async fn perform(
-    site: Site,
+    app: AppState,
     (form, method, asked): (Form, String, Parameters),
     address: IpAddr,
     outbox: Outbox,
@@ -182,19 +182,19 @@ pub(super) async fn perform(
     let responded = async {
         let responded = {
             let _turn = turns.come(Turn::of(&method)).await;
-            respond(site.clone(), &method, asked).await
+            respond(app.clone(), &method, asked).await
         };
         // A call that was refused before its member was known, or before it came to the exchange, counts here.
-        asking::take_message_once().map_err(Refusal::past_pace).and(responded)
+        current_principal::take_message_once().map_err(Refusal::past_pace).and(responded)
     };
-    let (responded, why) = asking::noting(responded).await;
+    let (responded, why) = current_principal::noting(responded).await;
     if let Some(why) = why
-        && !site.turn_away(why, address).await
+        && !app.turn_away(why, address).await
     {
         return outbox.send(form.refusal(&Refusal::from(Problem::too_many_tries())));
     }
     let gathered = match responded {
-        Ok(response) => gather(&site, response, &outbox, &turns).await,
+        Ok(response) => gather(&app, response, &outbox, &turns).await,
         Err(refusal) => Err(refusal),
     };
     match gathered {
@@ -209,14 +209,14 @@ struct Gathered<'a> {
     status: StatusCode,
     body: Vec<Box<str>>,
     /// The bytes of the body, counted among those that wait for the connection.
-    _kept: Vec<Kept>,
+    _kept: Vec<KeptBytes>,
     /// The permits of a long answer: of its connection, and of all connections.
     _turns: Option<(SemaphorePermit<'a>, SemaphorePermit<'a>)>,
 }
 
 /// Collects a response. Errors: the answer is too long, or breaks off; the connection has ended.
 async fn gather<'a>(
-    site: &'a Site,
+    app: &'a AppState,
     response: Response,
     outbox: &Outbox,
     turns: &'a Turns,
@@ -235,7 +235,7 @@ async fn gather<'a>(
             let own = turns.long.acquire().await;
             // The client must have taken the previous answer first. Only this connection waits for that.
             outbox.has_room().await;
-            long = own.ok().zip(site.gathering().acquire().await.ok());
+            long = own.ok().zip(app.gathering().acquire().await.ok());
         }
         if !outbox.is_open() {
             // This refusal is sent to no client.

@@ -12,10 +12,10 @@ use serde_json::{Map, Value, json};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::app_state::AppState;
 use crate::cookie;
-use crate::policy::{self, Need};
-use crate::site::Site;
-use crate::{health, rest, values};
+use crate::route_needs::{self, Need};
+use crate::{health, rest, schema_values};
 
 /// The path under which the descriptions and everything they describe are served.
 const BASE: &str = "/api/v1";
@@ -25,7 +25,7 @@ static OPENAPI_TEXT: LazyLock<String> = LazyLock::new(|| OPENAPI.to_string());
 static ASYNCAPI_TEXT: LazyLock<String> = LazyLock::new(|| websocket::description(&OPENAPI).to_string());
 
 /// Returns health and REST, with their description.
-pub(crate) fn routes() -> OpenApiRouter<Site> {
+pub(crate) fn routes() -> OpenApiRouter<AppState> {
     let descriptions = OpenApiRouter::new().routes(routes!(openapi)).routes(routes!(asyncapi));
     let rest = rest::routes().merge(descriptions).fallback(rest::nothing_here);
     OpenApiRouter::new().merge(health::routes()).nest(BASE, rest)
@@ -96,7 +96,7 @@ fn finished(api: utoipa::openapi::OpenApi) -> Value {
     api["paths"] = finished_paths.into();
     link(&mut api["paths"][format!("{BASE}/orders")]["post"]["responses"]["201"]);
     let schemas = &mut api["components"]["schemas"];
-    for (name, schema) in values::all() {
+    for (name, schema) in schema_values::all() {
         schemas[name] = crate::json::value(schema);
     }
     schemas["Problem"] = problems::schema();
@@ -117,7 +117,7 @@ fn finish(path: &str, method: &str, operation: &mut Value) {
         not_null(&mut parameter["schema"]);
     }
     let own = operation.as_object_mut().and_then(|fields| fields.remove("x-refusals")).unwrap_or_default();
-    let need = policy::need(&method.to_uppercase(), path);
+    let need = route_needs::need(&method.to_uppercase(), path);
     if need == Some(Need::Nothing) {
         operation["security"] = json!([]);
     }
@@ -128,7 +128,7 @@ fn finish(path: &str, method: &str, operation: &mut Value) {
     codes.push("foreign-host");
     match need {
         None | Some(Need::Nothing) => {}
-        Some(Need::Told) => codes.push("unauthenticated"),
+        Some(Need::Login) => codes.push("unauthenticated"),
         Some(Need::Read(_) | Need::Act(_)) => {
             codes.extend(["unauthenticated", "too-many-tries", "unknown-account", "too-many-messages", "maintenance"]);
         }
@@ -207,7 +207,7 @@ mod tests {
             let item = crate::json::value(item);
             for method in item.as_object().unwrap().keys() {
                 assert!(
-                    policy::need(&method.to_uppercase(), &path).is_some(),
+                    route_needs::need(&method.to_uppercase(), &path).is_some(),
                     "{method} {path} stands not in policy.rs"
                 );
             }

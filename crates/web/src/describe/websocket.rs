@@ -6,10 +6,10 @@ use utoipa::{PartialSchema, ToSchema};
 use crate::messages::{
     BookUpdate, CandleUpdate, DropCopyTold, OrdersShown, OrdersUpdate, Reports, SymbolsShown, TradesTold,
 };
+use crate::schema_values;
+use crate::server_stats::Measured;
 use crate::shapes::BookShape;
 use crate::shapes::CandlesShape;
-use crate::values;
-use crate::vitals::Measured;
 
 /// The path to which a client connects.
 const ADDRESS: &str = "/ws/v1";
@@ -146,7 +146,7 @@ fn new_schemas() -> Vec<(String, Value)> {
         json!({"type": "array", "items": schema("AccountId"), "minItems": 1, "maxItems": 1000}),
     ));
     // Schemas of values are described already.
-    let values: Vec<String> = values::all().into_iter().map(|(name, _)| name).collect();
+    let values: Vec<String> = schema_values::all().into_iter().map(|(name, _)| name).collect();
     all.retain(|(name, _)| !values.contains(name));
     all
 }

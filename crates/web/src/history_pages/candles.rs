@@ -3,10 +3,10 @@
 use engine::{SymbolIndex, Time};
 use feed::{Candle, HistoryError, Interval, ReadModel};
 
-use super::{Trouble, as_new, library, look};
+use super::{HistoryFault, as_new, library, look};
+use crate::app_state::AppState;
+use crate::history_port::{Question, Stretch};
 use crate::hub::Hub;
-use crate::records::{Question, Stretch};
-use crate::site::Site;
 
 /// Windows of the files that are read for one answer, at most, where trades were rare.
 const WINDOWS_MAX: usize = 20;
@@ -14,17 +14,17 @@ const WINDOWS_MAX: usize = 20;
 /// Returns candles of a symbol that begin in a stretch of time, oldest first: the first `limit` of it if it has a
 /// begin, or else the last. A stretch may begin and end within a candle: the candles that begin in it count.
 pub(crate) async fn candles(
-    site: &Site,
+    app: &AppState,
     symbol: SymbolIndex,
     interval: Interval,
     stretch: Stretch,
     limit: usize,
-) -> Result<Vec<Candle>, Trouble> {
+) -> Result<Vec<Candle>, HistoryFault> {
     // The stretch moves to whole candles, or the first and last would be cut.
     let whole = |time: Time| interval.start_of(Time(time.0.saturating_add(interval.micros() - 1)));
     let stretch = Stretch { from: stretch.from.map(whole), before: stretch.before.map(whole) };
-    let Some(library) = library(site)? else {
-        let read = look(site, move |scene| match stretch.from {
+    let Some(library) = library(app)? else {
+        let read = look(app, move |scene| match stretch.from {
             Some(from) => of_files(scene, symbol, interval, from, stretch.before, limit),
             None => scene.candles(symbol, interval, stretch.before, limit),
         });
@@ -32,7 +32,7 @@ pub(crate) async fn candles(
     };
     // Memory knows the candles since the start; of the first it may have seen only the end.
     let asked = if stretch.from.is_some() { usize::MAX } else { limit.saturating_add(1) };
-    let mut late = look(site, move |scene| scene.candles(symbol, interval, stretch.before, asked)).await??;
+    let mut late = look(app, move |scene| scene.candles(symbol, interval, stretch.before, asked)).await??;
     late.drain(..late.len().min(1));
     let Some(from) = stretch.from else {
         late.drain(..late.len().saturating_sub(limit));
@@ -41,10 +41,10 @@ pub(crate) async fn candles(
         }
         let (before, limit) = (late.first().map(|candle| candle.start).or(stretch.before), limit - late.len());
         let stretch = Stretch { from: None, before };
-        let older = as_new(site, library.page(|told| Question::Candles { symbol, interval, stretch, limit, told }));
+        let older = as_new(app, library.page(|told| Question::Candles { symbol, interval, stretch, limit, told }));
         let mut candles = match older.await {
             // Candles that are no longer kept are before those that memory knows.
-            Err(Trouble::Unreadable(HistoryError::NoLongerKept { .. })) if !late.is_empty() => Vec::new(),
+            Err(HistoryFault::Unreadable(HistoryError::NoLongerKept { .. })) if !late.is_empty() => Vec::new(),
             older => older?,
         };
         candles.append(&mut late);
@@ -55,7 +55,7 @@ pub(crate) async fn candles(
         late.truncate(limit);
         return Ok(late);
     }
-    as_new(site, library.page(|told| Question::Candles { symbol, interval, stretch, limit, told })).await
+    as_new(app, library.page(|told| Question::Candles { symbol, interval, stretch, limit, told })).await
 }
 
 /// Returns the first `limit` candles from a time on; fewer where trades are rare.

@@ -45,19 +45,19 @@ pub enum Marked {
 #[derive(Clone)]
 pub struct Elsewhere {
     log: Arc<dyn MarkLog>,
-    told: Arc<Mutex<Told>>,
+    told: Arc<Mutex<MarkCounts>>,
     untold: Arc<Semaphore>,
 }
 
 /// The numbers of marks for each member in a stretch of time.
-struct Told {
+struct MarkCounts {
     since: Instant,
     of_members: HashMap<Box<str>, usize>,
 }
 
 impl Elsewhere {
     pub fn new(log: Arc<dyn MarkLog>) -> Elsewhere {
-        let told = Told { since: Instant::now(), of_members: HashMap::new() };
+        let told = MarkCounts { since: Instant::now(), of_members: HashMap::new() };
         Elsewhere { log, told: Arc::new(Mutex::new(told)), untold: Arc::new(Semaphore::new(UNTOLD_MAX)) }
     }
 
@@ -101,7 +101,7 @@ impl Elsewhere {
     fn count(&self, member: &str, most: usize) -> Result<(), NotTaken> {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if told.since.elapsed() >= REMEMBERED {
-            *told = Told { since: Instant::now(), of_members: HashMap::new() };
+            *told = MarkCounts { since: Instant::now(), of_members: HashMap::new() };
         }
         let count = told.of_members.get(member).copied().unwrap_or_default();
         if count >= most {

@@ -26,7 +26,7 @@ pub(crate) use editing::{Editing, Editor, unknown_key, unknown_member};
 pub use elsewhere::{Elsewhere, MarkLog, Marked};
 pub(crate) use replays::{NotTaken, Signer};
 pub use signed::SIGNED_AHEAD_MAX;
-pub(crate) use signed::{Signed, Unsigned, WINDOW};
+pub(crate) use signed::{SignatureHeaders, Unsigned, WINDOW};
 
 use crate::clock::now;
 use crate::denied::Denied;
@@ -111,7 +111,7 @@ impl Members {
     /// be signed since this server began.
     pub(crate) async fn by_signature(
         &self,
-        signed: &Signed<'_>,
+        signed: &SignatureHeaders<'_>,
         changes: bool,
         text: &[&[u8]],
     ) -> Result<Asker, Denied> {

@@ -25,10 +25,10 @@ pub type Mark = [u8; 16];
 /// Signed requests of two stretches of time, the last one and this one.
 pub(crate) struct Replays {
     lasting: Duration,
-    seen: Mutex<Seen>,
+    seen: Mutex<SeenRequests>,
 }
 
-struct Seen {
+struct SeenRequests {
     /// The beginning of this stretch.
     since: Time,
     this: HashSet<Mark>,
@@ -81,7 +81,7 @@ impl NotTaken {
 impl Replays {
     /// Returns a memory of requests for at least this long.
     pub(crate) fn lasting(lasting: Duration) -> Replays {
-        let seen = Seen {
+        let seen = SeenRequests {
             since: Time(now()),
             this: HashSet::new(),
             last: HashSet::new(),
@@ -145,7 +145,7 @@ pub(super) fn mark(key: &str, text: &[&[u8]]) -> Mark {
     mark
 }
 
-impl Seen {
+impl SeenRequests {
     /// Forgets requests from before the last stretch of time.
     fn go_on(&mut self, now: Time, lasting: Duration) {
         // No time has passed where the clock was set back: all requests are remembered until it is where it was.

@@ -19,7 +19,7 @@ const SIGNATURE: HeaderName = HeaderName::from_static("pricetime-signature");
 
 /// The headers of a request's signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Signed<'a> {
+pub(crate) struct SignatureHeaders<'a> {
     pub(crate) key: &'a str,
     /// Microseconds since the Unix epoch, as text.
     pub(crate) time: &'a str,
@@ -37,9 +37,9 @@ pub(crate) enum Unsigned {
     NotOfNow,
 }
 
-impl Signed<'_> {
+impl SignatureHeaders<'_> {
     /// Reads the headers. Errors: there is no signature, or a part of it is missing, or it is not recent.
-    pub(crate) fn of(headers: &HeaderMap) -> Result<Signed<'_>, Unsigned> {
+    pub(crate) fn of(headers: &HeaderMap) -> Result<SignatureHeaders<'_>, Unsigned> {
         let all = [KEY, TIME, SIGNATURE].map(|name| {
             let mut values = headers.get_all(name).iter();
             (values.next(), values.next())
@@ -51,7 +51,7 @@ impl Signed<'_> {
             (Some(only), None) => only.to_str().map_err(|_| Unsigned::Partly),
             _ => Err(Unsigned::Partly),
         });
-        let signed = Signed { key: key?, time: time?, signature: signature? };
+        let signed = SignatureHeaders { key: key?, time: time?, signature: signature? };
         match signed.is_of_now() {
             true => Ok(signed),
             false => Err(Unsigned::NotOfNow),
@@ -113,7 +113,7 @@ mod tests {
             headers
         };
         let all = ["pricetime-key", "pricetime-time", "pricetime-signature"];
-        let fault = |names: &[&'static str]| Signed::of(&headers(names)).err();
+        let fault = |names: &[&'static str]| SignatureHeaders::of(&headers(names)).err();
         assert_eq!(fault(&all), None);
         assert_eq!(fault(&[]), Some(Unsigned::Not));
         for without in 0..3 {

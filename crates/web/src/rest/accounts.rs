@@ -10,22 +10,22 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{bad_cursor, troubled};
-use crate::asking;
+use crate::app_state::AppState;
+use crate::current_principal;
+use crate::history_pages;
+use crate::history_port::TradesOfAccount;
 use crate::hub::Hub;
-use crate::input::{self, Body, Named, Parameters};
-use crate::past;
+use crate::input::{self, Body, Parameters, PathParameter};
 use crate::problem::{self, Problem};
-use crate::records::OfAccount;
+use crate::schema_values;
 use crate::shapes::{AccountShape, ExecutionShape, POSITIONS_MAX};
-use crate::site::Site;
-use crate::values;
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct List {
     /// The `next` of the page before.
-    #[param(value_type = Option<values::Account>)]
+    #[param(value_type = Option<schema_values::Account>)]
     after: Option<String>,
     /// Accounts of a page.
     #[param(minimum = 1, maximum = 1000, default = 100)]
@@ -37,9 +37,9 @@ pub(crate) struct List {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Balance)]
 pub(crate) struct BalanceShape {
-    #[schema(value_type = values::Account)]
+    #[schema(value_type = schema_values::Account)]
     account: String,
-    #[schema(value_type = values::Money)]
+    #[schema(value_type = schema_values::Money)]
     balance: String,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct BalanceShape {
 #[schema(as = Accounts)]
 pub(crate) struct AccountsShape {
     accounts: Vec<BalanceShape>,
-    #[schema(value_type = Option<values::Account>, required = true)]
+    #[schema(value_type = Option<schema_values::Account>, required = true)]
     next: Option<String>,
 }
 
@@ -59,15 +59,15 @@ pub(crate) struct AccountsShape {
     responses((status = 200, description = "A page of accounts", body = AccountsShape)),
 )]
 pub(crate) async fn list(
-    State(site): State<Site>,
+    State(app): State<AppState>,
     Parameters(asked): Parameters<List>,
 ) -> Result<Json<AccountsShape>, Problem> {
     let limit = input::count("limit", asked.limit, 100, 1000)?;
     let after = asked.after.as_deref().map(input::account).transpose()?;
-    if let Some(theirs) = theirs(&site) {
-        return site.look(move |scene| list_of(&scene.view, &theirs, after, limit)).await?.map(Json);
+    if let Some(theirs) = theirs(&app) {
+        return app.look(move |scene| list_of(&scene.view, &theirs, after, limit)).await?.map(Json);
     }
-    let shown = site.look(move |scene| {
+    let shown = app.look(move |scene| {
         let view = &scene.view;
         let from = match after {
             Some(after) => view.find_account(after).map(|account| account.0 as usize + 1),
@@ -86,9 +86,9 @@ pub(crate) async fn list(
 }
 
 /// Returns the accounts that the asker may look at; `None` for all.
-pub(super) fn theirs(site: &Site) -> Option<AccountSet> {
-    site.members()?;
-    let rights = asking::asker().map(|asker| asker.rights()).unwrap_or_default();
+pub(super) fn theirs(app: &AppState) -> Option<AccountSet> {
+    app.members()?;
+    let rights = current_principal::asker().map(|asker| asker.rights()).unwrap_or_default();
     let may_any = || rights.accounts.iter().filter(|account| rights.may_read(Read::Account(*account)));
     (!rights.may_read(Read::AllAccounts)).then(|| may_any().collect())
 }
@@ -116,9 +116,9 @@ fn list_of(view: &View, theirs: &AccountSet, after: Option<AccountId>, limit: us
 #[schema(as = CreateAccount)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Create {
-    #[schema(value_type = values::Account)]
+    #[schema(value_type = schema_values::Account)]
     account: String,
-    #[schema(value_type = values::BalanceAsked)]
+    #[schema(value_type = schema_values::BalanceAsked)]
     balance: String,
 }
 
@@ -130,12 +130,12 @@ pub(crate) struct Create {
     extensions(("x-refusals" = json!(["account-exists", "too-many-accounts", "too-much-money", "outside-budget", "insufficient-funds", "unknown-payer"]))),
 )]
 pub(crate) async fn create(
-    State(site): State<Site>,
+    State(app): State<AppState>,
     Body(asked): Body<Create>,
 ) -> Result<(StatusCode, Json<BalanceShape>), Problem> {
     let (account, balance) = (input::account(&asked.account)?, input::balance(&asked.balance)?);
     let command = Op::Command(Command::CreateAccount { account, balance });
-    let answers = site.submitter()?.ask(&[command]).await.map_err(|_| Problem::unknown_outcome())?;
+    let answers = app.submitter()?.ask(&[command]).await.map_err(|_| Problem::unknown_outcome())?;
     for answer in answers {
         problem::reply(answer)?;
     }
@@ -147,7 +147,7 @@ pub(crate) async fn create(
 #[serde(deny_unknown_fields)]
 pub(crate) struct Positions {
     /// The `next` of the page before.
-    #[param(value_type = Option<values::Symbol>)]
+    #[param(value_type = Option<schema_values::Symbol>)]
     after: Option<String>,
     /// Positions of a page.
     #[param(minimum = 1, maximum = 1000, default = 1000)]
@@ -158,18 +158,18 @@ pub(crate) struct Positions {
 /// Shows an account, with its positions in order of their symbols' creation.
 #[utoipa::path(
     get, path = "/accounts/{account}", operation_id = "getAccount", tag = "Accounts",
-    params(("account" = values::Account, Path, description = "The account's id"), Positions),
+    params(("account" = schema_values::Account, Path, description = "The account's id"), Positions),
     responses((status = 200, description = "The account", body = AccountShape)),
     extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol"]))),
 )]
 pub(crate) async fn one(
-    State(site): State<Site>,
-    Named(id): Named<String>,
+    State(app): State<AppState>,
+    PathParameter(id): PathParameter<String>,
     Parameters(asked): Parameters<Positions>,
 ) -> Result<Json<AccountShape>, Problem> {
     let limit = input::count("limit", asked.limit, POSITIONS_MAX, POSITIONS_MAX)?;
     let after = asked.after.as_deref().map(input::symbol).transpose()?;
-    of_account(&site, &id, move |scene, account| {
+    of_account(&app, &id, move |scene, account| {
         let found = |after| scene.view.find_symbol(after).ok_or_else(Problem::unknown_symbol);
         Ok(AccountShape::page(&scene.view, account, after.map(found).transpose()?, limit))
     })
@@ -181,14 +181,14 @@ pub(crate) async fn one(
 #[serde(deny_unknown_fields)]
 pub(crate) struct Executions {
     /// The symbol of the entries; all symbols without it.
-    #[param(value_type = Option<values::Symbol>)]
+    #[param(value_type = Option<schema_values::Symbol>)]
     symbol: Option<String>,
     /// Trades of a page.
     #[param(minimum = 1, maximum = 1000, default = 100)]
     #[serde(default, deserialize_with = "input::number")]
     limit: Option<usize>,
     /// The `next` of the page before.
-    #[param(value_type = Option<values::Trade>)]
+    #[param(value_type = Option<schema_values::Trade>)]
     #[serde(default, deserialize_with = "input::number")]
     before: Option<u64>,
 }
@@ -198,33 +198,33 @@ pub(crate) struct Executions {
 #[schema(as = Executions)]
 pub(crate) struct ExecutionsShape {
     executions: Vec<ExecutionShape>,
-    #[schema(value_type = Option<values::Trade>, required = true)]
+    #[schema(value_type = Option<schema_values::Trade>, required = true)]
     next: Option<u64>,
 }
 
 /// Lists the executions of an account, newest first.
 #[utoipa::path(
     get, path = "/accounts/{account}/executions", operation_id = "listExecutions", tag = "Accounts",
-    params(("account" = values::Account, Path, description = "The account's id"), Executions),
+    params(("account" = schema_values::Account, Path, description = "The account's id"), Executions),
     responses((status = 200, description = "A page of executions", body = ExecutionsShape)),
     extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "history-unreadable", "record-damaged", "no-longer-kept", "store-away"]))),
 )]
 pub(crate) async fn executions(
-    State(site): State<Site>,
-    Named(id): Named<String>,
+    State(app): State<AppState>,
+    PathParameter(id): PathParameter<String>,
     Parameters(asked): Parameters<Executions>,
 ) -> Result<Json<ExecutionsShape>, Problem> {
     let limit = input::count("limit", asked.limit, 100, 1000)?;
     let symbol = asked.symbol.as_deref().map(input::symbol).transpose()?;
-    let Json(of) = of_account(&site, &id, move |scene, account| {
+    let Json(of) = of_account(&app, &id, move |scene, account| {
         let view = &scene.view;
         let symbol = symbol.map(|symbol| view.find_symbol(symbol).ok_or_else(Problem::unknown_symbol)).transpose()?;
-        Ok(OfAccount { account, symbol, order: None })
+        Ok(TradesOfAccount { account, symbol, order: None })
     })
     .await?;
-    let page = past::trades_of_account(&site, of, asked.before, limit).await.map_err(troubled)?;
+    let page = history_pages::trades_of_account(&app, of, asked.before, limit).await.map_err(troubled)?;
     let (trades, next) = page.ok_or_else(bad_cursor)?;
-    let shown = site.look(move |scene| {
+    let shown = app.look(move |scene| {
         let sides_of = |trade| sides(trade, of.account).map(move |side| (trade, side));
         let sides = trades.iter().flat_map(sides_of);
         sides.map(|(trade, side)| ExecutionShape::of(&scene.view, trade, side)).collect()
@@ -243,12 +243,12 @@ fn sides(trade: &Trade, account: AccountIndex) -> impl Iterator<Item = Side> {
 
 /// Calls `show` for an account, if there is one of this id.
 pub(super) async fn of_account<T: Send + 'static>(
-    site: &Site,
+    app: &AppState,
     id: &str,
     show: impl FnOnce(&mut ReadModel<Hub>, AccountIndex) -> Result<T, Problem> + Send + 'static,
 ) -> Result<Json<T>, Problem> {
     let id = input::account(id).map_err(|_| Problem::unknown_account())?;
-    let shown = site.look(move |scene| match scene.view.find_account(id) {
+    let shown = app.look(move |scene| match scene.view.find_account(id) {
         Some(account) => show(scene, account),
         None => Err(Problem::unknown_account()),
     });

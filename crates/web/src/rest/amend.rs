@@ -8,11 +8,11 @@ use utoipa::ToSchema;
 
 use super::orders::{ask, done, show, untold};
 use super::troubled;
-use crate::input::{self, Body, Named};
+use crate::app_state::AppState;
+use crate::input::{self, Body, PathParameter};
 use crate::problem::Problem;
+use crate::schema_values;
 use crate::shapes::OrderShape;
-use crate::site::Site;
-use crate::values;
 
 /// The number of shares that an order is to have.
 #[derive(Deserialize, ToSchema)]
@@ -20,45 +20,45 @@ use crate::values;
 #[serde(deny_unknown_fields)]
 pub(crate) struct AmendBody {
     /// The account of the order.
-    #[schema(value_type = values::Account)]
+    #[schema(value_type = schema_values::Account)]
     account: String,
     /// The new number of shares: less than it has, and more than were executed, which count in it.
-    #[schema(value_type = values::SharesAsked)]
+    #[schema(value_type = schema_values::SharesAsked)]
     shares: String,
 }
 
 /// Takes shares off an open order, which keeps its place among the others of its price.
 #[utoipa::path(
     patch, path = "/orders/{order}", operation_id = "amendOrder", tag = "Orders",
-    params(("order" = values::Order, Path, description = "The order's id")),
+    params(("order" = schema_values::Order, Path, description = "The order's id")),
     request_body = AmendBody,
     responses((status = 200, description = "Amended", body = OrderShape)),
     extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-to-amend", "amends-upward", "amends-below-executed", "amends-one-of-two", "amends-pending", "history-unreadable", "record-damaged", "no-longer-kept"]))),
 )]
 pub(crate) async fn amend(
-    State(site): State<Site>,
-    Named(order): Named<String>,
+    State(app): State<AppState>,
+    PathParameter(order): PathParameter<String>,
     Body(asked): Body<AmendBody>,
 ) -> Result<Json<OrderShape>, Problem> {
     let (account, shares) = read(&asked)?;
-    amend_by(&site, account, input::order(&order)?.into(), shares).await
+    amend_by(&app, account, input::order(&order)?.into(), shares).await
 }
 
 /// Takes shares off the open order that a client order id stands for.
 #[utoipa::path(
     patch, path = "/orders/by-client-id/{*client_order_id}", operation_id = "amendOrderByClientId", tag = "Orders",
-    params(("client_order_id" = values::ClientOrder, Path, description = "What its client calls the order")),
+    params(("client_order_id" = schema_values::ClientOrder, Path, description = "What its client calls the order")),
     request_body = AmendBody,
     responses((status = 200, description = "Amended", body = OrderShape)),
     extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-to-amend", "amends-upward", "amends-below-executed", "amends-one-of-two", "amends-pending", "history-unreadable", "record-damaged", "no-longer-kept"]))),
 )]
 pub(crate) async fn amend_by_client_id(
-    State(site): State<Site>,
-    Named(id): Named<String>,
+    State(app): State<AppState>,
+    PathParameter(id): PathParameter<String>,
     Body(asked): Body<AmendBody>,
 ) -> Result<Json<OrderShape>, Problem> {
     let (account, shares) = read(&asked)?;
-    amend_by(&site, account, input::client_order_id(&id)?.into(), shares).await
+    amend_by(&app, account, input::client_order_id(&id)?.into(), shares).await
 }
 
 fn read(asked: &AmendBody) -> Result<(AccountId, Shares), Problem> {
@@ -66,15 +66,15 @@ fn read(asked: &AmendBody) -> Result<(AccountId, Shares), Problem> {
 }
 
 async fn amend_by(
-    site: &Site,
+    app: &AppState,
     account: AccountId,
     order: OrderName,
     shares: Shares,
 ) -> Result<Json<OrderShape>, Problem> {
-    match ask(site, Op::Command(Command::AmendOrder { account, order, shares })).await? {
-        Reply::Amended { order, .. } => show(site, order, account, untold).await.map(Json).map_err(done),
+    match ask(app, Op::Command(Command::AmendOrder { account, order, shares })).await? {
+        Reply::Amended { order, .. } => show(app, order, account, untold).await.map(Json).map_err(done),
         // The order was done long ago: only the history knows its account.
-        Reply::Done(order) => show(site, order, account, troubled).await.and(Err(Problem::of(&Reject::NothingToAmend))),
+        Reply::Done(order) => show(app, order, account, troubled).await.and(Err(Problem::of(&Reject::NothingToAmend))),
         Reply::Created
         | Reply::Opened(_)
         | Reply::Repeated(_)

@@ -10,12 +10,12 @@ use exchange::Read;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::asking;
+use crate::app_state::AppState;
 use crate::audit::{AUDIT_PAGE_MAX, AuditQuestion, AuditedBy, AuditedCommand, NoAudit};
+use crate::current_principal;
 use crate::input::{self, Parameters};
 use crate::problem::Problem;
-use crate::site::Site;
-use crate::values;
+use crate::schema_values;
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -26,18 +26,18 @@ pub(crate) struct Audit {
     #[serde(default, deserialize_with = "input::number")]
     limit: Option<usize>,
     /// The `next` of the page before.
-    #[param(value_type = Option<values::Sequence>)]
+    #[param(value_type = Option<schema_values::Sequence>)]
     #[serde(default, deserialize_with = "input::number")]
     before: Option<u64>,
     /// Only commands of this member.
-    #[param(value_type = Option<values::Name>)]
+    #[param(value_type = Option<schema_values::Name>)]
     member: Option<String>,
     /// Only commands of this connection.
-    #[param(value_type = Option<values::Connection>)]
+    #[param(value_type = Option<schema_values::Connection>)]
     #[serde(default, deserialize_with = "input::number")]
     session: Option<u64>,
     /// Only commands that name this account.
-    #[param(value_type = Option<values::Account>)]
+    #[param(value_type = Option<schema_values::Account>)]
     account: Option<String>,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Audit {
 pub(crate) struct AuditShape {
     commands: Vec<AuditedShape>,
     /// The command before which the next page begins. A page may have few commands, or none, and older ones behind it.
-    #[schema(value_type = Option<values::Sequence>, required = true)]
+    #[schema(value_type = Option<schema_values::Sequence>, required = true)]
     next: Option<u64>,
 }
 
@@ -55,12 +55,12 @@ pub(crate) struct AuditShape {
 #[derive(Serialize, ToSchema)]
 #[schema(as = AuditedCommand)]
 struct AuditedShape {
-    #[schema(value_type = values::Sequence)]
+    #[schema(value_type = schema_values::Sequence)]
     sequence: u64,
-    #[schema(value_type = values::Time)]
+    #[schema(value_type = schema_values::Time)]
     time: u64,
     /// The account that it names first; null if it names none.
-    #[schema(value_type = Option<values::Account>, required = true)]
+    #[schema(value_type = Option<schema_values::Account>, required = true)]
     account: Option<String>,
     /// The command in words, for people.
     what: String,
@@ -75,7 +75,7 @@ struct AuditedShape {
 struct CallerShape {
     #[schema(required = true)]
     protocol: Option<String>,
-    #[schema(value_type = Option<values::Connection>, required = true)]
+    #[schema(value_type = Option<schema_values::Connection>, required = true)]
     session: Option<u64>,
     /// The member; null where there is no access file.
     #[schema(required = true)]
@@ -95,23 +95,23 @@ struct CallerShape {
     extensions(("x-refusals" = json!(["unknown-account", "no-audit", "no-longer-kept", "journal-unreadable"]))),
 )]
 pub(crate) async fn list(
-    State(site): State<Site>,
+    State(app): State<AppState>,
     Parameters(asked): Parameters<Audit>,
 ) -> Result<Json<AuditShape>, Problem> {
     let limit = input::count("limit", asked.limit, 100, AUDIT_PAGE_MAX)?;
     let account = asked.account.as_deref().map(input::account).transpose()?;
-    if account.is_some_and(|account| !site.may_read(Read::Account(account))) {
+    if account.is_some_and(|account| !app.may_read(Read::Account(account))) {
         return Err(Problem::unknown_account());
     }
     let named = |member: &String| access::check_name("member", member).map_err(|why| Problem::field("member", why));
     asked.member.as_ref().map(named).transpose()?;
-    let member = whose(&site, asked.member)?;
-    let trail = site.market()?.audit.clone().ok_or_else(in_a_database)?;
+    let member = whose(&app, asked.member)?;
+    let trail = app.market()?.audit.clone().ok_or_else(in_a_database)?;
     // Commands that are not durable are not shown; all that were answered are.
-    let last = site.look(|scene| scene.view.sequence()).await?;
+    let last = app.look(|scene| scene.view.sequence()).await?;
     let before = asked.before.map_or(last.next(), |before| Sequence(before).min(last.next()));
     let question = AuditQuestion { before, limit, member, session: asked.session, account };
-    let turn = Arc::clone(site.audits_at_once()).acquire_owned().await.map_err(|_| Problem::not_ready())?;
+    let turn = Arc::clone(app.audits_at_once()).acquire_owned().await.map_err(|_| Problem::not_ready())?;
     // The permit is held until everything is read, also when the client has hung up.
     let read = tokio::task::spawn_blocking(move || {
         let _turn = turn;
@@ -132,11 +132,11 @@ pub(crate) async fn list(
 
 /// Returns the member whose commands are shown: the requested one or all, or, for an asker that may not look at the
 /// venue, itself.
-fn whose(site: &Site, asked: Option<String>) -> Result<Option<String>, Problem> {
-    if site.may_read(Read::Venue) {
+fn whose(app: &AppState, asked: Option<String>) -> Result<Option<String>, Problem> {
+    if app.may_read(Read::Venue) {
         return Ok(asked);
     }
-    let own = asking::asker().map(|asker| asker.principal.member().to_owned()).unwrap_or_default();
+    let own = current_principal::asker().map(|asker| asker.principal.member().to_owned()).unwrap_or_default();
     match asked {
         Some(other) if other != own => Err(Problem::not_permitted()),
         _ => Ok(Some(own)),

@@ -12,12 +12,12 @@ use utoipa::ToSchema;
 use super::accounts::theirs;
 use super::orders::ask;
 use super::sessions::no_members;
-use crate::asking;
-use crate::input::{self, Body, Named};
+use crate::app_state::AppState;
+use crate::current_principal;
+use crate::input::{self, Body, PathParameter};
 use crate::members::unknown_member;
 use crate::problem::{self, Problem};
-use crate::site::Site;
-use crate::values;
+use crate::schema_values;
 
 /// The state that the kill switch is to have.
 #[derive(Deserialize, ToSchema)]
@@ -35,7 +35,7 @@ pub(crate) struct KillAsked {
 pub(crate) struct KillGiven {
     killed: bool,
     /// Orders that were canceled.
-    #[schema(value_type = values::Count)]
+    #[schema(value_type = schema_values::Count)]
     canceled: u64,
     /// Others are left to be canceled: that goes on by itself, and none of them executes. Absent if none is left.
     #[serde(skip_serializing_if = "is_not")]
@@ -63,10 +63,10 @@ impl KillGiven {
     extensions(("x-refusals" = json!(["kill-goes-on"]))),
 )]
 pub(crate) async fn everything(
-    State(site): State<Site>,
+    State(app): State<AppState>,
     Body(asked): Body<KillAsked>,
 ) -> Result<Json<KillGiven>, Problem> {
-    change(&site, KillScope::Everything, &asked).await
+    change(&app, KillScope::Everything, &asked).await
 }
 
 /// The scopes that are killed.
@@ -76,11 +76,11 @@ pub(crate) struct KilledShape {
     killed: bool,
     /// Symbols that are killed themselves, the first thousand; absent if none is.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(value_type = Vec<values::Symbol>, required = false)]
+    #[schema(value_type = Vec<schema_values::Symbol>, required = false)]
     symbols: Vec<String>,
     /// Accounts that are killed themselves, among those that the asker may look at.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(value_type = Vec<values::Account>, required = false)]
+    #[schema(value_type = Vec<schema_values::Account>, required = false)]
     accounts: Vec<String>,
 }
 
@@ -92,9 +92,9 @@ const NAMED_MAX: usize = 1000;
     get, path = "/kill", operation_id = "getKill", tag = "Accounts",
     responses((status = 200, description = "Whether no orders are taken at all", body = KilledShape)),
 )]
-pub(crate) async fn is_everything(State(site): State<Site>) -> Result<Json<KilledShape>, Problem> {
-    let theirs = theirs(&site);
-    let shown = site.look(move |scene| {
+pub(crate) async fn is_everything(State(app): State<AppState>) -> Result<Json<KilledShape>, Problem> {
+    let theirs = theirs(&app);
+    let shown = app.look(move |scene| {
         let (view, kills) = (&scene.view, scene.view.kills());
         let mut shape =
             KilledShape { killed: kills.is_killed(KillScope::Everything), symbols: Vec::new(), accounts: Vec::new() };
@@ -120,59 +120,59 @@ pub(crate) async fn is_everything(State(site): State<Site>) -> Result<Json<Kille
 /// Kills an account, or releases it.
 #[utoipa::path(
     put, path = "/accounts/{account}/kill", operation_id = "killAccount", tag = "Accounts",
-    params(("account" = values::Account, Path, description = "The account's id")),
+    params(("account" = schema_values::Account, Path, description = "The account's id")),
     request_body = KillAsked,
     responses((status = 200, description = "Whether it takes orders, and how many were canceled", body = KillGiven)),
     extensions(("x-refusals" = json!(["unknown-account", "kill-goes-on"]))),
 )]
 pub(crate) async fn account(
-    State(site): State<Site>,
-    Named(name): Named<String>,
+    State(app): State<AppState>,
+    PathParameter(name): PathParameter<String>,
     Body(asked): Body<KillAsked>,
 ) -> Result<Json<KillGiven>, Problem> {
     let account = input::account(&name).map_err(|_| Problem::unknown_account())?;
-    change(&site, KillScope::Account(account), &asked).await
+    change(&app, KillScope::Account(account), &asked).await
 }
 
 /// Kills a symbol, or releases it.
 #[utoipa::path(
     put, path = "/symbols/{symbol}/kill", operation_id = "killSymbol", tag = "Symbols",
-    params(("symbol" = values::Symbol, Path, description = "The symbol's name")),
+    params(("symbol" = schema_values::Symbol, Path, description = "The symbol's name")),
     request_body = KillAsked,
     responses((status = 200, description = "Whether it takes orders, and how many were canceled", body = KillGiven)),
     extensions(("x-refusals" = json!(["unknown-symbol", "kill-goes-on"]))),
 )]
 pub(crate) async fn symbol(
-    State(site): State<Site>,
-    Named(name): Named<String>,
+    State(app): State<AppState>,
+    PathParameter(name): PathParameter<String>,
     Body(asked): Body<KillAsked>,
 ) -> Result<Json<KillGiven>, Problem> {
     let symbol = input::symbol(&name).map_err(|_| Problem::unknown_symbol())?;
-    change(&site, KillScope::Symbol(symbol), &asked).await
+    change(&app, KillScope::Symbol(symbol), &asked).await
 }
 
 /// Kills a member or releases it: all accounts that it has now, together. A member may kill itself.
 #[utoipa::path(
     put, path = "/members/{member}/kill", operation_id = "killMember", tag = "Members",
-    params(("member" = values::Name, Path, description = "The member's name")),
+    params(("member" = schema_values::Name, Path, description = "The member's name")),
     request_body = KillAsked,
     responses((status = 200, description = "Whether its accounts take orders, and how many were canceled", body = KillGiven)),
     extensions(("x-refusals" = json!(["no-members", "unknown-member", "no-accounts", "too-many-accounts", "kill-goes-on"]))),
 )]
 pub(crate) async fn member(
-    State(site): State<Site>,
-    Named(name): Named<String>,
+    State(app): State<AppState>,
+    PathParameter(name): PathParameter<String>,
     Body(asked): Body<KillAsked>,
 ) -> Result<Json<KillGiven>, Problem> {
-    let access = site.members().ok_or_else(no_members)?.access();
-    let asker = asking::asker().map(|asker| asker.rights()).unwrap_or_default();
+    let access = app.members().ok_or_else(no_members)?.access();
+    let asker = current_principal::asker().map(|asker| asker.rights()).unwrap_or_default();
     let ops = member_kill(&asker, access.rights_of(&name).as_deref(), asked.killed).map_err(not_killed)?;
     if !asked.killed {
-        check_over(&site, &ops).await?;
+        check_over(&app, &ops).await?;
     }
     let mut given = KillGiven { killed: asked.killed, canceled: 0, goes_on: false };
     for some in ops.chunks(KILLED_AT_ONCE_MAX) {
-        let answers = site.submitter()?.ask(some).await.map_err(|_| Problem::unknown_outcome())?;
+        let answers = app.submitter()?.ask(some).await.map_err(|_| Problem::unknown_outcome())?;
         match killed_together(&answers) {
             Ok(killed) => given = given.and(killed),
             Err(why) => return Err(problem::reply(why.clone()).err().unwrap_or_else(Problem::unknown_outcome)),
@@ -182,13 +182,13 @@ pub(crate) async fn member(
 }
 
 /// Checks that no kill of these accounts goes on, so that all of them are released or none. Errors: one does.
-async fn check_over(site: &Site, releases: &[Op]) -> Result<(), Problem> {
+async fn check_over(app: &AppState, releases: &[Op]) -> Result<(), Problem> {
     let account = |op: &Op| match op {
         Op::Command(Command::Release { scope: KillScope::Account(account) }) => Some(*account),
         Op::Command(_) | Op::Query(_) => None,
     };
     let accounts: Vec<AccountId> = releases.iter().filter_map(account).collect();
-    let goes_on = site.look(move |scene| {
+    let goes_on = app.look(move |scene| {
         let view = &scene.view;
         let killed = accounts.into_iter().filter_map(|account| view.find_account(account));
         let mut killed = killed.filter(|account| view.kills().is_killed(KillScope::Account(*account)));
@@ -209,9 +209,9 @@ fn not_killed(why: NotKilled) -> Problem {
     }
 }
 
-async fn change(site: &Site, scope: KillScope, asked: &KillAsked) -> Result<Json<KillGiven>, Problem> {
+async fn change(app: &AppState, scope: KillScope, asked: &KillAsked) -> Result<Json<KillGiven>, Problem> {
     let command = if asked.killed { Command::Kill { scope } } else { Command::Release { scope } };
-    let reply = ask(site, Op::Command(command)).await?;
+    let reply = ask(app, Op::Command(command)).await?;
     let mut given = KillGiven { killed: asked.killed, canceled: 0, goes_on: false };
     if let Reply::CanceledAll { orders, left, .. } = reply {
         given = given.and(KilledTogether { orders, goes_on: left.is_some() });

@@ -5,22 +5,25 @@ use axum::extract::State;
 use engine::{Command, Op};
 
 use super::orders::ask;
-use crate::input::{self, Body, Named};
+use crate::app_state::AppState;
+use crate::input::{self, Body, PathParameter};
 use crate::problem::Problem;
+use crate::schema_values;
 use crate::shapes::LimitsShape;
-use crate::site::Site;
-use crate::values;
 
 /// Shows the limits of an account. A missing field is no limit.
 #[utoipa::path(
     get, path = "/accounts/{account}/limits", operation_id = "getLimits", tag = "Accounts",
-    params(("account" = values::Account, Path, description = "The account's id")),
+    params(("account" = schema_values::Account, Path, description = "The account's id")),
     responses((status = 200, description = "How much it may do", body = LimitsShape)),
     extensions(("x-refusals" = json!(["unknown-account"]))),
 )]
-pub(crate) async fn of(State(site): State<Site>, Named(name): Named<String>) -> Result<Json<LimitsShape>, Problem> {
+pub(crate) async fn of(
+    State(app): State<AppState>,
+    PathParameter(name): PathParameter<String>,
+) -> Result<Json<LimitsShape>, Problem> {
     let account = input::account(&name).map_err(|_| Problem::unknown_account())?;
-    let limits = site
+    let limits = app
         .look(move |scene| {
             let account = scene.view.find_account(account)?;
             Some(LimitsShape::of(&scene.view.account_limits(account)))
@@ -33,18 +36,18 @@ pub(crate) async fn of(State(site): State<Site>, Named(name): Named<String>) -> 
 /// book; open orders stay.
 #[utoipa::path(
     put, path = "/accounts/{account}/limits", operation_id = "changeLimits", tag = "Accounts",
-    params(("account" = values::Account, Path, description = "The account's id")),
+    params(("account" = schema_values::Account, Path, description = "The account's id")),
     request_body = LimitsShape,
     responses((status = 200, description = "The limits that it has now", body = LimitsShape)),
     extensions(("x-refusals" = json!(["unknown-account"]))),
 )]
 pub(crate) async fn change(
-    State(site): State<Site>,
-    Named(name): Named<String>,
+    State(app): State<AppState>,
+    PathParameter(name): PathParameter<String>,
     Body(asked): Body<LimitsShape>,
 ) -> Result<Json<LimitsShape>, Problem> {
     let account = input::account(&name).map_err(|_| Problem::unknown_account())?;
     let limits = asked.read()?;
-    ask(&site, Op::Command(Command::ChangeLimits { account, limits })).await?;
+    ask(&app, Op::Command(Command::ChangeLimits { account, limits })).await?;
     Ok(Json(LimitsShape::of(&limits)))
 }

@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::sessions::no_members;
-use crate::asking;
-use crate::input::{self, Body, Named, Parameters};
+use crate::app_state::AppState;
+use crate::current_principal;
+use crate::input::{self, Body, Parameters, PathParameter};
 use crate::listener::Life;
 use crate::members::{Editing, Editor, unknown_key};
 use crate::problem::Problem;
-use crate::site::Site;
-use crate::values;
+use crate::schema_values;
 
 /// Bytes of the shortest password: shorter ones can be guessed.
 const PASSWORD_BYTES_MIN: usize = 8;
@@ -29,11 +29,11 @@ pub(crate) struct LimitsShape {
     orders_per_second: Option<u32>,
     /// Shares of one order.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<values::SharesAsked>, nullable = false)]
+    #[schema(value_type = Option<schema_values::SharesAsked>, nullable = false)]
     order_shares: Option<String>,
     /// Dollars of one order.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<values::FundsAsked>, nullable = false)]
+    #[schema(value_type = Option<schema_values::FundsAsked>, nullable = false)]
     order_value: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -51,7 +51,7 @@ pub(crate) struct LimitsShape {
 pub(crate) struct BudgetShape {
     /// The account whose dollars and shares it gives, in place of new ones.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<values::Account>, nullable = false)]
+    #[schema(value_type = Option<schema_values::Account>, nullable = false)]
     from: Option<String>,
     /// The accounts that it may create: the first and the last one, of equally many digits, `1000-1999`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,11 +64,11 @@ pub(crate) struct BudgetShape {
 #[schema(as = MemberRights)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RightsAsked {
-    #[schema(value_type = Vec<values::MemberRole>)]
+    #[schema(value_type = Vec<schema_values::MemberRole>)]
     roles: Vec<String>,
     /// The accounts for which a trader or viewer has its rights.
     #[serde(default)]
-    #[schema(value_type = Vec<values::Account>)]
+    #[schema(value_type = Vec<schema_values::Account>)]
     accounts: Vec<String>,
     #[schema(nullable = false)]
     limits: Option<LimitsShape>,
@@ -82,13 +82,13 @@ pub(crate) struct RightsAsked {
 #[schema(as = NewMember)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MemberAsked {
-    #[schema(value_type = values::Name)]
+    #[schema(value_type = schema_values::Name)]
     name: String,
-    #[schema(value_type = Vec<values::MemberRole>)]
+    #[schema(value_type = Vec<schema_values::MemberRole>)]
     roles: Vec<String>,
     /// The accounts for which a trader or viewer has its rights.
     #[serde(default)]
-    #[schema(value_type = Vec<values::Account>)]
+    #[schema(value_type = Vec<schema_values::Account>)]
     accounts: Vec<String>,
     #[schema(nullable = false)]
     limits: Option<LimitsShape>,
@@ -102,7 +102,7 @@ pub(crate) struct MemberAsked {
 #[schema(as = MemberKey)]
 pub(crate) struct KeyShape {
     id: String,
-    #[schema(value_type = values::KeyKind)]
+    #[schema(value_type = schema_values::KeyKind)]
     kind: &'static str,
     /// The time at which it expires; null for never.
     #[schema(required = true)]
@@ -118,9 +118,9 @@ pub(crate) struct KeyShape {
 #[schema(as = Member)]
 pub(crate) struct MemberShape {
     name: String,
-    #[schema(value_type = Vec<values::MemberRole>)]
+    #[schema(value_type = Vec<schema_values::MemberRole>)]
     roles: Vec<String>,
-    #[schema(value_type = Vec<values::Account>)]
+    #[schema(value_type = Vec<schema_values::Account>)]
     accounts: Vec<String>,
     #[schema(required = true)]
     limits: Option<LimitsShape>,
@@ -135,7 +135,7 @@ pub(crate) struct MemberShape {
 #[schema(as = Members)]
 pub(crate) struct MembersShape {
     members: Vec<MemberShape>,
-    #[schema(value_type = Option<values::Name>, required = true)]
+    #[schema(value_type = Option<schema_values::Name>, required = true)]
     next: Option<String>,
 }
 
@@ -145,7 +145,7 @@ pub(crate) struct MembersShape {
 #[serde(deny_unknown_fields)]
 pub(crate) struct List {
     /// The `next` of the page before.
-    #[param(value_type = Option<values::Name>)]
+    #[param(value_type = Option<schema_values::Name>)]
     after: Option<String>,
     /// Members of a page.
     #[param(minimum = 1, maximum = 1000, default = 100)]
@@ -195,12 +195,12 @@ impl From<ListedMember> for MemberShape {
 
 /// Works on the file of members as the asker.
 pub(super) async fn edit<T: Send + 'static>(
-    site: &Site,
+    app: &AppState,
     life: &Life,
     work: impl FnOnce(&Editing) -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
-    let members = site.members().ok_or_else(no_members)?;
-    let name = asking::asker().map(|asker| asker.principal.member().to_owned()).unwrap_or_default();
+    let members = app.members().ok_or_else(no_members)?;
+    let name = current_principal::asker().map(|asker| asker.principal.member().to_owned()).unwrap_or_default();
     members.edit(Editor { name, from: life.there().to_string() }, work).await
 }
 
@@ -212,12 +212,12 @@ pub(super) async fn edit<T: Send + 'static>(
     extensions(("x-refusals" = json!(["no-members", "members-unwritable"]))),
 )]
 pub(crate) async fn list(
-    State(site): State<Site>,
+    State(app): State<AppState>,
     ConnectInfo(life): ConnectInfo<Life>,
     Parameters(asked): Parameters<List>,
 ) -> Result<Json<MembersShape>, Problem> {
     let limit = input::count("limit", asked.limit, 100, 1000)?;
-    let all = edit(&site, &life, Editing::members).await?;
+    let all = edit(&app, &life, Editing::members).await?;
     let from = match asked.after {
         None => 0,
         Some(after) => {
@@ -239,13 +239,13 @@ pub(crate) async fn list(
     extensions(("x-refusals" = json!(["no-members", "member-exists", "members-unwritable"]))),
 )]
 pub(crate) async fn add(
-    State(site): State<Site>,
+    State(app): State<AppState>,
     ConnectInfo(life): ConnectInfo<Life>,
     Body(asked): Body<MemberAsked>,
 ) -> Result<(StatusCode, Json<MemberShape>), Problem> {
     let MemberAsked { name, roles, accounts, limits, budget } = asked;
     let (limits, budget) = (limits.map(LimitsShape::written), budget.map(BudgetShape::written));
-    let added = edit(&site, &life, move |editing| {
+    let added = edit(&app, &life, move |editing| {
         let member = NewMember { roles: &roles, accounts: &accounts, limits: limits.as_ref(), budget: budget.as_ref() };
         editing.change(&Change::Member(&name, member))?;
         editing.member(&name)
@@ -256,7 +256,7 @@ pub(crate) async fn add(
 /// Changes the rights of a member, also on open connections. Its keys stay.
 #[utoipa::path(
     put, path = "/members/{member}", operation_id = "changeMember", tag = "Members",
-    params(("member" = values::Name, Path, description = "The member's name")),
+    params(("member" = schema_values::Name, Path, description = "The member's name")),
     request_body = RightsAsked,
     responses((status = 200, description = "What it may do now", body = MemberShape)),
     extensions(("x-refusals" = json!([
@@ -264,14 +264,14 @@ pub(crate) async fn add(
     ]))),
 )]
 pub(crate) async fn change(
-    State(site): State<Site>,
+    State(app): State<AppState>,
     ConnectInfo(life): ConnectInfo<Life>,
-    Named(name): Named<String>,
+    PathParameter(name): PathParameter<String>,
     Body(asked): Body<RightsAsked>,
 ) -> Result<Json<MemberShape>, Problem> {
     let RightsAsked { roles, accounts, limits, budget } = asked;
     let (limits, budget) = (limits.map(LimitsShape::written), budget.map(BudgetShape::written));
-    let changed = edit(&site, &life, move |editing| {
+    let changed = edit(&app, &life, move |editing| {
         let member = NewMember { roles: &roles, accounts: &accounts, limits: limits.as_ref(), budget: budget.as_ref() };
         editing.change(&Change::Rights(&name, member))?;
         editing.member(&name)
@@ -282,18 +282,18 @@ pub(crate) async fn change(
 /// Removes a member with all its keys, and ends all its logins.
 #[utoipa::path(
     delete, path = "/members/{member}", operation_id = "removeMember", tag = "Members",
-    params(("member" = values::Name, Path, description = "The member's name")),
+    params(("member" = schema_values::Name, Path, description = "The member's name")),
     responses((status = 200, description = "What it was", body = MemberShape)),
     extensions(("x-refusals" = json!([
         "no-members", "unknown-member", "last-operator", "written-otherwise", "members-unwritable", "read-only-node"
     ]))),
 )]
 pub(crate) async fn remove(
-    State(site): State<Site>,
+    State(app): State<AppState>,
     ConnectInfo(life): ConnectInfo<Life>,
-    Named(name): Named<String>,
+    PathParameter(name): PathParameter<String>,
 ) -> Result<Json<MemberShape>, Problem> {
-    let removed = edit(&site, &life, move |editing| {
+    let removed = edit(&app, &life, move |editing| {
         let member = editing.member(&name)?;
         editing.change(&Change::Revoked(Revoked::Member(&name)))?;
         Ok(member)
@@ -307,9 +307,9 @@ pub(crate) async fn remove(
 #[serde(deny_unknown_fields)]
 pub(crate) struct KeyAsked {
     /// The key's id; 64 random letters and digits without one.
-    #[schema(value_type = Option<values::Name>, nullable = false)]
+    #[schema(value_type = Option<schema_values::Name>, nullable = false)]
     id: Option<String>,
-    #[schema(value_type = values::KeyKind)]
+    #[schema(value_type = schema_values::KeyKind)]
     kind: String,
     /// The public key of `ed25519`, the SHA-256 fingerprint of `certificate`, the address or network of `address`, the
     /// password of `password`. The other kinds get a random secret.
@@ -323,15 +323,15 @@ pub(crate) struct KeyAsked {
 /// Adds a key of a member. Only this answer shows its secret.
 #[utoipa::path(
     post, path = "/members/{member}/keys", operation_id = "addKey", tag = "Members",
-    params(("member" = values::Name, Path, description = "The member's name")),
+    params(("member" = schema_values::Name, Path, description = "The member's name")),
     request_body = KeyAsked,
     responses((status = 201, description = "It counts from now on", body = KeyShape)),
     extensions(("x-refusals" = json!(["no-members", "unknown-member", "written-otherwise", "members-unwritable"]))),
 )]
 pub(crate) async fn add_key(
-    State(site): State<Site>,
+    State(app): State<AppState>,
     ConnectInfo(life): ConnectInfo<Life>,
-    Named(member): Named<String>,
+    PathParameter(member): PathParameter<String>,
     Body(asked): Body<KeyAsked>,
 ) -> Result<(StatusCode, Json<KeyShape>), Problem> {
     let kind = KeyKind::ALL.into_iter().find(|kind| kind.name() == asked.kind);
@@ -342,7 +342,7 @@ pub(crate) async fn add_key(
     if matches!(kind, KeyKind::Hmac | KeyKind::Secret | KeyKind::Password) && !life.is_private() {
         return Err(Problem::not_private());
     }
-    let added = edit(&site, &life, move |editing| {
+    let added = edit(&app, &life, move |editing| {
         let id = asked.id.map_or_else(random, Ok)?;
         let (value, secret) = proof(kind, asked.value)?;
         let expires = asked.expires;
@@ -382,8 +382,8 @@ fn proof(kind: KeyKind, value: Option<String>) -> Result<(String, Option<String>
 #[utoipa::path(
     delete, path = "/members/{member}/keys/{key}", operation_id = "removeKey", tag = "Members",
     params(
-        ("member" = values::Name, Path, description = "The member's name"),
-        ("key" = values::Name, Path, description = "The key's id"),
+        ("member" = schema_values::Name, Path, description = "The member's name"),
+        ("key" = schema_values::Name, Path, description = "The key's id"),
     ),
     responses((status = 200, description = "What it was", body = KeyShape)),
     extensions(("x-refusals" = json!([
@@ -392,11 +392,11 @@ fn proof(kind: KeyKind, value: Option<String>) -> Result<(String, Option<String>
     ]))),
 )]
 pub(crate) async fn remove_key(
-    State(site): State<Site>,
+    State(app): State<AppState>,
     ConnectInfo(life): ConnectInfo<Life>,
-    Named((member, id)): Named<(String, String)>,
+    PathParameter((member, id)): PathParameter<(String, String)>,
 ) -> Result<Json<KeyShape>, Problem> {
-    let removed = edit(&site, &life, move |editing| {
+    let removed = edit(&app, &life, move |editing| {
         let keys = editing.member(&member)?.keys;
         let key = keys.into_iter().find(|key| key.id == id).ok_or_else(unknown_key)?;
         editing.change(&Change::Revoked(Revoked::Key(&id)))?;

@@ -27,12 +27,12 @@ use feed::HistoryError;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::past::Trouble;
+use crate::app_state::AppState;
+use crate::history_pages::HistoryFault;
 use crate::problem::Problem;
-use crate::site::Site;
 
 /// Returns all of it but the descriptions.
-pub(crate) fn routes() -> OpenApiRouter<Site> {
+pub(crate) fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(status::status))
         .routes(routes!(seconds::seconds))
@@ -97,11 +97,11 @@ fn unreadable(error: HistoryError) -> Problem {
 }
 
 /// The refusal for a history that cannot answer.
-fn troubled(trouble: Trouble) -> Problem {
+fn troubled(trouble: HistoryFault) -> Problem {
     match trouble {
-        Trouble::Unreadable(error) => unreadable(error),
-        Trouble::Away => Problem::unavailable(Unavailable::StoreAway),
-        Trouble::NotReady => Problem::not_ready(),
+        HistoryFault::Unreadable(error) => unreadable(error),
+        HistoryFault::Away => Problem::unavailable(Unavailable::StoreAway),
+        HistoryFault::NotReady => Problem::not_ready(),
     }
 }
 

@@ -8,18 +8,18 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::members::edit;
+use crate::app_state::AppState;
 use crate::input::Body;
 use crate::listener::Life;
 use crate::problem::Problem;
-use crate::site::Site;
-use crate::values;
+use crate::schema_values;
 
 /// The mode of the venue.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[schema(as = VenueMode)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ModeShape {
-    #[schema(value_type = values::Mode)]
+    #[schema(value_type = schema_values::Mode)]
     mode: String,
 }
 
@@ -34,8 +34,8 @@ impl From<Mode> for ModeShape {
     get, path = "/mode", operation_id = "getMode", tag = "Server",
     responses((status = 200, description = "How far it is open", body = ModeShape)),
 )]
-pub(crate) async fn mode(State(site): State<Site>) -> Json<ModeShape> {
-    Json(site.mode().into())
+pub(crate) async fn mode(State(app): State<AppState>) -> Json<ModeShape> {
+    Json(app.mode().into())
 }
 
 /// Sets how far the venue is open, also after a restart. Operators keep their rights in each mode.
@@ -46,12 +46,12 @@ pub(crate) async fn mode(State(site): State<Site>) -> Json<ModeShape> {
     extensions(("x-refusals" = json!(["no-members", "members-unwritable"]))),
 )]
 pub(crate) async fn change_mode(
-    State(site): State<Site>,
+    State(app): State<AppState>,
     ConnectInfo(life): ConnectInfo<Life>,
     Body(asked): Body<ModeShape>,
 ) -> Result<Json<ModeShape>, Problem> {
     let mode = Mode::named(&asked.mode)
         .ok_or_else(|| Problem::field("mode", format!("mode is one of {}", Mode::ALL.map(Mode::name).join(", "))))?;
-    edit(&site, &life, move |editing| editing.change(&Change::Mode(mode))).await?;
+    edit(&app, &life, move |editing| editing.change(&Change::Mode(mode))).await?;
     Ok(Json(mode.into()))
 }

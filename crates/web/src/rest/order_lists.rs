@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::placing::{PlaceOrderBody, Placing};
+use crate::app_state::AppState;
 use crate::input::Body;
 use crate::problem::{self, Problem};
+use crate::schema_values;
 use crate::shapes::PlacedShape;
-use crate::site::Site;
-use crate::values;
 
 /// Orders to place. They are of one account and symbol.
 #[derive(Deserialize, ToSchema)]
@@ -46,7 +46,7 @@ pub(crate) enum ListKind {
 #[schema(as = PlacedOrderList)]
 pub(crate) struct PlacedOrderListShape {
     /// The id of the first order.
-    #[schema(value_type = values::Order)]
+    #[schema(value_type = schema_values::Order)]
     order_list_id: u64,
     #[schema(min_items = 2, max_items = 3)]
     orders: Vec<PlacedShape>,
@@ -63,7 +63,7 @@ pub(crate) struct PlacedOrderListShape {
     extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "client-order-id-taken", "too-many-client-order-ids", "insufficient-funds", "insufficient-shares", "would-take", "triggers-at-once", "nothing-to-trail", "trail-too-far", "too-many-trails", "deadline-passed", "no-day-end", "halted", "off-tick", "off-lot", "shares-out-of-range", "value-out-of-range", "outside-band"]))),
 )]
 pub(crate) async fn place(
-    State(site): State<Site>,
+    State(app): State<AppState>,
     Body(asked): Body<PlaceOrderListBody>,
 ) -> Result<(StatusCode, Json<PlacedOrderListShape>), Problem> {
     let PlaceOrderListBody { kind, orders } = asked;
@@ -85,7 +85,7 @@ pub(crate) async fn place(
     }
     let commands: Vec<Command> = orders.iter().map(Placing::command).collect();
     let ops = kind.ops(&commands)?;
-    let (answers, decided) = site.submitter()?.ask_decided(&ops).await.map_err(|_| Problem::unknown_outcome())?;
+    let (answers, decided) = app.submitter()?.ask_decided(&ops).await.map_err(|_| Problem::unknown_outcome())?;
     for (order, op) in orders.iter_mut().zip(decided) {
         order.decide(&[op]);
     }
@@ -94,7 +94,7 @@ pub(crate) async fn place(
     })?;
     let mut placed = Vec::with_capacity(orders.len());
     for (order, &id) in orders.iter().zip(&ids) {
-        placed.push(order.placed(&site, id).await?);
+        placed.push(order.placed(&app, id).await?);
     }
     let status = if repeated { StatusCode::OK } else { StatusCode::CREATED };
     Ok((status, Json(PlacedOrderListShape { order_list_id: ids[0].0, orders: placed })))

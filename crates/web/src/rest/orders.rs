@@ -10,25 +10,25 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::accounts::of_account;
 use super::{bad_cursor, troubled, unreadable};
-use crate::input::{self, Named, Parameters};
+use crate::app_state::AppState;
+use crate::chunked_answer::{self, Frame, Piece};
+use crate::history_pages::{self, HistoryFault};
+use crate::input::{self, Parameters, PathParameter};
 use crate::open_orders::{self, Canceled, Direction, Stopped, Walk};
-use crate::past::{self, Trouble};
-use crate::pieces::{self, Frame, Piece};
 use crate::problem::{self, Problem};
+use crate::schema_values;
 use crate::shapes::{OrderShape, PlaceShape};
-use crate::site::Site;
-use crate::values;
 
 /// Submits one op; also returns the op as it was decided, if that was left to the market.
-pub(super) async fn ask_decided(site: &Site, op: Op) -> Result<(Reply, Vec<Op>), Problem> {
-    let (answers, decided) = site.submitter()?.ask_decided(&[op]).await.map_err(|_| Problem::unknown_outcome())?;
+pub(super) async fn ask_decided(app: &AppState, op: Op) -> Result<(Reply, Vec<Op>), Problem> {
+    let (answers, decided) = app.submitter()?.ask_decided(&[op]).await.map_err(|_| Problem::unknown_outcome())?;
     let answer = answers.into_iter().next().ok_or_else(Problem::unknown_outcome)?;
     Ok((problem::reply(answer)?, decided))
 }
 
 /// Submits one op.
-pub(super) async fn ask(site: &Site, op: Op) -> Result<Reply, Problem> {
-    let answers = site.submitter()?.ask(&[op]).await.map_err(|_| Problem::unknown_outcome())?;
+pub(super) async fn ask(app: &AppState, op: Op) -> Result<Reply, Problem> {
+    let answers = app.submitter()?.ask(&[op]).await.map_err(|_| Problem::unknown_outcome())?;
     problem::reply(answers.into_iter().next().ok_or_else(Problem::unknown_outcome)?)
 }
 
@@ -37,76 +37,76 @@ pub(super) async fn ask(site: &Site, op: Op) -> Result<Reply, Problem> {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Owner {
     /// The account of the order.
-    #[param(value_type = values::Account)]
+    #[param(value_type = schema_values::Account)]
     account: String,
 }
 
 /// Shows an order, open or done.
 #[utoipa::path(
     get, path = "/orders/{order}", operation_id = "getOrder", tag = "Orders",
-    params(("order" = values::Order, Path, description = "The order's id"), Owner),
+    params(("order" = schema_values::Order, Path, description = "The order's id"), Owner),
     responses((status = 200, description = "The order", body = OrderShape)),
     extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "history-unreadable", "record-damaged", "no-longer-kept", "store-away"]))),
 )]
 pub(crate) async fn one(
-    State(site): State<Site>,
-    Named(order): Named<String>,
+    State(app): State<AppState>,
+    PathParameter(order): PathParameter<String>,
     Parameters(owner): Parameters<Owner>,
 ) -> Result<Json<OrderShape>, Problem> {
     let (order, account) = (input::order(&order)?, input::account(&owner.account)?);
-    show(&site, order, account, troubled).await.map(Json)
+    show(&app, order, account, troubled).await.map(Json)
 }
 
 /// Shows the queue position of an open order, counting shares that are shown.
 #[utoipa::path(
     get, path = "/orders/{order}/place", operation_id = "getOrderPlace", tag = "Orders",
-    params(("order" = values::Order, Path, description = "The order's id"), Owner),
+    params(("order" = schema_values::Order, Path, description = "The order's id"), Owner),
     responses((status = 200, description = "Where it stands", body = PlaceShape)),
     extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "history-unreadable", "record-damaged", "no-longer-kept", "store-away"]))),
 )]
 pub(crate) async fn place_in_queue(
-    State(site): State<Site>,
-    Named(order): Named<String>,
+    State(app): State<AppState>,
+    PathParameter(order): PathParameter<String>,
     Parameters(owner): Parameters<Owner>,
 ) -> Result<Json<PlaceShape>, Problem> {
     let (order, account) = (input::order(&order)?, input::account(&owner.account)?);
     // The order's existence and its account are checked as for any look-up.
-    show(&site, order, account, troubled).await?;
-    site.look(move |scene| PlaceShape::of(&scene.view, order)).await.map(Json)
+    show(&app, order, account, troubled).await?;
+    app.look(move |scene| PlaceShape::of(&scene.view, order)).await.map(Json)
 }
 
 /// Cancels an open order.
 #[utoipa::path(
     delete, path = "/orders/{order}", operation_id = "cancelOrder", tag = "Orders",
-    params(("order" = values::Order, Path, description = "The order's id"), Owner),
+    params(("order" = schema_values::Order, Path, description = "The order's id"), Owner),
     responses((status = 200, description = "Canceled", body = OrderShape)),
     extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-open", "history-unreadable", "record-damaged", "no-longer-kept"]))),
 )]
 pub(crate) async fn cancel(
-    State(site): State<Site>,
-    Named(order): Named<String>,
+    State(app): State<AppState>,
+    PathParameter(order): PathParameter<String>,
     Parameters(owner): Parameters<Owner>,
 ) -> Result<Json<OrderShape>, Problem> {
     let (order, account) = (input::order(&order)?, input::account(&owner.account)?);
-    cancel_by(&site, account, Command::CancelOrder { account, order: order.into() }).await
+    cancel_by(&app, account, Command::CancelOrder { account, order: order.into() }).await
 }
 
 /// Shows the order that a client order id stands for.
 #[utoipa::path(
     get, path = "/orders/by-client-id/{*client_order_id}", operation_id = "getOrderByClientId", tag = "Orders",
-    params(("client_order_id" = values::ClientOrder, Path, description = "What its client calls the order"), Owner),
+    params(("client_order_id" = schema_values::ClientOrder, Path, description = "What its client calls the order"), Owner),
     responses((status = 200, description = "The order", body = OrderShape)),
     extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "history-unreadable", "record-damaged", "no-longer-kept", "store-away", "outcome-unknown"]))),
 )]
 pub(crate) async fn one_by_client_id(
-    State(site): State<Site>,
-    Named(id): Named<String>,
+    State(app): State<AppState>,
+    PathParameter(id): PathParameter<String>,
     Parameters(owner): Parameters<Owner>,
 ) -> Result<Json<OrderShape>, Problem> {
     let (id, account) = (input::client_order_id(&id)?, input::account(&owner.account)?);
-    match ask(&site, Op::Query(Query { account, order: id.into() })).await? {
-        Reply::Status(status) => show(&site, status.order, account, troubled).await.map(Json),
-        Reply::Done(order) => show(&site, order, account, troubled).await.map(Json),
+    match ask(&app, Op::Query(Query { account, order: id.into() })).await? {
+        Reply::Status(status) => show(&app, status.order, account, troubled).await.map(Json),
+        Reply::Done(order) => show(&app, order, account, troubled).await.map(Json),
         Reply::Created
         | Reply::Opened(_)
         | Reply::Repeated(_)
@@ -124,29 +124,29 @@ pub(crate) async fn one_by_client_id(
 /// Cancels the open order that a client order id stands for.
 #[utoipa::path(
     delete, path = "/orders/by-client-id/{*client_order_id}", operation_id = "cancelOrderByClientId", tag = "Orders",
-    params(("client_order_id" = values::ClientOrder, Path, description = "What its client calls the order"), Owner),
+    params(("client_order_id" = schema_values::ClientOrder, Path, description = "What its client calls the order"), Owner),
     responses((status = 200, description = "Canceled", body = OrderShape)),
     extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-open", "history-unreadable", "record-damaged", "no-longer-kept"]))),
 )]
 pub(crate) async fn cancel_by_client_id(
-    State(site): State<Site>,
-    Named(id): Named<String>,
+    State(app): State<AppState>,
+    PathParameter(id): PathParameter<String>,
     Parameters(owner): Parameters<Owner>,
 ) -> Result<Json<OrderShape>, Problem> {
     let (id, account) = (input::client_order_id(&id)?, input::account(&owner.account)?);
-    cancel_by(&site, account, Command::CancelOrder { account, order: id.into() }).await
+    cancel_by(&app, account, Command::CancelOrder { account, order: id.into() }).await
 }
 
-async fn cancel_by(site: &Site, account: AccountId, command: Command) -> Result<Json<OrderShape>, Problem> {
-    canceled(site, account, ask(site, Op::Command(command)).await?).await.map(Json)
+async fn cancel_by(app: &AppState, account: AccountId, command: Command) -> Result<Json<OrderShape>, Problem> {
+    canceled(app, account, ask(app, Op::Command(command)).await?).await.map(Json)
 }
 
 /// Returns the answer to a cancel.
-pub(super) async fn canceled(site: &Site, account: AccountId, reply: Reply) -> Result<OrderShape, Problem> {
+pub(super) async fn canceled(app: &AppState, account: AccountId, reply: Reply) -> Result<OrderShape, Problem> {
     match reply {
-        Reply::Canceled(status) => show(site, status.order, account, untold).await.map_err(done),
+        Reply::Canceled(status) => show(app, status.order, account, untold).await.map_err(done),
         // The order was done long ago: only the history knows its account.
-        Reply::Done(order) => show(site, order, account, troubled).await.and(Err(Problem::nothing_open())),
+        Reply::Done(order) => show(app, order, account, troubled).await.and(Err(Problem::nothing_open())),
         Reply::Created
         | Reply::Opened(_)
         | Reply::Repeated(_)
@@ -167,21 +167,21 @@ pub(super) fn done(fault: Problem) -> Problem {
 }
 
 /// The fault where something was done and cannot be shown: it must not look like a refusal.
-pub(super) fn untold(trouble: Trouble) -> Problem {
+pub(super) fn untold(trouble: HistoryFault) -> Problem {
     match trouble {
-        Trouble::Away | Trouble::NotReady => Problem::unknown_outcome(),
-        Trouble::Unreadable(_) => troubled(trouble),
+        HistoryFault::Away | HistoryFault::NotReady => Problem::unknown_outcome(),
+        HistoryFault::Unreadable(_) => troubled(trouble),
     }
 }
 
 /// Shows an order to its owner; other askers do not learn that it exists.
 pub(super) async fn show(
-    site: &Site,
+    app: &AppState,
     order: OrderId,
     account: AccountId,
-    refused: impl FnOnce(Trouble) -> Problem,
+    refused: impl FnOnce(HistoryFault) -> Problem,
 ) -> Result<OrderShape, Problem> {
-    let found = site.look(move |scene| {
+    let found = app.look(move |scene| {
         let owner = scene.view.find_account(account).ok_or_else(Problem::unknown_account)?;
         let open = scene.view.open_order(order).filter(|open| open.account == owner);
         let shape = open.map(|open| OrderShape::open(scene, &open));
@@ -191,9 +191,9 @@ pub(super) async fn show(
     if let Some(shape) = open {
         return Ok(shape);
     }
-    let found = past::order(site, order).await.map_err(refused)?;
+    let found = history_pages::order(app, order).await.map_err(refused)?;
     let past = found.filter(|past| past.order.account == owner).ok_or_else(Problem::unknown_order)?;
-    site.look(move |scene| OrderShape::past(&scene.view, &past)).await
+    app.look(move |scene| OrderShape::past(&scene.view, &past)).await
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -204,14 +204,14 @@ pub(crate) struct List {
     #[param(inline, default = "open")]
     status: Option<Which>,
     /// The symbol of the entries; all symbols without it.
-    #[param(value_type = Option<values::Symbol>)]
+    #[param(value_type = Option<schema_values::Symbol>)]
     symbol: Option<String>,
     /// Orders of a page.
     #[param(minimum = 1, maximum = 1000, default = 100)]
     #[serde(default, deserialize_with = "input::number")]
     limit: Option<usize>,
     /// The `next` of the page before.
-    #[param(value_type = Option<values::Order>)]
+    #[param(value_type = Option<schema_values::Order>)]
     #[serde(default, deserialize_with = "input::number")]
     before: Option<u64>,
 }
@@ -228,20 +228,20 @@ enum Which {
 #[schema(as = Orders)]
 pub(crate) struct OrdersShape {
     orders: Vec<OrderShape>,
-    #[schema(value_type = Option<values::Order>, required = true)]
+    #[schema(value_type = Option<schema_values::Order>, required = true)]
     next: Option<u64>,
 }
 
 /// Lists the orders of an account, newest first.
 #[utoipa::path(
     get, path = "/accounts/{account}/orders", operation_id = "listOrders", tag = "Orders",
-    params(("account" = values::Account, Path, description = "The account's id"), List),
+    params(("account" = schema_values::Account, Path, description = "The account's id"), List),
     responses((status = 200, description = "A page of orders", body = OrdersShape)),
     extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "history-unreadable", "record-damaged", "no-longer-kept", "store-away"]))),
 )]
 pub(crate) async fn list(
-    State(site): State<Site>,
-    Named(id): Named<String>,
+    State(app): State<AppState>,
+    PathParameter(id): PathParameter<String>,
     Parameters(asked): Parameters<List>,
 ) -> Result<Json<OrdersShape>, Problem> {
     let limit = input::count("limit", asked.limit, 100, 1000)?;
@@ -250,25 +250,25 @@ pub(crate) async fn list(
     let check = move || if asked.before == Some(0) { Err(bad_cursor()) } else { Ok(()) };
     match asked.status.unwrap_or(Which::Open) {
         Which::Open => {
-            let Json((account, symbol)) = of_account(&site, &id, move |scene, account| {
+            let Json((account, symbol)) = of_account(&app, &id, move |scene, account| {
                 let found = |symbol| scene.view.find_symbol(symbol).ok_or_else(Problem::unknown_symbol);
                 Ok((account, symbol.map(found).transpose()?))
             })
             .await?;
             check()?;
             let walk = Walk::new(account, Direction::NewestFirst, asked.before.map(OrderId));
-            open_page(&site, walk, symbol, limit).await.map(Json)
+            open_page(&app, walk, symbol, limit).await.map(Json)
         }
         Which::All => {
-            let Json((account, symbol)) = of_account(&site, &id, move |scene, account| {
+            let Json((account, symbol)) = of_account(&app, &id, move |scene, account| {
                 let found = |symbol| scene.view.find_symbol(symbol).ok_or_else(Problem::unknown_symbol);
                 Ok((account, symbol.map(found).transpose()?))
             })
             .await?;
             check()?;
-            let page = past::orders_of(&site, account, symbol, asked.before, limit).await.map_err(troubled)?;
+            let page = history_pages::orders_of(&app, account, symbol, asked.before, limit).await.map_err(troubled)?;
             let (orders, next) = page.ok_or_else(bad_cursor)?;
-            let shown = site.look(move |scene| orders.iter().map(|past| OrderShape::past(&scene.view, past)).collect());
+            let shown = app.look(move |scene| orders.iter().map(|past| OrderShape::past(&scene.view, past)).collect());
             Ok(Json(OrdersShape { orders: shown.await?, next }))
         }
     }
@@ -276,7 +276,7 @@ pub(crate) async fn list(
 
 /// Returns a page of open orders.
 async fn open_page(
-    site: &Site,
+    app: &AppState,
     mut walk: Walk,
     symbol: Option<SymbolIndex>,
     limit: usize,
@@ -286,7 +286,7 @@ async fn open_page(
     let (mut more, wanted) = (true, limit + 1);
     while more && orders.len() < wanted {
         let room = wanted - orders.len();
-        let looked = site.look(move |scene| {
+        let looked = app.look(move |scene| {
             let mut shapes = Vec::new();
             let more = walk.go_on(&scene.view, |open| {
                 if symbol.is_none_or(|symbol| open.symbol == symbol) {
@@ -297,7 +297,7 @@ async fn open_page(
             let shapes: Result<Vec<OrderShape>, HistoryError> = shapes.into_iter().collect();
             (shapes, walk, more)
         });
-        let (shapes, gone, others) = pieces::in_turn(site, looked).await?;
+        let (shapes, gone, others) = chunked_answer::in_turn(app, looked).await?;
         orders.extend(shapes.map_err(unreadable)?);
         (walk, more) = (gone, others);
     }
@@ -310,7 +310,7 @@ async fn open_page(
 #[serde(deny_unknown_fields)]
 pub(crate) struct OfSymbol {
     /// The symbol of the entries; all symbols without it.
-    #[param(value_type = Option<values::Symbol>)]
+    #[param(value_type = Option<schema_values::Symbol>)]
     symbol: Option<String>,
 }
 
@@ -325,18 +325,18 @@ pub(crate) struct CanceledShape {
 /// between, and orders placed meanwhile stay. Orders that end with these are among the canceled.
 #[utoipa::path(
     delete, path = "/accounts/{account}/orders", operation_id = "cancelOrders", tag = "Orders",
-    params(("account" = values::Account, Path, description = "The account's id"), OfSymbol),
+    params(("account" = schema_values::Account, Path, description = "The account's id"), OfSymbol),
     responses((status = 200, description = "What was canceled", body = CanceledShape)),
     extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "history-unreadable", "record-damaged", "no-longer-kept"]))),
 )]
 pub(crate) async fn cancel_all(
-    State(site): State<Site>,
-    Named(id): Named<String>,
+    State(app): State<AppState>,
+    PathParameter(id): PathParameter<String>,
     Parameters(asked): Parameters<OfSymbol>,
 ) -> Result<Response, Problem> {
     let symbol = asked.symbol.as_deref().map(input::symbol).transpose()?;
-    site.ascertain().await?;
-    let Json((index, symbol)) = of_account(&site, &id, move |scene, account| {
+    app.ascertain().await?;
+    let Json((index, symbol)) = of_account(&app, &id, move |scene, account| {
         let found = |name| match scene.view.find_symbol(name) {
             Some(symbol) => Ok((name, symbol)),
             None => Err(Problem::unknown_symbol()),
@@ -344,7 +344,7 @@ pub(crate) async fn cancel_all(
         Ok((account, symbol.map(found).transpose()?))
     })
     .await?;
-    let canceled = open_orders::cancel(&site, (input::account(&id)?, index), symbol).await;
+    let canceled = open_orders::cancel(&app, (input::account(&id)?, index), symbol).await;
     let canceled = canceled.map_err(|stopped| match stopped {
         Stopped::Unknown => Problem::unknown_outcome(),
         Stopped::Unavailable(why) => Problem::unavailable(why),
@@ -352,12 +352,12 @@ pub(crate) async fn cancel_all(
         Stopped::Untold(trouble) => untold(trouble),
     })?;
     // All are canceled by now; the answer lists them as fast as the client takes it.
-    let shown = |site: Site, canceled: Canceled| async move {
-        let (some, left) = canceled.take_some(&site).await.map_err(untold)?;
-        let shapes = site.look(move |scene| -> Vec<OrderShape> {
+    let shown = |app: AppState, canceled: Canceled| async move {
+        let (some, left) = canceled.take_some(&app).await.map_err(untold)?;
+        let shapes = app.look(move |scene| -> Vec<OrderShape> {
             some.iter().map(|past| OrderShape::past(&scene.view, past)).collect()
         });
         Ok(Piece::of(shapes.await?, left))
     };
-    pieces::answer(&site, Frame::field(&serde_json::json!({}), "canceled"), canceled, shown).await
+    chunked_answer::answer(&app, Frame::field(&serde_json::json!({}), "canceled"), canceled, shown).await
 }

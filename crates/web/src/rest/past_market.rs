@@ -11,17 +11,17 @@ use utoipa::IntoParams;
 
 use super::symbols::{DEPTH, QueuesShape, of_symbol};
 use super::troubled;
-use crate::asking;
-use crate::input::{self, Named, Parameters};
-use crate::past;
-use crate::past_markets::{NotShown, PastMarket, PastMoment, PastQuestion};
+use crate::app_state::AppState;
+use crate::current_principal;
+use crate::history_pages;
+use crate::input::{self, Parameters, PathParameter};
 use crate::problem::Problem;
+use crate::rewind_port::{NotShown, PastMarket, PastMoment, PastQuestion};
+use crate::schema_values;
 use crate::shapes::{
     PastBookShape, PastEventShape, PastEventsShape, PastOrderShape, PastTradeShape, PhaseShape, QueuedShape, checksum,
     sides,
 };
-use crate::site::Site;
-use crate::values;
 
 /// Trades that a book of the past shows.
 const TRADES_SHOWN: usize = 100;
@@ -37,11 +37,11 @@ const COMMANDS_MAX: usize = 100_000;
 #[serde(deny_unknown_fields)]
 pub(crate) struct At {
     /// The command behind which the market is shown; without it, and without a time, the last one.
-    #[param(value_type = Option<values::Sequence>)]
+    #[param(value_type = Option<schema_values::Sequence>)]
     #[serde(default, deserialize_with = "input::number")]
     at: Option<u64>,
     /// The time whose last command counts, or the last command of an earlier time.
-    #[param(value_type = Option<values::Time>)]
+    #[param(value_type = Option<schema_values::Time>)]
     #[serde(default, deserialize_with = "input::number")]
     time: Option<u64>,
     /// Levels, or orders, of a side.
@@ -55,11 +55,11 @@ pub(crate) struct At {
 #[serde(deny_unknown_fields)]
 pub(crate) struct BookAt {
     /// The command behind which the market is shown; without it, and without a time, the last one.
-    #[param(value_type = Option<values::Sequence>)]
+    #[param(value_type = Option<schema_values::Sequence>)]
     #[serde(default, deserialize_with = "input::number")]
     at: Option<u64>,
     /// The time whose last command counts, or the last command of an earlier time.
-    #[param(value_type = Option<values::Time>)]
+    #[param(value_type = Option<schema_values::Time>)]
     #[serde(default, deserialize_with = "input::number")]
     time: Option<u64>,
     /// Levels of a side.
@@ -67,24 +67,24 @@ pub(crate) struct BookAt {
     #[serde(default, deserialize_with = "input::number")]
     depth: Option<usize>,
     /// The account whose orders and fills are shown.
-    #[param(value_type = Option<values::Account>)]
+    #[param(value_type = Option<schema_values::Account>)]
     account: Option<String>,
 }
 
 /// Shows the best price levels at a moment of the past, with the trades before it.
 #[utoipa::path(
     get, path = "/symbols/{symbol}/past/book", operation_id = "getPastBook", tag = "Symbols",
-    params(("symbol" = values::Symbol, Path, description = "The symbol's name"), BookAt),
+    params(("symbol" = schema_values::Symbol, Path, description = "The symbol's name"), BookAt),
     responses((status = 200, description = "The book as it was", body = PastBookShape)),
     extensions(("x-refusals" = json!(["unknown-symbol", "unknown-account", "no-journal", "no-longer-kept", "replay-too-large", "replay-busy", "replay-ended", "journal-unreadable", "history-unreadable", "record-damaged"]))),
 )]
 pub(crate) async fn book(
-    State(site): State<Site>,
-    Named(name): Named<String>,
+    State(app): State<AppState>,
+    PathParameter(name): PathParameter<String>,
     Parameters(asked): Parameters<BookAt>,
 ) -> Result<Json<PastBookShape>, Problem> {
     let depth = input::count("depth", asked.depth, DEPTH.0, DEPTH.1)?;
-    let ground = Ground::of(&site, &name, asked.account.as_deref()).await?;
+    let ground = Ground::of(&app, &name, asked.account.as_deref()).await?;
     let moment = ground.moment(asked.at, asked.time)?;
     let (symbol, account, newest) = (ground.name, ground.account_id, ground.newest.0);
     let look = move |market: &mut dyn PastMarket| {
@@ -107,9 +107,9 @@ pub(crate) async fn book(
             orders: account.map(|account| orders(view, account, found)),
         })
     };
-    let mut shown = ground.look(&site, moment, look)?.found().await?;
+    let mut shown = ground.look(&app, moment, look)?.result().await?;
     let then = Sequence(shown.sequence);
-    let traded = past::traded_then(&site, then, ground.symbol, TRADES_SHOWN).await.map_err(troubled)?;
+    let traded = history_pages::traded_then(&app, then, ground.symbol, TRADES_SHOWN).await.map_err(troubled)?;
     let shapes =
         |traded: TradedThen| traded.trades.iter().map(|trade| PastTradeShape::of(trade, ground.account)).collect();
     shown.trades = traded.map(shapes);
@@ -127,17 +127,17 @@ fn orders(view: &View, account: AccountId, symbol: Option<SymbolIndex>) -> Vec<P
 /// snapshot.
 #[utoipa::path(
     get, path = "/symbols/{symbol}/past/book/orders", operation_id = "getPastBookOrders", tag = "Symbols",
-    params(("symbol" = values::Symbol, Path, description = "The symbol's name"), At),
+    params(("symbol" = schema_values::Symbol, Path, description = "The symbol's name"), At),
     responses((status = 200, description = "The orders as they were", body = QueuesShape)),
     extensions(("x-refusals" = json!(["unknown-symbol", "no-journal", "no-longer-kept", "replay-too-large", "replay-busy", "replay-ended", "journal-unreadable"]))),
 )]
 pub(crate) async fn queues(
-    State(site): State<Site>,
-    Named(name): Named<String>,
+    State(app): State<AppState>,
+    PathParameter(name): PathParameter<String>,
     Parameters(asked): Parameters<At>,
 ) -> Result<Json<QueuesShape>, Problem> {
     let depth = input::count("depth", asked.depth, DEPTH.0, DEPTH.1)?;
-    let ground = Ground::of(&site, &name, None).await?;
+    let ground = Ground::of(&app, &name, None).await?;
     let moment = ground.moment(asked.at, asked.time)?;
     let symbol = ground.name;
     let look = move |market: &mut dyn PastMarket| {
@@ -154,7 +154,7 @@ pub(crate) async fn queues(
             asks: side(Side::Sell),
         })
     };
-    ground.look(&site, moment, look)?.found().await.map(Json)
+    ground.look(&app, moment, look)?.result().await.map(Json)
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -162,7 +162,7 @@ pub(crate) async fn queues(
 #[serde(deny_unknown_fields)]
 pub(crate) struct From {
     /// The command behind which events are listed; without it the last one, which nothing has followed yet.
-    #[param(value_type = Option<values::Sequence>)]
+    #[param(value_type = Option<schema_values::Sequence>)]
     #[serde(default, deserialize_with = "input::number")]
     from: Option<u64>,
     /// Events of a page.
@@ -170,24 +170,24 @@ pub(crate) struct From {
     #[serde(default, deserialize_with = "input::number")]
     limit: Option<usize>,
     /// The account whose orders and fills are shown.
-    #[param(value_type = Option<values::Account>)]
+    #[param(value_type = Option<schema_values::Account>)]
     account: Option<String>,
 }
 
 /// Lists what changed in a symbol behind a command, command by command. A page reads 100,000 commands at most.
 #[utoipa::path(
     get, path = "/symbols/{symbol}/past/events", operation_id = "listPastEvents", tag = "Symbols",
-    params(("symbol" = values::Symbol, Path, description = "The symbol's name"), From),
+    params(("symbol" = schema_values::Symbol, Path, description = "The symbol's name"), From),
     responses((status = 200, description = "A page of events", body = PastEventsShape)),
     extensions(("x-refusals" = json!(["unknown-symbol", "unknown-account", "no-journal", "no-longer-kept", "replay-too-large", "replay-busy", "replay-ended", "journal-unreadable", "history-unreadable", "record-damaged"]))),
 )]
 pub(crate) async fn events(
-    State(site): State<Site>,
-    Named(name): Named<String>,
+    State(app): State<AppState>,
+    PathParameter(name): PathParameter<String>,
     Parameters(asked): Parameters<From>,
 ) -> Result<Json<PastEventsShape>, Problem> {
     let limit = input::count("limit", asked.limit, EVENTS.0, EVENTS.1)?;
-    let ground = Ground::of(&site, &name, asked.account.as_deref()).await?;
+    let ground = Ground::of(&app, &name, asked.account.as_deref()).await?;
     let from = asked.from.map_or(ground.newest, Sequence);
     ground.check("from", from)?;
     let (symbol, account, newest) = (ground.name, ground.account_id, ground.newest.0);
@@ -217,14 +217,14 @@ pub(crate) async fn events(
         let (through, time) = (view.sequence().0, view.time().0);
         Ok((began, PastEventsShape { symbol: symbol.to_string(), from: from.0, through, time, newest, events }))
     };
-    let (began, mut shown) = ground.look(&site, PastMoment::Command(from), look)?.found().await?;
-    number(&site, began, ground.symbol, &mut shown.events).await?;
+    let (began, mut shown) = ground.look(&app, PastMoment::Command(from), look)?.result().await?;
+    number(&app, began, ground.symbol, &mut shown.events).await?;
     Ok(Json(shown))
 }
 
 /// Gives trades that count from 1 behind a command the numbers that the history has for them.
 async fn number(
-    site: &Site,
+    app: &AppState,
     began: Sequence,
     symbol: SymbolIndex,
     events: &mut [PastEventShape],
@@ -232,7 +232,8 @@ async fn number(
     if events.iter().all(|event| event.trades.is_empty()) {
         return Ok(());
     }
-    let before = past::traded_then(site, began, symbol, 0).await.map_err(troubled)?.map(|then| then.next_trade - 1);
+    let before =
+        history_pages::traded_then(app, began, symbol, 0).await.map_err(troubled)?.map(|then| then.next_trade - 1);
     for trade in events.iter_mut().flat_map(|event| &mut event.trades) {
         trade.trade_id = trade.trade_id.zip(before).map(|(number, before)| before + number);
     }
@@ -250,9 +251,9 @@ struct Ground {
 }
 
 impl Ground {
-    async fn of(site: &Site, name: &str, account: Option<&str>) -> Result<Ground, Problem> {
+    async fn of(app: &AppState, name: &str, account: Option<&str>) -> Result<Ground, Problem> {
         let account_id = account.map(input::account).transpose()?;
-        let Json(ground) = of_symbol(site, name, move |scene, symbol| {
+        let Json(ground) = of_symbol(app, name, move |scene, symbol| {
             let find = |id| scene.view.find_account(id).ok_or_else(Problem::unknown_account);
             let account = account_id.map(find).transpose()?;
             let (name, newest) = (scene.view.listing(symbol).name, scene.view.sequence());
@@ -281,11 +282,11 @@ impl Ground {
     /// Runs `look` on the market of that moment.
     fn look<T: Send + 'static>(
         &self,
-        site: &Site,
+        app: &AppState,
         moment: PastMoment,
         look: impl FnOnce(&mut dyn PastMarket) -> Result<T, Problem> + Send + 'static,
-    ) -> Result<Seen<T>, Problem> {
-        let markets = site.market()?.past.clone().ok_or_else(no_journal)?;
+    ) -> Result<PendingLook<T>, Problem> {
+        let markets = app.market()?.past.clone().ok_or_else(no_journal)?;
         let (told, seen) = oneshot::channel();
         let answer = move |found: Result<&mut dyn PastMarket, NotShown>| {
             // A client that has gone away needs no answer.
@@ -293,17 +294,17 @@ impl Ground {
                 drop(told.send(found.map_err(problem).and_then(look)));
             }
         };
-        let member = asking::asker().map_or_else(Box::default, |asker| asker.principal.member().into());
+        let member = current_principal::asker().map_or_else(Box::default, |asker| asker.principal.member().into());
         markets.ask(PastQuestion { member, moment, newest: self.newest, look: Box::new(answer) });
-        Ok(Seen(seen))
+        Ok(PendingLook(seen))
     }
 }
 
 /// The result of a look at a past market.
-struct Seen<T>(oneshot::Receiver<Result<T, Problem>>);
+struct PendingLook<T>(oneshot::Receiver<Result<T, Problem>>);
 
-impl<T> Seen<T> {
-    async fn found(self) -> Result<T, Problem> {
+impl<T> PendingLook<T> {
+    async fn result(self) -> Result<T, Problem> {
         // A question without an answer went with the thread that had it.
         self.0.await.map_err(|_| problem(NotShown::Ended))?
     }
@@ -436,7 +437,7 @@ mod tests {
     async fn who_asks_a_thread_that_has_ended_is_told_that_it_has() {
         let (told, seen) = oneshot::channel::<Result<(), Problem>>();
         drop(told);
-        let refused = Seen(seen).found().await.expect_err("nobody answers");
+        let refused = PendingLook(seen).result().await.expect_err("nobody answers");
         assert_eq!((refused.code, refused.status()), ("replay-ended", StatusCode::INTERNAL_SERVER_ERROR));
         assert!(refused.into_response().headers().get(RETRY_AFTER).is_none());
     }

@@ -12,69 +12,69 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::orders::ask_decided;
+use crate::app_state::AppState;
+use crate::history_pages;
 use crate::input::{self, Body};
-use crate::past;
 use crate::problem::Problem;
+use crate::schema_values;
 use crate::shapes::PlacedShape;
-use crate::site::Site;
-use crate::values;
 
 /// An order to place.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = PlaceOrder)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PlaceOrderBody {
-    #[schema(value_type = values::Account)]
+    #[schema(value_type = schema_values::Account)]
     account: String,
-    #[schema(value_type = values::Symbol)]
+    #[schema(value_type = schema_values::Symbol)]
     symbol: String,
-    #[schema(value_type = values::Side)]
+    #[schema(value_type = schema_values::Side)]
     side: SideName,
     /// The kind; `limit` if none is given.
-    #[schema(value_type = Option<values::OrderKind>)]
+    #[schema(value_type = Option<schema_values::OrderKind>)]
     kind: Option<KindName>,
     /// The limit. Required, except for a market order, which has none.
-    #[schema(value_type = Option<values::LimitAsked>)]
+    #[schema(value_type = Option<schema_values::LimitAsked>)]
     limit: Option<String>,
     /// The price at which the order is triggered, where the market goes against it: a buy waits for an execution at it
     /// or above, a sell for one at it or below. Then it does what its kind does.
-    #[schema(value_type = Option<values::LimitAsked>)]
+    #[schema(value_type = Option<schema_values::LimitAsked>)]
     stop: Option<String>,
     /// The trigger price the other way: a buy waits for an execution at it or below, a sell for one at it or above.
-    #[schema(value_type = Option<values::LimitAsked>)]
+    #[schema(value_type = Option<schema_values::LimitAsked>)]
     take_profit: Option<String>,
     /// The distance in dollars of a trigger that follows the market like `stop`: below the highest price since the
     /// order was placed or, for a buy, above the lowest.
-    #[schema(value_type = Option<values::LimitAsked>)]
+    #[schema(value_type = Option<schema_values::LimitAsked>)]
     trail: Option<String>,
     /// The distance of such a trigger in hundredths of a per cent of that price.
     #[schema(value_type = Option<u16>, minimum = 1, maximum = 9999)]
     trail_bips: Option<serde_json::Value>,
     /// The number of shares. Required, unless a market order has `funds`.
-    #[schema(value_type = Option<values::SharesAsked>)]
+    #[schema(value_type = Option<schema_values::SharesAsked>)]
     shares: Option<String>,
     /// The dollars that a market order without `shares` spends, or brings in, at most.
-    #[schema(value_type = Option<values::FundsAsked>)]
+    #[schema(value_type = Option<schema_values::FundsAsked>)]
     funds: Option<String>,
     /// The self-trade prevention: what happens where the order would execute with an open one of its own account;
     /// `allowed` if none is given.
-    #[schema(value_type = Option<values::SelfTrade>)]
+    #[schema(value_type = Option<schema_values::SelfTrade>)]
     self_trade: Option<SelfTradeName>,
     /// The time at which open shares of the order are canceled. It belongs to an order that rests or waits.
-    #[schema(value_type = Option<values::DeadlineAsked>)]
+    #[schema(value_type = Option<schema_values::DeadlineAsked>)]
     until: Option<serde_json::Value>,
     /// The time in force. `DAY`: the order ends when the day of its symbol does, which the server's calendar says, and
     /// the answer has that time as its `until`. It belongs to an order that rests or waits, and excludes `until`. Sent
     /// again under its `client_order_id` it is the same order until then. How long other orders stay follows from their
     /// `kind` and `until`.
-    #[schema(value_type = Option<values::TimeInForce>)]
+    #[schema(value_type = Option<schema_values::TimeInForce>)]
     tif: Option<TifName>,
     /// The number of shares that the order shows at a time, if not all. Hidden shares execute, too, behind all that are
     /// shown at its price. It belongs to an order that rests.
-    #[schema(value_type = Option<values::SharesAsked>)]
+    #[schema(value_type = Option<schema_values::SharesAsked>)]
     display: Option<String>,
     /// A name by which the order can be sent again without being placed twice.
-    #[schema(value_type = Option<values::ClientOrder>)]
+    #[schema(value_type = Option<schema_values::ClientOrder>)]
     client_order_id: Option<String>,
 }
 
@@ -146,11 +146,11 @@ impl From<SelfTradeName> for SelfTrade {
     extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "client-order-id-taken", "too-many-client-order-ids", "insufficient-funds", "insufficient-shares", "would-take", "triggers-at-once", "nothing-to-trail", "trail-too-far", "too-many-trails", "deadline-passed", "no-day-end", "funds-trade-nothing", "halted", "killed", "past-open-orders", "past-order-shares", "past-order-value", "past-position", "past-collar", "in-auction", "off-tick", "off-lot", "display-out-of-range", "shares-out-of-range", "value-out-of-range", "outside-band"]))),
 )]
 pub(crate) async fn place(
-    State(site): State<Site>,
+    State(app): State<AppState>,
     Body(asked): Body<PlaceOrderBody>,
 ) -> Result<(StatusCode, Json<PlacedShape>), Problem> {
     let mut placing = Placing::read(asked)?;
-    let (reply, decided) = ask_decided(&site, Op::Command(placing.command())).await?;
+    let (reply, decided) = ask_decided(&app, Op::Command(placing.command())).await?;
     placing.decide(&decided);
     let (status, order) = match reply {
         Reply::Opened(order) => (StatusCode::CREATED, order),
@@ -172,7 +172,7 @@ pub(crate) async fn place(
             return Err(Problem::unknown_outcome());
         }
     };
-    Ok((status, Json(placing.placed(&site, order).await?)))
+    Ok((status, Json(placing.placed(&app, order).await?)))
 }
 
 /// An order as it is requested.
@@ -308,12 +308,12 @@ impl Placing {
     }
 
     /// Writes the answer for the order of this id.
-    pub(super) async fn placed(&self, site: &Site, order: OrderId) -> Result<PlacedShape, Problem> {
+    pub(super) async fn placed(&self, app: &AppState, order: OrderId) -> Result<PlacedShape, Problem> {
         let Placing { account, client_id, symbol, side, kind, limit, trigger, self_trade, until, .. } = *self;
         let shares = match self.amount {
             Amount::Shares(shares) => shares,
             // The order is placed: an error in writing the answer must not invite the client to try again.
-            Amount::Funds(_) => shares_of(site, order).await.ok_or_else(Problem::unknown_outcome)?,
+            Amount::Funds(_) => shares_of(app, order).await.ok_or_else(Problem::unknown_outcome)?,
         };
         let placed = NewOrder { symbol, side, limit, shares, kind: kind.once_placed(), trigger, self_trade };
         let client_id = client_id.map(|id| id.to_string());
@@ -353,6 +353,6 @@ fn trail_of(asked: &PlaceOrderBody) -> Result<Option<Trail>, Problem> {
 }
 
 /// Returns the number of shares for which a done order was placed.
-async fn shares_of(site: &Site, order: OrderId) -> Option<Shares> {
-    Some(past::order(site, order).await.ok()??.order.shares)
+async fn shares_of(app: &AppState, order: OrderId) -> Option<Shares> {
+    Some(history_pages::order(app, order).await.ok()??.order.shares)
 }

@@ -10,11 +10,11 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::orders::canceled;
 use super::placing::{PlaceOrderBody, Placing};
-use crate::input::{self, Body, Named, Parameters};
+use crate::app_state::AppState;
+use crate::input::{self, Body, Parameters, PathParameter};
 use crate::problem::{self, Problem};
+use crate::schema_values;
 use crate::shapes::{OrderShape, PlacedShape};
-use crate::site::Site;
-use crate::values;
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -53,42 +53,42 @@ pub(crate) struct ReplacedShape {
 /// Cancels an open order and places another one of the same account in its stead.
 #[utoipa::path(
     put, path = "/orders/{order}", operation_id = "replaceOrder", tag = "Orders",
-    params(("order" = values::Order, Path, description = "The id of the order to cancel"), Condition),
+    params(("order" = schema_values::Order, Path, description = "The id of the order to cancel"), Condition),
     request_body = PlaceOrderBody,
     responses((status = 201, description = "Placed, and the old order canceled, unless `not_canceled` says why not", body = ReplacedShape),
         (status = 200, description = "Canceled and not placed; or placed before, under this `client_order_id`", body = ReplacedShape)),
     extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-open", "unknown-symbol", "client-order-id-taken", "too-many-client-order-ids", "insufficient-funds", "insufficient-shares", "would-take", "triggers-at-once", "nothing-to-trail", "trail-too-far", "too-many-trails", "deadline-passed", "no-day-end", "funds-trade-nothing", "halted", "killed", "past-open-orders", "past-order-shares", "past-order-value", "past-position", "past-collar", "in-auction", "off-tick", "off-lot", "display-out-of-range", "shares-out-of-range", "value-out-of-range", "outside-band", "history-unreadable", "record-damaged", "no-longer-kept"]))),
 )]
 pub(crate) async fn replace(
-    State(site): State<Site>,
-    Named(order): Named<String>,
+    State(app): State<AppState>,
+    PathParameter(order): PathParameter<String>,
     Parameters(condition): Parameters<Condition>,
     Body(asked): Body<PlaceOrderBody>,
 ) -> Result<(StatusCode, Json<ReplacedShape>), Problem> {
-    replace_by(&site, input::order(&order)?.into(), condition, Placing::read(asked)?).await
+    replace_by(&app, input::order(&order)?.into(), condition, Placing::read(asked)?).await
 }
 
 /// Cancels the open order that a client order id stands for, and places another one of the same account in its stead.
 #[utoipa::path(
     put, path = "/orders/by-client-id/{*client_order_id}", operation_id = "replaceOrderByClientId", tag = "Orders",
-    params(("client_order_id" = values::ClientOrder, Path, description = "What its client calls the order to cancel"), Condition),
+    params(("client_order_id" = schema_values::ClientOrder, Path, description = "What its client calls the order to cancel"), Condition),
     request_body = PlaceOrderBody,
     responses((status = 201, description = "Placed, and the old order canceled, unless `not_canceled` says why not", body = ReplacedShape),
         (status = 200, description = "Canceled and not placed; or placed before, under this `client_order_id`", body = ReplacedShape)),
     extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-open", "unknown-symbol", "client-order-id-taken", "too-many-client-order-ids", "insufficient-funds", "insufficient-shares", "would-take", "triggers-at-once", "nothing-to-trail", "trail-too-far", "too-many-trails", "deadline-passed", "no-day-end", "funds-trade-nothing", "halted", "killed", "past-open-orders", "past-order-shares", "past-order-value", "past-position", "past-collar", "in-auction", "off-tick", "off-lot", "display-out-of-range", "shares-out-of-range", "value-out-of-range", "outside-band", "history-unreadable", "record-damaged", "no-longer-kept"]))),
 )]
 pub(crate) async fn replace_by_client_id(
-    State(site): State<Site>,
-    Named(id): Named<String>,
+    State(app): State<AppState>,
+    PathParameter(id): PathParameter<String>,
     Parameters(condition): Parameters<Condition>,
     Body(asked): Body<PlaceOrderBody>,
 ) -> Result<(StatusCode, Json<ReplacedShape>), Problem> {
-    replace_by(&site, input::client_order_id(&id)?.into(), condition, Placing::read(asked)?).await
+    replace_by(&app, input::client_order_id(&id)?.into(), condition, Placing::read(asked)?).await
 }
 
 /// Replaces an order. A refusal means that nothing was changed.
 async fn replace_by(
-    site: &Site,
+    app: &AppState,
     order: OrderName,
     condition: Condition,
     mut placing: Placing,
@@ -98,7 +98,7 @@ async fn replace_by(
         Some(OnFailureName::Place) => OnFailure::Place,
     };
     let ops = replacement(placing.account(), order, placing.command(), on_failure);
-    let (answers, decided) = site.submitter()?.ask_decided(&ops).await.map_err(|_| Problem::unknown_outcome())?;
+    let (answers, decided) = app.submitter()?.ask_decided(&ops).await.map_err(|_| Problem::unknown_outcome())?;
     placing.decide(&decided);
     let [cancel, place] = <[_; 2]>::try_from(answers).map_err(|_| Problem::unknown_outcome())?;
     let (cancel, place) = (problem::reply(cancel), problem::reply(place));
@@ -106,18 +106,18 @@ async fn replace_by(
     // A result that cannot be shown must not look like a refusal.
     let untold = |problem: Problem| if changed { Problem::unknown_outcome() } else { problem };
     let canceled = match cancel {
-        Ok(reply @ Reply::Canceled(_)) => Ok(canceled(site, placing.account(), reply).await.map_err(untold)?),
-        Ok(reply) => Err(canceled(site, placing.account(), reply).await.err().unwrap_or_else(Problem::unknown_outcome)),
+        Ok(reply @ Reply::Canceled(_)) => Ok(canceled(app, placing.account(), reply).await.map_err(untold)?),
+        Ok(reply) => Err(canceled(app, placing.account(), reply).await.err().unwrap_or_else(Problem::unknown_outcome)),
         Err(problem) => Err(problem),
     };
     let (status, placed) = match place {
-        Ok(Reply::Opened(order)) => (StatusCode::CREATED, Ok(placing.placed(site, order).await.map_err(untold)?)),
+        Ok(Reply::Opened(order)) => (StatusCode::CREATED, Ok(placing.placed(app, order).await.map_err(untold)?)),
         Ok(Reply::Moved { order, limit, is_new }) => {
             placing.limit = limit;
             let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
-            (status, Ok(placing.placed(site, order).await.map_err(untold)?))
+            (status, Ok(placing.placed(app, order).await.map_err(untold)?))
         }
-        Ok(Reply::Repeated(order)) => (StatusCode::OK, Ok(placing.placed(site, order).await.map_err(untold)?)),
+        Ok(Reply::Repeated(order)) => (StatusCode::OK, Ok(placing.placed(app, order).await.map_err(untold)?)),
         Ok(
             Reply::Created
             | Reply::Freed(_)

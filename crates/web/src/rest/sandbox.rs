@@ -9,11 +9,11 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::app_state::AppState;
 use crate::input::Body;
 use crate::problem::Problem;
 use crate::sandbox::{SANDBOX_RATE_MAX, Sandbox, SandboxPlan, SandboxStanding};
-use crate::site::Site;
-use crate::values;
+use crate::schema_values;
 
 /// The state of the simulated traders.
 #[derive(Serialize, ToSchema)]
@@ -30,16 +30,16 @@ pub(crate) struct SandboxShape {
     /// Whether all their accounts and symbols exist. While they run and this is false, these are being made.
     made: bool,
     /// Orders and cancels of all traders together, per second.
-    #[schema(value_type = values::Count)]
+    #[schema(value_type = schema_values::Count)]
     rate: u32,
     seed: u64,
     /// The strategies that trade.
     strategies: Vec<&'static str>,
     /// The commands that they have sent since they were started.
-    #[schema(value_type = values::Count)]
+    #[schema(value_type = schema_values::Count)]
     commands: u64,
     accounts: Vec<SandboxAccountShape>,
-    #[schema(value_type = Vec<values::Symbol>)]
+    #[schema(value_type = Vec<schema_values::Symbol>)]
     symbols: Vec<String>,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct SandboxShape {
 #[derive(Serialize, ToSchema)]
 #[schema(as = SandboxAccount)]
 struct SandboxAccountShape {
-    #[schema(value_type = values::Account)]
+    #[schema(value_type = schema_values::Account)]
     account: String,
     name: &'static str,
     /// The strategy; null for the account that is for people.
@@ -88,9 +88,9 @@ const SEED_MAX: u32 = i32::MAX.unsigned_abs();
     get, path = "/sandbox", operation_id = "getSandbox", tag = "Server",
     responses((status = 200, description = "How they stand", body = SandboxShape)),
 )]
-pub(crate) async fn of(State(site): State<Site>) -> Result<Json<SandboxShape>, Problem> {
-    match site.market()?.sandbox.clone() {
-        Some(sandbox) => tell(&site, &*sandbox).await,
+pub(crate) async fn of(State(app): State<AppState>) -> Result<Json<SandboxShape>, Problem> {
+    match app.market()?.sandbox.clone() {
+        Some(sandbox) => tell(&app, &*sandbox).await,
         None => Ok(Json(SandboxShape::none())),
     }
 }
@@ -105,22 +105,22 @@ pub(crate) async fn of(State(site): State<Site>) -> Result<Json<SandboxShape>, P
     extensions(("x-refusals" = json!(["no-sandbox"]))),
 )]
 pub(crate) async fn run(
-    State(site): State<Site>,
+    State(app): State<AppState>,
     Body(asked): Body<RunBody>,
 ) -> Result<(StatusCode, Json<SandboxShape>), Problem> {
-    let sandbox = sandbox(&site)?;
+    let sandbox = sandbox(&app)?;
     let plan = plan(&asked, sandbox.strategies())?;
     if !asked.running {
         sandbox.stop();
-        return Ok((StatusCode::OK, tell(&site, &*sandbox).await?));
+        return Ok((StatusCode::OK, tell(&app, &*sandbox).await?));
     }
-    let ground = ground(&site, &*sandbox).await?;
+    let ground = ground(&app, &*sandbox).await?;
     if ground == Ground::Others {
         return Err(refused(AMONG_OTHERS));
     }
     sandbox.start(plan, ground == Ground::Empty).map_err(|why| refused(&why))?;
-    made(&site, &*sandbox).await?;
-    let told = tell(&site, &*sandbox).await?;
+    made(&app, &*sandbox).await?;
+    let told = tell(&app, &*sandbox).await?;
     Ok((begun(told.made, told.running)?, told))
 }
 
@@ -133,16 +133,15 @@ fn begun(made: bool, running: bool) -> Result<StatusCode, Problem> {
     }
 }
 
-fn sandbox(site: &Site) -> Result<Arc<dyn Sandbox>, Problem> {
-    let here = site.market()?.sandbox.clone();
+fn sandbox(app: &AppState) -> Result<Arc<dyn Sandbox>, Problem> {
+    let here = app.market()?.sandbox.clone();
     here.ok_or_else(|| refused(NOT_HERE))
 }
 
 /// Waits until all accounts and symbols of the traders exist, or they trade no more, or it takes too long.
-async fn made(site: &Site, sandbox: &dyn Sandbox) -> Result<(), Problem> {
+async fn made(app: &AppState, sandbox: &dyn Sandbox) -> Result<(), Problem> {
     let begun = Instant::now();
-    while ground(site, sandbox).await? != Ground::Theirs && sandbox.standing().running && begun.elapsed() < MADE_WITHIN
-    {
+    while ground(app, sandbox).await? != Ground::Theirs && sandbox.standing().running && begun.elapsed() < MADE_WITHIN {
         tokio::time::sleep(MADE_AGAIN).await;
     }
     Ok(())
@@ -183,9 +182,9 @@ enum Ground {
     Others,
 }
 
-async fn ground(site: &Site, sandbox: &dyn Sandbox) -> Result<Ground, Problem> {
+async fn ground(app: &AppState, sandbox: &dyn Sandbox) -> Result<Ground, Problem> {
     let (accounts, symbols) = (sandbox.accounts(), sandbox.symbols());
-    site.look(move |scene| {
+    app.look(move |scene| {
         let view = &scene.view;
         let all = accounts.iter().all(|one| view.find_account(one.account).is_some())
             && symbols.iter().all(|symbol| view.find_symbol(*symbol).is_some());
@@ -217,9 +216,9 @@ impl SandboxShape {
     }
 }
 
-async fn tell(site: &Site, sandbox: &dyn Sandbox) -> Result<Json<SandboxShape>, Problem> {
+async fn tell(app: &AppState, sandbox: &dyn Sandbox) -> Result<Json<SandboxShape>, Problem> {
     let SandboxStanding { running, stopping, plan, commands } = sandbox.standing();
-    let ground = ground(site, sandbox).await?;
+    let ground = ground(app, sandbox).await?;
     // While they make their accounts and symbols the market is theirs, though some are missing.
     let possible = ground != Ground::Others || running;
     let accounts = sandbox.accounts();

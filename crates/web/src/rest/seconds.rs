@@ -5,9 +5,9 @@ use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::app_state::AppState;
 use crate::problem::Problem;
-use crate::site::Site;
-use crate::vitals::Measured;
+use crate::server_stats::Measured;
 
 /// The measurements of the last five minutes.
 #[derive(Serialize, ToSchema)]
@@ -23,7 +23,7 @@ pub(crate) struct SecondsShape {
     get, path = "/status/seconds", operation_id = "getStatusSeconds", tag = "Server",
     responses((status = 200, description = "What was measured", body = SecondsShape)),
 )]
-pub(crate) async fn seconds(State(site): State<Site>) -> Result<Json<SecondsShape>, Problem> {
-    let seconds = site.look(|scene| scene.watcher.measured()).await?;
+pub(crate) async fn seconds(State(app): State<AppState>) -> Result<Json<SecondsShape>, Problem> {
+    let seconds = app.look(|scene| scene.watcher.measured()).await?;
     Ok(Json(SecondsShape { seconds }))
 }

@@ -8,15 +8,15 @@ use exchange::{Principal, TurnedAway};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::asking::{self, Asker};
+use crate::app_state::AppState;
 use crate::cookie;
+use crate::current_principal::{self, Asker};
 use crate::denied::Denied;
 use crate::input::Body;
 use crate::listener::Life;
 use crate::members::Members;
 use crate::problem::Problem;
-use crate::site::Site;
-use crate::values;
+use crate::schema_values;
 
 /// Accounts that are listed, at most.
 const NAMED_MAX: usize = 1000;
@@ -32,7 +32,7 @@ pub(crate) struct SessionShape {
     member: Option<String>,
     roles: Vec<&'static str>,
     /// The accounts that a trader or viewer may look at, the first thousand.
-    #[schema(value_type = Vec<values::Account>)]
+    #[schema(value_type = Vec<schema_values::Account>)]
     accounts: Vec<String>,
     /// The token of a session that began just now, unless it is a cookie: it proves the session from now on.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,9 +58,9 @@ impl SessionShape {
     get, path = "/sessions", operation_id = "getSession", tag = "Members",
     responses((status = 200, description = "Who asks", body = SessionShape)),
 )]
-pub(crate) async fn who(State(site): State<Site>) -> Json<SessionShape> {
-    let asker = asking::asker();
-    Json(SessionShape::of(asker.as_ref().map(|asker| &asker.principal), site.members().is_some()))
+pub(crate) async fn who(State(app): State<AppState>) -> Json<SessionShape> {
+    let asker = current_principal::asker();
+    Json(SessionShape::of(asker.as_ref().map(|asker| &asker.principal), app.members().is_some()))
 }
 
 /// The proof of a login: a member's name and password, or a key and its secret. With neither the request itself is
@@ -91,11 +91,11 @@ pub(crate) struct LogIn {
     extensions(("x-refusals" = json!(["unauthenticated", "no-members", "too-many-tries"]))),
 )]
 pub(crate) async fn log_in(
-    State(site): State<Site>,
+    State(app): State<AppState>,
     ConnectInfo(life): ConnectInfo<Life>,
     Body(asked): Body<LogIn>,
 ) -> Result<Response, Problem> {
-    let Some(members) = site.members() else { return Err(no_members()) };
+    let Some(members) = app.members() else { return Err(no_members()) };
     let is_cookie = asked.cookie;
     let proven = match is_cookie && !life.is_private() {
         true => Err(Denied::new(TurnedAway::Unproven, Problem::not_private())),
@@ -104,13 +104,13 @@ pub(crate) async fn log_in(
     let principal = match proven {
         Ok(principal) => principal,
         Err(Denied { why, problem }) => {
-            why.into_iter().for_each(|why| site.count_turned_away(why, life.there()));
+            why.into_iter().for_each(|why| app.count_turned_away(why, life.there()));
             return Err(problem);
         }
     };
     // A member that proves its identity in the body was not known before.
-    if asking::asker().is_none_or(|asker| asker.principal != principal) {
-        asking::take_message_as(&Asker::of(principal.clone())).map_err(Problem::past_limit)?;
+    if current_principal::asker().is_none_or(|asker| asker.principal != principal) {
+        current_principal::take_message_as(&Asker::of(principal.clone())).map_err(Problem::past_limit)?;
     }
     let token = members.begin_session(principal.clone(), is_cookie)?;
     let mut shape = SessionShape::of(Some(&principal), true);
@@ -135,12 +135,12 @@ async fn proven(members: &Members, life: &Life, asked: LogIn) -> Result<Principa
                 Some(asker) => Ok(asker.principal),
                 None => {
                     // The gate counts it, and waits for its turn.
-                    asking::turned_away(TurnedAway::WrongProof);
+                    current_principal::turned_away(TurnedAway::WrongProof);
                     Err(Problem::unproven().into())
                 }
             }
         }
-        LogIn { member: None, password: None, key: None, secret: None, .. } => match asking::asker() {
+        LogIn { member: None, password: None, key: None, secret: None, .. } => match current_principal::asker() {
             // A session begins no other ones: it would last for ever.
             Some(asker) if asker.session.is_none() && !asker.rights().roles.is_empty() => Ok(asker.principal),
             _ => {
@@ -164,11 +164,11 @@ pub(super) fn no_members() -> Problem {
     delete, path = "/sessions", operation_id = "logOut", tag = "Members",
     responses((status = 200, description = "Nobody is logged in by it any more", body = SessionShape)),
 )]
-pub(crate) async fn log_out(State(site): State<Site>, ConnectInfo(life): ConnectInfo<Life>) -> Response {
-    if let Some(session) = asking::asker().and_then(|asker| asker.session) {
+pub(crate) async fn log_out(State(app): State<AppState>, ConnectInfo(life): ConnectInfo<Life>) -> Response {
+    if let Some(session) = current_principal::asker().and_then(|asker| asker.session) {
         session.end();
     }
-    let mut response = Json(SessionShape::of(None, site.members().is_some())).into_response();
+    let mut response = Json(SessionShape::of(None, app.members().is_some())).into_response();
     cookie::set(&mut response, "", &life);
     response
 }

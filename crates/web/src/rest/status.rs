@@ -6,16 +6,16 @@ use exchange::{Mode, State as Standing};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::app_state::AppState;
 use crate::clock::now;
 use crate::problem::Problem;
-use crate::site::Site;
-use crate::values;
+use crate::schema_values;
 
 /// A server and its market at a glance.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ServerStatus)]
 pub(crate) struct StatusShape {
-    #[schema(value_type = values::Standing)]
+    #[schema(value_type = schema_values::Standing)]
     status: &'static str,
     /// The version of the program.
     version: &'static str,
@@ -37,24 +37,24 @@ pub(crate) struct StatusShape {
     orders_for_the_day: bool,
     /// The mode of the venue; absent while it is normal.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = values::Mode, required = false)]
+    #[schema(value_type = schema_values::Mode, required = false)]
     mode: Option<&'static str>,
-    #[schema(value_type = values::Time)]
+    #[schema(value_type = schema_values::Time)]
     time: u64,
-    #[schema(value_type = values::Count)]
+    #[schema(value_type = schema_values::Count)]
     uptime_seconds: u64,
-    #[schema(value_type = values::Sequence)]
+    #[schema(value_type = schema_values::Sequence)]
     sequence: u64,
-    #[schema(value_type = values::Count)]
+    #[schema(value_type = schema_values::Count)]
     accounts: usize,
-    #[schema(value_type = values::Count)]
+    #[schema(value_type = schema_values::Count)]
     symbols: usize,
-    #[schema(value_type = values::Count)]
+    #[schema(value_type = schema_values::Count)]
     open_orders: usize,
     /// The number of accounts that are protected: their orders are canceled when their client is gone; absent while
     /// there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<values::Count>)]
+    #[schema(value_type = Option<schema_values::Count>)]
     protected: Option<usize>,
 }
 
@@ -63,10 +63,10 @@ pub(crate) struct StatusShape {
     get, path = "/status", operation_id = "getStatus", tag = "Server",
     responses((status = 200, description = "How it stands", body = StatusShape)),
 )]
-pub(crate) async fn status(State(site): State<Site>) -> Result<Json<StatusShape>, Problem> {
-    let (about, ports) = (site.market()?.about.clone(), [site.market()?.xml_port, site.market()?.fix_port]);
+pub(crate) async fn status(State(app): State<AppState>) -> Result<Json<StatusShape>, Problem> {
+    let (about, ports) = (app.market()?.about.clone(), [app.market()?.xml_port, app.market()?.fix_port]);
     let [xml_port, fix_port] = ports.map(|port| Some(port).filter(|port| *port > 0));
-    let status = match site.status().get() {
+    let status = match app.status().get() {
         Standing::Standby => "standby",
         Standing::Recovering => "recovering",
         Standing::StoreAway => "store-away",
@@ -74,9 +74,9 @@ pub(crate) async fn status(State(site): State<Site>) -> Result<Json<StatusShape>
         Standing::Stopping => "stopping",
         Standing::Failed(_) => "failed",
     };
-    let mode = Some(site.mode()).filter(|mode| *mode != Mode::Normal).map(Mode::name);
-    let uptime = site.started().elapsed().as_secs();
-    let shown = site.look(move |scene| {
+    let mode = Some(app.mode()).filter(|mode| *mode != Mode::Normal).map(Mode::name);
+    let uptime = app.started().elapsed().as_secs();
+    let shown = app.look(move |scene| {
         let view = &scene.view;
         StatusShape {
             status,
@@ -103,7 +103,7 @@ pub(crate) async fn status(State(site): State<Site>) -> Result<Json<StatusShape>
 #[derive(Serialize, ToSchema)]
 #[schema(as = ServerTime)]
 pub(crate) struct TimeShape {
-    #[schema(value_type = values::Time)]
+    #[schema(value_type = schema_values::Time)]
     time: u64,
 }
 

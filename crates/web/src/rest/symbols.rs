@@ -9,23 +9,23 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{bad_cursor, troubled, unreadable};
+use crate::app_state::AppState;
+use crate::chunked_answer;
 use crate::clock::market_now;
+use crate::history_pages;
+use crate::history_port::Stretch;
 use crate::hub::Hub;
-use crate::input::{self, Body, Named, Parameters};
-use crate::past;
-use crate::pieces;
+use crate::input::{self, Body, Parameters, PathParameter};
 use crate::problem::{self, Problem};
-use crate::records::Stretch;
+use crate::schema_values;
 use crate::shapes::{BookShape, CandleShape, CandlesShape, QueuedShape, RulesShape, SymbolShape, TradeShape};
-use crate::site::Site;
-use crate::values;
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct List {
     /// The `next` of the page before.
-    #[param(value_type = Option<values::Symbol>)]
+    #[param(value_type = Option<schema_values::Symbol>)]
     after: Option<String>,
     /// Symbols of a page.
     #[param(minimum = 1, maximum = 1000, default = 1000)]
@@ -38,7 +38,7 @@ pub(crate) struct List {
 #[schema(as = Symbols)]
 pub(crate) struct SymbolsShape {
     symbols: Vec<SymbolShape>,
-    #[schema(value_type = Option<values::Symbol>, required = true)]
+    #[schema(value_type = Option<schema_values::Symbol>, required = true)]
     next: Option<String>,
 }
 
@@ -52,12 +52,12 @@ const AT_ONCE: usize = 100;
     responses((status = 200, description = "A page of symbols", body = SymbolsShape)),
 )]
 pub(crate) async fn list(
-    State(site): State<Site>,
+    State(app): State<AppState>,
     Parameters(asked): Parameters<List>,
 ) -> Result<Json<SymbolsShape>, Problem> {
     let limit = input::count("limit", asked.limit, 1000, 1000)?;
     let after = asked.after.as_deref().map(input::symbol).transpose()?;
-    let from = site.look(move |scene| match after {
+    let from = app.look(move |scene| match after {
         Some(after) => scene.view.find_symbol(after).map(|symbol| symbol.0 as usize + 1),
         None => Some(0),
     });
@@ -65,14 +65,14 @@ pub(crate) async fn list(
     let (mut symbols, mut more) = (Vec::new(), true);
     while more && symbols.len() < limit {
         let (at, some) = (from + symbols.len(), AT_ONCE.min(limit - symbols.len()));
-        let looked = site.look(move |scene| {
+        let looked = app.look(move |scene| {
             let there = scene.view.listings().len();
             let indices = (at..there.min(at + some)).filter_map(|at| u32::try_from(at).ok()).map(SymbolIndex);
             let shapes: Vec<_> =
                 indices.map(|symbol| SymbolShape::of(&scene.view, symbol, market_now(&scene.view))).collect();
             (shapes, at + some < there)
         });
-        let (shapes, others) = pieces::in_turn(&site, looked).await?;
+        let (shapes, others) = chunked_answer::in_turn(&app, looked).await?;
         symbols.extend(shapes);
         more = others;
     }
@@ -83,12 +83,15 @@ pub(crate) async fn list(
 /// Shows one symbol, with its last day.
 #[utoipa::path(
     get, path = "/symbols/{symbol}", operation_id = "getSymbol", tag = "Symbols",
-    params(("symbol" = values::Symbol, Path, description = "The symbol's name")),
+    params(("symbol" = schema_values::Symbol, Path, description = "The symbol's name")),
     responses((status = 200, description = "The symbol", body = SymbolShape)),
     extensions(("x-refusals" = json!(["unknown-symbol"]))),
 )]
-pub(crate) async fn one(State(site): State<Site>, Named(name): Named<String>) -> Result<Json<SymbolShape>, Problem> {
-    of_symbol(&site, &name, |scene, symbol| Ok(SymbolShape::of(&scene.view, symbol, market_now(&scene.view)))).await
+pub(crate) async fn one(
+    State(app): State<AppState>,
+    PathParameter(name): PathParameter<String>,
+) -> Result<Json<SymbolShape>, Problem> {
+    of_symbol(&app, &name, |scene, symbol| Ok(SymbolShape::of(&scene.view, symbol, market_now(&scene.view)))).await
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -107,26 +110,26 @@ pub(super) const DEPTH: (usize, usize) = (50, 1000);
 /// Shows the best price levels.
 #[utoipa::path(
     get, path = "/symbols/{symbol}/book", operation_id = "getBook", tag = "Symbols",
-    params(("symbol" = values::Symbol, Path, description = "The symbol's name"), Depth),
+    params(("symbol" = schema_values::Symbol, Path, description = "The symbol's name"), Depth),
     responses((status = 200, description = "The book", body = BookShape)),
     extensions(("x-refusals" = json!(["unknown-symbol"]))),
 )]
 pub(crate) async fn book(
-    State(site): State<Site>,
-    Named(name): Named<String>,
+    State(app): State<AppState>,
+    PathParameter(name): PathParameter<String>,
     Parameters(asked): Parameters<Depth>,
 ) -> Result<Json<BookShape>, Problem> {
     let depth = input::count("depth", asked.depth, DEPTH.0, DEPTH.1)?;
-    of_symbol(&site, &name, move |scene, symbol| Ok(BookShape::of(&scene.view, symbol, depth))).await
+    of_symbol(&app, &name, move |scene, symbol| Ok(BookShape::of(&scene.view, symbol, depth))).await
 }
 
 /// The best open orders of a symbol in the order in which they execute.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Queues)]
 pub(crate) struct QueuesShape {
-    #[schema(value_type = values::Symbol)]
+    #[schema(value_type = schema_values::Symbol)]
     pub(super) symbol: String,
-    #[schema(value_type = values::Sequence)]
+    #[schema(value_type = schema_values::Sequence)]
     pub(super) sequence: u64,
     pub(super) bids: Vec<QueuedShape>,
     pub(super) asks: Vec<QueuedShape>,
@@ -135,17 +138,17 @@ pub(crate) struct QueuesShape {
 /// Lists the best open orders, in priority.
 #[utoipa::path(
     get, path = "/symbols/{symbol}/book/orders", operation_id = "getBookOrders", tag = "Symbols",
-    params(("symbol" = values::Symbol, Path, description = "The symbol's name"), Depth),
+    params(("symbol" = schema_values::Symbol, Path, description = "The symbol's name"), Depth),
     responses((status = 200, description = "The orders", body = QueuesShape)),
     extensions(("x-refusals" = json!(["unknown-symbol", "history-unreadable", "record-damaged", "no-longer-kept"]))),
 )]
 pub(crate) async fn queues(
-    State(site): State<Site>,
-    Named(name): Named<String>,
+    State(app): State<AppState>,
+    PathParameter(name): PathParameter<String>,
     Parameters(asked): Parameters<Depth>,
 ) -> Result<Json<QueuesShape>, Problem> {
     let depth = input::count("depth", asked.depth, DEPTH.0, DEPTH.1)?;
-    of_symbol(&site, &name, move |scene, symbol| {
+    of_symbol(&app, &name, move |scene, symbol| {
         let side = |side: Side| -> Result<Vec<QueuedShape>, Problem> {
             let queue = scene.view.queue(symbol, side).take(depth);
             queue.map(|open| QueuedShape::of(scene, &open).map_err(unreadable)).collect()
@@ -170,7 +173,7 @@ pub(crate) struct Trades {
     #[serde(default, deserialize_with = "input::number")]
     limit: Option<usize>,
     /// The `next` of the page before.
-    #[param(value_type = Option<values::Trade>)]
+    #[param(value_type = Option<schema_values::Trade>)]
     #[serde(default, deserialize_with = "input::number")]
     before: Option<u64>,
 }
@@ -180,27 +183,27 @@ pub(crate) struct Trades {
 #[schema(as = Trades)]
 pub(crate) struct TradesShape {
     trades: Vec<TradeShape>,
-    #[schema(value_type = Option<values::Trade>, required = true)]
+    #[schema(value_type = Option<schema_values::Trade>, required = true)]
     next: Option<u64>,
 }
 
 /// Lists trades, newest first.
 #[utoipa::path(
     get, path = "/symbols/{symbol}/trades", operation_id = "listTrades", tag = "Symbols",
-    params(("symbol" = values::Symbol, Path, description = "The symbol's name"), Trades),
+    params(("symbol" = schema_values::Symbol, Path, description = "The symbol's name"), Trades),
     responses((status = 200, description = "A page of trades", body = TradesShape)),
     extensions(("x-refusals" = json!(["unknown-symbol", "history-unreadable", "record-damaged", "no-longer-kept", "store-away"]))),
 )]
 pub(crate) async fn trades(
-    State(site): State<Site>,
-    Named(name): Named<String>,
+    State(app): State<AppState>,
+    PathParameter(name): PathParameter<String>,
     Parameters(asked): Parameters<Trades>,
 ) -> Result<Json<TradesShape>, Problem> {
     let limit = input::count("limit", asked.limit, 100, 1000)?;
-    let Json(symbol) = of_symbol(&site, &name, |_, symbol| Ok(symbol)).await?;
-    let page = past::trades_of_symbol(&site, symbol, asked.before, limit).await.map_err(troubled)?;
+    let Json(symbol) = of_symbol(&app, &name, |_, symbol| Ok(symbol)).await?;
+    let page = history_pages::trades_of_symbol(&app, symbol, asked.before, limit).await.map_err(troubled)?;
     let (trades, next) = page.ok_or_else(bad_cursor)?;
-    let shown = site.look(move |scene| trades.iter().map(|trade| TradeShape::of(&scene.view, trade)).collect());
+    let shown = app.look(move |scene| trades.iter().map(|trade| TradeShape::of(&scene.view, trade)).collect());
     Ok(Json(TradesShape { trades: shown.await?, next }))
 }
 
@@ -209,14 +212,14 @@ pub(crate) async fn trades(
 #[serde(deny_unknown_fields)]
 pub(crate) struct Candles {
     /// The length of each candle.
-    #[param(value_type = Option<values::Interval>, default = "1m")]
+    #[param(value_type = Option<schema_values::Interval>, default = "1m")]
     interval: Option<String>,
     /// Candles of a page.
     #[param(minimum = 1, maximum = 1500, default = 500)]
     #[serde(default, deserialize_with = "input::number")]
     limit: Option<usize>,
     /// The time before which they begin.
-    #[param(value_type = Option<values::Time>)]
+    #[param(value_type = Option<schema_values::Time>)]
     #[serde(default, deserialize_with = "input::number")]
     before: Option<u64>,
 }
@@ -224,20 +227,20 @@ pub(crate) struct Candles {
 /// Lists candles, oldest first.
 #[utoipa::path(
     get, path = "/symbols/{symbol}/candles", operation_id = "listCandles", tag = "Symbols",
-    params(("symbol" = values::Symbol, Path, description = "The symbol's name"), Candles),
+    params(("symbol" = schema_values::Symbol, Path, description = "The symbol's name"), Candles),
     responses((status = 200, description = "A page of candles", body = CandlesShape)),
     extensions(("x-refusals" = json!(["unknown-symbol", "history-unreadable", "record-damaged", "no-longer-kept", "store-away"]))),
 )]
 pub(crate) async fn candles(
-    State(site): State<Site>,
-    Named(name): Named<String>,
+    State(app): State<AppState>,
+    PathParameter(name): PathParameter<String>,
     Parameters(asked): Parameters<Candles>,
 ) -> Result<Json<CandlesShape>, Problem> {
     let interval = input::interval(asked.interval.as_deref().unwrap_or("1m"))?;
     let limit = input::count("limit", asked.limit, 500, 1500)?;
-    let Json(symbol) = of_symbol(&site, &name, |_, symbol| Ok(symbol)).await?;
+    let Json(symbol) = of_symbol(&app, &name, |_, symbol| Ok(symbol)).await?;
     let stretch = Stretch { from: None, before: asked.before.map(Time) };
-    let candles = past::candles(&site, symbol, interval, stretch, limit).await.map_err(troubled)?;
+    let candles = history_pages::candles(&app, symbol, interval, stretch, limit).await.map_err(troubled)?;
     let candles = candles.iter().map(CandleShape::of).collect();
     Ok(Json(CandlesShape { symbol: name, interval: interval.name(), candles }))
 }
@@ -246,9 +249,9 @@ pub(crate) async fn candles(
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Issue {
-    #[schema(value_type = values::Account)]
+    #[schema(value_type = schema_values::Account)]
     account: String,
-    #[schema(value_type = values::SharesIssued)]
+    #[schema(value_type = schema_values::SharesIssued)]
     shares: String,
 }
 
@@ -256,36 +259,36 @@ pub(crate) struct Issue {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Issued)]
 pub(crate) struct IssuedShape {
-    #[schema(value_type = values::Symbol)]
+    #[schema(value_type = schema_values::Symbol)]
     symbol: String,
-    #[schema(value_type = values::Account)]
+    #[schema(value_type = schema_values::Account)]
     account: String,
-    #[schema(value_type = values::Position)]
+    #[schema(value_type = schema_values::Position)]
     shares: String,
 }
 
 /// Issues shares of a symbol; creates the symbol if there is none of this name.
 #[utoipa::path(
     post, path = "/symbols/{symbol}/shares", operation_id = "issueShares", tag = "Symbols",
-    params(("symbol" = values::Symbol, Path, description = "The symbol's name")),
+    params(("symbol" = schema_values::Symbol, Path, description = "The symbol's name")),
     request_body = Issue,
     responses((status = 201, description = "Issued", body = IssuedShape)),
     extensions(("x-refusals" = json!(["unknown-account", "too-many-symbols", "too-many-shares", "insufficient-shares", "unknown-payer"]))),
 )]
 pub(crate) async fn issue(
-    State(site): State<Site>,
-    Named(name): Named<String>,
+    State(app): State<AppState>,
+    PathParameter(name): PathParameter<String>,
     Body(asked): Body<Issue>,
 ) -> Result<(StatusCode, Json<IssuedShape>), Problem> {
     let (symbol, account) = (input::symbol(&name)?, input::account(&asked.account)?);
     let shares: Position = input::position(&asked.shares)?;
     // Shares for an unknown account create no symbol. An account that exists stays.
-    let is_there = site.look(move |scene| scene.view.find_account(account).is_some());
+    let is_there = app.look(move |scene| scene.view.find_account(account).is_some());
     if !is_there.await? {
         return Err(Problem::unknown_account());
     }
     let ops = [Command::CreateSymbol { symbol }, Command::IssueShares { symbol, account, shares }].map(Op::Command);
-    let answers = site.submitter()?.ask(&ops).await.map_err(|_| Problem::unknown_outcome())?;
+    let answers = app.submitter()?.ask(&ops).await.map_err(|_| Problem::unknown_outcome())?;
     for answer in answers {
         problem::reply(answer)?;
     }
@@ -296,20 +299,20 @@ pub(crate) async fn issue(
 /// Replaces all rules of a symbol. Open orders stay.
 #[utoipa::path(
     put, path = "/symbols/{symbol}/rules", operation_id = "changeRules", tag = "Symbols",
-    params(("symbol" = values::Symbol, Path, description = "The symbol's name")),
+    params(("symbol" = schema_values::Symbol, Path, description = "The symbol's name")),
     request_body = RulesShape,
     responses((status = 200, description = "The rules that it has now", body = RulesShape)),
     extensions(("x-refusals" = json!(["unknown-symbol"]))),
 )]
 pub(crate) async fn change_rules(
-    State(site): State<Site>,
-    Named(name): Named<String>,
+    State(app): State<AppState>,
+    PathParameter(name): PathParameter<String>,
     Body(asked): Body<RulesShape>,
 ) -> Result<Json<RulesShape>, Problem> {
     let symbol = input::symbol(&name).map_err(|_| Problem::unknown_symbol())?;
     let rules = asked.read()?;
     let ops = [Op::Command(Command::ChangeRules { symbol, rules })];
-    let answers = site.submitter()?.ask(&ops).await.map_err(|_| Problem::unknown_outcome())?;
+    let answers = app.submitter()?.ask(&ops).await.map_err(|_| Problem::unknown_outcome())?;
     for answer in answers {
         problem::reply(answer)?;
     }
@@ -318,13 +321,13 @@ pub(crate) async fn change_rules(
 
 /// Calls `show` for a symbol, if there is one of this name.
 pub(super) async fn of_symbol<T: Send + 'static>(
-    site: &Site,
+    app: &AppState,
     name: &str,
     show: impl FnOnce(&mut ReadModel<Hub>, SymbolIndex) -> Result<T, Problem> + Send + 'static,
 ) -> Result<Json<T>, Problem> {
     // An invalid name is no symbol's.
     let name = input::symbol(name).map_err(|_| Problem::unknown_symbol())?;
-    let shown = site.look(move |scene| match scene.view.find_symbol(name) {
+    let shown = app.look(move |scene| match scene.view.find_symbol(name) {
         Some(symbol) => show(scene, symbol),
         None => Err(Problem::unknown_symbol()),
     });

@@ -6,26 +6,26 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::LimitsShape;
-use crate::values;
+use crate::schema_values;
 
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[schema(as = Account)]
 pub(crate) struct AccountShape {
-    #[schema(value_type = values::Account)]
+    #[schema(value_type = schema_values::Account)]
     account: String,
-    #[schema(value_type = values::Money)]
+    #[schema(value_type = schema_values::Money)]
     balance: String,
-    #[schema(value_type = values::Money)]
+    #[schema(value_type = schema_values::Money)]
     held: String,
     positions: Vec<HoldingShape>,
-    #[schema(value_type = values::Count)]
+    #[schema(value_type = schema_values::Count)]
     open_orders: u32,
     /// The tier whose fees it pays; absent for an account that was not put into one.
-    #[schema(value_type = Option<values::Tier>)]
+    #[schema(value_type = Option<schema_values::Tier>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     tier: Option<u8>,
     /// The group that it belongs to; absent without one.
-    #[schema(value_type = Option<values::Group>)]
+    #[schema(value_type = Option<schema_values::Group>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     group: Option<u32>,
     /// Whether it takes no orders until it is released; absent for an account that takes them.
@@ -38,10 +38,10 @@ pub(crate) struct AccountShape {
     /// The limits of the account; absent without any.
     #[serde(skip_serializing_if = "Option::is_none")]
     limits: Option<LimitsShape>,
-    #[schema(value_type = values::Sequence)]
+    #[schema(value_type = schema_values::Sequence)]
     sequence: u64,
     /// The symbol behind which the next positions begin.
-    #[schema(value_type = Option<values::Symbol>, required = true)]
+    #[schema(value_type = Option<schema_values::Symbol>, required = true)]
     next: Option<String>,
 }
 
@@ -51,11 +51,11 @@ pub(crate) const POSITIONS_MAX: usize = 1000;
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[schema(as = Holding)]
 struct HoldingShape {
-    #[schema(value_type = values::Symbol)]
+    #[schema(value_type = schema_values::Symbol)]
     symbol: String,
-    #[schema(value_type = values::Position)]
+    #[schema(value_type = schema_values::Position)]
     shares: String,
-    #[schema(value_type = values::Position)]
+    #[schema(value_type = schema_values::Position)]
     held: String,
 }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::PhaseShape;
-use crate::values;
+use crate::schema_values;
 
 /// Limit, shares, number of orders.
 pub(crate) type LevelShape = (String, String, u32);
@@ -18,19 +18,19 @@ pub(crate) fn level(change: LevelChange) -> LevelShape {
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[schema(as = Book)]
 pub(crate) struct BookShape {
-    #[schema(value_type = values::Symbol)]
+    #[schema(value_type = schema_values::Symbol)]
     symbol: String,
-    #[schema(value_type = values::Sequence)]
+    #[schema(value_type = schema_values::Sequence)]
     sequence: u64,
-    #[schema(value_type = values::Count)]
+    #[schema(value_type = schema_values::Count)]
     update: u64,
-    #[schema(value_type = values::Time)]
+    #[schema(value_type = schema_values::Time)]
     time: u64,
-    #[schema(value_type = Vec<values::Level>)]
+    #[schema(value_type = Vec<schema_values::Level>)]
     bids: Vec<LevelShape>,
-    #[schema(value_type = Vec<values::Level>)]
+    #[schema(value_type = Vec<schema_values::Level>)]
     asks: Vec<LevelShape>,
-    #[schema(value_type = values::Checksum)]
+    #[schema(value_type = schema_values::Checksum)]
     checksum: u32,
     /// The phase of the symbol; absent while it is open.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,15 +77,15 @@ pub(crate) fn checksum(view: &View, symbol: SymbolIndex) -> u32 {
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[schema(as = QueuedOrder)]
 pub(crate) struct QueuedShape {
-    #[schema(value_type = values::Order)]
+    #[schema(value_type = schema_values::Order)]
     order_id: u64,
-    #[schema(value_type = values::Account)]
+    #[schema(value_type = schema_values::Account)]
     account: String,
-    #[schema(value_type = values::Price)]
+    #[schema(value_type = schema_values::Price)]
     limit: String,
-    #[schema(value_type = values::Shares)]
+    #[schema(value_type = schema_values::Shares)]
     open: String,
-    #[schema(value_type = Option<values::Time>, required = true)]
+    #[schema(value_type = Option<schema_values::Time>, required = true)]
     time: Option<u64>,
 }
 

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use crate::input;
 use crate::problem::Problem;
-use crate::values;
+use crate::schema_values;
 
 /// The fees that the accounts of a tier pay for executions in a symbol: per cent of the shares that a buyer receives,
 /// and of the dollars that a seller does. A missing rate is zero, and so is a missing tier.
@@ -15,19 +15,19 @@ use crate::values;
 #[schema(as = Fees)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FeesShape {
-    #[schema(value_type = Option<values::Tier>)]
+    #[schema(value_type = Option<schema_values::Tier>)]
     #[serde(default)]
     tier: u64,
     /// The maker's rate: of the order that was on the book first.
-    #[schema(value_type = Option<values::FeeRate>)]
+    #[schema(value_type = Option<schema_values::FeeRate>)]
     #[serde(default = "nothing")]
     maker: String,
     /// The taker's rate: of the order that executed with it as it came.
-    #[schema(value_type = Option<values::FeeRate>)]
+    #[schema(value_type = Option<schema_values::FeeRate>)]
     #[serde(default = "nothing")]
     taker: String,
     /// The account that gets the fees. It may be missing where both rates are zero.
-    #[schema(value_type = Option<values::Account>)]
+    #[schema(value_type = Option<schema_values::Account>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     account: Option<String>,
 }

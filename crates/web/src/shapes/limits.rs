@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use crate::input;
 use crate::problem::Problem;
-use crate::values;
+use crate::schema_values;
 
 /// The limits of an account. A missing field is no limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -14,23 +14,23 @@ use crate::values;
 #[serde(deny_unknown_fields)]
 pub(crate) struct LimitsShape {
     /// Open orders, at most, those that wait included: a whole number above zero.
-    #[schema(value_type = Option<values::Count>)]
+    #[schema(value_type = Option<schema_values::Count>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     open_orders: Option<u64>,
     /// Shares of an order, at most.
-    #[schema(value_type = Option<values::SharesAsked>)]
+    #[schema(value_type = Option<schema_values::SharesAsked>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     order_shares: Option<String>,
     /// Dollars that an order is worth, at most.
-    #[schema(value_type = Option<values::BalanceAsked>)]
+    #[schema(value_type = Option<schema_values::BalanceAsked>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     order_value: Option<String>,
     /// Shares of a symbol, at most, those included that its open buys may bring.
-    #[schema(value_type = Option<values::SharesIssued>)]
+    #[schema(value_type = Option<schema_values::SharesIssued>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     position: Option<String>,
     /// Per cent by which its orders may pay more than the market asks for, or take less than it offers.
-    #[schema(value_type = Option<values::Distance>)]
+    #[schema(value_type = Option<schema_values::Distance>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     collar: Option<String>,
 }

@@ -5,8 +5,8 @@ use feed::{Ended, HistoryError, Open, PastOrder, ReadModel, View};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::records::Past;
-use crate::values;
+use crate::history_port::Past;
+use crate::schema_values;
 
 use super::side_name;
 
@@ -14,45 +14,45 @@ use super::side_name;
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[schema(as = Placed)]
 pub(crate) struct PlacedShape {
-    #[schema(value_type = values::Order)]
+    #[schema(value_type = schema_values::Order)]
     pub(crate) order_id: u64,
-    #[schema(value_type = Option<values::ClientOrder>, required = true)]
+    #[schema(value_type = Option<schema_values::ClientOrder>, required = true)]
     pub(crate) client_order_id: Option<String>,
-    #[schema(value_type = values::Account)]
+    #[schema(value_type = schema_values::Account)]
     pub(crate) account: String,
-    #[schema(value_type = values::Symbol)]
+    #[schema(value_type = schema_values::Symbol)]
     pub(crate) symbol: String,
-    #[schema(value_type = values::Side)]
+    #[schema(value_type = schema_values::Side)]
     pub(crate) side: &'static str,
-    #[schema(value_type = values::OrderKind)]
+    #[schema(value_type = schema_values::OrderKind)]
     pub(crate) kind: &'static str,
     /// The limit; null for a market order.
-    #[schema(value_type = Option<values::Price>, required = true)]
+    #[schema(value_type = Option<schema_values::Price>, required = true)]
     pub(crate) limit: Option<String>,
     /// The price that it waits for, or waited for, to limit a loss.
-    #[schema(value_type = Option<values::Price>, required = true)]
+    #[schema(value_type = Option<schema_values::Price>, required = true)]
     pub(crate) stop: Option<String>,
     /// The price that it waits for, or waited for, to take a profit.
-    #[schema(value_type = Option<values::Price>, required = true)]
+    #[schema(value_type = Option<schema_values::Price>, required = true)]
     pub(crate) take_profit: Option<String>,
-    #[schema(value_type = values::SelfTrade)]
+    #[schema(value_type = schema_values::SelfTrade)]
     pub(crate) self_trade: &'static str,
     /// The time at which its open shares are canceled.
-    #[schema(value_type = Option<values::Time>, required = true)]
+    #[schema(value_type = Option<schema_values::Time>, required = true)]
     pub(crate) until: Option<u64>,
     /// The number of shares that it shows at a time; absent for an order that shows all.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<values::Shares>)]
+    #[schema(value_type = Option<schema_values::Shares>)]
     pub(crate) display: Option<String>,
     /// The distance in dollars at which its trigger follows the market; absent for a trigger that stands still, or was
     /// reached.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<values::Price>)]
+    #[schema(value_type = Option<schema_values::Price>)]
     pub(crate) trail: Option<String>,
     /// The distance in hundredths of a per cent of the best price.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) trail_bips: Option<u16>,
-    #[schema(value_type = values::Shares)]
+    #[schema(value_type = schema_values::Shares)]
     pub(crate) shares: String,
 }
 
@@ -104,53 +104,53 @@ pub(super) fn trigger_texts(side: Side, trigger: Option<Trigger>) -> [Option<Str
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[schema(as = Order)]
 pub(crate) struct OrderShape {
-    #[schema(value_type = values::Order)]
+    #[schema(value_type = schema_values::Order)]
     pub(crate) order_id: u64,
-    #[schema(value_type = Option<values::ClientOrder>, required = true)]
+    #[schema(value_type = Option<schema_values::ClientOrder>, required = true)]
     client_order_id: Option<String>,
-    #[schema(value_type = values::Account)]
+    #[schema(value_type = schema_values::Account)]
     account: String,
-    #[schema(value_type = values::Symbol)]
+    #[schema(value_type = schema_values::Symbol)]
     symbol: String,
-    #[schema(value_type = values::Side)]
+    #[schema(value_type = schema_values::Side)]
     side: &'static str,
-    #[schema(value_type = values::OrderKind)]
+    #[schema(value_type = schema_values::OrderKind)]
     kind: &'static str,
     /// The limit; null for a market order.
-    #[schema(value_type = Option<values::Price>, required = true)]
+    #[schema(value_type = Option<schema_values::Price>, required = true)]
     limit: Option<String>,
     /// The price that it waits for, or waited for, to limit a loss.
-    #[schema(value_type = Option<values::Price>, required = true)]
+    #[schema(value_type = Option<schema_values::Price>, required = true)]
     stop: Option<String>,
     /// The price that it waits for, or waited for, to take a profit.
-    #[schema(value_type = Option<values::Price>, required = true)]
+    #[schema(value_type = Option<schema_values::Price>, required = true)]
     take_profit: Option<String>,
-    #[schema(value_type = values::SelfTrade)]
+    #[schema(value_type = schema_values::SelfTrade)]
     self_trade: &'static str,
     /// The order that it is, or was, linked with: what happens first to one of them cancels the other.
-    #[schema(value_type = values::Order)]
+    #[schema(value_type = schema_values::Order)]
     #[serde(skip_serializing_if = "Option::is_none")]
     linked_with: Option<u64>,
     /// The working order that has to execute wholly before this one is placed; absent once it is placed. Until then it
     /// holds nothing and stands in no book.
-    #[schema(value_type = values::Order)]
+    #[schema(value_type = schema_values::Order)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pends_on: Option<u64>,
     /// The time at which its open shares are canceled; null for an order that is done.
-    #[schema(value_type = Option<values::Time>, required = true)]
+    #[schema(value_type = Option<schema_values::Time>, required = true)]
     until: Option<u64>,
     /// The number of shares that it shows at a time; absent for an order that shows all, or is done.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<values::Shares>)]
+    #[schema(value_type = Option<schema_values::Shares>)]
     display: Option<String>,
     /// The open shares that it shows now; absent for an order that shows all.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<values::Shares>)]
+    #[schema(value_type = Option<schema_values::Shares>)]
     shown: Option<String>,
     /// The distance in dollars at which its trigger follows the market; absent for a trigger that stands still, or was
     /// reached.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<values::Price>)]
+    #[schema(value_type = Option<schema_values::Price>)]
     trail: Option<String>,
     /// The distance in hundredths of a per cent of the best price.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -160,24 +160,24 @@ pub(crate) struct OrderShape {
     /// Whether it is under way, or waits behind an order that is. It stands in no book.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     delayed: bool,
-    #[schema(value_type = values::Shares)]
+    #[schema(value_type = schema_values::Shares)]
     shares: String,
-    #[schema(value_type = values::Shares)]
+    #[schema(value_type = schema_values::Shares)]
     open: String,
-    #[schema(value_type = values::Shares)]
+    #[schema(value_type = schema_values::Shares)]
     executed: String,
-    #[schema(value_type = values::Shares)]
+    #[schema(value_type = schema_values::Shares)]
     canceled: String,
-    #[schema(value_type = values::OrderStatus)]
+    #[schema(value_type = schema_values::OrderStatus)]
     status: &'static str,
-    #[schema(value_type = Option<values::Time>, required = true)]
+    #[schema(value_type = Option<schema_values::Time>, required = true)]
     time: Option<u64>,
     /// The time at which it was triggered, if it waited for a price and that is known.
-    #[schema(value_type = Option<values::Time>, required = true)]
+    #[schema(value_type = Option<schema_values::Time>, required = true)]
     triggered_time: Option<u64>,
-    #[schema(value_type = Option<values::Time>, required = true)]
+    #[schema(value_type = Option<schema_values::Time>, required = true)]
     done_time: Option<u64>,
-    #[schema(value_type = Option<values::Price>, required = true)]
+    #[schema(value_type = Option<schema_values::Price>, required = true)]
     average_price: Option<String>,
 }
 

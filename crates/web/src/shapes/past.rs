@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::trade::role;
 use super::{LevelShape, PhaseShape, level, side_name};
-use crate::values;
+use crate::schema_values;
 
 /// Returns the levels that changed, by side.
 pub(crate) fn sides(changes: impl IntoIterator<Item = LevelChange>) -> (Vec<LevelShape>, Vec<LevelShape>) {
@@ -22,19 +22,19 @@ pub(crate) fn sides(changes: impl IntoIterator<Item = LevelChange>) -> (Vec<Leve
 #[schema(as = PastTrade)]
 pub(crate) struct PastTradeShape {
     /// The trade's id; null where the history does not reach back that far.
-    #[schema(value_type = Option<values::Trade>, required = true)]
+    #[schema(value_type = Option<schema_values::Trade>, required = true)]
     pub(crate) trade_id: Option<u64>,
-    #[schema(value_type = values::Price)]
+    #[schema(value_type = schema_values::Price)]
     price: String,
-    #[schema(value_type = values::Shares)]
+    #[schema(value_type = schema_values::Shares)]
     shares: String,
-    #[schema(value_type = values::Time)]
+    #[schema(value_type = schema_values::Time)]
     time: u64,
-    #[schema(value_type = values::Side)]
+    #[schema(value_type = schema_values::Side)]
     aggressor: &'static str,
-    #[schema(value_type = values::Order)]
+    #[schema(value_type = schema_values::Order)]
     buy_order: u64,
-    #[schema(value_type = values::Order)]
+    #[schema(value_type = schema_values::Order)]
     sell_order: u64,
     /// The fills of the requested account: one side, or both.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -45,11 +45,11 @@ pub(crate) struct PastTradeShape {
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[schema(as = Fill)]
 struct FillShape {
-    #[schema(value_type = values::Side)]
+    #[schema(value_type = schema_values::Side)]
     side: &'static str,
-    #[schema(value_type = values::Order)]
+    #[schema(value_type = schema_values::Order)]
     order_id: u64,
-    #[schema(value_type = values::Role)]
+    #[schema(value_type = schema_values::Role)]
     role: &'static str,
 }
 
@@ -76,13 +76,13 @@ impl PastTradeShape {
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[schema(as = PastOrder)]
 pub(crate) struct PastOrderShape {
-    #[schema(value_type = values::Order)]
+    #[schema(value_type = schema_values::Order)]
     order_id: u64,
-    #[schema(value_type = values::Side)]
+    #[schema(value_type = schema_values::Side)]
     side: &'static str,
-    #[schema(value_type = values::Price)]
+    #[schema(value_type = schema_values::Price)]
     limit: String,
-    #[schema(value_type = values::Shares)]
+    #[schema(value_type = schema_values::Shares)]
     open: String,
 }
 
@@ -101,22 +101,22 @@ impl PastOrderShape {
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[schema(as = PastBook)]
 pub(crate) struct PastBookShape {
-    #[schema(value_type = values::Symbol)]
+    #[schema(value_type = schema_values::Symbol)]
     pub(crate) symbol: String,
     /// The command behind which the book stood like this.
-    #[schema(value_type = values::Sequence)]
+    #[schema(value_type = schema_values::Sequence)]
     pub(crate) sequence: u64,
     /// The time of that command.
-    #[schema(value_type = values::Time)]
+    #[schema(value_type = schema_values::Time)]
     pub(crate) time: u64,
     /// The newest command.
-    #[schema(value_type = values::Sequence)]
+    #[schema(value_type = schema_values::Sequence)]
     pub(crate) newest: u64,
-    #[schema(value_type = Vec<values::Level>)]
+    #[schema(value_type = Vec<schema_values::Level>)]
     pub(crate) bids: Vec<LevelShape>,
-    #[schema(value_type = Vec<values::Level>)]
+    #[schema(value_type = Vec<schema_values::Level>)]
     pub(crate) asks: Vec<LevelShape>,
-    #[schema(value_type = values::Checksum)]
+    #[schema(value_type = schema_values::Checksum)]
     pub(crate) checksum: u32,
     /// The phase of the symbol then; absent if it was open.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -133,16 +133,16 @@ pub(crate) struct PastBookShape {
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[schema(as = PastEvent)]
 pub(crate) struct PastEventShape {
-    #[schema(value_type = values::Sequence)]
+    #[schema(value_type = schema_values::Sequence)]
     pub(crate) sequence: u64,
-    #[schema(value_type = values::Time)]
+    #[schema(value_type = schema_values::Time)]
     pub(crate) time: u64,
     /// Levels that changed; a level without orders was gone.
-    #[schema(value_type = Vec<values::Level>)]
+    #[schema(value_type = Vec<schema_values::Level>)]
     pub(crate) bids: Vec<LevelShape>,
-    #[schema(value_type = Vec<values::Level>)]
+    #[schema(value_type = Vec<schema_values::Level>)]
     pub(crate) asks: Vec<LevelShape>,
-    #[schema(value_type = values::Checksum)]
+    #[schema(value_type = schema_values::Checksum)]
     pub(crate) checksum: u32,
     /// The phase of the symbol after it; absent if it was open.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -158,18 +158,18 @@ pub(crate) struct PastEventShape {
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[schema(as = PastEvents)]
 pub(crate) struct PastEventsShape {
-    #[schema(value_type = values::Symbol)]
+    #[schema(value_type = schema_values::Symbol)]
     pub(crate) symbol: String,
-    #[schema(value_type = values::Sequence)]
+    #[schema(value_type = schema_values::Sequence)]
     pub(crate) from: u64,
     /// The command up to which all are included: the next page begins behind it.
-    #[schema(value_type = values::Sequence)]
+    #[schema(value_type = schema_values::Sequence)]
     pub(crate) through: u64,
     /// The time of that command.
-    #[schema(value_type = values::Time)]
+    #[schema(value_type = schema_values::Time)]
     pub(crate) time: u64,
     /// The newest command.
-    #[schema(value_type = values::Sequence)]
+    #[schema(value_type = schema_values::Sequence)]
     pub(crate) newest: u64,
     /// Events of the commands that changed something in the symbol, in order.
     pub(crate) events: Vec<PastEventShape>,

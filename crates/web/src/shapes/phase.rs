@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::problem::Problem;
-use crate::values;
+use crate::schema_values;
 
 /// A phase to put a symbol into.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[schema(as = PhaseAsked)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PhaseAsked {
-    #[schema(value_type = values::Phase)]
+    #[schema(value_type = schema_values::Phase)]
     phase: String,
 }
 
@@ -21,7 +21,7 @@ pub(crate) struct PhaseAsked {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = PhaseGiven)]
 pub(crate) struct PhaseGiven {
-    #[schema(value_type = values::Phase)]
+    #[schema(value_type = schema_values::Phase)]
     pub(crate) phase: &'static str,
 }
 
@@ -37,19 +37,19 @@ impl PhaseAsked {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, ToSchema)]
 #[schema(as = Phase)]
 pub(crate) struct PhaseShape {
-    #[schema(value_type = values::Phase)]
+    #[schema(value_type = schema_values::Phase)]
     name: &'static str,
     /// The time at which an auction ends by itself that an order brought about.
-    #[schema(value_type = Option<values::Time>, required = true)]
+    #[schema(value_type = Option<schema_values::Time>, required = true)]
     until: Option<u64>,
     /// The price at which the orders would execute if the symbol opened now; null if none would execute.
-    #[schema(value_type = Option<values::Price>, required = true)]
+    #[schema(value_type = Option<schema_values::Price>, required = true)]
     price: Option<String>,
     /// The number of shares that would execute.
-    #[schema(value_type = Option<values::Position>, required = true)]
+    #[schema(value_type = Option<schema_values::Position>, required = true)]
     shares: Option<String>,
     /// The number of shares by which buyers exceed sellers at that price; below zero if sellers exceed.
-    #[schema(value_type = Option<values::Surplus>, required = true)]
+    #[schema(value_type = Option<schema_values::Surplus>, required = true)]
     surplus: Option<String>,
 }
 

@@ -6,15 +6,15 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::book::{LevelShape, level};
-use crate::values;
+use crate::schema_values;
 
 /// The queue position of an order; null for an order that stands in no book because it waits or is done.
 #[derive(Serialize, ToSchema)]
 #[schema(as = OrderPlace)]
 pub(crate) struct PlaceShape {
-    #[schema(value_type = values::Order)]
+    #[schema(value_type = schema_values::Order)]
     order_id: u64,
-    #[schema(value_type = values::Sequence)]
+    #[schema(value_type = schema_values::Sequence)]
     sequence: u64,
     #[schema(required = true)]
     place: Option<InQueueShape>,
@@ -25,7 +25,7 @@ pub(crate) struct PlaceShape {
 #[schema(as = PlaceInQueue)]
 struct InQueueShape {
     /// The level at its price, with the order itself.
-    #[schema(value_type = values::Level)]
+    #[schema(value_type = schema_values::Level)]
     level: LevelShape,
     /// Orders that are before it at its price.
     ahead: QueuedSumShape,
@@ -39,9 +39,9 @@ struct InQueueShape {
 #[derive(Serialize, ToSchema)]
 #[schema(as = QueuedSum)]
 struct QueuedSumShape {
-    #[schema(value_type = values::Count)]
+    #[schema(value_type = schema_values::Count)]
     orders: u32,
-    #[schema(value_type = values::Position)]
+    #[schema(value_type = schema_values::Position)]
     shares: String,
 }
 

@@ -5,7 +5,7 @@ use feed::{Noted, Report, View};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::values;
+use crate::schema_values;
 
 use super::fees::paid;
 use super::order::{limit_text, trigger_texts};
@@ -30,59 +30,59 @@ pub(crate) enum ReportShape {
 /// An order was placed.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub(crate) struct PlacedReport {
-    #[schema(value_type = values::Sequence)]
+    #[schema(value_type = schema_values::Sequence)]
     sequence: u64,
-    #[schema(value_type = values::Time)]
+    #[schema(value_type = schema_values::Time)]
     time: u64,
-    #[schema(value_type = values::Order)]
+    #[schema(value_type = schema_values::Order)]
     order_id: u64,
-    #[schema(value_type = Option<values::ClientOrder>, required = true)]
+    #[schema(value_type = Option<schema_values::ClientOrder>, required = true)]
     client_order_id: Option<String>,
-    #[schema(value_type = values::Symbol)]
+    #[schema(value_type = schema_values::Symbol)]
     symbol: String,
-    #[schema(value_type = values::Side)]
+    #[schema(value_type = schema_values::Side)]
     side: &'static str,
-    #[schema(value_type = values::OrderKind)]
+    #[schema(value_type = schema_values::OrderKind)]
     kind: &'static str,
     /// The limit; null for a market order.
-    #[schema(value_type = Option<values::Price>, required = true)]
+    #[schema(value_type = Option<schema_values::Price>, required = true)]
     limit: Option<String>,
     /// The price that it waits for to limit a loss.
-    #[schema(value_type = Option<values::Price>, required = true)]
+    #[schema(value_type = Option<schema_values::Price>, required = true)]
     stop: Option<String>,
     /// The price that it waits for to take a profit.
-    #[schema(value_type = Option<values::Price>, required = true)]
+    #[schema(value_type = Option<schema_values::Price>, required = true)]
     take_profit: Option<String>,
-    #[schema(value_type = values::Shares)]
+    #[schema(value_type = schema_values::Shares)]
     shares: String,
 }
 
 /// Shares of an order were executed.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub(crate) struct ExecutedReport {
-    #[schema(value_type = values::Sequence)]
+    #[schema(value_type = schema_values::Sequence)]
     sequence: u64,
-    #[schema(value_type = values::Time)]
+    #[schema(value_type = schema_values::Time)]
     time: u64,
-    #[schema(value_type = values::Order)]
+    #[schema(value_type = schema_values::Order)]
     order_id: u64,
-    #[schema(value_type = values::Trade)]
+    #[schema(value_type = schema_values::Trade)]
     trade_id: u64,
-    #[schema(value_type = values::Symbol)]
+    #[schema(value_type = schema_values::Symbol)]
     symbol: String,
-    #[schema(value_type = values::Side)]
+    #[schema(value_type = schema_values::Side)]
     side: &'static str,
-    #[schema(value_type = values::Role)]
+    #[schema(value_type = schema_values::Role)]
     role: &'static str,
-    #[schema(value_type = values::Price)]
+    #[schema(value_type = schema_values::Price)]
     price: String,
-    #[schema(value_type = values::Shares)]
+    #[schema(value_type = schema_values::Shares)]
     shares: String,
     /// The fee that it paid for this execution, if any.
-    #[schema(value_type = Option<values::Money>)]
+    #[schema(value_type = Option<schema_values::Money>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     fee: Option<String>,
-    #[schema(value_type = Option<values::FeeOf>)]
+    #[schema(value_type = Option<schema_values::FeeOf>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     fee_of: Option<&'static str>,
 }
@@ -90,21 +90,21 @@ pub(crate) struct ExecutedReport {
 /// An order was triggered: an execution reached its trigger price, and it is active from now on.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub(crate) struct TriggeredReport {
-    #[schema(value_type = values::Sequence)]
+    #[schema(value_type = schema_values::Sequence)]
     sequence: u64,
-    #[schema(value_type = values::Time)]
+    #[schema(value_type = schema_values::Time)]
     time: u64,
-    #[schema(value_type = values::Order)]
+    #[schema(value_type = schema_values::Order)]
     order_id: u64,
-    #[schema(value_type = values::Symbol)]
+    #[schema(value_type = schema_values::Symbol)]
     symbol: String,
-    #[schema(value_type = values::Side)]
+    #[schema(value_type = schema_values::Side)]
     side: &'static str,
     /// The price that it waited for to limit a loss.
-    #[schema(value_type = Option<values::Price>, required = true)]
+    #[schema(value_type = Option<schema_values::Price>, required = true)]
     stop: Option<String>,
     /// The price that it waited for to take a profit.
-    #[schema(value_type = Option<values::Price>, required = true)]
+    #[schema(value_type = Option<schema_values::Price>, required = true)]
     take_profit: Option<String>,
 }
 
@@ -112,92 +112,92 @@ pub(crate) struct TriggeredReport {
 /// other.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub(crate) struct LinkedReport {
-    #[schema(value_type = values::Sequence)]
+    #[schema(value_type = schema_values::Sequence)]
     sequence: u64,
-    #[schema(value_type = values::Time)]
+    #[schema(value_type = schema_values::Time)]
     time: u64,
-    #[schema(value_type = values::Order)]
+    #[schema(value_type = schema_values::Order)]
     order_id: u64,
-    #[schema(value_type = values::Symbol)]
+    #[schema(value_type = schema_values::Symbol)]
     symbol: String,
-    #[schema(value_type = values::Side)]
+    #[schema(value_type = schema_values::Side)]
     side: &'static str,
-    #[schema(value_type = values::Order)]
+    #[schema(value_type = schema_values::Order)]
     linked_with: u64,
 }
 
 /// Shares were taken off an order, which keeps its place.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub(crate) struct AmendedReport {
-    #[schema(value_type = values::Sequence)]
+    #[schema(value_type = schema_values::Sequence)]
     sequence: u64,
-    #[schema(value_type = values::Time)]
+    #[schema(value_type = schema_values::Time)]
     time: u64,
-    #[schema(value_type = values::Order)]
+    #[schema(value_type = schema_values::Order)]
     order_id: u64,
-    #[schema(value_type = values::Symbol)]
+    #[schema(value_type = schema_values::Symbol)]
     symbol: String,
-    #[schema(value_type = values::Side)]
+    #[schema(value_type = schema_values::Side)]
     side: &'static str,
     /// The number of shares that it had before, executed ones included.
-    #[schema(value_type = values::Shares)]
+    #[schema(value_type = schema_values::Shares)]
     shares_before: String,
     /// The number of shares that it kept.
-    #[schema(value_type = values::Shares)]
+    #[schema(value_type = schema_values::Shares)]
     shares: String,
-    #[schema(value_type = values::CancelReason)]
+    #[schema(value_type = schema_values::CancelReason)]
     why: &'static str,
 }
 
 /// An order was accepted that waits until another one is executed wholly.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub(crate) struct PendingReport {
-    #[schema(value_type = values::Sequence)]
+    #[schema(value_type = schema_values::Sequence)]
     sequence: u64,
-    #[schema(value_type = values::Time)]
+    #[schema(value_type = schema_values::Time)]
     time: u64,
-    #[schema(value_type = values::Order)]
+    #[schema(value_type = schema_values::Order)]
     order_id: u64,
-    #[schema(value_type = values::Symbol)]
+    #[schema(value_type = schema_values::Symbol)]
     symbol: String,
-    #[schema(value_type = values::Side)]
+    #[schema(value_type = schema_values::Side)]
     side: &'static str,
-    #[schema(value_type = values::Order)]
+    #[schema(value_type = schema_values::Order)]
     pends_on: u64,
 }
 
 /// A pending order was placed: its working order was executed wholly.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub(crate) struct ReleasedReport {
-    #[schema(value_type = values::Sequence)]
+    #[schema(value_type = schema_values::Sequence)]
     sequence: u64,
-    #[schema(value_type = values::Time)]
+    #[schema(value_type = schema_values::Time)]
     time: u64,
-    #[schema(value_type = values::Order)]
+    #[schema(value_type = schema_values::Order)]
     order_id: u64,
-    #[schema(value_type = values::Symbol)]
+    #[schema(value_type = schema_values::Symbol)]
     symbol: String,
-    #[schema(value_type = values::Side)]
+    #[schema(value_type = schema_values::Side)]
     side: &'static str,
 }
 
 /// The open shares of an order were canceled.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub(crate) struct CanceledReport {
-    #[schema(value_type = values::Sequence)]
+    #[schema(value_type = schema_values::Sequence)]
     sequence: u64,
-    #[schema(value_type = values::Time)]
+    #[schema(value_type = schema_values::Time)]
     time: u64,
-    #[schema(value_type = values::Order)]
+    #[schema(value_type = schema_values::Order)]
     order_id: u64,
-    #[schema(value_type = values::Symbol)]
+    #[schema(value_type = schema_values::Symbol)]
     symbol: String,
-    #[schema(value_type = values::Side)]
+    #[schema(value_type = schema_values::Side)]
     side: &'static str,
-    #[schema(value_type = values::Shares)]
+    #[schema(value_type = schema_values::Shares)]
     shares: String,
     /// The reason; null where it was not kept.
-    #[schema(value_type = Option<values::CancelReason>, required = true)]
+    #[schema(value_type = Option<schema_values::CancelReason>, required = true)]
     why: Option<&'static str>,
 }
 

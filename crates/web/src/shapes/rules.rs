@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use crate::input;
 use crate::problem::Problem;
-use crate::values;
+use crate::schema_values;
 
 /// The rules that orders in a symbol have to obey. A missing field is no rule.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
@@ -14,39 +14,39 @@ use crate::values;
 #[serde(deny_unknown_fields)]
 pub(crate) struct RulesShape {
     /// The tick: limits and stops are multiples of it.
-    #[schema(value_type = Option<values::LimitAsked>)]
+    #[schema(value_type = Option<schema_values::LimitAsked>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tick: Option<String>,
     /// The lot: shares are multiples of it.
-    #[schema(value_type = Option<values::SharesAsked>)]
+    #[schema(value_type = Option<schema_values::SharesAsked>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lot: Option<String>,
     /// Shares of an order, at least.
-    #[schema(value_type = Option<values::SharesAsked>)]
+    #[schema(value_type = Option<schema_values::SharesAsked>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     min_shares: Option<String>,
     /// Shares of an order, at most.
-    #[schema(value_type = Option<values::SharesAsked>)]
+    #[schema(value_type = Option<schema_values::SharesAsked>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     max_shares: Option<String>,
     /// Dollars that limit times shares come to, at least.
-    #[schema(value_type = Option<values::BalanceAsked>)]
+    #[schema(value_type = Option<schema_values::BalanceAsked>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     min_value: Option<String>,
     /// Dollars that limit times shares come to, at most.
-    #[schema(value_type = Option<values::BalanceAsked>)]
+    #[schema(value_type = Option<schema_values::BalanceAsked>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     max_value: Option<String>,
     /// Per cent by which a limit may be above the last price.
-    #[schema(value_type = Option<values::Distance>)]
+    #[schema(value_type = Option<schema_values::Distance>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     band_up: Option<String>,
     /// Per cent by which a limit may be below the last price.
-    #[schema(value_type = Option<values::Distance>)]
+    #[schema(value_type = Option<schema_values::Distance>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     band_down: Option<String>,
     /// Seconds of the auction that an order begins which would execute outside the band.
-    #[schema(value_type = Option<values::Pause>)]
+    #[schema(value_type = Option<schema_values::Pause>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     interruption: Option<String>,
     /// Whether orders are placed and execute. While they do not, they can be canceled.

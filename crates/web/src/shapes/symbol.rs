@@ -6,38 +6,38 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{PhaseShape, RulesShape};
-use crate::values;
+use crate::schema_values;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, ToSchema)]
 #[schema(as = Symbol)]
 pub(crate) struct SymbolShape {
-    #[schema(value_type = values::Symbol)]
+    #[schema(value_type = schema_values::Symbol)]
     pub(crate) symbol: String,
-    #[schema(value_type = Option<values::Price>, required = true)]
+    #[schema(value_type = Option<schema_values::Price>, required = true)]
     last: Option<String>,
-    #[schema(value_type = Option<values::Time>, required = true)]
+    #[schema(value_type = Option<schema_values::Time>, required = true)]
     last_time: Option<u64>,
-    #[schema(value_type = Option<values::Change>, required = true)]
+    #[schema(value_type = Option<schema_values::Change>, required = true)]
     change: Option<String>,
-    #[schema(value_type = Option<values::Percent>, required = true)]
+    #[schema(value_type = Option<schema_values::Percent>, required = true)]
     change_percent: Option<String>,
-    #[schema(value_type = Option<values::Price>, required = true)]
+    #[schema(value_type = Option<schema_values::Price>, required = true)]
     open_24h: Option<String>,
-    #[schema(value_type = Option<values::Price>, required = true)]
+    #[schema(value_type = Option<schema_values::Price>, required = true)]
     high_24h: Option<String>,
-    #[schema(value_type = Option<values::Price>, required = true)]
+    #[schema(value_type = Option<schema_values::Price>, required = true)]
     low_24h: Option<String>,
-    #[schema(value_type = values::Position)]
+    #[schema(value_type = schema_values::Position)]
     volume_24h: String,
-    #[schema(value_type = values::Turnover)]
+    #[schema(value_type = schema_values::Turnover)]
     money_24h: String,
-    #[schema(value_type = values::Count)]
+    #[schema(value_type = schema_values::Count)]
     trades_24h: u64,
-    #[schema(value_type = Option<values::Price>, required = true)]
+    #[schema(value_type = Option<schema_values::Price>, required = true)]
     best_bid: Option<String>,
-    #[schema(value_type = Option<values::Price>, required = true)]
+    #[schema(value_type = Option<schema_values::Price>, required = true)]
     best_ask: Option<String>,
-    #[schema(value_type = values::Position)]
+    #[schema(value_type = schema_values::Position)]
     issued: String,
     /// The rules that its orders have to obey; absent without rules.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -91,21 +91,21 @@ fn percent(change: i64, of: Price) -> String {
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[schema(as = Candle)]
 pub(crate) struct CandleShape {
-    #[schema(value_type = values::Time)]
+    #[schema(value_type = schema_values::Time)]
     start: u64,
-    #[schema(value_type = values::Price)]
+    #[schema(value_type = schema_values::Price)]
     open: String,
-    #[schema(value_type = values::Price)]
+    #[schema(value_type = schema_values::Price)]
     high: String,
-    #[schema(value_type = values::Price)]
+    #[schema(value_type = schema_values::Price)]
     low: String,
-    #[schema(value_type = values::Price)]
+    #[schema(value_type = schema_values::Price)]
     close: String,
-    #[schema(value_type = values::Position)]
+    #[schema(value_type = schema_values::Position)]
     volume: String,
-    #[schema(value_type = values::Turnover)]
+    #[schema(value_type = schema_values::Turnover)]
     money: String,
-    #[schema(value_type = values::Count)]
+    #[schema(value_type = schema_values::Count)]
     trades: u64,
 }
 
@@ -128,9 +128,9 @@ impl CandleShape {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Candles)]
 pub(crate) struct CandlesShape {
-    #[schema(value_type = values::Symbol)]
+    #[schema(value_type = schema_values::Symbol)]
     pub(crate) symbol: String,
-    #[schema(value_type = values::Interval)]
+    #[schema(value_type = schema_values::Interval)]
     pub(crate) interval: &'static str,
     pub(crate) candles: Vec<CandleShape>,
 }

@@ -5,7 +5,7 @@ use feed::{Trade, View};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::values;
+use crate::schema_values;
 
 use super::fees::paid;
 use super::side_name;
@@ -13,21 +13,21 @@ use super::side_name;
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[schema(as = Trade)]
 pub(crate) struct TradeShape {
-    #[schema(value_type = values::Trade)]
+    #[schema(value_type = schema_values::Trade)]
     pub(crate) trade_id: u64,
-    #[schema(value_type = values::Symbol)]
+    #[schema(value_type = schema_values::Symbol)]
     symbol: String,
-    #[schema(value_type = values::Price)]
+    #[schema(value_type = schema_values::Price)]
     price: String,
-    #[schema(value_type = values::Shares)]
+    #[schema(value_type = schema_values::Shares)]
     shares: String,
-    #[schema(value_type = values::Time)]
+    #[schema(value_type = schema_values::Time)]
     time: u64,
-    #[schema(value_type = values::Side)]
+    #[schema(value_type = schema_values::Side)]
     aggressor: &'static str,
-    #[schema(value_type = values::Order)]
+    #[schema(value_type = schema_values::Order)]
     buy_order: u64,
-    #[schema(value_type = values::Order)]
+    #[schema(value_type = schema_values::Order)]
     sell_order: u64,
 }
 
@@ -58,29 +58,29 @@ pub(super) fn role(trade: &Trade, side: Side) -> &'static str {
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[schema(as = Execution)]
 pub(crate) struct ExecutionShape {
-    #[schema(value_type = values::Trade)]
+    #[schema(value_type = schema_values::Trade)]
     trade_id: u64,
-    #[schema(value_type = values::Order)]
+    #[schema(value_type = schema_values::Order)]
     order_id: u64,
-    #[schema(value_type = values::Account)]
+    #[schema(value_type = schema_values::Account)]
     account: String,
-    #[schema(value_type = values::Symbol)]
+    #[schema(value_type = schema_values::Symbol)]
     symbol: String,
-    #[schema(value_type = values::Side)]
+    #[schema(value_type = schema_values::Side)]
     side: &'static str,
-    #[schema(value_type = values::Role)]
+    #[schema(value_type = schema_values::Role)]
     role: &'static str,
-    #[schema(value_type = values::Price)]
+    #[schema(value_type = schema_values::Price)]
     price: String,
-    #[schema(value_type = values::Shares)]
+    #[schema(value_type = schema_values::Shares)]
     shares: String,
-    #[schema(value_type = values::Time)]
+    #[schema(value_type = schema_values::Time)]
     time: u64,
     /// The fee that it paid for this execution, if any.
-    #[schema(value_type = Option<values::Money>)]
+    #[schema(value_type = Option<schema_values::Money>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     fee: Option<String>,
-    #[schema(value_type = Option<values::FeeOf>)]
+    #[schema(value_type = Option<schema_values::FeeOf>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     fee_of: Option<&'static str>,
 }
