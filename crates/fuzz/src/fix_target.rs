@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use exchange::Exchange;
-use fix::{Market, framed};
+use fix::{FixBackend, framed};
 use tokio::runtime::Runtime;
 
 use crate::memory_market::MemoryMarket;
@@ -22,7 +22,7 @@ const NUMBER: &[u8] = b"|34=";
 
 struct Gateway {
     runtime: Runtime,
-    market: Market,
+    market: FixBackend,
     _behind: MemoryMarket,
 }
 
@@ -34,7 +34,7 @@ impl Gateway {
     fn new() -> Gateway {
         let behind = MemoryMarket::new();
         let exchange: Arc<dyn Exchange> = behind.exchange.clone();
-        let market = Market::new(exchange, behind.asker(), None, behind.metrics.gateway("fix"), false);
+        let market = FixBackend::new(exchange, behind.asker(), None, behind.metrics.gateway("fix"), false);
         Gateway { runtime: runtime(), market, _behind: behind }
     }
 }

@@ -208,7 +208,7 @@ impl Server {
         let start_fix = |(fix_settings, asker): (fix::Settings, _)| {
             let access = members.as_ref().map(|members| members.access.clone());
             let (exchange, metrics) = (Arc::clone(&exchange), metrics.gateway("fix"));
-            let market = fix::Market::new(exchange, asker, access, metrics, members::audits(settings));
+            let market = fix::FixBackend::new(exchange, asker, access, metrics, members::audits(settings));
             let address = fix_settings.address;
             Fix::start(fix_settings, market).map_err(|error| cannot_listen(address, "--fix", &error))
         };

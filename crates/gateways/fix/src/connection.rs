@@ -14,11 +14,11 @@ use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::watch;
 use tokio::time::{sleep_until, timeout};
 
-use crate::following::{Ears, Heard};
 use crate::frame::{self, MESSAGE_BYTES_MAX};
-use crate::market::Market;
+use crate::market::FixBackend;
 use crate::message::{Fault, Message};
-use crate::orders::{self, Asked};
+use crate::orders::{self, ClientRequest};
+use crate::report_queues::{QueuedReports, ReportQueue};
 use crate::session::{Logon, Session, refusal};
 use crate::tags;
 use crate::trader::{NO_FEED, TOGETHER_MAX, Trader};
@@ -67,21 +67,21 @@ impl LastMessage {
 pub(crate) async fn serve(
     mut stream: impl AsyncRead + AsyncWrite + Unpin,
     peer: Peer,
-    market: Market,
+    market: FixBackend,
     mut stopped: watch::Receiver<bool>,
 ) -> io::Result<()> {
     let mut bytes = Vec::new();
     let mut wanted = peer.wanted.clone();
     let logged_on = tokio::select! {
         logged_on = timeout(LOGON_PATIENCE, log_on(&mut stream, &mut bytes, &peer, &market)) => Some(logged_on),
-        () = told(&mut stopped) => return Ok(()),
-        () = told(&mut wanted) => None,
+        () = stop_requested(&mut stopped) => return Ok(()),
+        () = stop_requested(&mut wanted) => None,
     };
     let Some(logged_on) = logged_on else { return last_words(&mut stream, &refusal(None, GAVE_WAY)).await };
     let Ok(logged_on) = logged_on else {
         return last_words(&mut stream, &refusal(None, "no Logon came in time")).await;
     };
-    let Some((mut session, mut trader, mut heard, _counted)) = logged_on? else { return Ok(()) };
+    let Some((mut session, mut trader, mut reports, _counted)) = logged_on? else { return Ok(()) };
     let mut read = vec![0; READ_BYTES];
     // Messages that the client sent behind its Logon, before the answer.
     take_messages(&mut bytes, &mut stream, (&mut session, &mut trader), &peer.last_message).await?;
@@ -94,8 +94,8 @@ pub(crate) async fn serve(
         // silence.
         tokio::select! {
             biased;
-            () = told(&mut stopped) => session.end("the server stops"),
-            () = told(&mut wanted) => session.end(GAVE_WAY),
+            () = stop_requested(&mut stopped) => session.end("the server stops"),
+            () = stop_requested(&mut wanted) => session.end(GAVE_WAY),
             count = stream.read(&mut read) => {
                 match count? {
                     0 => return Ok(()),
@@ -103,14 +103,14 @@ pub(crate) async fn serve(
                 }
                 take_messages(&mut bytes, &mut stream, (&mut session, &mut trader), &peer.last_message).await?;
                 // Reports have their turn, too, however fast messages come.
-                match heard.try_recv() {
-                    Ok(happened) => tell(&happened, &mut stream, &mut session, &mut trader).await?,
+                match reports.try_recv() {
+                    Ok(happened) => send_reports(&happened, &mut stream, &mut session, &mut trader).await?,
                     Err(TryRecvError::Disconnected) => session.end(trader.no_more_reports()),
                     Err(TryRecvError::Empty) => {}
                 }
             }
-            happened = heard.recv() => match happened {
-                Some(happened) => tell(&happened, &mut stream, &mut session, &mut trader).await?,
+            happened = reports.recv() => match happened {
+                Some(happened) => send_reports(&happened, &mut stream, &mut session, &mut trader).await?,
                 None => session.end(trader.no_more_reports()),
             },
             () = sleep_until(session.next_look().into()) => session.look_at_the_clock(Instant::now()),
@@ -119,8 +119,8 @@ pub(crate) async fn serve(
 }
 
 /// Reports what happened, some reports at a time. Stops once the session has sent its Logout.
-async fn tell(
-    happened: &Heard,
+async fn send_reports(
+    happened: &QueuedReports,
     stream: &mut (impl AsyncWrite + Unpin),
     session: &mut Session,
     trader: &mut Trader,
@@ -132,7 +132,7 @@ async fn tell(
         if session.has_ended() {
             return Ok(());
         }
-        trader.tell(some, session);
+        trader.report(some, session);
         send(stream, session).await?;
     }
     Ok(())
@@ -159,20 +159,20 @@ async fn take_messages(
             }
             Ok(None) => is_whole = false,
             Err(fault) => {
-                settle(&mut asked, session, trader).await;
+                flush(&mut asked, session, trader).await;
                 trader.count_malformed();
                 session.end(&fault.to_string());
             }
         }
     }
     bytes.drain(..taken);
-    settle(&mut asked, session, trader).await;
+    flush(&mut asked, session, trader).await;
     Ok(())
 }
 
 /// Submits the requests gathered so far and waits for their answers.
-async fn settle(asked: &mut Vec<Asked>, session: &mut Session, trader: &mut Trader) {
-    if !asked.is_empty() && trader.have_done(std::mem::take(asked), session).await.is_err() {
+async fn flush(asked: &mut Vec<ClientRequest>, session: &mut Session, trader: &mut Trader) {
+    if !asked.is_empty() && trader.submit(std::mem::take(asked), session).await.is_err() {
         session.end(match trader.has_feed() {
             true => "what became of it is not known yet: it may still be done, so ask for its order later",
             false => NO_FEED,
@@ -182,18 +182,18 @@ async fn settle(asked: &mut Vec<Asked>, session: &mut Session, trader: &mut Trad
 
 /// Takes one message. Orders are gathered to be submitted together; they are submitted before any other answer is
 /// written.
-async fn take(body: &[u8], asked: &mut Vec<Asked>, session: &mut Session, trader: &mut Trader) {
+async fn take(body: &[u8], asked: &mut Vec<ClientRequest>, session: &mut Session, trader: &mut Trader) {
     let message = match Message::read(body) {
         Ok(message) => message,
         Err(fault) => {
-            settle(asked, session, trader).await;
+            flush(asked, session, trader).await;
             trader.count_malformed();
             session.end(&fault.text);
             return;
         }
     };
     if let Err(closed) = trader.check_open() {
-        settle(asked, session, trader).await;
+        flush(asked, session, trader).await;
         session.end(&closed);
         return;
     }
@@ -206,18 +206,18 @@ async fn take(body: &[u8], asked: &mut Vec<Asked>, session: &mut Session, trader
         Ok(Some(its)) => {
             asked.push(its);
             if asked.len() >= TOGETHER_MAX {
-                settle(asked, session, trader).await;
+                flush(asked, session, trader).await;
             }
         }
         Ok(None) => {
-            settle(asked, session, trader).await;
+            flush(asked, session, trader).await;
             match trader.take_message() {
                 Ok(()) => trader.refuse_kind(&message, session),
                 Err(past) => session.reject(&message, &Fault::past(&past)),
             }
         }
         Err(fault) => {
-            settle(asked, session, trader).await;
+            flush(asked, session, trader).await;
             trader.count_malformed();
             session.reject(&message, &trader.take_message().map_or_else(|past| Fault::past(&past), |()| fault));
         }
@@ -230,14 +230,14 @@ fn is_answered_here(kind: &str) -> bool {
 }
 
 /// A session, its trader, the reports for it, and its place among the connections of its member.
-type LoggedOn = (Session, Trader, UnboundedReceiver<Heard>, Option<Connected>);
+type LoggedOn = (Session, Trader, UnboundedReceiver<QueuedReports>, Option<Connected>);
 
 /// Waits for the Logon. Returns `None` where it was refused or did not arrive.
 async fn log_on(
     stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
     bytes: &mut Vec<u8>,
     peer: &Peer,
-    market: &Market,
+    market: &FixBackend,
 ) -> io::Result<Option<LoggedOn>> {
     let mut read = vec![0; MESSAGE_BYTES_MAX];
     let (body, count) = loop {
@@ -277,15 +277,15 @@ async fn log_on(
         }
     };
     let caller = market.audits().then(|| caller(peer, principal.as_ref()));
-    let (ears, heard) = Ears::new();
-    let mut trader = Trader::new(market.clone(), principal, peer.address, caller, ears);
+    let (queue, reports) = ReportQueue::new();
+    let mut trader = Trader::new(market.clone(), principal, peer.address, caller, queue);
     if trader.begin().await.is_err() {
         if !trader.has_feed() {
             last_words(stream, &refusal(None, NO_FEED)).await?;
         }
         return Ok(None);
     }
-    Ok(Some((session, trader, heard, connected)))
+    Ok(Some((session, trader, reports, connected)))
 }
 
 fn caller(peer: &Peer, principal: Option<&Principal>) -> Arc<Caller> {
@@ -293,7 +293,7 @@ fn caller(peer: &Peer, principal: Option<&Principal>) -> Arc<Caller> {
 }
 
 /// Finds the member that logs on, and takes a place among its connections. Errors: the reason, as the client gets it.
-fn who(logon: &Logon<'_>, peer: &Peer, market: &Market) -> Result<(Option<Principal>, Option<Connected>), String> {
+fn who(logon: &Logon<'_>, peer: &Peer, market: &FixBackend) -> Result<(Option<Principal>, Option<Connected>), String> {
     let Some(access) = market.access() else { return Ok((None, None)) };
     let refuse = |(why, text)| {
         turn_away(market.metrics(), why, peer.address);
@@ -365,7 +365,7 @@ pub(crate) async fn last_words(stream: &mut (impl AsyncWrite + Unpin), bytes: &[
 }
 
 /// Returns when the server is to stop.
-pub(crate) async fn told(stopped: &mut watch::Receiver<bool>) {
+pub(crate) async fn stop_requested(stopped: &mut watch::Receiver<bool>) {
     // The sender lives as long as the server.
     let _ = stopped.wait_for(|stop| *stop).await;
 }

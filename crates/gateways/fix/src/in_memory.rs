@@ -10,10 +10,10 @@ use tokio::sync::watch;
 
 use crate::connection::{self, Peer};
 use crate::frame;
-use crate::market::Market;
+use crate::market::FixBackend;
 
 /// Serves one connection, as if from this machine, until it ends. Errors: the stream's.
-pub async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, market: Market) -> io::Result<()> {
+pub async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, market: FixBackend) -> io::Result<()> {
     let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let places = Places::new(1, Addresses::new(1), Newcomers::Share);
     let place = places.enter(address, || {}).map_err(|_| io::ErrorKind::AddrInUse)?;

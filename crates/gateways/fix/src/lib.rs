@@ -3,19 +3,19 @@
 //! ```text
 //! socket ─► frame ─► message ─► session ─► orders ─► trader ─► exchange
 //!                                                      ▲
-//!                                     feed ─► following ─► reports ─► session ─► socket
+//!                                     feed ─► report_queues ─► reports ─► session ─► socket
 //! ```
 //! Reports of an order come from the feed alone, in the order in which things happened; the exchange's answers only say
 //! which orders were refused. The gateway knows no other protocol, and nothing of how the exchange works.
 
 mod connection;
-mod following;
 mod frame;
 #[cfg(feature = "fuzz")]
 mod in_memory;
 mod market;
 mod message;
 mod orders;
+mod report_queues;
 mod reports;
 mod server;
 mod session;
@@ -26,6 +26,6 @@ mod trader;
 
 #[cfg(feature = "fuzz")]
 pub use in_memory::{framed, serve};
-pub use market::Market;
+pub use market::FixBackend;
 pub use server::Fix;
 pub use settings::Settings;

@@ -12,7 +12,7 @@ use exchange::{
 use feed::{Asker, Watcher};
 use tokio::sync::{Semaphore, oneshot};
 
-use crate::following::{Following, Scene};
+use crate::report_queues::{ReportQueues, Scene};
 
 /// Ops of all sessions on their way, at most: this number for light requests and as many again for heavy ones. It is a
 /// part of what one worker of the XML gateway may have.
@@ -26,7 +26,7 @@ type Question = Box<dyn FnOnce(&mut dyn Scene) + Send>;
 
 /// The ports behind the gateway. Clones share them.
 #[derive(Clone)]
-pub struct Market(Arc<Inner>);
+pub struct FixBackend(Arc<Inner>);
 
 struct Inner {
     exchange: Arc<dyn Exchange>,
@@ -41,11 +41,11 @@ struct Inner {
     /// Permits for mass cancels, which go on when their sessions are gone.
     canceling: Arc<Semaphore>,
     /// The listener of all sessions.
-    following: Arc<Following>,
+    report_queues: Arc<ReportQueues>,
 }
 
 /// The client that asks.
-pub(crate) struct Who<'a> {
+pub(crate) struct Requester<'a> {
     pub(crate) principal: Option<&'a Principal>,
     pub(crate) caller: Option<&'a Arc<Caller>>,
 }
@@ -53,7 +53,7 @@ pub(crate) struct Who<'a> {
 /// The error where the result of an op is not known: the server ends, or the feed has ended.
 pub(crate) struct Unknown;
 
-impl Market {
+impl FixBackend {
     /// Puts the ports together. `access`: the members; `None` if everybody may do everything. `audit`: whether the
     /// journal keeps the caller of each command.
     pub fn new<W: Watcher>(
@@ -62,14 +62,14 @@ impl Market {
         access: Option<Access>,
         metrics: GatewayMetrics,
         audit: bool,
-    ) -> Market {
+    ) -> FixBackend {
         let looked_at = asker.clone();
         let has_feed = Box::new(move || looked_at.failure().is_none());
         let ask = Box::new(move |question: Question| asker.ask(move |scene| question(scene)));
         let (room, heavy_room) = (Semaphore::new(IN_FLIGHT_MAX), Semaphore::new(IN_FLIGHT_MAX));
         let canceling = Arc::new(Semaphore::new(CANCELING_AT_ONCE));
-        let following = Arc::new(Following::new(metrics.clone()));
-        Market(Arc::new(Inner {
+        let report_queues = Arc::new(ReportQueues::new(metrics.clone()));
+        FixBackend(Arc::new(Inner {
             exchange,
             ask,
             has_feed,
@@ -79,7 +79,7 @@ impl Market {
             room,
             heavy_room,
             canceling,
-            following,
+            report_queues,
         }))
     }
 
@@ -97,8 +97,8 @@ impl Market {
     }
 
     /// Returns the listener of all sessions.
-    pub(crate) fn following(&self) -> &Arc<Following> {
-        &self.0.following
+    pub(crate) fn report_queues(&self) -> &Arc<ReportQueues> {
+        &self.0.report_queues
     }
 
     /// Whether the journal keeps the caller of each command.
@@ -107,7 +107,11 @@ impl Market {
     }
 
     /// Submits ops, each as a request of its own. Returns the answers with the executions that they refer to.
-    pub(crate) async fn have_done(&self, ops: &[Op], who: &Who<'_>) -> Result<(Vec<Answer>, Vec<Execution>), Unknown> {
+    pub(crate) async fn submit(
+        &self,
+        ops: &[Op],
+        who: &Requester<'_>,
+    ) -> Result<(Vec<Answer>, Vec<Execution>), Unknown> {
         let permits = u32::try_from(ops.len().min(IN_FLIGHT_MAX)).map_err(|_| Unknown)?;
         let is_heavy = cost_of(ops) > LIGHT_COST;
         let room = if is_heavy { &self.0.heavy_room } else { &self.0.room };
@@ -137,13 +141,13 @@ impl Market {
         &self,
         account: AccountId,
         symbol: Option<Symbol>,
-        who: &Who<'_>,
+        who: &Requester<'_>,
     ) -> Result<Answer, Unknown> {
         let place = Arc::clone(&self.0.canceling).acquire_owned().await.map_err(|_| Unknown)?;
         let (market, principal, caller) = (self.clone(), who.principal.cloned(), who.caller.cloned());
         let task = tokio::spawn(async move {
             let _place = place;
-            let who = Who { principal: principal.as_ref(), caller: caller.as_ref() };
+            let who = Requester { principal: principal.as_ref(), caller: caller.as_ref() };
             market.cancel_in_steps(account, symbol, &who).await
         });
         task.await.map_err(|_| Unknown)?
@@ -155,12 +159,12 @@ impl Market {
         &self,
         account: AccountId,
         symbol: Option<Symbol>,
-        who: &Who<'_>,
+        who: &Requester<'_>,
     ) -> Result<Answer, Unknown> {
         let (mut canceled, mut through, mut first) = (0usize, None, None);
         loop {
             let op = Op::Command(Command::CancelAll { account, symbol, through });
-            let (answers, _) = self.have_done(&[op], who).await?;
+            let (answers, _) = self.submit(&[op], who).await?;
             let answer = answers.into_iter().next().ok_or(Unknown)?;
             let (sequence, is_over) = match (answer, first) {
                 (Answer::Reply(Reply::CanceledAll { orders, left, sequence }), _) => {
@@ -176,7 +180,7 @@ impl Market {
         }
     }
 
-    fn say_who(&self, requests: &mut Requests, who: &Who<'_>) {
+    fn say_who(&self, requests: &mut Requests, who: &Requester<'_>) {
         if let Some(principal) = who.principal {
             requests.asked_by(principal);
         }

@@ -23,7 +23,7 @@ const NOT_OFFERED: [(Tag, &str); 6] = [
 
 /// A request about orders.
 #[derive(Debug)]
-pub(crate) enum Asked {
+pub(crate) enum ClientRequest {
     Place(Placing),
     Cancel(Change),
     /// Reduces an order to this number of shares.
@@ -58,7 +58,7 @@ pub(crate) struct Placing {
     pub(crate) cl_ord_id: ClientOrderId,
     pub(crate) account: AccountId,
     /// The message's fields that a report of its refusal repeats, as they arrived.
-    pub(crate) told: Fields,
+    pub(crate) echoed_fields: Fields,
 }
 
 /// A cancel, an amendment or a query of an existing order.
@@ -68,7 +68,7 @@ pub(crate) struct Change {
     pub(crate) cl_ord_id: String,
     pub(crate) account: AccountId,
     /// The order's name in the message.
-    pub(crate) order: Named,
+    pub(crate) order: OrderRef,
     /// The name that the client gave the order, if the message has it.
     pub(crate) original: Option<String>,
 }
@@ -82,32 +82,36 @@ impl Change {
 
 /// The name of an order in a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Named {
+pub(crate) enum OrderRef {
     Id(OrderId),
     /// ClOrdID of the order, or of a message that amended it.
     Client(ClientOrderId),
 }
 
-impl Named {
+impl OrderRef {
     pub(crate) fn name(&self) -> OrderName {
         match self {
-            Named::Id(order) => (*order).into(),
-            Named::Client(id) => (*id).into(),
+            OrderRef::Id(order) => (*order).into(),
+            OrderRef::Client(id) => (*id).into(),
         }
     }
 }
 
 /// Reads a request about orders. Returns `None` for a kind of message that is not taken. `own`: the account of messages
 /// that name none.
-pub(crate) fn read(message: &Message<'_>, own: Option<AccountId>) -> Result<Option<Asked>, Fault> {
+pub(crate) fn read(message: &Message<'_>, own: Option<AccountId>) -> Result<Option<ClientRequest>, Fault> {
     let asked = match message.kind() {
-        "D" => Asked::Place(place(message, own)?),
-        "F" => Asked::Cancel(change(message, own)?),
+        "D" => ClientRequest::Place(place(message, own)?),
+        "F" => ClientRequest::Cancel(change(message, own)?),
         "G" => {
             let limit = message.get(tags::PRICE)?.map(|_| price(message, tags::PRICE, "Price")).transpose()?;
-            Asked::Amend { change: change(message, own)?, shares: shares(message, tags::ORDER_QTY, "OrderQty")?, limit }
+            ClientRequest::Amend {
+                change: change(message, own)?,
+                shares: shares(message, tags::ORDER_QTY, "OrderQty")?,
+                limit,
+            }
         }
-        "H" => Asked::Status { change: status(message, own)?, symbol: symbol(message)?, side: side(message)? },
+        "H" => ClientRequest::Status { change: status(message, own)?, symbol: symbol(message)?, side: side(message)? },
         "q" => cancel_all(message, own)?,
         "AF" => status_of_all(message, own)?,
         _ => return Ok(None),
@@ -155,11 +159,11 @@ fn place(message: &Message<'_>, own: Option<AccountId>) -> Result<Placing, Fault
             display.and_then(iceberg).unwrap_or(Command::PlaceOrder { account, order, client_id, until })
         }
     };
-    Ok(Placing { command, cl_ord_id, account, told: told(message)? })
+    Ok(Placing { command, cl_ord_id, account, echoed_fields: echoed_fields(message)? })
 }
 
 /// Collects the fields by which a client recognizes an order that was refused.
-fn told(message: &Message<'_>) -> Result<Fields, Fault> {
+fn echoed_fields(message: &Message<'_>) -> Result<Fields, Fault> {
     const TOLD: [Tag; 9] = [
         tags::CL_ORD_ID,
         tags::ACCOUNT,
@@ -257,7 +261,7 @@ fn change(message: &Message<'_>, own: Option<AccountId>) -> Result<Change, Fault
     let original = message.get(tags::ORIG_CL_ORD_ID)?.map(str::to_owned);
     let order = match message.get(tags::ORDER_ID)? {
         Some(id) => named_by_id(id)?,
-        None => Named::Client(self::cl_ord_id(message, tags::ORIG_CL_ORD_ID, "OrigClOrdID")?),
+        None => OrderRef::Client(self::cl_ord_id(message, tags::ORIG_CL_ORD_ID, "OrigClOrdID")?),
     };
     Ok(Change { cl_ord_id, account: account(message, own)?, order, original })
 }
@@ -266,17 +270,17 @@ fn status(message: &Message<'_>, own: Option<AccountId>) -> Result<Change, Fault
     let cl_ord_id = cl_ord_id(message, tags::CL_ORD_ID, "ClOrdID")?;
     let order = match message.get(tags::ORDER_ID)? {
         Some(id) => named_by_id(id)?,
-        None => Named::Client(cl_ord_id),
+        None => OrderRef::Client(cl_ord_id),
     };
     Ok(Change { cl_ord_id: cl_ord_id.to_string(), account: account(message, own)?, order, original: None })
 }
 
-fn named_by_id(id: &str) -> Result<Named, Fault> {
+fn named_by_id(id: &str) -> Result<OrderRef, Fault> {
     let text = "OrderID(37) is the number that this server gave the order";
-    OrderId::parse(id.as_bytes()).map(Named::Id).ok_or_else(|| Fault::value(tags::ORDER_ID, text))
+    OrderId::parse(id.as_bytes()).map(OrderRef::Id).ok_or_else(|| Fault::value(tags::ORDER_ID, text))
 }
 
-fn cancel_all(message: &Message<'_>, own: Option<AccountId>) -> Result<Asked, Fault> {
+fn cancel_all(message: &Message<'_>, own: Option<AccountId>) -> Result<ClientRequest, Fault> {
     let kind = message.need(tags::MASS_CANCEL_REQUEST_TYPE, "MassCancelRequestType")?;
     let symbol = match kind {
         "1" => Some(symbol(message)?),
@@ -287,10 +291,10 @@ fn cancel_all(message: &Message<'_>, own: Option<AccountId>) -> Result<Asked, Fa
         }
     };
     let cl_ord_id = cl_ord_id(message, tags::CL_ORD_ID, "ClOrdID")?.to_string();
-    Ok(Asked::CancelAll { cl_ord_id, account: account(message, own)?, symbol, kind: kind.to_owned() })
+    Ok(ClientRequest::CancelAll { cl_ord_id, account: account(message, own)?, symbol, kind: kind.to_owned() })
 }
 
-fn status_of_all(message: &Message<'_>, own: Option<AccountId>) -> Result<Asked, Fault> {
+fn status_of_all(message: &Message<'_>, own: Option<AccountId>) -> Result<ClientRequest, Fault> {
     let symbol = match message.need(tags::MASS_STATUS_REQ_TYPE, "MassStatusReqType")? {
         "1" => Some(symbol(message)?),
         "7" => None,
@@ -300,7 +304,7 @@ fn status_of_all(message: &Message<'_>, own: Option<AccountId>) -> Result<Asked,
         }
     };
     let id = cl_ord_id(message, tags::MASS_STATUS_REQ_ID, "MassStatusReqID")?.to_string();
-    Ok(Asked::StatusOfAll { id, account: account(message, own)?, symbol })
+    Ok(ClientRequest::StatusOfAll { id, account: account(message, own)?, symbol })
 }
 
 fn cl_ord_id(message: &Message<'_>, tag: Tag, name: &str) -> Result<ClientOrderId, Fault> {
@@ -354,7 +358,7 @@ fn amount<T>(
 mod tests {
     use super::*;
 
-    fn asked(text: &str) -> Result<Asked, (Option<Tag>, Reason)> {
+    fn asked(text: &str) -> Result<ClientRequest, (Option<Tag>, Reason)> {
         let body = text.replace('|', "\x01");
         let message = Message::read(body.as_bytes()).expect("it is a message");
         let asked = read(&message, None).map_err(|fault| (fault.tag, fault.reason))?;
@@ -367,7 +371,7 @@ mod tests {
     fn placed(text: &str) -> Result<Placed, (Option<Tag>, Reason)> {
         let text = format!("35=D|11=a|1=7|55=SPY|54=2|{text}");
         let asked = asked(&text)?;
-        let Asked::Place(Placing { command: Command::PlaceOrder { order, until, .. }, .. }) = asked else {
+        let ClientRequest::Place(Placing { command: Command::PlaceOrder { order, until, .. }, .. }) = asked else {
             panic!("{asked:?}")
         };
         assert_eq!((order.side, order.shares.to_string().as_str()), (Side::Sell, "2.5"), "{text}");
@@ -436,13 +440,13 @@ mod tests {
     #[test]
     fn an_order_is_named_by_its_number_or_its_name() {
         let named = |text: &str| match asked(text) {
-            Ok(Asked::Cancel(change) | Asked::Status { change, .. }) => change.order,
+            Ok(ClientRequest::Cancel(change) | ClientRequest::Status { change, .. }) => change.order,
             other => panic!("{other:?}"),
         };
-        let client = |name: &[u8]| Named::Client(ClientOrderId::parse(name).expect("a name"));
+        let client = |name: &[u8]| OrderRef::Client(ClientOrderId::parse(name).expect("a name"));
         assert_eq!(named("35=F|11=b|41=a|1=7|"), client(b"a"));
-        assert_eq!(named("35=F|11=b|41=a|37=5|1=7|"), Named::Id(OrderId(5)));
+        assert_eq!(named("35=F|11=b|41=a|37=5|1=7|"), OrderRef::Id(OrderId(5)));
         assert_eq!(named("35=H|11=a|1=7|55=SPY|54=1|"), client(b"a"));
-        assert_eq!(named("35=H|11=a|37=5|1=7|55=SPY|54=1|"), Named::Id(OrderId(5)));
+        assert_eq!(named("35=H|11=a|37=5|1=7|55=SPY|54=1|"), OrderRef::Id(OrderId(5)));
     }
 }

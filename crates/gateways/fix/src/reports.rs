@@ -19,12 +19,12 @@ pub(crate) struct Happening {
     symbol: Symbol,
     /// The state of the order after it.
     at: Standing,
-    what: What,
+    what: HappeningKind,
     time: Time,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum What {
+enum HappeningKind {
     Placed,
     Triggered,
     Released,
@@ -32,7 +32,7 @@ enum What {
     Amended(Amended),
     Canceled(Option<CancelReason>),
     /// The answer to a query: nothing happened.
-    Asked,
+    Queried,
 }
 
 /// The names by which an ExecutionReport refers to the message that it answers.
@@ -50,22 +50,26 @@ pub(crate) fn happenings(view: &View, account: AccountIndex, news: &[News]) -> V
     for news in news {
         let (order, what, time) = match news {
             News::Account(_) | News::Order(..) => continue,
-            News::Placed(_, placed) => (placed.order, What::Placed, placed.time),
+            News::Placed(_, placed) => (placed.order, HappeningKind::Placed, placed.time),
             News::Noted(_, note) => match note.what {
-                Noted::Triggered(_) => (note.order, What::Triggered, note.time),
-                Noted::Released => (note.order, What::Released, note.time),
+                Noted::Triggered(_) => (note.order, HappeningKind::Triggered, note.time),
+                Noted::Released => (note.order, HappeningKind::Released, note.time),
                 Noted::Linked(_) | Noted::Pends(_) => continue,
             },
-            News::Traded(_, trade, side) => (trade.order(*side), What::Executed(*trade, *side), trade.time),
-            News::Amended(_, amended) => (amended.order, What::Amended(*amended), amended.time),
+            News::Traded(_, trade, side) => (trade.order(*side), HappeningKind::Executed(*trade, *side), trade.time),
+            News::Amended(_, amended) => (amended.order, HappeningKind::Amended(*amended), amended.time),
             News::Ended(_, ended) if ended.canceled.is_zero() => continue,
-            News::Ended(_, ended) => (ended.order.order, What::Canceled(ended.why), ended.time),
+            News::Ended(_, ended) => (ended.order.order, HappeningKind::Canceled(ended.why), ended.time),
         };
         let Some(standing) = standings.get_mut(&order) else { continue };
         match &what {
-            What::Executed(trade, _) => standing.execute(trade),
-            What::Amended(amended) => standing.amend(amended),
-            What::Placed | What::Triggered | What::Released | What::Canceled(_) | What::Asked => {}
+            HappeningKind::Executed(trade, _) => standing.execute(trade),
+            HappeningKind::Amended(amended) => standing.amend(amended),
+            HappeningKind::Placed
+            | HappeningKind::Triggered
+            | HappeningKind::Released
+            | HappeningKind::Canceled(_)
+            | HappeningKind::Queried => {}
         }
         let symbol = view.listing(standing.order.symbol).name;
         all.push(Happening { account, symbol, at: *standing, what, time });
@@ -85,7 +89,7 @@ pub(crate) fn asked(view: &View, open: Open) -> Happening {
     };
     let account = view.account(open.account).id;
     let symbol = view.listing(open.symbol).name;
-    Happening { account, symbol, at, what: What::Asked, time: view.time() }
+    Happening { account, symbol, at, what: HappeningKind::Queried, time: view.time() }
 }
 
 impl Happening {
@@ -101,22 +105,27 @@ impl Happening {
     /// Whether the client asked for it: canceled the order, or took shares off it.
     pub(crate) fn was_asked_for(&self) -> bool {
         match &self.what {
-            What::Canceled(why) => *why == Some(CancelReason::Asked),
-            What::Amended(amended) => amended.why == CancelReason::Asked,
-            What::Placed | What::Triggered | What::Released | What::Executed(..) | What::Asked => false,
+            HappeningKind::Canceled(why) => *why == Some(CancelReason::Asked),
+            HappeningKind::Amended(amended) => amended.why == CancelReason::Asked,
+            HappeningKind::Placed
+            | HappeningKind::Triggered
+            | HappeningKind::Released
+            | HappeningKind::Executed(..)
+            | HappeningKind::Queried => false,
         }
     }
 
     /// Whether nothing is open after it.
     pub(crate) fn is_end(&self) -> bool {
-        matches!(self.what, What::Canceled(_)) || self.at.executed == self.at.shares
+        matches!(self.what, HappeningKind::Canceled(_)) || self.at.executed == self.at.shares
     }
 
     /// Writes the ExecutionReport.
     pub(crate) fn fields(&self, names: Names<'_>) -> Fields {
         let Happening { at, what, .. } = self;
         let order = &at.order;
-        let leaves = if matches!(what, What::Canceled(_)) { Shares::ZERO } else { at.shares.less(at.executed) };
+        let leaves =
+            if matches!(what, HappeningKind::Canceled(_)) { Shares::ZERO } else { at.shares.less(at.executed) };
         let (kind, text) = self.kind();
         let fields = Fields::new()
             .add(tags::ORDER_ID, order.order.0)
@@ -143,10 +152,13 @@ impl Happening {
             .add_some(tags::EXEC_RESTATEMENT_REASON, self.restatement())
             .add_some(tags::TEXT, text);
         match what {
-            What::Executed(trade, side) => self.executed(fields, trade, *side),
-            What::Placed | What::Triggered | What::Released | What::Amended(_) | What::Canceled(_) | What::Asked => {
-                fields
-            }
+            HappeningKind::Executed(trade, side) => self.executed(fields, trade, *side),
+            HappeningKind::Placed
+            | HappeningKind::Triggered
+            | HappeningKind::Released
+            | HappeningKind::Amended(_)
+            | HappeningKind::Canceled(_)
+            | HappeningKind::Queried => fields,
         }
     }
 
@@ -166,45 +178,55 @@ impl Happening {
     fn exec_id(&self) -> String {
         let order = self.order().0;
         match &self.what {
-            What::Placed => format!("N{order}"),
-            What::Triggered => format!("G{order}"),
-            What::Released => format!("R{order}"),
-            What::Executed(trade, _) => format!("T{}-{order}", trade.id),
-            What::Amended(amended) => format!("A{}-{order}", amended.sequence.0),
-            What::Canceled(_) => format!("C{order}"),
-            What::Asked => "0".to_owned(),
+            HappeningKind::Placed => format!("N{order}"),
+            HappeningKind::Triggered => format!("G{order}"),
+            HappeningKind::Released => format!("R{order}"),
+            HappeningKind::Executed(trade, _) => format!("T{}-{order}", trade.id),
+            HappeningKind::Amended(amended) => format!("A{}-{order}", amended.sequence.0),
+            HappeningKind::Canceled(_) => format!("C{order}"),
+            HappeningKind::Queried => "0".to_owned(),
         }
     }
 
     /// ExecType, and the reason in words.
     fn kind(&self) -> (&'static str, Option<&'static str>) {
         match &self.what {
-            What::Placed if self.at.order.pends_on.is_some() => ("A", Some("it waits for another order")),
-            What::Placed => ("0", None),
-            What::Triggered => ("D", Some("triggered")),
-            What::Released => ("D", Some("the order that it waited for was executed")),
-            What::Executed(..) => ("F", None),
-            What::Amended(amended) if amended.why == CancelReason::Asked => ("5", None),
-            What::Amended(amended) => ("D", Some(amended.why.name())),
-            What::Canceled(why) => (canceled(*why), why.map(CancelReason::name)),
-            What::Asked => ("I", None),
+            HappeningKind::Placed if self.at.order.pends_on.is_some() => ("A", Some("it waits for another order")),
+            HappeningKind::Placed => ("0", None),
+            HappeningKind::Triggered => ("D", Some("triggered")),
+            HappeningKind::Released => ("D", Some("the order that it waited for was executed")),
+            HappeningKind::Executed(..) => ("F", None),
+            HappeningKind::Amended(amended) if amended.why == CancelReason::Asked => ("5", None),
+            HappeningKind::Amended(amended) => ("D", Some(amended.why.name())),
+            HappeningKind::Canceled(why) => (canceled(*why), why.map(CancelReason::name)),
+            HappeningKind::Queried => ("I", None),
         }
     }
 
     fn restatement(&self) -> Option<u8> {
         match &self.what {
-            What::Triggered | What::Released => Some(99),
-            What::Amended(amended) if amended.why != CancelReason::Asked => Some(5),
-            What::Placed | What::Executed(..) | What::Amended(_) | What::Canceled(_) | What::Asked => None,
+            HappeningKind::Triggered | HappeningKind::Released => Some(99),
+            HappeningKind::Amended(amended) if amended.why != CancelReason::Asked => Some(5),
+            HappeningKind::Placed
+            | HappeningKind::Executed(..)
+            | HappeningKind::Amended(_)
+            | HappeningKind::Canceled(_)
+            | HappeningKind::Queried => None,
         }
     }
 
     /// OrdStatus.
     fn status(&self) -> &'static str {
         match &self.what {
-            What::Canceled(why) => canceled(*why),
-            What::Placed | What::Triggered | What::Released | What::Executed(..) | What::Amended(_) | What::Asked => {
-                let is_pending = matches!(self.what, What::Placed | What::Asked) && self.at.order.pends_on.is_some();
+            HappeningKind::Canceled(why) => canceled(*why),
+            HappeningKind::Placed
+            | HappeningKind::Triggered
+            | HappeningKind::Released
+            | HappeningKind::Executed(..)
+            | HappeningKind::Amended(_)
+            | HappeningKind::Queried => {
+                let is_pending = matches!(self.what, HappeningKind::Placed | HappeningKind::Queried)
+                    && self.at.order.pends_on.is_some();
                 standing(is_pending, self.at.executed, self.at.shares)
             }
         }
@@ -237,7 +259,7 @@ fn canceled(why: Option<CancelReason>) -> &'static str {
 }
 
 /// The state of an order from a look-up, which knows only its shares and money.
-pub(crate) struct Known {
+pub(crate) struct OrderSnapshot {
     pub(crate) order: OrderId,
     pub(crate) open: Shares,
     pub(crate) canceled: Shares,
@@ -245,7 +267,7 @@ pub(crate) struct Known {
     pub(crate) money: Money,
 }
 
-impl Known {
+impl OrderSnapshot {
     /// OrdStatus.
     pub(crate) fn status(&self) -> &'static str {
         match (self.open, self.canceled) {
@@ -344,6 +366,6 @@ impl Happening {
         let at = Standing { order, client_id: None, shares: Shares::MIN, executed: Shares::ZERO, money: Money::ZERO };
         let account = AccountId::parse(b"1").expect("digits");
         let symbol = Symbol::parse(b"SPY").expect("letters");
-        Happening { account, symbol, at, what: What::Asked, time: Time::ZERO }
+        Happening { account, symbol, at, what: HappeningKind::Queried, time: Time::ZERO }
     }
 }

@@ -17,8 +17,8 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use crate::connection::{LastMessage, Peer, last_words, serve, told};
-use crate::market::Market;
+use crate::connection::{LastMessage, Peer, last_words, serve, stop_requested};
+use crate::market::FixBackend;
 use crate::session::refusal;
 use crate::settings::Settings;
 
@@ -42,7 +42,7 @@ pub struct Fix {
 
 impl Fix {
     /// Listens, and serves a market. Errors: the address is in use, is not ours or may not be used.
-    pub fn start(settings: Settings, market: Market) -> io::Result<Fix> {
+    pub fn start(settings: Settings, market: FixBackend) -> io::Result<Fix> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let listener = {
             let _entered = runtime.enter();
@@ -55,7 +55,7 @@ impl Fix {
                 let (serving, served) = (stopped.clone(), Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)));
                 tokio::select! {
                     () = accept_all(&listener, &settings, &served, &market, &serving) => {}
-                    () = told(&mut stopped) => {}
+                    () = stop_requested(&mut stopped) => {}
                 }
                 drop(listener);
                 let all = async {
@@ -103,7 +103,7 @@ async fn accept_all(
     listener: &TcpListener,
     settings: &Settings,
     served: &Arc<Semaphore>,
-    market: &Market,
+    market: &FixBackend,
     stopped: &watch::Receiver<bool>,
 ) {
     let turns = Turns::default();
@@ -147,7 +147,7 @@ async fn accept_all(
             };
             let ended = tokio::select! {
                 ended = Containing::new(Part::Fix, serving) => ended,
-                () = async { told(&mut wanted).await; sleep(GIVING_WAY).await } => Ok(Ok(())),
+                () = async { stop_requested(&mut wanted).await; sleep(GIVING_WAY).await } => Ok(Ok(())),
             };
             drop(place);
             match ended {
@@ -185,7 +185,7 @@ async fn serve_encrypted(
     stream: TcpStream,
     peer: Peer,
     (tls, turns): (&ServerTls, &Turns),
-    market: Market,
+    market: FixBackend,
     stopped: watch::Receiver<bool>,
 ) -> io::Result<()> {
     let Some(stream) = shake(stream, tls, turns).await? else { return Ok(()) };

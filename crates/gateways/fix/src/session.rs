@@ -38,7 +38,7 @@ pub(crate) struct Session {
     is_asked: bool,
     /// The number below which a ResendRequest has asked for all missing messages.
     asked_again: Option<u64>,
-    kept: VecDeque<Kept>,
+    kept: VecDeque<KeptMessage>,
     kept_bytes: usize,
     /// Bytes that are to be sent.
     out: Vec<u8>,
@@ -46,7 +46,7 @@ pub(crate) struct Session {
 }
 
 /// A message that may be sent again.
-struct Kept {
+struct KeptMessage {
     number: u64,
     kind: &'static str,
     time: String,
@@ -302,10 +302,10 @@ impl Session {
     }
 
     /// Sends a message about orders, and keeps it to be sent again.
-    pub(crate) fn tell(&mut self, kind: &'static str, fields: Fields) {
+    pub(crate) fn send_kept(&mut self, kind: &'static str, fields: Fields) {
         let (number, time) = self.put(kind, &fields);
         self.kept_bytes += fields.as_str().len();
-        self.kept.push_back(Kept { number, kind, time, fields });
+        self.kept.push_back(KeptMessage { number, kind, time, fields });
         while self.kept.len() > KEPT_MAX || self.kept_bytes > KEPT_BYTES_MAX {
             let Some(oldest) = self.kept.pop_front() else { return };
             self.kept_bytes -= oldest.fields.as_str().len();
@@ -469,9 +469,9 @@ mod tests {
     #[test]
     fn what_is_kept_is_sent_again_and_what_is_not_is_filled() {
         let mut session = begin(Instant::now());
-        session.tell("8", Fields::new().add(37, "a"));
+        session.send_kept("8", Fields::new().add(37, "a"));
         session.send("0", Fields::new());
-        session.tell("8", Fields::new().add(37, "b"));
+        session.send_kept("8", Fields::new().add(37, "b"));
         let _ = told(&mut session);
         let (_, again) = take(&mut session, "2", 2, "7=1|16=0|");
         let expected = [
@@ -488,10 +488,10 @@ mod tests {
             assert!(told[0].starts_with("35=3|") && told[0].contains("371=7|"), "{told:?}");
         }
         for number in 0..2 * KEPT_MAX {
-            session.tell("8", Fields::new().add(37, number));
+            session.send_kept("8", Fields::new().add(37, number));
         }
         assert!(session.kept.len() <= KEPT_MAX && session.kept_bytes <= KEPT_BYTES_MAX);
-        session.tell("8", Fields::new().add(58, "x".repeat(KEPT_BYTES_MAX)));
+        session.send_kept("8", Fields::new().add(58, "x".repeat(KEPT_BYTES_MAX)));
         assert_eq!((session.kept.len(), session.kept_bytes), (0, 0), "none that is larger than all that is kept");
     }
 

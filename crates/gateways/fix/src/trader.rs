@@ -10,11 +10,11 @@ use engine::{
 };
 use exchange::{Answer, Caller, Limit, Mode, Principal, Read, TurnedAway};
 
-use crate::following::{Ears, Scene};
-use crate::market::{Market, Unknown, Who, done_order};
+use crate::market::{FixBackend, Requester, Unknown, done_order};
 use crate::message::{Fields, Message};
-use crate::orders::{Asked, Change, Named, Placing};
-use crate::reports::{self, Happening, Known, Names, side};
+use crate::orders::{Change, ClientRequest, OrderRef, Placing};
+use crate::report_queues::{ReportQueue, Scene};
+use crate::reports::{self, Happening, Names, OrderSnapshot, side};
 use crate::session::Session;
 use crate::tags;
 use crate::times;
@@ -34,15 +34,15 @@ pub(crate) const NO_FEED: &str =
 pub(crate) const TOGETHER_MAX: usize = 256;
 
 pub(crate) struct Trader {
-    market: Market,
+    market: FixBackend,
     /// `None` where everybody may do everything.
     principal: Option<Principal>,
     address: IpAddr,
     caller: Option<Arc<Caller>>,
     /// The account of messages that name none.
     own: Option<AccountId>,
-    ears: Arc<Ears>,
-    heard: HashSet<AccountId>,
+    queue: Arc<ReportQueue>,
+    listened: HashSet<AccountId>,
     /// Cancels and amendments whose reports are to come.
     changes: Vec<Change>,
     /// The names of amended orders, by the order; `orders` has them the other way round.
@@ -64,19 +64,19 @@ struct NotChanged {
 impl Trader {
     /// Returns the trader of a new session. `address`: the client's.
     pub(crate) fn new(
-        market: Market,
+        market: FixBackend,
         principal: Option<Principal>,
         address: IpAddr,
         caller: Option<Arc<Caller>>,
-        ears: Ears,
+        queue: ReportQueue,
     ) -> Trader {
-        let ears = Arc::new(ears);
+        let queue = Arc::new(queue);
         let own = principal.as_ref().zip(market.access()).and_then(|(principal, access)| {
             let named = access.account_of(principal.key());
             named.or_else(|| principal.rights().traded().first().copied())
         });
-        let (heard, changes, names, orders) = (HashSet::new(), Vec::new(), HashMap::new(), HashMap::new());
-        Trader { market, principal, address, caller, own, ears, heard, changes, names, orders, refused: 0 }
+        let (listened, changes, names, orders) = (HashSet::new(), Vec::new(), HashMap::new(), HashMap::new());
+        Trader { market, principal, address, caller, own, queue, listened, changes, names, orders, refused: 0 }
     }
 
     /// Returns the account of messages that name none.
@@ -87,25 +87,25 @@ impl Trader {
     /// Listens to all accounts that the member trades for.
     pub(crate) async fn begin(&mut self) -> Result<(), Unknown> {
         let traded = self.principal.as_ref().map(|principal| principal.rights().traded()).unwrap_or_default();
-        self.hear_of(traded.into_iter().take(ACCOUNTS_MAX).collect()).await
+        self.listen_to(traded.into_iter().take(ACCOUNTS_MAX).collect()).await
     }
 
     /// Listens to further accounts, those that exist and that the member may see.
-    async fn hear_of(&mut self, accounts: HashSet<AccountId>) -> Result<(), Unknown> {
+    async fn listen_to(&mut self, accounts: HashSet<AccountId>) -> Result<(), Unknown> {
         let new: Vec<AccountId> =
-            accounts.into_iter().filter(|account| !self.heard.contains(account) && self.may_hear(*account)).collect();
+            accounts.into_iter().filter(|account| !self.listened.contains(account) && self.may_see(*account)).collect();
         if new.is_empty() {
             return Ok(());
         }
-        let (following, ears) = (Arc::clone(self.market.following()), Arc::clone(&self.ears));
+        let (report_queues, queue) = (Arc::clone(self.market.report_queues()), Arc::clone(&self.queue));
         let look = move |scene: &mut dyn Scene| {
             let found = |account: AccountId| Some((account, scene.view().find_account(account)?));
             let found: Vec<_> = new.into_iter().filter_map(found).collect();
-            found.iter().for_each(|(_, index)| following.begin(scene, *index, &ears));
+            found.iter().for_each(|(_, index)| report_queues.begin(scene, *index, &queue));
             found
         };
         let found = self.market.look(look).await?;
-        self.heard.extend(found.into_iter().map(|(account, _)| account));
+        self.listened.extend(found.into_iter().map(|(account, _)| account));
         Ok(())
     }
 
@@ -129,7 +129,7 @@ impl Trader {
         room.inspect_err(|_| turn_away(self.market.metrics(), TurnedAway::PastLimit, self.address))
     }
 
-    fn may_hear(&self, account: AccountId) -> bool {
+    fn may_see(&self, account: AccountId) -> bool {
         let mode = self.mode();
         let may = |principal: &Principal| {
             let rights = principal.rights();
@@ -139,33 +139,33 @@ impl Trader {
     }
 
     /// Submits requests in order, and writes the answers that do not come as reports. Errors: the server ends.
-    pub(crate) async fn have_done(&mut self, asked: Vec<Asked>, session: &mut Session) -> Result<(), Unknown> {
+    pub(crate) async fn submit(&mut self, asked: Vec<ClientRequest>, session: &mut Session) -> Result<(), Unknown> {
         let accounts: HashSet<AccountId> = asked.iter().map(account_of).collect();
-        if self.heard.union(&accounts).count() > ACCOUNTS_MAX {
+        if self.listened.union(&accounts).count() > ACCOUNTS_MAX {
             let text = format!("a session is about {ACCOUNTS_MAX} accounts at most: begin another one");
             session.end(&text);
             return Ok(());
         }
-        self.hear_of(accounts).await?;
+        self.listen_to(accounts).await?;
         let mut together = Vec::new();
         for asked in asked {
             match asked {
-                Asked::Amend { change, shares, limit } => {
-                    self.have_done_together(std::mem::take(&mut together), session).await?;
+                ClientRequest::Amend { change, shares, limit } => {
+                    self.submit_together(std::mem::take(&mut together), session).await?;
                     self.amend(change, shares, limit, session).await?;
                 }
-                Asked::StatusOfAll { id, account, symbol } => {
-                    self.have_done_together(std::mem::take(&mut together), session).await?;
-                    self.tell_all(&id, account, symbol, session).await?;
+                ClientRequest::StatusOfAll { id, account, symbol } => {
+                    self.submit_together(std::mem::take(&mut together), session).await?;
+                    self.report_open(&id, account, symbol, session).await?;
                 }
-                Asked::CancelAll { cl_ord_id, account, symbol, kind } => {
+                ClientRequest::CancelAll { cl_ord_id, account, symbol, kind } => {
                     // It may take several commands, and what is behind it comes behind them all.
-                    self.have_done_together(std::mem::take(&mut together), session).await?;
+                    self.submit_together(std::mem::take(&mut together), session).await?;
                     let answer = self.market.cancel_all(account, symbol, &self.who()).await?;
-                    session.tell("r", canceled_all(&cl_ord_id, symbol, &kind, &answer));
+                    session.send_kept("r", canceled_all(&cl_ord_id, symbol, &kind, &answer));
                 }
-                Asked::Place(placing) if self.orders.contains_key(placing.cl_ord_id.as_str()) => {
-                    self.have_done_together(std::mem::take(&mut together), session).await?;
+                ClientRequest::Place(placing) if self.orders.contains_key(placing.cl_ord_id.as_str()) => {
+                    self.submit_together(std::mem::take(&mut together), session).await?;
                     self.refuse(
                         &placing,
                         6,
@@ -173,33 +173,35 @@ impl Trader {
                         session,
                     );
                 }
-                Asked::Place(_) | Asked::Cancel(_) | Asked::Status { .. } => together.push(asked),
+                ClientRequest::Place(_) | ClientRequest::Cancel(_) | ClientRequest::Status { .. } => {
+                    together.push(asked)
+                }
             }
         }
-        self.have_done_together(together, session).await
+        self.submit_together(together, session).await
     }
 
-    async fn have_done_together(&mut self, asked: Vec<Asked>, session: &mut Session) -> Result<(), Unknown> {
+    async fn submit_together(&mut self, asked: Vec<ClientRequest>, session: &mut Session) -> Result<(), Unknown> {
         if asked.is_empty() {
             return Ok(());
         }
         let ops: Vec<Op> = asked.iter().map(|asked| self.op(asked)).collect();
         // The report of a cancel may come before its answer.
         for asked in &asked {
-            if let Asked::Cancel(change) = asked {
+            if let ClientRequest::Cancel(change) = asked {
                 self.remember(change.clone());
             }
         }
-        let (answers, executions) = self.market.have_done(&ops, &self.who()).await?;
+        let (answers, executions) = self.market.submit(&ops, &self.who()).await?;
         for ((asked, op), answer) in asked.iter().zip(ops).zip(answers) {
             match asked {
-                Asked::Place(placing) => self.placed(placing, &answer, session),
-                Asked::Cancel(change) => {
+                ClientRequest::Place(placing) => self.placed(placing, &answer, session),
+                ClientRequest::Cancel(change) => {
                     if let Some(why) = self.not_changed(op, &answer).await? {
                         self.refuse_change(change, '1', &why, session);
                     }
                 }
-                Asked::Status { change, symbol, side } => {
+                ClientRequest::Status { change, symbol, side } => {
                     let about = (*symbol, *side);
                     let told = match done_order(&answer) {
                         Some(order) => {
@@ -208,9 +210,9 @@ impl Trader {
                         }
                         None => status(change, about, &answer, &executions),
                     };
-                    session.tell("8", told);
+                    session.send_kept("8", told);
                 }
-                Asked::CancelAll { .. } | Asked::Amend { .. } | Asked::StatusOfAll { .. } => {
+                ClientRequest::CancelAll { .. } | ClientRequest::Amend { .. } | ClientRequest::StatusOfAll { .. } => {
                     unreachable!("invariant: these are done one by one")
                 }
             }
@@ -226,30 +228,32 @@ impl Trader {
         self.changes.push(change);
     }
 
-    fn who(&self) -> Who<'_> {
-        Who { principal: self.principal.as_ref(), caller: self.caller.as_ref() }
+    fn who(&self) -> Requester<'_> {
+        Requester { principal: self.principal.as_ref(), caller: self.caller.as_ref() }
     }
 
-    fn op(&self, asked: &Asked) -> Op {
+    fn op(&self, asked: &ClientRequest) -> Op {
         match asked {
-            Asked::Place(placing) => Op::Command(placing.command),
-            Asked::Cancel(change) => {
+            ClientRequest::Place(placing) => Op::Command(placing.command),
+            ClientRequest::Cancel(change) => {
                 Op::Command(Command::CancelOrder { account: change.account, order: self.known(&change.order).name() })
             }
-            Asked::Status { change, .. } => {
+            ClientRequest::Status { change, .. } => {
                 Op::Query(Query { account: change.account, order: self.known(&change.order).name() })
             }
-            Asked::CancelAll { .. } | Asked::Amend { .. } | Asked::StatusOfAll { .. } => {
+            ClientRequest::CancelAll { .. } | ClientRequest::Amend { .. } | ClientRequest::StatusOfAll { .. } => {
                 unreachable!("invariant: these are done one by one")
             }
         }
     }
 
     /// Returns an order's number if an amendment gave the order this name.
-    fn known(&self, named: &Named) -> Named {
+    fn known(&self, named: &OrderRef) -> OrderRef {
         match named {
-            Named::Client(id) => self.orders.get(id.as_str()).map_or_else(|| named.clone(), |order| Named::Id(*order)),
-            Named::Id(_) => named.clone(),
+            OrderRef::Client(id) => {
+                self.orders.get(id.as_str()).map_or_else(|| named.clone(), |order| OrderRef::Id(*order))
+            }
+            OrderRef::Id(_) => named.clone(),
         }
     }
 
@@ -263,7 +267,7 @@ impl Trader {
     ) -> Result<(), Unknown> {
         let query = |order: OrderName| Op::Query(Query { account: change.account, order });
         let (named, new) = (query(self.known(&change.order).name()), query(change.new_name().into()));
-        let (answers, executions) = self.market.have_done(&[named, new], &self.who()).await?;
+        let (answers, executions) = self.market.submit(&[named, new], &self.who()).await?;
         let [answer, of_new] = &answers[..] else { return Err(Unknown) };
         let Some(found) = known(answer, &executions) else {
             if let Some(why) = self.not_changed(named, answer).await? {
@@ -282,7 +286,7 @@ impl Trader {
                         Price(44), cancel it and send another one";
             (2, text)
         } else {
-            return self.amend_known(Change { order: Named::Id(order), ..change }, order, shares, session).await;
+            return self.amend_known(Change { order: OrderRef::Id(order), ..change }, order, shares, session).await;
         };
         let why = NotChanged { order: Some(order), status: found.status(), reason, text: text.to_owned() };
         self.refuse_change(&change, '2', &why, session);
@@ -298,7 +302,7 @@ impl Trader {
     ) -> Result<(), Unknown> {
         let op = Op::Command(Command::AmendOrder { account: change.account, order: order.into(), shares });
         self.remember(change.clone());
-        let (answers, _) = self.market.have_done(&[op], &self.who()).await?;
+        let (answers, _) = self.market.submit(&[op], &self.who()).await?;
         let Some(answer) = answers.into_iter().next() else { return Err(Unknown) };
         if let Some(why) = self.not_changed(op, &answer).await? {
             self.refuse_change(&change, '2', &why, session);
@@ -341,8 +345,8 @@ impl Trader {
     fn refuse_change(&mut self, change: &Change, response_to: char, why: &NotChanged, session: &mut Session) {
         self.changes.retain(|waiting| waiting.cl_ord_id != change.cl_ord_id);
         let original = change.original.clone().or_else(|| match &change.order {
-            Named::Client(id) => Some(id.to_string()),
-            Named::Id(order) => self.names.get(order).cloned(),
+            OrderRef::Client(id) => Some(id.to_string()),
+            OrderRef::Id(order) => self.names.get(order).cloned(),
         });
         let fields = Fields::new()
             .add(tags::ORDER_ID, why.order.map_or_else(|| "NONE".to_owned(), |order| order.0.to_string()))
@@ -354,7 +358,7 @@ impl Trader {
             .add(tags::CXL_REJ_RESPONSE_TO, response_to)
             .add(tags::CXL_REJ_REASON, why.reason)
             .add(tags::TEXT, &why.text);
-        session.tell("9", fields);
+        session.send_kept("9", fields);
     }
 
     /// Refuses an order that was not placed. An order that was placed is reported when the feed tells of it.
@@ -383,17 +387,17 @@ impl Trader {
             .add(tags::AVG_PX, 0)
             .add(tags::TRANSACT_TIME, times::written(times::now()))
             .add(tags::TEXT, text);
-        session.tell("8", placing.told.clone().followed_by(&fields));
+        session.send_kept("8", placing.echoed_fields.clone().followed_by(&fields));
     }
 
-    async fn tell_all(
+    async fn report_open(
         &mut self,
         id: &str,
         account: AccountId,
         symbol: Option<Symbol>,
         session: &mut Session,
     ) -> Result<(), Unknown> {
-        let (may, room) = (self.may_hear(account), self.take_message());
+        let (may, room) = (self.may_see(account), self.take_message());
         let look = move |scene: &mut dyn Scene| {
             let view = scene.view();
             let Some(index) = view.find_account(account).filter(|_| may) else {
@@ -435,7 +439,7 @@ impl Trader {
                 // Both fields are required: they say no symbol in particular, and an undisclosed side.
                 let named = symbol.map_or_else(|| "[N/A]".to_owned(), |symbol| symbol.to_string());
                 let fields = none_open(account, &why).add(tags::SYMBOL, named).add(tags::SIDE, 7);
-                session.tell("8", of_answer(fields, 0, true));
+                session.send_kept("8", of_answer(fields, 0, true));
                 return Ok(());
             }
         };
@@ -443,7 +447,7 @@ impl Trader {
         for (at, happening) in open.into_iter().enumerate() {
             let name = self.name(&happening);
             let names = Names { cl_ord_id: name.as_deref(), original: None };
-            session.tell("8", of_answer(happening.fields(names), count, at + 1 == count));
+            session.send_kept("8", of_answer(happening.fields(names), count, at + 1 == count));
         }
         Ok(())
     }
@@ -454,10 +458,10 @@ impl Trader {
     }
 
     /// Writes reports for what happened.
-    pub(crate) fn tell(&mut self, heard: &[Happening], session: &mut Session) {
-        self.ears.took(heard.len());
-        for happening in heard {
-            if !self.may_hear(happening.account) {
+    pub(crate) fn report(&mut self, reports: &[Happening], session: &mut Session) {
+        self.queue.took(reports.len());
+        for happening in reports {
+            if !self.may_see(happening.account) {
                 continue;
             }
             let order = happening.order();
@@ -469,7 +473,7 @@ impl Trader {
                 },
                 None => Names { cl_ord_id: name.as_deref(), original: None },
             };
-            session.tell("8", happening.fields(names));
+            session.send_kept("8", happening.fields(names));
             if happening.is_end() || change.is_some() {
                 self.names.remove(&order).map(|name| self.orders.remove(&name));
             }
@@ -490,8 +494,8 @@ impl Trader {
         let is_it = |change: &Change| {
             change.account == happening.account
                 && match &change.order {
-                    Named::Id(id) => *id == order,
-                    Named::Client(id) => [client_id.as_ref(), name].contains(&Some(&id.to_string())),
+                    OrderRef::Id(id) => *id == order,
+                    OrderRef::Client(id) => [client_id.as_ref(), name].contains(&Some(&id.to_string())),
                 }
         };
         let place = self.changes.iter().position(is_it)?;
@@ -532,7 +536,7 @@ impl Trader {
 
 impl Drop for Trader {
     fn drop(&mut self) {
-        self.market.following().end(&self.ears);
+        self.market.report_queues().end(&self.queue);
     }
 }
 
@@ -542,11 +546,13 @@ impl NotChanged {
     }
 }
 
-fn account_of(asked: &Asked) -> AccountId {
+fn account_of(asked: &ClientRequest) -> AccountId {
     match asked {
-        Asked::Place(placing) => placing.account,
-        Asked::Cancel(change) | Asked::Amend { change, .. } | Asked::Status { change, .. } => change.account,
-        Asked::CancelAll { account, .. } | Asked::StatusOfAll { account, .. } => *account,
+        ClientRequest::Place(placing) => placing.account,
+        ClientRequest::Cancel(change) | ClientRequest::Amend { change, .. } | ClientRequest::Status { change, .. } => {
+            change.account
+        }
+        ClientRequest::CancelAll { account, .. } | ClientRequest::StatusOfAll { account, .. } => *account,
     }
 }
 
@@ -573,14 +579,14 @@ fn reason(reject: &Reject) -> u8 {
 }
 
 /// The state of an order, if the answer has it.
-fn known(answer: &Answer, executions: &[Execution]) -> Option<Known> {
+fn known(answer: &Answer, executions: &[Execution]) -> Option<OrderSnapshot> {
     let Answer::Reply(Reply::Status(status)) = answer else { return None };
     let Executed { shares: executed, money, .. } = match &status.elsewhere {
         Some(executed) => **executed,
         None => Executed::of(executions.get(status.executions.clone())?),
     };
     let canceled = status.canceled.map_or(Shares::ZERO, |canceled| canceled.shares);
-    Some(Known { order: status.order, open: status.open, canceled, executed, money })
+    Some(OrderSnapshot { order: status.order, open: status.open, canceled, executed, money })
 }
 
 fn status(change: &Change, (symbol, its_side): (Symbol, Side), answer: &Answer, executions: &[Execution]) -> Fields {

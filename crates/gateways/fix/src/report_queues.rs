@@ -21,72 +21,77 @@ const ALL_WAITING_MAX: u64 = 1 << 18;
 const FEW: usize = 1 << 10;
 
 /// The listener of all sessions.
-pub(crate) struct Following {
-    sessions: Mutex<HashMap<AccountIndex, Vec<Arc<Ears>>>>,
+pub(crate) struct ReportQueues {
+    sessions: Mutex<HashMap<AccountIndex, Vec<Arc<ReportQueue>>>>,
     /// Counts the reports that were made and wait.
     metrics: GatewayMetrics,
 }
 
 /// The queue of one session.
-pub(crate) struct Ears {
+pub(crate) struct ReportQueue {
     /// `None` once too much waited.
-    sender: Mutex<Option<UnboundedSender<Heard>>>,
+    sender: Mutex<Option<UnboundedSender<QueuedReports>>>,
     waiting: AtomicUsize,
 }
 
 /// Reports of an account, shared by all sessions that listen to it, and counted until the last of them has taken them.
 #[derive(Clone)]
-pub(crate) struct Heard(Arc<Counted>);
+pub(crate) struct QueuedReports(Arc<CountedReports>);
 
-struct Counted {
+struct CountedReports {
     happenings: Vec<Happening>,
     metrics: GatewayMetrics,
 }
 
-impl Following {
+impl ReportQueues {
     /// Returns a listener without sessions.
-    pub(crate) fn new(metrics: GatewayMetrics) -> Following {
-        Following { sessions: Mutex::default(), metrics }
+    pub(crate) fn new(metrics: GatewayMetrics) -> ReportQueues {
+        ReportQueues { sessions: Mutex::default(), metrics }
     }
 
     /// Adds a session to the listeners of an account. Does nothing if it listens already or has ended meanwhile:
     /// nothing would remove it again before the account's next event.
-    pub(crate) fn begin(self: &Arc<Following>, scene: &mut dyn Scene, account: AccountIndex, ears: &Arc<Ears>) {
-        let listener: Arc<dyn Listener> = Arc::<Following>::clone(self);
+    pub(crate) fn begin(
+        self: &Arc<ReportQueues>,
+        scene: &mut dyn Scene,
+        account: AccountIndex,
+        queue: &Arc<ReportQueue>,
+    ) {
+        let listener: Arc<dyn Listener> = Arc::<ReportQueues>::clone(self);
         scene.listen(account, &listener);
         let mut sessions = self.sessions();
         // The check holds the lock on the sessions: a session that ends from now on removes itself.
-        if ears.is_closed() {
+        if queue.is_closed() {
             return;
         }
         let its = sessions.entry(account).or_default();
-        if !its.iter().any(|known| Arc::ptr_eq(known, ears)) {
-            its.push(Arc::clone(ears));
+        if !its.iter().any(|known| Arc::ptr_eq(known, queue)) {
+            its.push(Arc::clone(queue));
         }
     }
 
     /// Removes a session from the listeners of all accounts. The feed learns of it with the next news.
-    pub(crate) fn end(&self, ears: &Arc<Ears>) {
-        ears.close();
+    pub(crate) fn end(&self, queue: &Arc<ReportQueue>) {
+        queue.close();
         self.sessions().retain(|_, its| {
-            its.retain(|known| !Arc::ptr_eq(known, ears));
+            its.retain(|known| !Arc::ptr_eq(known, queue));
             !its.is_empty()
         });
     }
 
-    fn sessions(&self) -> MutexGuard<'_, HashMap<AccountIndex, Vec<Arc<Ears>>>> {
+    fn sessions(&self) -> MutexGuard<'_, HashMap<AccountIndex, Vec<Arc<ReportQueue>>>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Listener for Following {
+impl Listener for ReportQueues {
     fn hear(&self, view: &View, account: AccountIndex, news: &[News]) -> bool {
         let mut sessions = self.sessions();
         let Some(its) = sessions.get_mut(&account) else { return false };
         if !its.is_empty() {
-            let heard = Heard::new(happenings(view, account, news), &self.metrics);
+            let reports = QueuedReports::new(happenings(view, account, news), &self.metrics);
             // Sessions that are full are dropped here, so that nothing more is made for them.
-            its.retain(|ears| ears.take(&heard, self.metrics.reports_waiting()));
+            its.retain(|queue| queue.take(&reports, self.metrics.reports_waiting()));
         }
         if its.is_empty() {
             sessions.remove(&account);
@@ -96,19 +101,19 @@ impl Listener for Following {
     }
 
     fn fail(&self, account: AccountIndex) {
-        self.sessions().remove(&account).iter().flatten().for_each(|ears| ears.close());
+        self.sessions().remove(&account).iter().flatten().for_each(|queue| queue.close());
     }
 
     fn end(&self) {
-        self.sessions().drain().flat_map(|(_, its)| its).for_each(|ears| ears.close());
+        self.sessions().drain().flat_map(|(_, its)| its).for_each(|queue| queue.close());
     }
 }
 
-impl Ears {
+impl ReportQueue {
     /// Returns a queue and the session's end of it, which closes when too much waited.
-    pub(crate) fn new() -> (Ears, UnboundedReceiver<Heard>) {
+    pub(crate) fn new() -> (ReportQueue, UnboundedReceiver<QueuedReports>) {
         let (sender, receiver) = unbounded_channel();
-        (Ears { sender: Mutex::new(Some(sender)), waiting: AtomicUsize::new(0) }, receiver)
+        (ReportQueue { sender: Mutex::new(Some(sender)), waiting: AtomicUsize::new(0) }, receiver)
     }
 
     /// Counts reports that the session took.
@@ -128,11 +133,11 @@ impl Ears {
     }
 
     /// Queues reports for the session. Returns false when too much waits: the session gets nothing more.
-    fn take(&self, heard: &Heard, all_waiting: u64) -> bool {
+    fn take(&self, reports: &QueuedReports, all_waiting: u64) -> bool {
         let mut sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
-        let waiting = self.waiting.fetch_add(heard.len(), Ordering::Relaxed) + heard.len();
+        let waiting = self.waiting.fetch_add(reports.len(), Ordering::Relaxed) + reports.len();
         let is_too_much = waiting > WAITING_MAX || all_waiting > ALL_WAITING_MAX && waiting > FEW;
-        let is_taken = !is_too_much && sender.as_ref().is_some_and(|open| open.send(heard.clone()).is_ok());
+        let is_taken = !is_too_much && sender.as_ref().is_some_and(|open| open.send(reports.clone()).is_ok());
         if !is_taken {
             *sender = None;
         }
@@ -140,14 +145,14 @@ impl Ears {
     }
 }
 
-impl Heard {
-    fn new(happenings: Vec<Happening>, metrics: &GatewayMetrics) -> Heard {
+impl QueuedReports {
+    fn new(happenings: Vec<Happening>, metrics: &GatewayMetrics) -> QueuedReports {
         metrics.reports_made(happenings.len());
-        Heard(Arc::new(Counted { happenings, metrics: metrics.clone() }))
+        QueuedReports(Arc::new(CountedReports { happenings, metrics: metrics.clone() }))
     }
 }
 
-impl Deref for Heard {
+impl Deref for QueuedReports {
     type Target = [Happening];
 
     fn deref(&self) -> &[Happening] {
@@ -155,7 +160,7 @@ impl Deref for Heard {
     }
 }
 
-impl Drop for Counted {
+impl Drop for CountedReports {
     fn drop(&mut self) {
         self.metrics.reports_dropped(self.happenings.len());
     }
@@ -184,7 +189,7 @@ mod tests {
     struct Nobody;
 
     /// A view that ends a session just when that session begins to listen to an account.
-    struct Ending<'a>(&'a Following, &'a Arc<Ears>);
+    struct Ending<'a>(&'a ReportQueues, &'a Arc<ReportQueue>);
 
     impl Scene for Ending<'_> {
         fn view(&self) -> &View {
@@ -207,42 +212,42 @@ mod tests {
     /// A session that ended while its question waited for the feed was kept until something happened to the account.
     #[test]
     fn a_session_that_has_ended_is_kept_nowhere() {
-        let following = Arc::new(Following::new(GatewayMetrics::new("fix")));
-        let (ears, receiver) = Ears::new();
-        let ears = Arc::new(ears);
-        following.begin(&mut Nobody, AccountIndex(1), &ears);
-        assert_eq!(following.sessions().len(), 1);
-        following.end(&ears);
-        assert!(following.sessions().is_empty(), "an account without sessions takes no room");
-        following.begin(&mut Nobody, AccountIndex(1), &ears);
-        assert!(following.sessions().is_empty(), "it has ended");
-        let (ears, _receiver) = Ears::new();
-        let ears = Arc::new(ears);
-        following.begin(&mut Ending(&following, &ears), AccountIndex(1), &ears);
-        assert!(following.sessions().is_empty(), "it ended meanwhile");
-        let (other, gone) = Ears::new();
+        let report_queues = Arc::new(ReportQueues::new(GatewayMetrics::new("fix")));
+        let (queue, receiver) = ReportQueue::new();
+        let queue = Arc::new(queue);
+        report_queues.begin(&mut Nobody, AccountIndex(1), &queue);
+        assert_eq!(report_queues.sessions().len(), 1);
+        report_queues.end(&queue);
+        assert!(report_queues.sessions().is_empty(), "an account without sessions takes no room");
+        report_queues.begin(&mut Nobody, AccountIndex(1), &queue);
+        assert!(report_queues.sessions().is_empty(), "it has ended");
+        let (queue, _receiver) = ReportQueue::new();
+        let queue = Arc::new(queue);
+        report_queues.begin(&mut Ending(&report_queues, &queue), AccountIndex(1), &queue);
+        assert!(report_queues.sessions().is_empty(), "it ended meanwhile");
+        let (other, gone) = ReportQueue::new();
         drop((receiver, gone));
-        following.begin(&mut Nobody, AccountIndex(1), &Arc::new(other));
-        assert!(following.sessions().is_empty(), "nobody takes what it would hear");
+        report_queues.begin(&mut Nobody, AccountIndex(1), &Arc::new(other));
+        assert!(report_queues.sessions().is_empty(), "nobody takes what it would hear");
     }
 
-    fn heard(reports: usize) -> Heard {
+    fn reports(reports: usize) -> QueuedReports {
         let metrics = GatewayMetrics::new("fix");
         metrics.reports_made(reports);
-        Heard(Arc::new(Counted { happenings: vec![Happening::of_nothing(); reports], metrics }))
+        QueuedReports(Arc::new(CountedReports { happenings: vec![Happening::of_nothing(); reports], metrics }))
     }
 
     #[test]
     fn a_session_waits_with_few_reports_where_all_wait_with_many() {
-        let (ears, _receiver) = Ears::new();
-        assert!(ears.take(&heard(FEW), ALL_WAITING_MAX + 1), "it has few itself");
-        assert!(ears.take(&heard(1), ALL_WAITING_MAX), "all have as many as they may");
-        assert!(!ears.take(&heard(1), ALL_WAITING_MAX + 1));
-        let (ears, _receiver) = Ears::new();
-        assert!(ears.take(&heard(WAITING_MAX), 0));
-        ears.took(1);
-        assert!(ears.take(&heard(1), 0), "there is room for what was taken");
-        assert!(!ears.take(&heard(1), 0));
-        assert!(!ears.take(&heard(0), 0), "it gets nothing more");
+        let (queue, _receiver) = ReportQueue::new();
+        assert!(queue.take(&reports(FEW), ALL_WAITING_MAX + 1), "it has few itself");
+        assert!(queue.take(&reports(1), ALL_WAITING_MAX), "all have as many as they may");
+        assert!(!queue.take(&reports(1), ALL_WAITING_MAX + 1));
+        let (queue, _receiver) = ReportQueue::new();
+        assert!(queue.take(&reports(WAITING_MAX), 0));
+        queue.took(1);
+        assert!(queue.take(&reports(1), 0), "there is room for what was taken");
+        assert!(!queue.take(&reports(1), 0));
+        assert!(!queue.take(&reports(0), 0), "it gets nothing more");
     }
 }
