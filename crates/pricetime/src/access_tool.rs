@@ -98,11 +98,11 @@ pub fn run(args: &AccessArgs) -> Result<ExitCode, String> {
                 (None, Some(member)) => Revoked::Member(member),
                 (None, None) => return Err("nothing to revoke: give --key or --member".to_owned()),
             };
-            access::revoke(file, revoked, Who::now().author())?;
+            access::revoke(file, revoked, ToolUser::now().author())?;
             println!("revoked; a running server takes the rights away within a second");
         }
         AccessCommand::Mode { file, mode } => {
-            access::set_mode(file, *mode, Who::now().author())?;
+            access::set_mode(file, *mode, ToolUser::now().author())?;
             println!("the mode is {}; a running server follows within a second", mode.name());
         }
         AccessCommand::List { file } => print!("{}", table(&access::list(file)?)),
@@ -139,7 +139,7 @@ fn add(args: &AddArgs) -> Result<(), String> {
         None => access::random_text().map_err(no_randomness)?,
     };
     let key = NewKey { member, id: &id, kind: *kind, value: &value, expires: expires.as_deref() };
-    access::add(file, &key, NewMember { roles, accounts, limits: None, budget: None }, Who::now().author())?;
+    access::add(file, &key, NewMember { roles, accounts, limits: None, budget: None }, ToolUser::now().author())?;
     println!("member  {member}\nkey     {id}");
     if let Some(secret) = secret {
         println!("secret  {secret}\nThe secret is shown this once.");
@@ -164,20 +164,20 @@ fn password() -> Result<String, String> {
 }
 
 /// The user who runs the tool, for the record.
-struct Who {
+struct ToolUser {
     name: String,
     from: String,
 }
 
-impl Who {
-    fn now() -> Who {
+impl ToolUser {
+    fn now() -> ToolUser {
         let said = |names: &[&str]| names.iter().find_map(|name| std::env::var(name).ok()).unwrap_or_default();
         // The environment chooses these words, so they are cut to what fits a line; the user number is the system's.
         let words = |text: String| text.chars().filter(|c| c.is_ascii_graphic()).take(64).collect::<String>();
         let uid = rustix::process::getuid().as_raw();
         let from = said(&["SSH_CLIENT"]);
         let from = from.split(' ').next().filter(|address| !address.is_empty()).unwrap_or("this-machine");
-        Who { name: format!("{}({uid})", words(said(&["SUDO_USER", "USER"]))), from: words(from.to_owned()) }
+        ToolUser { name: format!("{}({uid})", words(said(&["SUDO_USER", "USER"]))), from: words(from.to_owned()) }
     }
 
     fn author(&self) -> Author<'_> {

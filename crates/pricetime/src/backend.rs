@@ -22,17 +22,17 @@ use store::{SqlMarket, SqlOptions, Stop, StoreUrl};
 use web::{AuditTrail, HistoryPort, Hub, PastMarkets};
 
 use crate::audit_trail::JournalTrail;
-use crate::cluster;
+use crate::cluster_tool;
+use crate::feed_start::RunningFeed;
 use crate::followers::Followers;
 use crate::join::{DataFolder, join};
 use crate::journal_tool;
 use crate::members;
-use crate::projection::Projection;
-use crate::records::SqlRecords;
-use crate::rewinds::Rewinds;
+use crate::past_markets::Rewinder;
 use crate::settings::{Durability, Settings};
+use crate::sql_history::SqlHistory;
 use crate::store_location::StoreLocation;
-use crate::take_over::{self, Followed, TakenOver};
+use crate::take_over::{self, FollowerStart, TakenOver};
 
 /// The number of accounts and open orders up to which a stop takes a snapshot, in about a second.
 const CHEAP_SNAPSHOT_ITEMS: usize = 1_000_000;
@@ -44,7 +44,7 @@ pub enum Backend {
     /// A data folder with a journal.
     Folder(Box<Folder>),
     /// A PostgreSQL database.
-    Database(SqlMarket, Option<(Projection, Arc<SqlRecords>)>),
+    Database(SqlMarket, Option<(RunningFeed, Arc<SqlHistory>)>),
 }
 
 /// A market on its data folder.
@@ -103,11 +103,11 @@ impl Backend {
 
     /// The way to ask the feed; none where there is no feed.
     pub fn asker(&self) -> Option<Asker<Hub>> {
-        let projection = match self {
-            Backend::Folder(folder) => folder.followers.projection(),
-            Backend::Database(_, followed) => followed.as_ref().map(|(projection, _)| projection),
+        let feed = match self {
+            Backend::Folder(folder) => folder.followers.feed(),
+            Backend::Database(_, followed) => followed.as_ref().map(|(feed, _)| feed),
         };
-        projection.map(Projection::asker)
+        feed.map(RunningFeed::asker)
     }
 
     /// The fault by which the feed has ended, after it had time to follow the market so far; none while it goes on, and
@@ -146,8 +146,8 @@ impl Backend {
     pub fn past(&self, settings: &Settings) -> Result<Option<Arc<dyn PastMarkets>>, String> {
         match self {
             Backend::Folder(folder) if settings.replay_commands > 0 => {
-                let rewinds = Rewinds::start(folder.storage.clone(), settings.rewind_bounds()).map_err(no_threads)?;
-                Ok(Some(Arc::new(rewinds)))
+                let rewinder = Rewinder::start(folder.storage.clone(), settings.rewind_bounds()).map_err(no_threads)?;
+                Ok(Some(Arc::new(rewinder)))
             }
             Backend::Folder(_) | Backend::Database(..) => Ok(None),
         }
@@ -166,8 +166,8 @@ impl Backend {
             }
             Backend::Database(market, followed) => {
                 let sequence = market.stop().sequence();
-                if let Some((projection, _)) = followed {
-                    projection.stop();
+                if let Some((feed, _)) = followed {
+                    feed.stop();
                 }
                 Ok(sequence)
             }
@@ -262,7 +262,8 @@ fn open_folder(
             let is_read_only = settings.read_only;
             let TurnOptions { clock, clock_leap_max, .. } = market_options.turn.clone();
             let standing = Standing::new(status, metrics);
-            let node = cluster::Node { url, number, is_read_only, patience, standing, clock, clock_leap_max, copies };
+            let node =
+                cluster_tool::Node { url, number, is_read_only, patience, standing, clock, clock_leap_max, copies };
             let make = |engine: &mut Engine, own, inbox: &Arc<Inbox>| node.open(engine, own, inbox);
             Market::start_over(storage_of_it, recovered, market_options, follower, failed, make)?
         }
@@ -398,14 +399,14 @@ fn open_database(
     let patience = settings.store_patience.0;
     let readers = sql_reader::start(short, long, &failed).map_err(no_threads)?;
     let followed = match followed {
-        Some(Followed { known, pages, look_ups, whole }) => {
-            let projection = Projection::start_from(&loaded.engine, &known).map_err(|error| error.to_string())?;
-            let records = SqlRecords::start(pages, look_ups, whole, patience).map_err(no_threads)?;
-            Some((projection, Arc::new(records)))
+        Some(FollowerStart { known, pages, look_ups, whole }) => {
+            let feed = RunningFeed::start_from(&loaded.engine, &known).map_err(|error| error.to_string())?;
+            let records = SqlHistory::start(pages, look_ups, whole, patience).map_err(no_threads)?;
+            Some((feed, Arc::new(records)))
         }
         None => None,
     };
-    let events = followed.as_ref().map(|(projection, _)| EventFork::to(vec![projection.follower()]));
+    let events = followed.as_ref().map(|(feed, _)| EventFork::to(vec![feed.follower()]));
     let (turn, describe) = (turn_options(settings, metrics, clock)?, journal_tool::describe);
     let options = SqlOptions { turn, patience, events, retention, describe };
     let market = SqlMarket::start(loaded.engine, writer, readers, stop, options, status.clone(), failed);

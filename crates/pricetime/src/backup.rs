@@ -25,10 +25,10 @@ use market::recovery;
 use replica::fetching::{Fetched, fetch};
 use replica::{LogError, LogUrl};
 
-use crate::copies::Copies;
 use crate::inspect;
+use crate::live_copy::LiveCopy;
 use crate::members::KNOWN_NAME;
-use crate::units::Umask;
+use crate::setting_units::Umask;
 
 /// The number of attempts when the server retires or seals files during the copy.
 const ATTEMPTS: usize = 5;
@@ -77,18 +77,18 @@ pub fn fetch_from(url: &LogUrl, target: &Path) -> Result<Fetched, String> {
 /// Copies a data folder into an empty one. Errors: the reason why it cannot copy.
 pub fn copy_folder(folder: &Path, target: &Path) -> Result<(), String> {
     let disk = inspect::open_disk(folder)?;
-    let mut copies = Copies::new(disk.path(), target);
-    copy_ahead(&disk, &mut copies)?;
+    let mut live_copy = LiveCopy::new(disk.path(), target);
+    copy_ahead(&disk, &mut live_copy)?;
     let mut attempt = 1;
-    while let Err(error) = copy(&disk, &mut copies) {
+    while let Err(error) = copy(&disk, &mut live_copy) {
         if attempt == ATTEMPTS {
             return Err(format!("cannot copy {}: {error}", folder.display()));
         }
         attempt += 1;
         let is_large = |name: &Path| name == Path::new(ARCHIVE_NAME) || name.starts_with(HISTORY_FOLDER);
-        copies.remove_but(is_large).map_err(|error| named(target, error))?;
+        live_copy.remove_but(is_large).map_err(|error| named(target, error))?;
     }
-    copies.sync().map_err(|error| named(target, error))
+    live_copy.sync().map_err(|error| named(target, error))
 }
 
 fn named(path: &Path, error: io::Error) -> String {
@@ -96,42 +96,42 @@ fn named(path: &Path, error: io::Error) -> String {
 }
 
 /// Copies the large files ahead, even if they change meanwhile.
-fn copy_ahead(disk: &Disk, copies: &mut Copies) -> Result<(), String> {
+fn copy_ahead(disk: &Disk, live_copy: &mut LiveCopy) -> Result<(), String> {
     for name in file_names(disk).map_err(|error| error.to_string())? {
-        copies.bring_up_if_there(&Path::new(HISTORY_FOLDER).join(name))?;
+        live_copy.bring_up_if_there(&Path::new(HISTORY_FOLDER).join(name))?;
     }
     Ok(())
 }
 
-fn copy(disk: &Disk, copies: &mut Copies) -> Result<(), String> {
+fn copy(disk: &Disk, live_copy: &mut LiveCopy) -> Result<(), String> {
     let newest = snapshot::list(disk).map_err(|error| error.to_string())?.into_iter().next();
     if let Some(newest) = &newest {
-        copies.bring_up(Path::new(&newest.name))?;
+        live_copy.bring_up(Path::new(&newest.name))?;
     }
-    copies.bring_up_if_there(Path::new(KNOWN_NAME))?;
+    live_copy.bring_up_if_there(Path::new(KNOWN_NAME))?;
     // This is a file of the version before, to which nobody writes.
-    copies.bring_up_if_there(Path::new(ARCHIVE_NAME))?;
-    copy_history(copies)?;
-    copy_journal(disk, copies, newest.map_or(JournalPoint::ZERO.sequence, |newest| newest.sequence))
+    live_copy.bring_up_if_there(Path::new(ARCHIVE_NAME))?;
+    copy_history(live_copy)?;
+    copy_journal(disk, live_copy, newest.map_or(JournalPoint::ZERO.sequence, |newest| newest.sequence))
 }
 
 /// Copies the checkpoint first, and then the files that it counts: what is appended to these meanwhile lies behind it,
 /// and comes again from the journal. Errors: one of them was sealed or removed meanwhile.
-fn copy_history(copies: &mut Copies) -> Result<(), String> {
+fn copy_history(live_copy: &mut LiveCopy) -> Result<(), String> {
     let folder = Path::new(HISTORY_FOLDER);
     let checkpoint = folder.join(CHECKPOINT_NAME);
-    copies.bring_up_if_there(&checkpoint)?;
-    let copied = Disk::open_to_read(copies.target()).map_err(|error| error.to_string())?;
+    live_copy.bring_up_if_there(&checkpoint)?;
+    let copied = Disk::open_to_read(live_copy.target()).map_err(|error| error.to_string())?;
     let names = file_names(&copied).map_err(|error| error.to_string())?;
     let counted: BTreeSet<PathBuf> = names.into_iter().map(|name| folder.join(name)).collect();
-    counted.iter().try_for_each(|name| copies.bring_up(name))?;
+    counted.iter().try_for_each(|name| live_copy.bring_up(name))?;
     let belongs = |name: &Path| !name.starts_with(folder) || name == checkpoint || counted.contains(name);
-    copies.remove_but(belongs).map_err(|error| error.to_string())
+    live_copy.remove_but(belongs).map_err(|error| error.to_string())
 }
 
 /// Copies all journal files, which must reach back to `from`. A server may be writing to the last one: the bytes behind
 /// its last whole unit become zeros, as in a file that is not written so far yet.
-fn copy_journal(disk: &Disk, copies: &mut Copies, from: Sequence) -> Result<(), String> {
+fn copy_journal(disk: &Disk, live_copy: &mut LiveCopy, from: Sequence) -> Result<(), String> {
     let oldest = journal::oldest_point(disk).map_err(|error| error.to_string())?.unwrap_or(JournalPoint::ZERO);
     if oldest.sequence > from {
         return Err(format!("the journal behind command {from} was retired meanwhile"));
@@ -154,7 +154,7 @@ fn copy_journal(disk: &Disk, copies: &mut Copies, from: Sequence) -> Result<(), 
     let last = segments.len().saturating_sub(1);
     for (index, (name, end)) in segments.into_iter().enumerate() {
         let bytes = if index == last { end } else { u64::MAX };
-        copies.copy_start(Path::new(&name), bytes)?;
+        live_copy.copy_start(Path::new(&name), bytes)?;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tls::{ClientStream, Connector};
 
-use crate::units::Span;
+use crate::setting_units::Span;
 
 /// The most bytes of a reply: a longer text is no reply.
 pub const REPLY_BYTES_MAX: usize = 256 << 20;
@@ -253,7 +253,7 @@ pub fn parse_timeout(text: &str) -> Result<Duration, String> {
 }
 
 /// The place of a reply in the received bytes.
-struct Found {
+struct ReplyPlace {
     start: usize,
     end: usize,
     length_line: Option<u64>,
@@ -266,7 +266,7 @@ struct Scan {
 }
 
 impl Scan {
-    fn find(&mut self, buffer: &[u8]) -> Option<Found> {
+    fn find(&mut self, buffer: &[u8]) -> Option<ReplyPlace> {
         let mut start = skip_between(buffer, 0);
         let mut length_line = None;
         let digits = buffer.iter().skip(start).take_while(|byte| byte.is_ascii_digit()).count();
@@ -287,7 +287,7 @@ impl Scan {
             Some([b'\n', ..]) => end + 1,
             _ => end,
         };
-        Some(Found { start, end, length_line })
+        Some(ReplyPlace { start, end, length_line })
     }
 
     fn root_end(&mut self, buffer: &[u8], start: usize) -> Option<usize> {

@@ -19,7 +19,7 @@ use replica::versions::{NEWEST, OLDEST};
 use replica::{CopySource, LogError, LogTerms, LogUrl, Member, NodeReport, ReplicaLedger, Standing};
 
 use crate::inspect;
-use crate::units::Span;
+use crate::setting_units::Span;
 
 /// The time after which a message that has not come back from the log is sent again.
 const SEND_AGAIN_AFTER: Duration = Duration::from_secs(2);

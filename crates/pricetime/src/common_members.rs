@@ -38,7 +38,7 @@ impl Common {
         is_read_only: bool,
         failed: Failed,
     ) -> Result<Option<(Access, Watch)>, String> {
-        Access::join(file, Arc::new(Sealed { log: Arc::clone(&self.log), keys, is_read_only }), failed)
+        Access::join(file, Arc::new(SealedEditions { log: Arc::clone(&self.log), keys, is_read_only }), failed)
     }
 
     /// The way in which the nodes announce their signed requests to each other.
@@ -77,13 +77,13 @@ fn unknown_members(edition: u64) -> String {
 }
 
 /// The sealed editions of an access file.
-struct Sealed {
+struct SealedEditions {
     log: Arc<CommonLog>,
     keys: SealingKeys,
     is_read_only: bool,
 }
 
-impl MembersLog for Sealed {
+impl MembersLog for SealedEditions {
     fn cluster(&self) -> u64 {
         self.log.cluster()
     }

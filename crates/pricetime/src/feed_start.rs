@@ -8,17 +8,17 @@ use feed::{Asker, Feed, HistoryError, InitialHistory, SharedHistory};
 use web::Hub;
 
 /// The running thread.
-pub struct Projection(Feed<Hub>);
+pub struct RunningFeed(Feed<Hub>);
 
-impl Projection {
+impl RunningFeed {
     /// Follows from an engine's state, with a history that follows the same events and has got none yet.
-    pub fn start(engine: &Engine, history: SharedHistory) -> Result<Projection, HistoryError> {
-        Feed::start(engine, Some(history), web::hub()).map(Projection)
+    pub fn start(engine: &Engine, history: SharedHistory) -> Result<RunningFeed, HistoryError> {
+        Feed::start(engine, Some(history), web::hub()).map(RunningFeed)
     }
 
     /// Follows from an engine's state that was read from a database, which keeps the history.
-    pub fn start_from(engine: &Engine, known: &InitialHistory) -> Result<Projection, HistoryError> {
-        Feed::start_from(engine, known, web::hub()).map(Projection)
+    pub fn start_from(engine: &Engine, known: &InitialHistory) -> Result<RunningFeed, HistoryError> {
+        Feed::start_from(engine, known, web::hub()).map(RunningFeed)
     }
 
     pub fn asker(&self) -> Asker<Hub> {

@@ -10,7 +10,7 @@ use journal::{Damages, Disk, Durability};
 use market::Failed;
 use market::follower::{Checkpoint, Follower};
 
-use crate::projection::Projection;
+use crate::feed_start::RunningFeed;
 
 /// The time after which a waiting thread gives up a checkpoint.
 const CHECKPOINT_PATIENCE: Duration = Duration::from_secs(60);
@@ -19,7 +19,7 @@ const CHECKPOINT_PATIENCE: Duration = Duration::from_secs(60);
 pub struct Followers {
     keeper: Keeper,
     /// The feed; none where the settings turn it off.
-    projection: Option<Projection>,
+    feed: Option<RunningFeed>,
 }
 
 impl Followers {
@@ -43,32 +43,32 @@ impl Followers {
         let followed = metrics.clone();
         let followed = move |through: Sequence| followed.set(Gauge::HistoryCommands, through.0);
         let keeper = Keeper::start(history, followed, move |cause| failed(cause))?;
-        let projection = with_feed.then(|| Projection::start(engine, keeper.history())).transpose()?;
-        Ok(Followers { keeper, projection })
+        let feed = with_feed.then(|| RunningFeed::start(engine, keeper.history())).transpose()?;
+        Ok(Followers { keeper, feed })
     }
 
     /// The sink of events. The history gets them first, because readers of the feed may ask for the past.
     pub fn events(&self) -> EventSink {
-        let looked_at = self.projection.as_ref().map(Projection::follower);
+        let looked_at = self.feed.as_ref().map(RunningFeed::follower);
         EventFork::to([self.keeper.follower()].into_iter().chain(looked_at).collect())
     }
 
     /// Fits the history to a replay that ended at `engine`: if the history has commands that the journal lacks, the
     /// machine lost unsynced bytes, and a new history begins at the engine's state.
     pub fn fit(self, engine: &Engine) -> Result<Followers, HistoryError> {
-        let Followers { keeper, mut projection } = self;
+        let Followers { keeper, mut feed } = self;
         if !keeper.history().fit(engine)?
-            && let Some(former) = projection.take()
+            && let Some(former) = feed.take()
         {
             former.stop();
-            projection = Some(Projection::start(engine, keeper.history())?);
+            feed = Some(RunningFeed::start(engine, keeper.history())?);
         }
-        Ok(Followers { keeper, projection })
+        Ok(Followers { keeper, feed })
     }
 
     /// The feed; none where there is none.
-    pub fn projection(&self) -> Option<&Projection> {
-        self.projection.as_ref()
+    pub fn feed(&self) -> Option<&RunningFeed> {
+        self.feed.as_ref()
     }
 
     /// A note for the operator.
@@ -88,8 +88,8 @@ impl Followers {
     /// Follows the waiting events, makes the history durable and ends.
     pub fn stop(self) -> Result<(), HistoryError> {
         let kept = self.keeper.stop();
-        if let Some(projection) = self.projection {
-            projection.stop();
+        if let Some(feed) = self.feed {
+            feed.stop();
         }
         kept
     }

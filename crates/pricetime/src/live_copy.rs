@@ -14,17 +14,17 @@ use xxhash_rust::xxh3::xxh3_128;
 const PIECE_BYTES: usize = 1 << 20;
 
 /// The files of a folder, and their copies under the same names in another folder.
-pub struct Copies {
+pub struct LiveCopy {
     from: PathBuf,
     to: PathBuf,
     /// The hashes of each file's pieces when they were copied.
     copied: BTreeMap<PathBuf, Vec<u128>>,
 }
 
-impl Copies {
+impl LiveCopy {
     /// Makes an empty set of copies.
-    pub fn new(from: &Path, to: &Path) -> Copies {
-        Copies { from: from.to_owned(), to: to.to_owned(), copied: BTreeMap::new() }
+    pub fn new(from: &Path, to: &Path) -> LiveCopy {
+        LiveCopy { from: from.to_owned(), to: to.to_owned(), copied: BTreeMap::new() }
     }
 
     /// The folder of the copies.
@@ -126,22 +126,22 @@ mod tests {
         let (from, to) = (home.path().join("from"), home.path().join("to"));
         fs::create_dir_all(from.join("in")).unwrap();
         let name = Path::new("in/file");
-        let mut copies = Copies::new(&from, &to);
-        assert!(copies.bring_up(name).unwrap_err().contains("in/file"));
+        let mut live_copy = LiveCopy::new(&from, &to);
+        assert!(live_copy.bring_up(name).unwrap_err().contains("in/file"));
         let long = 2 * PIECE_BYTES + 300;
         let mut bytes: Vec<u8> = (0..long).map(|at| (at / 7) as u8).collect();
         for (length, changed) in [(long, 5), (long, long - 1), (PIECE_BYTES + 4, 9), (0, 0), (long, PIECE_BYTES)] {
             bytes[changed] ^= 1;
             fs::write(from.join(name), &bytes[..length]).unwrap();
-            copies.bring_up(name).unwrap();
+            live_copy.bring_up(name).unwrap();
             assert!(fs::read(to.join(name)).unwrap() == bytes[..length], "{length} bytes, changed at {changed}");
         }
-        copies.copy_start(name, 10).unwrap();
-        copies.sync().unwrap();
+        live_copy.copy_start(name, 10).unwrap();
+        live_copy.sync().unwrap();
         bytes[10..].fill(0);
         assert!(fs::read(to.join(name)).unwrap() == bytes);
         fs::remove_file(from.join(name)).unwrap();
-        copies.bring_up_if_there(name).unwrap();
+        live_copy.bring_up_if_there(name).unwrap();
         assert!(!to.join(name).exists());
     }
 }

@@ -8,18 +8,18 @@ use clap::{Parser, Subcommand};
 use pricetime::access_tool::{self, AccessArgs};
 use pricetime::backup::{self, BackupArgs};
 use pricetime::check::CheckArgs;
-use pricetime::cluster::{self, ClusterArgs};
+use pricetime::cluster_tool::{self, ClusterArgs};
 use pricetime::demo::command::{self as demo, DemoArgs};
 use pricetime::docs_tool::{self, DocsArgs};
 use pricetime::health::{self, HealthArgs};
 use pricetime::journal_tool::{self, JournalArgs};
 use pricetime::keys::{self, KeysArgs};
 use pricetime::send::SendArgs;
+use pricetime::setting_units::Umask;
 use pricetime::settings::ServeArgs;
 use pricetime::state::{self, StateArgs};
 use pricetime::store_tool::{self, StoreArgs};
 use pricetime::tls_tool::{self, TlsToolArgs};
-use pricetime::units::Umask;
 use pricetime::verify::{self, VerifyArgs};
 use pricetime::{check, send, serve};
 use signal_hook::consts::SIGPIPE;
@@ -94,7 +94,7 @@ fn main() -> ExitCode {
         Some(Command::Verify(args)) => verify::run(&args),
         Some(Command::Journal(args)) => journal_tool::run(&args),
         Some(Command::Store(args)) => store_tool::run(&args),
-        Some(Command::Cluster(args)) => cluster::run(&args),
+        Some(Command::Cluster(args)) => cluster_tool::run(&args),
         Some(Command::Keys(args)) => keys::run(&args),
         Some(Command::Access(args)) => access_tool::run(&args),
         Some(Command::Tls(args)) => tls_tool::run(&args),

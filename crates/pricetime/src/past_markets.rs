@@ -26,11 +26,11 @@ const KEPT_MAX: usize = 2;
 const KEPT_FOR: Duration = Duration::from_secs(60);
 
 /// The maker's handle. The thread ends when it is dropped.
-pub struct Rewinds(Arc<Waiting>);
+pub struct Rewinder(Arc<WaitingQuestions>);
 
 /// The waiting questions: members take turns.
 #[derive(Default)]
-struct Waiting {
+struct WaitingQuestions {
     queue: Mutex<Queue>,
     changed: Condvar,
 }
@@ -76,7 +76,7 @@ enum Next {
     End,
 }
 
-impl Waiting {
+impl WaitingQuestions {
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -99,9 +99,9 @@ impl Waiting {
 }
 
 /// Ends all waits when it is dropped, also if the answering thread panics.
-struct Ends(Arc<Waiting>);
+struct EndsWaits(Arc<WaitingQuestions>);
 
-impl Drop for Ends {
+impl Drop for EndsWaits {
     fn drop(&mut self) {
         self.0.end();
         let left = std::mem::take(&mut self.0.lock().questions);
@@ -109,28 +109,28 @@ impl Drop for Ends {
     }
 }
 
-impl Rewinds {
+impl Rewinder {
     /// Starts to make them from a data folder, beside the market that runs on it. Errors: the system gives no thread.
-    pub fn start(storage: Disk, bounds: RewindBounds) -> io::Result<Rewinds> {
-        let waiting = Arc::new(Waiting::default());
-        let ends = Ends(Arc::clone(&waiting));
+    pub fn start(storage: Disk, bounds: RewindBounds) -> io::Result<Rewinder> {
+        let waiting = Arc::new(WaitingQuestions::default());
+        let ends = EndsWaits(Arc::clone(&waiting));
         let serve = move || {
             // The lowest priority, so that the thread gives way to the market.
             let _ = rustix::process::setpriority_process(None, 19);
             Maker { storage, bounds, kept: Vec::new() }.serve(&ends.0);
         };
         std::thread::Builder::new().name("rewinds".to_string()).spawn(serve)?;
-        Ok(Rewinds(waiting))
+        Ok(Rewinder(waiting))
     }
 }
 
-impl Drop for Rewinds {
+impl Drop for Rewinder {
     fn drop(&mut self) {
         self.0.end();
     }
 }
 
-impl PastMarkets for Rewinds {
+impl PastMarkets for Rewinder {
     fn ask(&self, question: PastQuestion) {
         let left = self.0.lock().leave(question);
         match left {
@@ -144,11 +144,11 @@ struct Maker {
     storage: Disk,
     bounds: RewindBounds,
     /// The markets, the last one used at the end.
-    kept: Vec<Made>,
+    kept: Vec<MadeMarket>,
 }
 
 /// A market of the past.
-struct Made {
+struct MadeMarket {
     /// The member for whom it was made.
     member: Box<str>,
     rewound: Rewound<Disk>,
@@ -157,7 +157,7 @@ struct Made {
 }
 
 impl Maker {
-    fn serve(mut self, waiting: &Waiting) {
+    fn serve(mut self, waiting: &WaitingQuestions) {
         loop {
             match waiting.next() {
                 Next::Answer(question) => self.answer(question),
@@ -175,7 +175,7 @@ impl Maker {
         };
         match self.at(&member, moment, newest, deadline) {
             Ok((mut made, true)) => {
-                let Made { rewound, shown, .. } = &mut made;
+                let MadeMarket { rewound, shown, .. } = &mut made;
                 let began = rewound.engine().sequence();
                 let (view, began) = shown.get_or_insert_with(|| (View::new(rewound.engine(), None), began));
                 // The look may take as long again.
@@ -199,7 +199,7 @@ impl Maker {
         moment: Moment,
         newest: Sequence,
         deadline: Instant,
-    ) -> Result<(Made, bool), RewindError> {
+    ) -> Result<(MadeMarket, bool), RewindError> {
         if let Some(mut made) = self.take(member, moment) {
             match made.go_to(moment, newest, deadline) {
                 Ok(is_there) => return Ok((made, is_there)),
@@ -223,17 +223,17 @@ impl Maker {
         moment: Moment,
         newest: Sequence,
         deadline: Instant,
-    ) -> Result<(Made, bool), RewindError> {
+    ) -> Result<(MadeMarket, bool), RewindError> {
         let rewound = Rewound::begin(&self.storage, moment, self.bounds)?;
-        let mut made = Made { member: member.into(), rewound, shown: None };
+        let mut made = MadeMarket { member: member.into(), rewound, shown: None };
         let is_there = made.go_to(moment, newest, deadline)?;
         Ok((made, is_there))
     }
 
     /// Takes the member's kept market that is nearest before the moment, unless a snapshot is nearer. Markets of others
     /// stay for their own questions.
-    fn take(&mut self, member: &str, moment: Moment) -> Option<Made> {
-        let its = |made: &Made| *made.member == *member && made.rewound.is_before(moment);
+    fn take(&mut self, member: &str, moment: Moment) -> Option<MadeMarket> {
+        let its = |made: &MadeMarket| *made.member == *member && made.rewound.is_before(moment);
         let before = self.kept.iter().enumerate().filter(|(_, made)| its(made));
         let at = before.map(|(place, made)| (made.rewound.engine().sequence(), place));
         let (sequence, place) = at.max()?;
@@ -241,7 +241,7 @@ impl Maker {
         is_nearest.then(|| self.kept.remove(place))
     }
 
-    fn keep(&mut self, made: Made) {
+    fn keep(&mut self, made: MadeMarket) {
         self.make_room(&made.member);
         self.kept.push(made);
     }
@@ -256,7 +256,7 @@ impl Maker {
     }
 }
 
-impl Made {
+impl MadeMarket {
     fn go_to(&mut self, moment: Moment, newest: Sequence, deadline: Instant) -> Result<bool, RewindError> {
         let before = self.rewound.engine().sequence();
         let is_there = self.rewound.go_to(moment, newest, deadline)?;
@@ -335,15 +335,15 @@ mod tests {
 
     #[test]
     fn a_question_that_cannot_be_left_is_told_why() {
-        let rewinds = Rewinds(Arc::default());
+        let rewinder = Rewinder(Arc::default());
         let leave = |member| {
             let (question, why) = question(member, 1);
-            rewinds.ask(question);
+            rewinder.ask(question);
             why.try_recv().ok().flatten()
         };
         assert_eq!([(); 3].map(|()| leave("")), [None, None, Some(NotShown::Busy)], "they wait");
-        let waiting = Arc::clone(&rewinds.0);
-        drop(Ends(waiting));
+        let waiting = Arc::clone(&rewinder.0);
+        drop(EndsWaits(waiting));
         assert_eq!(leave("alice"), Some(NotShown::Ended));
     }
 

@@ -13,8 +13,8 @@ use market::calendar::Calendar;
 use market::rewind::RewindBounds;
 use serde::{Deserialize, Serialize};
 
+use crate::setting_units::{ByteSize, Span, Umask, Whole};
 use crate::store_location::StoreLocation;
-use crate::units::{ByteSize, Span, Umask, Whole};
 
 /// The moment at which a reply may leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -60,7 +60,7 @@ macro_rules! settings {
         /// The settings as given, each of them optional.
         #[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
         #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-        pub struct Given {
+        pub struct GivenSettings {
             $($(#[doc = $help])* #[arg(long, env = $env $(, $($arg)*)?)]
             #[serde(skip_serializing_if = "Option::is_none")]
             pub $name: Option<$type>,)*
@@ -73,9 +73,9 @@ macro_rules! settings {
             $($(#[doc = $help])* pub $name: $type,)*
         }
 
-        impl Given {
+        impl GivenSettings {
             /// The settings given here, or else there, or else the defaults.
-            fn or(self, there: Given) -> Settings {
+            fn or(self, there: GivenSettings) -> Settings {
                 Settings { $($name: self.$name.or(there.$name).unwrap_or_else(|| $default),)* }
             }
         }
@@ -225,7 +225,7 @@ pub struct ServeArgs {
     #[arg(long)]
     pub print_config: bool,
     #[command(flatten)]
-    pub given: Given,
+    pub given: GivenSettings,
 }
 
 impl ServeArgs {
@@ -408,7 +408,7 @@ fn default_workers() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-fn read_file(path: &Path) -> Result<Given, String> {
+fn read_file(path: &Path) -> Result<GivenSettings, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     // The parser's own text would show the line, which may hold the password of a database.
     toml::from_str(&text).map_err(|error| {
@@ -425,16 +425,16 @@ mod tests {
     #[test]
     fn what_is_printed_reads_back_as_the_same_settings() {
         let settings = ServeArgs::default().settings().expect("the defaults are sound");
-        let file: Given = toml::from_str(&settings.to_toml()).expect("what to_toml wrote");
-        let again = Given::default().or(file);
+        let file: GivenSettings = toml::from_str(&settings.to_toml()).expect("what to_toml wrote");
+        let again = GivenSettings::default().or(file);
         assert_eq!(again.to_toml(), settings.to_toml());
         assert_eq!(again.max_request, ByteSize(1 << 20));
     }
 
     #[test]
     fn the_command_line_goes_before_the_file() {
-        let file: Given = toml::from_str("workers = 3\nmax-request = \"2MiB\"").expect("settings");
-        let line = Given { workers: Some(5), ..Given::default() };
+        let file: GivenSettings = toml::from_str("workers = 3\nmax-request = \"2MiB\"").expect("settings");
+        let line = GivenSettings { workers: Some(5), ..GivenSettings::default() };
         let settings = line.or(file);
         assert_eq!((settings.workers, settings.max_request), (5, ByteSize(2 << 20)));
     }
@@ -444,10 +444,10 @@ mod tests {
     #[test]
     fn the_next_journal_file_leaves_free_what_is_to_stay_free() {
         let low = |segment_size: u64, disk_low: u64| {
-            let given = Given {
+            let given = GivenSettings {
                 segment_size: Some(ByteSize(segment_size)),
                 disk_low: Some(ByteSize(disk_low)),
-                ..Given::default()
+                ..GivenSettings::default()
             };
             ServeArgs { given, ..ServeArgs::default() }.settings().expect("sound settings").disk_low_bytes()
         };
@@ -457,9 +457,10 @@ mod tests {
 
     #[test]
     fn an_unknown_or_impossible_setting_is_named() {
-        let error = toml::from_str::<Given>("worker = 3").map(|_| ()).map_err(|error| error.to_string());
+        let error = toml::from_str::<GivenSettings>("worker = 3").map(|_| ()).map_err(|error| error.to_string());
         assert!(error.is_err_and(|error| error.contains("worker")));
-        let none = ServeArgs { given: Given { workers: Some(0), ..Given::default() }, ..ServeArgs::default() };
+        let none =
+            ServeArgs { given: GivenSettings { workers: Some(0), ..GivenSettings::default() }, ..ServeArgs::default() };
         assert_eq!(none.settings().map(|_| ()), Err("workers is 0; at least 1".to_string()));
     }
 }

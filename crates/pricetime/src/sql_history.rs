@@ -15,7 +15,7 @@ use store::{
 use web::{HistoryPort, NoAnswer, Past, Question};
 
 /// The queues of questions. The threads end when it is dropped.
-pub struct SqlRecords {
+pub struct SqlHistory {
     pages: QuestionQueue,
     look_ups: QuestionQueue,
     whole: bool,
@@ -24,23 +24,23 @@ pub struct SqlRecords {
 /// Questions with their times of arrival, which its threads take in turn.
 struct QuestionQueue(Mutex<Sender<(Question, Instant)>>);
 
-type Turns = Arc<Mutex<Receiver<(Question, Instant)>>>;
+type QuestionReceiver = Arc<Mutex<Receiver<(Question, Instant)>>>;
 
-impl SqlRecords {
+impl SqlHistory {
     /// Starts a thread for each reader: those of `pages` for long questions, one for look-ups. A question is answered
     /// within `patience` of its arrival, or not at all. `whole` says that the rows have every order that there ever
     /// was.
-    pub fn start(pages: Vec<Reader>, look_ups: Reader, whole: bool, patience: Duration) -> std::io::Result<SqlRecords> {
+    pub fn start(pages: Vec<Reader>, look_ups: Reader, whole: bool, patience: Duration) -> std::io::Result<SqlHistory> {
         let (pages, look_ups) =
             (QuestionQueue::start(pages, patience)?, QuestionQueue::start(vec![look_ups], patience)?);
-        Ok(SqlRecords { pages, look_ups, whole })
+        Ok(SqlHistory { pages, look_ups, whole })
     }
 }
 
 impl QuestionQueue {
     fn start(readers: Vec<Reader>, patience: Duration) -> std::io::Result<QuestionQueue> {
         let (questions, turns) = channel();
-        let turns: Turns = Arc::new(Mutex::new(turns));
+        let turns: QuestionReceiver = Arc::new(Mutex::new(turns));
         for mut reader in readers {
             let turns = turns.clone();
             std::thread::Builder::new().name("records".to_string()).spawn(move || {
@@ -55,7 +55,7 @@ impl QuestionQueue {
     }
 }
 
-impl HistoryPort for SqlRecords {
+impl HistoryPort for SqlHistory {
     fn ask(&self, question: Question) {
         let line = match question {
             Question::Named { .. } | Question::Amendments { .. } => &self.look_ups,

@@ -265,7 +265,7 @@ const NO_SHARES: Holding = Holding { shares: Position::ZERO, held: Position::ZER
 
 /// The sums that are gathered while the items go by.
 #[derive(Default)]
-struct Gathered {
+struct StateSums {
     accounts: Vec<(String, Money, Money)>,
     symbols: Vec<(String, Holding, Position)>,
     rules: BTreeMap<SymbolIndex, SymbolRules>,
@@ -290,9 +290,9 @@ struct Gathered {
 impl State {
     /// Makes the printed state of an engine.
     pub fn of(engine: &Engine) -> State {
-        let mut gathered = Gathered::default();
+        let mut gathered = StateSums::default();
         engine.export(&mut |item| gathered.add(item));
-        let Gathered {
+        let StateSums {
             accounts,
             symbols,
             rules,
@@ -508,7 +508,7 @@ impl RulesState {
     }
 }
 
-impl Gathered {
+impl StateSums {
     fn add(&mut self, item: StateItem) {
         match item {
             StateItem::Head { .. } => {}

@@ -9,8 +9,8 @@ use feed::{FormerMarket, InitialHistory, RECALLED};
 use market::recovery;
 use store::{History, Loaded, Migrated, Reader, Retention, Stop, Store, StoreError, StoreUrl, Writer};
 
-use crate::records::former;
 use crate::settings::Settings;
+use crate::sql_history::former;
 
 /// The number of connections for long questions about the past. One more looks up orders.
 const READERS: usize = 2;
@@ -31,12 +31,12 @@ pub struct TakenOver {
     /// The connections that look up done orders: one for short look-ups, one for long ones.
     pub histories: [History; 2],
     /// The start of the feed; none where there is no feed.
-    pub followed: Option<Followed>,
+    pub followed: Option<FollowerStart>,
     pub retention: Option<Retention>,
 }
 
 /// The state with which followers of the market begin.
-pub struct Followed {
+pub struct FollowerStart {
     pub known: InitialHistory,
     pub pages: Vec<Reader>,
     pub look_ups: Reader,
@@ -110,7 +110,7 @@ fn read_all(
     Ok(TakenOver { migrated, writer, loaded, since, histories, followed, retention: retention.transpose()? })
 }
 
-fn followed(loaded: &Loaded, reader: impl Fn(&str) -> Result<Reader, StoreError>) -> Result<Followed, StoreError> {
+fn followed(loaded: &Loaded, reader: impl Fn(&str) -> Result<Reader, StoreError>) -> Result<FollowerStart, StoreError> {
     let mut look_ups = reader("orders")?;
     let head = loaded.standing.head;
     let since = FormerMarket::since_of(head.time);
@@ -123,7 +123,7 @@ fn followed(loaded: &Loaded, reader: impl Fn(&str) -> Result<Reader, StoreError>
     };
     let whole = look_ups.is_whole()?;
     let pages = (0..READERS).map(|_| reader("history")).collect::<Result<_, _>>()?;
-    Ok(Followed { known, pages, look_ups, whole })
+    Ok(FollowerStart { known, pages, look_ups, whole })
 }
 
 /// Takes the database's lock. A server that was killed a moment ago may still seem to hold it.

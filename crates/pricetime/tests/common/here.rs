@@ -8,7 +8,7 @@ use market::timekeeper::Clock;
 use pricetime::backend::Backend;
 use pricetime::connections::Connections;
 use pricetime::serve::{metrics, web_settings};
-use pricetime::settings::{Given, ServeArgs, Settings};
+use pricetime::settings::{GivenSettings, ServeArgs, Settings};
 use pricetime::store_location::StoreLocation;
 use web::{About, Keys, Web};
 
@@ -24,9 +24,9 @@ pub struct Here {
 
 impl Here {
     /// Opens the market; `serve` makes it reachable.
-    pub fn open(given: Given, clock: Clock) -> Here {
+    pub fn open(given: GivenSettings, clock: Clock) -> Here {
         let free = Some("127.0.0.1:0".parse().unwrap());
-        let given = Given { xml: free, http: free, workers: Some(1), ..given };
+        let given = GivenSettings { xml: free, http: free, workers: Some(1), ..given };
         let settings = ServeArgs { given, ..ServeArgs::default() }.settings().unwrap();
         let (status, metrics) = (Status::new(), metrics(std::iter::empty()));
         let failed = Arc::new(|fault: String| panic!("{fault}"));
@@ -46,7 +46,7 @@ impl Here {
     /// Serves the market of this folder, or of this database.
     pub fn start(data: &Path, store: Option<&str>, clock: Clock, keys: Keys) -> Here {
         let store = store.map(|store| store.parse::<StoreLocation>().unwrap());
-        let here = Here::open(Given { data: Some(data.to_owned()), store, ..Given::default() }, clock);
+        let here = Here::open(GivenSettings { data: Some(data.to_owned()), store, ..GivenSettings::default() }, clock);
         here.serve(keys);
         here
     }

@@ -24,7 +24,7 @@ use market::timekeeper::Clock;
 use market::turn::TurnOptions;
 use market::{Market, MarketOptions};
 use pricetime::serve;
-use pricetime::settings::{Given, ServeArgs};
+use pricetime::settings::{GivenSettings, ServeArgs};
 use xml::{Documents, Limits};
 
 /// Environment variable by which the test tells its child process where the server keeps its data.
@@ -50,7 +50,7 @@ fn a_panic_in_any_thread_ends_the_server() {
 fn a_server_with_a_thread_that_panics_runs_here_when_told_so() {
     let Some(data) = std::env::var_os(DATA).map(PathBuf::from) else { return };
     let free = Some(([127, 0, 0, 1], 0).into());
-    let given = Given { data: Some(data.clone()), xml: free, http: free, ..Given::default() };
+    let given = GivenSettings { data: Some(data.clone()), xml: free, http: free, ..GivenSettings::default() };
     let args = ServeArgs { given, ..ServeArgs::default() };
     std::thread::spawn(move || serve::run(&args).map(|_: ExitCode| ()));
     wait_until("the server to have its journal", PATIENCE, || data.join("journal-00000000000000000001.log").exists());

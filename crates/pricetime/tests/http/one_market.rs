@@ -21,8 +21,8 @@ use engine::{
 use market::timekeeper::Clock;
 use model::workload::{Flavour, Random, Workload};
 use model::{Model, Order};
-use pricetime::settings::Given;
-use pricetime::units::Whole;
+use pricetime::setting_units::Whole;
+use pricetime::settings::GivenSettings;
 use serde_json::{Value, json};
 use web::Keys;
 use xml::Gateway;
@@ -41,7 +41,8 @@ impl Served {
         // The workload goes to the engine's own bounds.
         let all = Some(Whole(10u128.pow(20)));
         let data = Some(data.to_owned());
-        let given = Given { data, max_balance: all, max_position: all, max_issue: all, ..Given::default() };
+        let given =
+            GivenSettings { data, max_balance: all, max_position: all, max_issue: all, ..GivenSettings::default() };
         let here = Here::open(given, clock);
         let of_xml = xml::Settings {
             address: here.settings.xml,

@@ -16,7 +16,7 @@ use engine::{
 };
 use exchange::{Answer, Batch};
 use market::timekeeper::Clock;
-use pricetime::settings::Given;
+use pricetime::settings::GivenSettings;
 use serde_json::Value;
 use web::Keys;
 
@@ -41,11 +41,11 @@ impl World {
     /// Starts a server. A standby is returned when it has taken over.
     fn server(&self, standby: bool) -> Here {
         let (now, store) = (self.now.clone(), self.database.url().secret().to_owned());
-        let given = Given {
+        let given = GivenSettings {
             data: Some(self.folder.path().join("none")),
             store: Some(store.parse().unwrap()),
             standby: Some(standby),
-            ..Given::default()
+            ..GivenSettings::default()
         };
         let here = Here::open(given, Clock::steady(move || Time(now.load(Ordering::SeqCst))));
         here.serve(Keys::default());
