@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant, SystemTime};
 
+use cluster::{LogUrl, NodeStatus};
 use engine::{Engine, Sequence, Time};
 use exchange::{EventFork, Exchange, Gauge, Metrics, Session, Status};
 use feed::{Asker, FeedFailure, MarketClock};
@@ -16,7 +17,6 @@ use market::snapshots;
 use market::timekeeper::Clock;
 use market::turn::TurnOptions;
 use market::{Failed, Market, MarketOptions};
-use replica::{LogUrl, Standing};
 use store::sql_reader;
 use store::{SqlMarket, SqlOptions, Stop, StoreUrl};
 use web::{AuditTrail, HistoryPort, Hub, PastMarkets};
@@ -261,7 +261,7 @@ fn open_folder(
             let copies = Arc::new(DataFolder::new(&settings.data, settings.disk_low_bytes()));
             let is_read_only = settings.read_only;
             let TurnOptions { clock, clock_leap_max, .. } = market_options.turn.clone();
-            let standing = Standing::new(status, metrics);
+            let standing = NodeStatus::new(status, metrics);
             let node =
                 cluster_tool::Node { url, number, is_read_only, patience, standing, clock, clock_leap_max, copies };
             let make = |engine: &mut Engine, own, inbox: &Arc<Inbox>| node.open(engine, own, inbox);

@@ -13,6 +13,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
+use cluster::node_copy::{Fetched, fetch};
+use cluster::{LogError, LogUrl};
 use engine::Sequence;
 use exchange::EventFork;
 use history::{CHECKPOINT_NAME, HISTORY_FOLDER, History, SharedHistory, file_names};
@@ -22,8 +24,6 @@ use journal::{
 };
 use market::follower::Here;
 use market::recovery;
-use replica::fetching::{Fetched, fetch};
-use replica::{LogError, LogUrl};
 
 use crate::inspect;
 use crate::live_copy::LiveCopy;

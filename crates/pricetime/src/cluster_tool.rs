@@ -7,16 +7,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use cluster::jetstream::{self, JetStream};
+use cluster::status_poll::{ClusterReport, survey};
+use cluster::upgrade::{Upgraded, upgrade};
+use cluster::versions::{NEWEST, OLDEST};
+use cluster::{ClusterLedger, CopySource, LogError, LogTerms, LogUrl, Member, NodeReport, NodeStatus};
 use engine::{Engine, LogMessage, NodeId, Time};
 use journal::{DataLock, Disk};
 use market::inbox::Inbox;
 use market::journal_ledger::JournalLedger;
 use market::timekeeper::{Clock, Timekeeper};
-use replica::jetstream::{self, JetStream};
-use replica::survey::{Survey, survey};
-use replica::upgrade::{Upgraded, upgrade};
-use replica::versions::{NEWEST, OLDEST};
-use replica::{CopySource, LogError, LogTerms, LogUrl, Member, NodeReport, ReplicaLedger, Standing};
 
 use crate::inspect;
 use crate::setting_units::Span;
@@ -106,7 +106,7 @@ impl TermArgs {
         }
         let cluster = RandomState::new().hash_one(std::process::id());
         let terms = LogTerms { cluster, marks_every: marks_every.0, keep: Some(keep.0), rules, behind };
-        replica::create(url, usize::from(replicas), &terms).map_err(words)?;
+        cluster::create(url, usize::from(replicas), &terms).map_err(words)?;
         Ok(cluster)
     }
 }
@@ -172,7 +172,7 @@ pub fn run(args: &ClusterArgs) -> Result<ExitCode, String> {
     }
 }
 
-fn describe(url: &LogUrl, survey: &Survey) -> String {
+fn describe(url: &LogUrl, survey: &ClusterReport) -> String {
     let log = &survey.log;
     let knows = survey.nodes.iter().map(|report| report.rules).min().unwrap_or(0);
     let mut text = format!(
@@ -214,7 +214,7 @@ fn describe(url: &LogUrl, survey: &Survey) -> String {
 }
 
 /// Whether no operator needs to act.
-fn is_well(survey: &Survey) -> bool {
+fn is_well(survey: &ClusterReport) -> bool {
     let is_well =
         |report: &NodeReport| report.state == "ready" && report.mark.as_ref().is_none_or(|mark| mark.other == 0);
     survey.silent.is_empty()
@@ -234,7 +234,7 @@ pub struct Node<'a> {
     pub is_read_only: bool,
     /// The time without the log after which new commands are refused.
     pub patience: Duration,
-    pub standing: Standing,
+    pub standing: NodeStatus,
     /// The machine's clock, and how far it may leap.
     pub clock: Clock,
     pub clock_leap_max: Duration,
@@ -249,7 +249,7 @@ impl Node<'_> {
         engine: &mut Engine,
         own: JournalLedger<Disk>,
         inbox: &Arc<Inbox>,
-    ) -> Result<ReplicaLedger<Disk, JetStream>, String> {
+    ) -> Result<ClusterLedger<Disk, JetStream>, String> {
         let node = NodeId::new(self.number).ok_or("node is 0; at least 1")?;
         let log = jetstream::find(self.url).map_err(words)?;
         if self.is_read_only {
@@ -265,7 +265,7 @@ impl Node<'_> {
         let (patience, send_again_after) = (self.patience, SEND_AGAIN_AFTER);
         let member = Member { cluster, node, patience, send_again_after, marks_every, is_read_only: self.is_read_only };
         let shared = (inbox.clone(), self.standing);
-        let opened = ReplicaLedger::open((own, engine), (client, start), member, shared, shows);
+        let opened = ClusterLedger::open((own, engine), (client, start), member, shared, shows);
         opened.map_err(|error| error.to_string())
     }
 }

@@ -6,10 +6,10 @@ use std::thread;
 use std::time::Duration;
 
 use access::{Access, Disagreement, MembersLog, NotPut, Place, SealingKeys, Watch};
+use cluster::LogUrl;
+use cluster::members::{self, CommonLog, Mark};
 use exchange::Metrics;
 use market::Failed;
-use replica::LogUrl;
-use replica::members::{self, CommonLog, Mark};
 use web::{Elsewhere, MarkLog, Marked};
 
 /// The interval at which a node without members looks for some.

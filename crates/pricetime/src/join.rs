@@ -10,11 +10,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use cluster::node_copy::Fetched;
+use cluster::{CopySource, LogUrl, jetstream};
 use engine::LogMessage;
 use history::HISTORY_FOLDER;
 use journal::{Disk, Storage, make_folder};
-use replica::fetching::Fetched;
-use replica::{CopySource, LogUrl, jetstream};
 
 use crate::backup::{copy_folder, fetch_from, verify};
 

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use access::{Access, SealingKeys, Watch};
+use cluster::LogUrl;
 use exchange::{Exchange, Guarded, Metrics, Newcomers};
 use market::Failed;
-use replica::LogUrl;
 use web::Elsewhere;
 
 use crate::common_members::Common;

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
-use replica::LogUrl;
+use cluster::LogUrl;
 use serde::{Deserialize, Serialize};
 use store::{StoreError, StoreUrl};
 

@@ -14,15 +14,15 @@ use market::journal_ledger::JournalLedger;
 use market::ledger::{Ledger, Measured, Room, Writers};
 use market::snapshots::StateAt;
 
+use crate::batch_delay::{BatchDelay, SentMessage};
 use crate::callers::Callers;
 use crate::client::{Delivered, LogClient, LogError};
-use crate::gathering::{Gathering, Sent};
 use crate::log_time::LogTime;
 use crate::marks::{Comparison, Marks, Statement};
-use crate::message::{Known, Message, OVERHEAD_BYTES, checksum, decode, market_time};
-use crate::parts::Parts;
-use crate::standing::Standing;
-use crate::trail::Trail;
+use crate::message::{Message, MessageId, OVERHEAD_BYTES, checksum, decode, market_time};
+use crate::message_parts::MessageParts;
+use crate::node_status::NodeStatus;
+use crate::recent_messages::RecentMessages;
 
 /// The most ops and batches of one turn, whose commands become one message as long as they fit.
 const TURN_ROOM: Room = Room { ops: 1 << 12, batches: 64 };
@@ -55,7 +55,7 @@ pub struct Member {
 
 /// The reason why a node cannot go on.
 #[derive(Debug, thiserror::Error)]
-pub enum ReplicaError {
+pub enum ClusterError {
     #[error(transparent)]
     Journal(#[from] JournalError),
     #[error(transparent)]
@@ -93,14 +93,14 @@ pub enum ReplicaError {
 }
 
 /// A log and the node's own journal behind it.
-pub struct ReplicaLedger<S: Storage, C: LogClient> {
+pub struct ClusterLedger<S: Storage, C: LogClient> {
     own: JournalLedger<S>,
     client: C,
     member: Member,
     epoch: u32,
     /// The last messages taken.
-    trail: Trail,
-    parts: Parts,
+    trail: RecentMessages,
+    parts: MessageParts,
     marks: Marks,
     /// The commands of the turn.
     commands: Vec<u8>,
@@ -113,13 +113,13 @@ pub struct ReplicaLedger<S: Storage, C: LogClient> {
     /// them.
     unsettled: Unsettled,
     /// The message of the last turn, until the node has waited for more requests behind it.
-    sent: Option<Sent>,
+    sent: Option<SentMessage>,
     /// The time at which the messages that it waits for were sent first.
     sent_at: Duration,
     /// The statement at a mark for which the node did not wait because it began to stop. It may still come back.
     given_up: Option<Bytes>,
     inbox: Arc<Inbox>,
-    standing: Standing,
+    standing: NodeStatus,
     time: LogTime,
 }
 
@@ -129,26 +129,27 @@ struct Unsettled {
     bytes: usize,
 }
 
-impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
+impl<S: Storage, C: LogClient> ClusterLedger<S, C> {
     /// Brings an engine, which has applied what `own` holds, to the end of the log, and begins an epoch of this node.
     /// The client gives the messages after `seen`, and the node's clock shows a time.
     pub fn open(
         (mut own, engine): (JournalLedger<S>, &mut Engine),
         (client, seen): (C, u64),
         member: Member,
-        (inbox, standing): (Arc<Inbox>, Standing),
+        (inbox, standing): (Arc<Inbox>, NodeStatus),
         shows: Time,
-    ) -> Result<Self, ReplicaError> {
+    ) -> Result<Self, ClusterError> {
         if engine.sequence() > Sequence::ZERO && engine.shared_log().position() == 0 {
-            return Err(ReplicaError::NotANode);
+            return Err(ClusterError::NotANode);
         }
         own.snapshots_are_placed();
-        let (trail, parts, marks) = (Trail::behind(seen), Parts::default(), Marks::new(member.marks_every));
+        let (trail, parts, marks) =
+            (RecentMessages::behind(seen), MessageParts::default(), Marks::new(member.marks_every));
         let (commands, count, epoch) = (Vec::new(), 0, 0);
         let (asked, callers, unsettled) = (AskedCommands::default(), Callers::default(), Unsettled::default());
         let (sent, sent_at, given_up) = (None, client.passed(), None);
         let time = LogTime::new(shows, sent_at);
-        let mut ledger = ReplicaLedger {
+        let mut ledger = ClusterLedger {
             own,
             client,
             member,
@@ -189,9 +190,9 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
     }
 
     /// Waits a moment for more ops for the next message, and takes the messages of others.
-    fn gather(&mut self, engine: &mut Engine) -> Result<(), ReplicaError> {
+    fn gather(&mut self, engine: &mut Engine) -> Result<(), ClusterError> {
         let (waiting, now) = (self.inbox.waiting_ops(), self.client.passed());
-        let gathering = self.sent.take().and_then(|sent| Gathering::behind(sent, waiting, now));
+        let gathering = self.sent.take().and_then(|sent| BatchDelay::behind(sent, waiting, now));
         while let Some(gathering) = &gathering
             && gathering.goes_on(self.inbox.waiting_ops(), self.client.passed())
             && !self.inbox.is_closed()
@@ -203,7 +204,7 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         self.take_what_is_there(engine)
     }
 
-    fn take_what_is_there(&mut self, engine: &mut Engine) -> Result<(), ReplicaError> {
+    fn take_what_is_there(&mut self, engine: &mut Engine) -> Result<(), ClusterError> {
         while let Some(delivered) = self.client.next(Duration::ZERO)? {
             self.take(engine, &delivered, &[])?;
         }
@@ -211,14 +212,14 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
     }
 
     /// Takes the messages of others that have come, and syncs the journal behind them.
-    fn follow(&mut self, engine: &mut Engine) -> Result<(), ReplicaError> {
+    fn follow(&mut self, engine: &mut Engine) -> Result<(), ClusterError> {
         self.take_what_is_there(engine)?;
         self.settle(engine)
     }
 
     /// Syncs the journal behind all taken messages. Only then do the followers of the market, and requests for the
     /// node's status, get them.
-    fn settle(&mut self, engine: &Engine) -> Result<(), ReplicaError> {
+    fn settle(&mut self, engine: &Engine) -> Result<(), ClusterError> {
         if self.unsettled.messages > 0 {
             self.own.settle()?;
             self.note_standing(engine);
@@ -233,7 +234,7 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
     }
 
     /// Sends the messages of one batch, and takes everything that comes until the batch is taken. Returns its time.
-    fn send(&mut self, engine: &mut Engine, messages: &[Bytes]) -> Result<Time, ReplicaError> {
+    fn send(&mut self, engine: &mut Engine, messages: &[Bytes]) -> Result<Time, ClusterError> {
         let begun = self.client.passed();
         self.sent_at = begun;
         let mut sent = None;
@@ -254,7 +255,7 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
             }
             let waited = self.client.passed().saturating_sub(begun);
             if self.inbox.is_closed() && waited >= self.member.send_again_after {
-                return Err(ReplicaError::Stopping);
+                return Err(ClusterError::Stopping);
             }
             if waited >= self.member.patience {
                 self.refuse_waiting();
@@ -277,11 +278,11 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         engine: &mut Engine,
         delivered: &Delivered,
         sent: &[Bytes],
-    ) -> Result<Option<Time>, ReplicaError> {
+    ) -> Result<Option<Time>, ClusterError> {
         let &Delivered { position, time, ref bytes } = delivered;
-        let wrong = |what: String| ReplicaError::Message { position, what };
+        let wrong = |what: String| ClusterError::Message { position, what };
         if position <= self.trail.position() {
-            let given = Known { position, checksum: checksum(bytes) };
+            let given = MessageId { position, checksum: checksum(bytes) };
             return match self.trail.may_hold(given) {
                 true => Ok(None),
                 false => {
@@ -291,7 +292,7 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         }
         let expected = self.trail.position().saturating_add(1);
         if position != expected {
-            return Err(ReplicaError::Gap { expected, found: position });
+            return Err(ClusterError::Gap { expected, found: position });
         }
         let message = Message::read(bytes).map_err(|error| wrong(error.0))?;
         let Message { cluster, node, epoch, number, count, behind, callers_bytes, written, .. } = message;
@@ -305,7 +306,7 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         self.trail.take(position, checksum(bytes));
         let is_newer = node == self.member.node && epoch > self.epoch && self.epoch > 0;
         if is_newer {
-            return Err(ReplicaError::Replaced { node, epoch });
+            return Err(ClusterError::Replaced { node, epoch });
         }
         let (Some(commands), log) = (self.parts.add(&message, position), engine.shared_log()) else { return Ok(None) };
         let message = LogMessage { position, node, epoch, number };
@@ -320,7 +321,7 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         let is_own = (node, epoch) == (self.member.node, self.epoch) && self.epoch > 0;
         let is_awaited = is_own && sent.contains(bytes);
         if is_own && !is_awaited && self.given_up.as_ref() != Some(bytes) {
-            return Err(ReplicaError::Replaced { node, epoch });
+            return Err(ClusterError::Replaced { node, epoch });
         }
         self.time.hear(time, self.client.passed(), is_awaited.then_some(self.sent_at));
         let time = market_time(time, written).max(engine.time().later_by_us(1));
@@ -375,19 +376,19 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
     }
 
     /// Compares the states at a mark. Errors: more nodes have another state.
-    fn compare(&self, compared: Comparison) -> Result<(), ReplicaError> {
+    fn compare(&self, compared: Comparison) -> Result<(), ClusterError> {
         self.standing.compares(&compared);
         match compared.is_outvoted() {
-            true => Err(ReplicaError::Outvoted(compared)),
+            true => Err(ClusterError::Outvoted(compared)),
             false => Ok(()),
         }
     }
 
     /// States in the log the hash of the last snapshot, if it was made at a mark since the last call.
-    fn state(&mut self, engine: &mut Engine) -> Result<(), ReplicaError> {
+    fn state(&mut self, engine: &mut Engine) -> Result<(), ClusterError> {
         let Some(made) = self.own.snapshot_made() else { return Ok(()) };
         let StateAt { sequence, hash } = made;
-        let changed = |in_memory| ReplicaError::Changed { sequence, in_memory, journaled: hash };
+        let changed = |in_memory| ClusterError::Changed { sequence, in_memory, journaled: hash };
         let Some(statement) = self.marks.statement(made).map_err(changed)? else { return Ok(()) };
         if self.member.is_read_only {
             let compared = self.marks.compare_unsaid(statement);
@@ -397,7 +398,7 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         match self.send(engine, std::slice::from_ref(&message)) {
             Ok(_) => {}
             // No turn waits for the statement.
-            Err(ReplicaError::Stopping) => {
+            Err(ClusterError::Stopping) => {
                 self.given_up = Some(message);
                 return self.settle(engine);
             }
@@ -450,14 +451,14 @@ fn is_ahead(message: &LogMessage, last: Option<LogMessage>) -> bool {
 }
 
 /// Takes the journal out when the server stops.
-impl<S: Storage, C: LogClient> From<ReplicaLedger<S, C>> for Journal<S> {
-    fn from(ledger: ReplicaLedger<S, C>) -> Journal<S> {
+impl<S: Storage, C: LogClient> From<ClusterLedger<S, C>> for Journal<S> {
+    fn from(ledger: ClusterLedger<S, C>) -> Journal<S> {
         ledger.own.into()
     }
 }
 
-impl<S: Storage, C: LogClient> Ledger for ReplicaLedger<S, C> {
-    type Error = ReplicaError;
+impl<S: Storage, C: LogClient> Ledger for ClusterLedger<S, C> {
+    type Error = ClusterError;
 
     fn room(&mut self) -> Option<Room> {
         Some(TURN_ROOM)
@@ -489,7 +490,7 @@ impl<S: Storage, C: LogClient> Ledger for ReplicaLedger<S, C> {
         self.asked.add(caller, commands);
     }
 
-    fn order(&mut self, engine: &mut Engine, time: Time) -> Result<Time, ReplicaError> {
+    fn order(&mut self, engine: &mut Engine, time: Time) -> Result<Time, ClusterError> {
         if self.count == 0 {
             self.follow(engine)?;
             return Ok(time.max(engine.time()));
@@ -497,7 +498,7 @@ impl<S: Storage, C: LogClient> Ledger for ReplicaLedger<S, C> {
         let messages = self.messages(self.next_number(engine));
         let (commands, begun) = (std::mem::take(&mut self.count), self.client.passed());
         let time = self.send(engine, &messages)?;
-        self.sent = Some(Sent { commands, took: self.client.passed().saturating_sub(begun) });
+        self.sent = Some(SentMessage { commands, took: self.client.passed().saturating_sub(begun) });
         Ok(time)
     }
 
@@ -530,7 +531,7 @@ impl<S: Storage, C: LogClient> Ledger for ReplicaLedger<S, C> {
         self.own.release(batches, applied);
     }
 
-    fn tend(&mut self, engine: &mut Engine, passed: Duration) -> Result<(), ReplicaError> {
+    fn tend(&mut self, engine: &mut Engine, passed: Duration) -> Result<(), ClusterError> {
         self.gather(engine)?;
         // If batches wait, the next turn syncs it, together with its own message.
         if self.inbox.waiting_ops() == 0 {
@@ -540,7 +541,7 @@ impl<S: Storage, C: LogClient> Ledger for ReplicaLedger<S, C> {
         Ok(self.own.tend(engine, passed)?)
     }
 
-    fn idle(&mut self, engine: &mut Engine, passed: Duration) -> Result<(), ReplicaError> {
+    fn idle(&mut self, engine: &mut Engine, passed: Duration) -> Result<(), ClusterError> {
         self.follow(engine)?;
         self.state(engine)?;
         Ok(self.own.idle(engine, passed)?)
@@ -553,7 +554,7 @@ impl<S: Storage, C: LogClient> Ledger for ReplicaLedger<S, C> {
         self.own.patience().or(waits)
     }
 
-    fn close(&mut self, engine: &mut Engine) -> Result<(), ReplicaError> {
+    fn close(&mut self, engine: &mut Engine) -> Result<(), ClusterError> {
         self.settle(engine)?;
         Ok(self.own.close(engine)?)
     }

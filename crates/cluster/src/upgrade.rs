@@ -11,8 +11,8 @@ use crate::client::LogError;
 use crate::log_url::LogUrl;
 use crate::servers::{connect, stream};
 use crate::side_streams;
+use crate::status_poll::{ClusterReport, of_stream};
 use crate::stream_config::LogTerms;
-use crate::survey::{Survey, of_stream};
 use crate::versions::NEWEST;
 
 /// The interval at which a node looks which version to write.
@@ -54,7 +54,7 @@ pub fn upgrade(url: &LogUrl, gone: &[u16]) -> Result<Upgraded, LogError> {
 }
 
 /// The reason why nodes cannot write the newest version yet.
-fn hindrance(survey: &Survey, gone: &[u16]) -> Option<String> {
+fn hindrance(survey: &ClusterReport, gone: &[u16]) -> Option<String> {
     let silent = survey.silent.iter().find(|(node, _)| !gone.contains(node));
     let older = survey.nodes.iter().find(|report| report.rules < NEWEST);
     match (silent, older) {
@@ -73,11 +73,11 @@ fn hindrance(survey: &Survey, gone: &[u16]) -> Option<String> {
 
 /// The version that a node writes. Clones share it.
 #[derive(Clone, Debug)]
-pub(crate) struct Written(Arc<AtomicU8>);
+pub(crate) struct WrittenVersion(Arc<AtomicU8>);
 
-impl Written {
-    pub fn new(version: u8) -> Written {
-        Written(Arc::new(AtomicU8::new(version)))
+impl WrittenVersion {
+    pub fn new(version: u8) -> WrittenVersion {
+        WrittenVersion(Arc::new(AtomicU8::new(version)))
     }
 
     pub fn get(&self) -> u8 {
@@ -101,8 +101,8 @@ impl Written {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::standing::NodeReport;
-    use crate::survey::LogReport;
+    use crate::node_status::NodeReport;
+    use crate::status_poll::LogReport;
 
     #[test]
     fn an_upgrade_waits_for_nodes_that_do_not_answer_and_for_those_of_an_older_program() {
@@ -116,7 +116,7 @@ mod tests {
             followers: Vec::new(),
         };
         let node = |node, rules| NodeReport { node, rules, ..NodeReport::default() };
-        let mut survey = Survey { log, nodes: Vec::new(), silent: Vec::new() };
+        let mut survey = ClusterReport { log, nodes: Vec::new(), silent: Vec::new() };
         assert!(hindrance(&survey, &[]).is_some_and(|why| why.starts_with("no node answers")));
         survey.nodes = vec![node(1, NEWEST), node(3, NEWEST)];
         assert_eq!(hindrance(&survey, &[]), None);

@@ -3,22 +3,22 @@
 
 use std::collections::VecDeque;
 
-use crate::message::Known;
+use crate::message::MessageId;
 
 /// The number of messages remembered.
 const REMEMBERED: usize = 1 << 16;
 
 /// The checksums of the last messages, up to the one that was taken last.
 #[derive(Debug)]
-pub(crate) struct Trail {
+pub(crate) struct RecentMessages {
     last: u64,
     checksums: VecDeque<u32>,
 }
 
-impl Trail {
+impl RecentMessages {
     /// Makes the trail of a node that begins to read behind this message.
-    pub fn behind(position: u64) -> Trail {
-        Trail { last: position, checksums: VecDeque::new() }
+    pub fn behind(position: u64) -> RecentMessages {
+        RecentMessages { last: position, checksums: VecDeque::new() }
     }
 
     /// Adds a message behind the one before it.
@@ -31,8 +31,8 @@ impl Trail {
     }
 
     /// The last message; none before the first.
-    pub fn last(&self) -> Known {
-        let known = self.checksums.back().map(|checksum| Known { position: self.last, checksum: *checksum });
+    pub fn last(&self) -> MessageId {
+        let known = self.checksums.back().map(|checksum| MessageId { position: self.last, checksum: *checksum });
         known.unwrap_or_default()
     }
 
@@ -42,15 +42,15 @@ impl Trail {
     }
 
     /// Whether this message may be one of them: false if another one stood there.
-    pub fn may_hold(&self, message: Known) -> bool {
-        let Known { position, checksum } = message;
+    pub fn may_hold(&self, message: MessageId) -> bool {
+        let MessageId { position, checksum } = message;
         let back = usize::try_from(self.last.saturating_sub(position)).unwrap_or(usize::MAX);
         let known = self.checksums.len().checked_sub(back.saturating_add(1)).and_then(|at| self.checksums.get(at));
         known.is_none_or(|known| *known == checksum)
     }
 
     /// Checks the message that the next one names against the log. Errors: the contradiction.
-    pub fn check(&self, named: Known) -> Result<(), String> {
+    pub fn check(&self, named: MessageId) -> Result<(), String> {
         let position = named.position;
         if position > self.last {
             return Err(format!(

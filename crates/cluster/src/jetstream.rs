@@ -18,18 +18,18 @@ use market::inbox::Inbox;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::client::{Delivered, LogClient, LogError};
-use crate::copies::CopySource;
-use crate::giving::give;
-use crate::log_check::{self, LastGiven, Told, check_taken, time_of};
+use crate::log_check::{self, CheckReport, LastGiven, check_taken, time_of};
 use crate::log_url::LogUrl;
-use crate::parts::WINDOW;
+use crate::message_parts::WINDOW;
+use crate::node_copy::CopySource;
+use crate::node_copy::give;
+use crate::node_status::NodeStatus;
 use crate::retention::Retention;
 use crate::servers::{BETWEEN_TRIES, connect, missing, stream_if_there};
-use crate::standing::Standing;
+use crate::status_poll::ask;
 use crate::status_subject;
 use crate::stream_config::{LogTerms, subject, weaknesses};
-use crate::survey::ask;
-use crate::upgrade::Written;
+use crate::upgrade::WrittenVersion;
 
 /// A message was sent, and for so long nothing came: perhaps the server that delivers is gone. Another one is asked,
 /// and asked again when it has not answered for so long: the servers answer nobody while they choose a leader, also
@@ -39,7 +39,7 @@ const SILENCE: Duration = Duration::from_millis(1500);
 const WAITING_MAX: usize = 256;
 
 /// A log on the servers, to be opened.
-pub struct Found {
+pub struct FoundLog {
     client: Client,
     context: Context,
     stream: Stream,
@@ -62,7 +62,7 @@ pub struct JetStream {
     /// The position of the last known message.
     end: Arc<AtomicU64>,
     message_bytes_max: usize,
-    rules: Written,
+    rules: WrittenVersion,
 }
 
 /// A notice to the servers.
@@ -73,12 +73,12 @@ enum Outgoing {
 }
 
 /// Finds an existing log. Errors: it is missing, or its settings are weaker than it needs.
-pub fn find(url: &LogUrl) -> Result<Found, LogError> {
+pub fn find(url: &LogUrl) -> Result<FoundLog, LogError> {
     find_if_there(url)?.ok_or_else(|| missing(url))
 }
 
 /// Finds a log, if there is one.
-pub fn find_if_there(url: &LogUrl) -> Result<Option<Found>, LogError> {
+pub fn find_if_there(url: &LogUrl) -> Result<Option<FoundLog>, LogError> {
     let (runtime, client, context) = connect(url)?;
     let Some(stream) = runtime.block_on(stream_if_there(&context, url))? else { return Ok(None) };
     let (config, state) = (&stream.cached_info().config, &stream.cached_info().state);
@@ -87,10 +87,10 @@ pub fn find_if_there(url: &LogUrl) -> Result<Option<Found>, LogError> {
         return Err(LogError(format!("{url} does not keep a log as it has to be kept: {}", weak.join("; "))));
     }
     let (first, end, url) = (state.first_sequence, state.last_sequence, url.clone());
-    Ok(Some(Found { client, context, runtime, subject: subject(&url), terms, url, first, end, stream }))
+    Ok(Some(FoundLog { client, context, runtime, subject: subject(&url), terms, url, first, end, stream }))
 }
 
-impl Found {
+impl FoundLog {
     /// Whether a node that took this message last finds all later ones in it.
     pub fn reaches_back_to(&self, last: Option<LogMessage>) -> bool {
         self.start(last) >= self.behind() && self.start(last).saturating_add(1) >= self.first
@@ -126,7 +126,7 @@ impl Found {
     pub fn open(
         self,
         engine: &Engine,
-        (node, inbox, standing, patience): (NodeId, Arc<Inbox>, Standing, Duration),
+        (node, inbox, standing, patience): (NodeId, Arc<Inbox>, NodeStatus, Duration),
         copies: Arc<dyn CopySource>,
     ) -> Result<JetStream, LogError> {
         let last = engine.shared_log().last();
@@ -146,8 +146,8 @@ impl Found {
         let (incoming, delivered) = sync_channel(WAITING_MAX);
         let is_waiting = Arc::new(AtomicBool::new(false));
         let waiting = is_waiting.clone();
-        let rules = Written::new(self.terms.rules);
-        let Found { context, stream, runtime, subject, client, url, .. } = self;
+        let rules = WrittenVersion::new(self.terms.rules);
+        let FoundLog { context, stream, runtime, subject, client, url, .. } = self;
         let (name, written) = (url.name().to_owned(), rules.clone());
         let known_end = end.clone();
         let talk = move || {
@@ -155,7 +155,7 @@ impl Found {
             let give = give((client.clone(), name.clone(), node.number()), copies);
             let answer = status_subject::answer(client.clone(), name, standing.clone());
             let last = LastGiven::default();
-            let told = Told { failed: incoming.clone(), inbox: inbox.clone(), standing, patience };
+            let told = CheckReport { failed: incoming.clone(), inbox: inbox.clone(), standing, patience };
             let check = log_check::watch((client.clone(), stream.clone()), last.clone(), told);
             let follow_rules = written.follow(url, stream.clone());
             let publish = publish((client.clone(), context), (subject, stream.clone()), sent);

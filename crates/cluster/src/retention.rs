@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use engine::Time;
 
-use crate::parts::WINDOW;
+use crate::message_parts::WINDOW;
 
 /// The part of the time for which messages are kept that lies at least between two remembered marks, which bounds their
 /// number.

@@ -11,12 +11,12 @@ use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt};
 use xxhash_rust::xxh3::Xxh3;
 
+use super::protocol::{CopiedFile, CopyAnswer, CopyRequest, PIECE_BYTES, subject};
 use crate::client::LogError;
-use crate::copies::{Answer, Asked, CopiedFile, PIECE_BYTES, subject};
 use crate::log_url::LogUrl;
+use crate::node_status::NodeReport;
 use crate::servers::{PATIENCE, connect, stream};
-use crate::standing::NodeReport;
-use crate::survey::ask;
+use crate::status_poll::ask;
 
 /// The interval of requests whether the copy is made.
 const LOOK_AFTER: Duration = Duration::from_millis(200);
@@ -71,7 +71,7 @@ struct Peer {
 }
 
 impl Peer {
-    async fn ask(&self, asked: &Asked) -> Result<Bytes, LogError> {
+    async fn ask(&self, asked: &CopyRequest) -> Result<Bytes, LogError> {
         let asked = serde_json::to_vec(asked).expect("invariant: what is asked has no maps");
         let request = Request::new().payload(asked.into()).timeout(Some(PATIENCE));
         let answer = self.client.send_request(self.subject.clone(), request).await;
@@ -81,11 +81,11 @@ impl Peer {
     /// Has the node make a copy, and waits for it.
     async fn files(&self) -> Result<Vec<CopiedFile>, LogError> {
         loop {
-            let answer = self.ask(&Asked::Make { copy: self.copy }).await?;
+            let answer = self.ask(&CopyRequest::Make { copy: self.copy }).await?;
             match serde_json::from_slice(&answer) {
-                Ok(Answer::Made(files)) => return Ok(files),
-                Ok(Answer::Making) => tokio::time::sleep(LOOK_AFTER).await,
-                Ok(Answer::Refused(why)) => return Err(LogError(why)),
+                Ok(CopyAnswer::Made(files)) => return Ok(files),
+                Ok(CopyAnswer::Making) => tokio::time::sleep(LOOK_AFTER).await,
+                Ok(CopyAnswer::Refused(why)) => return Err(LogError(why)),
                 Err(error) => return Err(LogError(format!("its answer cannot be read: {error}"))),
             }
         }
@@ -93,7 +93,7 @@ impl Peer {
 
     /// Tells the node that the copy is no longer needed. If that gets lost, the node notices by itself.
     async fn end(&self) {
-        let asked = serde_json::to_vec(&Asked::Done { copy: self.copy }).unwrap_or_default();
+        let asked = serde_json::to_vec(&CopyRequest::Done { copy: self.copy }).unwrap_or_default();
         let _ = self.client.publish(self.subject.clone(), asked.into()).await;
         let _ = self.client.flush().await;
     }
@@ -138,7 +138,7 @@ impl Peer {
         let expected = file.bytes.saturating_sub(offset).min(PIECE_BYTES);
         let mut failed = LogError("it does not have it any more".to_owned());
         for _ in 0..TRIES {
-            match self.ask(&Asked::Piece { copy: self.copy, file: index, offset }).await {
+            match self.ask(&CopyRequest::Piece { copy: self.copy, file: index, offset }).await {
                 Ok(piece) if piece.len() as u64 == expected => return Ok(piece),
                 Ok(_) => {}
                 Err(error) => failed = error,

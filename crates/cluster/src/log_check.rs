@@ -15,8 +15,8 @@ use market::inbox::Inbox;
 
 use crate::client::{Delivered, LogError};
 use crate::message::{Message, checksum, market_time};
+use crate::node_status::NodeStatus;
 use crate::servers;
-use crate::standing::Standing;
 
 /// The interval of the checks of a node that follows.
 const EVERY: Duration = Duration::from_millis(500);
@@ -57,10 +57,10 @@ pub(crate) fn time_of(nanos: i128) -> Time {
 
 /// The last message given to a node. Clones share it.
 #[derive(Clone, Default)]
-pub(crate) struct LastGiven(Arc<Mutex<Option<Given>>>);
+pub(crate) struct LastGiven(Arc<Mutex<Option<LastDelivery>>>);
 
 #[derive(Clone, Copy)]
-struct Given {
+struct LastDelivery {
     position: u64,
     checksum: u32,
     time: Time,
@@ -69,11 +69,11 @@ struct Given {
 impl LastGiven {
     pub fn set(&self, delivered: &Delivered) {
         let Delivered { position, time, bytes } = delivered;
-        let given = Given { position: *position, checksum: checksum(bytes), time: *time };
+        let given = LastDelivery { position: *position, checksum: checksum(bytes), time: *time };
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(given);
     }
 
-    fn get(&self) -> Option<Given> {
+    fn get(&self) -> Option<LastDelivery> {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -89,7 +89,7 @@ enum Has {
     NoAnswer,
 }
 
-async fn ask(stream: &Stream, Given { position, checksum: known, time }: Given) -> Has {
+async fn ask(stream: &Stream, LastDelivery { position, checksum: known, time }: LastDelivery) -> Has {
     let found = match tokio::time::timeout(ANSWER_PATIENCE, stream.get_raw_message(position)).await {
         Ok(found) => found,
         Err(_) => return Has::NoAnswer,
@@ -110,17 +110,17 @@ async fn ask(stream: &Stream, Given { position, checksum: known, time }: Given) 
 }
 
 /// A node that is told the state of its log.
-pub(crate) struct Told {
+pub(crate) struct CheckReport {
     pub failed: SyncSender<Result<Delivered, LogError>>,
     pub inbox: Arc<Inbox>,
-    pub standing: Standing,
+    pub standing: NodeStatus,
     /// After this time without an answer the log is away.
     pub patience: Duration,
 }
 
 /// Tells the node whether its log is away, also when it has nothing for it; and when the log does not have the last
 /// message any more that was given to the node, or is not there at all. Ends then.
-pub(crate) async fn watch((client, stream): (Client, Stream), last: LastGiven, told: Told) {
+pub(crate) async fn watch((client, stream): (Client, Stream), last: LastGiven, told: CheckReport) {
     let patience = told.patience.max(ANSWERED_WITHIN);
     let (mut answered, mut missing, mut was_away) = (Instant::now(), None, false);
     loop {

@@ -51,7 +51,7 @@ pub(crate) struct Message {
     pub parts: u16,
     pub written: Time,
     pub count: u32,
-    pub behind: Known,
+    pub behind: MessageId,
     /// The bytes of callers before the commands, in all parts.
     pub callers_bytes: u32,
     pub commands: Bytes,
@@ -59,7 +59,7 @@ pub(crate) struct Message {
 
 /// The identity of a message that its writer had taken. The default value means none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Known {
+pub(crate) struct MessageId {
     pub position: u64,
     pub checksum: u32,
 }
@@ -113,7 +113,7 @@ impl Message {
             parts: u16::from_le_bytes(taken(all, 25)),
             written: Time(u64::from_le_bytes(taken(all, 27))),
             count: u32::from_le_bytes(taken(all, 35)),
-            behind: Known {
+            behind: MessageId {
                 position: u64::from_le_bytes(taken(all, BEHIND_AT)),
                 checksum: u32::from_le_bytes(taken(all, BEHIND_AT + 8)),
             },

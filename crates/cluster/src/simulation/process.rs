@@ -24,10 +24,10 @@ use model::Told;
 use super::connection::{Connection, Fate};
 use super::judge::Process;
 use super::surroundings::{CLUSTER, Settings, Surroundings};
-use crate::{LogError, Member, ReplicaError, ReplicaLedger, Standing, WINDOW};
+use crate::{ClusterError, ClusterLedger, LogError, Member, NodeStatus, WINDOW};
 
 pub(super) struct Node {
-    turn: Turn<ReplicaLedger<SimulatedDisk, Connection>>,
+    turn: Turn<ClusterLedger<SimulatedDisk, Connection>>,
     maker: SnapshotMaker<SimulatedDisk>,
     pub process: Process,
     pub fate: Rc<Fate>,
@@ -39,7 +39,7 @@ pub(super) struct Node {
 pub(super) enum Ended {
     /// Its disk failed.
     Disk(String),
-    Replica(ReplicaError),
+    Replica(ClusterError),
 }
 
 impl Node {
@@ -72,7 +72,7 @@ impl Node {
         // A client of the real log makes the same check.
         if !engine.shared_log().all().all(|taken| world.log.borrow().holds(taken, engine.time())) {
             let lost = LogError("the log has lost what this node took of it".to_owned());
-            return Err(Ended::Replica(ReplicaError::Log(lost)));
+            return Err(Ended::Replica(ClusterError::Log(lost)));
         }
         let (seen, inbox) = (engine.shared_log().position().saturating_sub(WINDOW), Arc::new(Inbox::default()));
         let client = Connection {
@@ -85,10 +85,10 @@ impl Node {
             glances: 0,
             last: None,
         };
-        let standing = Standing::new(Status::new(), metrics.clone());
+        let standing = NodeStatus::new(Status::new(), metrics.clone());
         let (shown, skew) = (world.clock.clone(), world.draw(4_000_000));
         let shows = Time(world.now() - 2_000_000 + skew);
-        let ledger = ReplicaLedger::open((own, &mut engine), (client, seen), member, (inbox.clone(), standing), shows);
+        let ledger = ClusterLedger::open((own, &mut engine), (client, seen), member, (inbox.clone(), standing), shows);
         let ledger = ledger.map_err(Ended::Replica)?;
         let process = (node, engine.shared_log().of(node).expect("it has begun").epoch);
         let options = TurnOptions {

@@ -11,12 +11,9 @@
 //! itself. The engine's state ([`engine::SharedLog`]) decides which messages count, so a message that comes twice, or
 //! from a process that another one has replaced, counts nowhere.
 
+mod batch_delay;
 mod callers;
 mod client;
-mod copies;
-pub mod fetching;
-mod gathering;
-mod giving;
 pub mod jetstream;
 
 mod ledger;
@@ -26,27 +23,28 @@ mod log_url;
 mod marks;
 pub mod members;
 mod message;
-mod parts;
+mod message_parts;
+pub mod node_copy;
+mod node_status;
+mod recent_messages;
 mod retention;
 mod servers;
 mod side_streams;
 pub mod simulated;
 #[cfg(test)]
 mod simulation;
-mod standing;
+pub mod status_poll;
 mod status_subject;
 mod stream_config;
-pub mod survey;
 #[cfg(test)]
 mod tests;
-mod trail;
 pub mod upgrade;
 pub mod versions;
 
 pub use client::{Delivered, LogClient, LogError};
-pub use copies::CopySource;
-pub use ledger::{Member, ReplicaError, ReplicaLedger};
+pub use ledger::{ClusterError, ClusterLedger, Member};
 pub use log_url::LogUrl;
-pub use parts::WINDOW;
-pub use standing::{MarkReport, NodeReport, Standing};
+pub use message_parts::WINDOW;
+pub use node_copy::CopySource;
+pub use node_status::{MarkReport, NodeReport, NodeStatus};
 pub use stream_config::{LogTerms, create};

@@ -3,7 +3,7 @@
 use async_nats::Client;
 use futures_util::StreamExt;
 
-use crate::standing::Standing;
+use crate::node_status::NodeStatus;
 
 /// The subject on which all nodes of a log with this name are asked.
 pub(crate) fn subject(name: &str) -> String {
@@ -11,7 +11,7 @@ pub(crate) fn subject(name: &str) -> String {
 }
 
 /// Answers requests as long as the connection lives.
-pub(crate) async fn answer(client: Client, name: String, standing: Standing) {
+pub(crate) async fn answer(client: Client, name: String, standing: NodeStatus) {
     let mut asked = match client.subscribe(subject(&name)).await {
         Ok(asked) => asked,
         Err(error) => return tracing::warn!(%error, "nobody is told how this node is"),

@@ -15,8 +15,8 @@ pub(crate) fn subject(name: &str, node: u16) -> String {
 
 /// A request. Each copy has a number, which stands for the node that takes it.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Asked {
-    /// A request to make a copy, or whether it is made. The answer is an [`Answer`].
+pub(crate) enum CopyRequest {
+    /// A request to make a copy, or whether it is made. The answer is an [`CopyAnswer`].
     Make { copy: u64 },
     /// A request for a piece of a file. The answer is its bytes, or none if the copy is gone.
     Piece { copy: u64, file: usize, offset: u64 },
@@ -26,7 +26,7 @@ pub(crate) enum Asked {
 
 /// The state of a copy.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Answer {
+pub(crate) enum CopyAnswer {
     /// The copy is being made: the node asks again.
     Making,
     Made(Vec<CopiedFile>),

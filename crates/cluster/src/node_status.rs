@@ -48,7 +48,7 @@ pub struct MarkReport {
 
 /// A shared handle; clones see the same.
 #[derive(Clone, Debug)]
-pub struct Standing {
+pub struct NodeStatus {
     status: Status,
     metrics: Metrics,
     report: Arc<Mutex<NodeReport>>,
@@ -59,9 +59,9 @@ impl NodeReport {
     pub const READY: &'static str = "ready";
 }
 
-impl Standing {
-    pub fn new(status: Status, metrics: Metrics) -> Standing {
-        Standing { status, metrics, report: Arc::default() }
+impl NodeStatus {
+    pub fn new(status: Status, metrics: Metrics) -> NodeStatus {
+        NodeStatus { status, metrics, report: Arc::default() }
     }
 
     /// The state of the server.

@@ -13,14 +13,14 @@ use futures_util::StreamExt;
 use tokio::task::{JoinHandle, spawn_blocking};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::copies::{Answer, Asked, CopiedFile, CopySource, PIECE_BYTES, subject};
+use super::protocol::{CopiedFile, CopyAnswer, CopyRequest, CopySource, PIECE_BYTES, subject};
 
 /// The time without a request after which a copy is removed.
 const ABANDONED_AFTER: Duration = Duration::from_secs(60);
 const LOOK_AFTER: Duration = Duration::from_secs(10);
 
 /// The copy that a node takes.
-struct Given {
+struct ServedCopy {
     copy: u64,
     asked: Instant,
     progress: Progress,
@@ -42,14 +42,14 @@ pub(crate) async fn give((client, name, node): (Client, String, u16), source: Ar
         Ok(requests) => requests,
         Err(error) => return tracing::warn!(%error, "this node gives no copies"),
     };
-    let mut given: Option<Given> = None;
+    let mut given: Option<ServedCopy> = None;
     loop {
         match tokio::time::timeout(LOOK_AFTER, requests.next()).await {
             Ok(None) => return,
             Ok(Some(request)) => answer(&client, request, &mut given, &source).await,
             Err(_) => {}
         }
-        let is_abandoned = |given: &Given| {
+        let is_abandoned = |given: &ServedCopy| {
             given.asked.elapsed() >= ABANDONED_AFTER
                 && match &given.progress {
                     Progress::Making(making) => making.is_finished(),
@@ -69,15 +69,15 @@ async fn remove(source: &Arc<dyn CopySource>) {
     }
 }
 
-async fn answer(client: &Client, request: Message, given: &mut Option<Given>, source: &Arc<dyn CopySource>) {
+async fn answer(client: &Client, request: Message, given: &mut Option<ServedCopy>, source: &Arc<dyn CopySource>) {
     let Ok(asked) = serde_json::from_slice(&request.payload) else { return };
     let answer = match asked {
-        Asked::Make { copy } => {
+        CopyRequest::Make { copy } => {
             let answer = make(copy, given, source).await;
             serde_json::to_vec(&answer).expect("invariant: an answer has no maps").into()
         }
-        Asked::Piece { copy, file, offset } => piece(copy, file, offset, given).await,
-        Asked::Done { copy } => {
+        CopyRequest::Piece { copy, file, offset } => piece(copy, file, offset, given).await,
+        CopyRequest::Done { copy } => {
             if given.take_if(|given| given.copy == copy).is_some() {
                 remove(source).await;
             }
@@ -90,7 +90,7 @@ async fn answer(client: &Client, request: Message, given: &mut Option<Given>, so
     }
 }
 
-async fn make(copy: u64, given: &mut Option<Given>, source: &Arc<dyn CopySource>) -> Answer {
+async fn make(copy: u64, given: &mut Option<ServedCopy>, source: &Arc<dyn CopySource>) -> CopyAnswer {
     let Some(current) = given.as_mut() else {
         let source = source.clone();
         let making = spawn_blocking(move || {
@@ -98,34 +98,35 @@ async fn make(copy: u64, given: &mut Option<Given>, source: &Arc<dyn CopySource>
             let files = files_of(&folder).map_err(|error| error.to_string())?;
             Ok(Copy { folder, files })
         });
-        *given = Some(Given { copy, asked: Instant::now(), progress: Progress::Making(making) });
-        return Answer::Making;
+        *given = Some(ServedCopy { copy, asked: Instant::now(), progress: Progress::Making(making) });
+        return CopyAnswer::Making;
     };
     if current.copy != copy {
-        return Answer::Refused("it gives a copy to somebody else".to_owned());
+        return CopyAnswer::Refused("it gives a copy to somebody else".to_owned());
     }
     current.asked = Instant::now();
     let made = match &mut current.progress {
-        Progress::Made(made) => return Answer::Made(made.files.clone()),
-        Progress::Making(making) if !making.is_finished() => return Answer::Making,
+        Progress::Made(made) => return CopyAnswer::Made(made.files.clone()),
+        Progress::Making(making) if !making.is_finished() => return CopyAnswer::Making,
         Progress::Making(making) => making.await.unwrap_or_else(|error| Err(error.to_string())),
     };
     match made {
         Ok(made) => {
             let files = made.files.clone();
             current.progress = Progress::Made(made);
-            Answer::Made(files)
+            CopyAnswer::Made(files)
         }
         Err(error) => {
             *given = None;
             remove(source).await;
-            Answer::Refused(error)
+            CopyAnswer::Refused(error)
         }
     }
 }
 
-async fn piece(copy: u64, file: usize, offset: u64, given: &mut Option<Given>) -> Bytes {
-    let Some(Given { asked, progress: Progress::Made(made), .. }) = given.as_mut().filter(|given| given.copy == copy)
+async fn piece(copy: u64, file: usize, offset: u64, given: &mut Option<ServedCopy>) -> Bytes {
+    let Some(ServedCopy { asked, progress: Progress::Made(made), .. }) =
+        given.as_mut().filter(|given| given.copy == copy)
     else {
         return Bytes::new();
     };

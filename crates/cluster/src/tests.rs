@@ -26,10 +26,10 @@ use market::snapshots::{JournalCoverage, SnapshotMaker};
 use market::timekeeper::Clock;
 use market::turn::{Turn, TurnOptions};
 
-use crate::message::{Known, Message};
+use crate::message::{Message, MessageId};
 use crate::simulated::{Faults, SimulatedClient, SimulatedLog};
 use crate::versions::NEWEST;
-use crate::{Member, ReplicaError, ReplicaLedger, Standing, WINDOW};
+use crate::{ClusterError, ClusterLedger, Member, NodeStatus, WINDOW};
 
 const CLUSTER: u64 = 77;
 
@@ -52,16 +52,16 @@ impl EventQueue for Watch {
 }
 
 struct Node {
-    turn: Turn<ReplicaLedger<SimulatedDisk, SimulatedClient>>,
+    turn: Turn<ClusterLedger<SimulatedDisk, SimulatedClient>>,
     disk: SimulatedDisk,
     maker: SnapshotMaker<SimulatedDisk>,
-    standing: Standing,
+    standing: NodeStatus,
     inbox: Arc<Inbox>,
     clock: Clock,
 }
 
 impl Node {
-    fn open(log: &SimulatedLog, number: u16, disk: &SimulatedDisk) -> Result<Node, ReplicaError> {
+    fn open(log: &SimulatedLog, number: u16, disk: &SimulatedDisk) -> Result<Node, ClusterError> {
         let options = Options { segment_bytes: 1 << 16, durability: Durability::Synced };
         let Recovered { engine, journal, .. } = recovery::open(disk, options).expect("the disk has no faults");
         Node::open_with((engine, journal), log, (number, false), disk, None)
@@ -77,7 +77,7 @@ impl Node {
     }
 
     /// Opens a node that only follows.
-    fn follow(log: &SimulatedLog, number: u16, disk: &SimulatedDisk) -> Result<Node, ReplicaError> {
+    fn follow(log: &SimulatedLog, number: u16, disk: &SimulatedDisk) -> Result<Node, ClusterError> {
         let Recovered { engine, journal, .. } =
             recovery::open(disk, Options::default()).expect("the disk has no faults");
         Node::open_with((engine, journal), log, (number, true), disk, None)
@@ -90,7 +90,7 @@ impl Node {
         (number, is_read_only): (u16, bool),
         disk: &SimulatedDisk,
         events: Option<EventSink>,
-    ) -> Result<Node, ReplicaError> {
+    ) -> Result<Node, ClusterError> {
         Node::open_at(Time(1), (engine, journal), log, (number, is_read_only), disk, events)
     }
 
@@ -102,7 +102,7 @@ impl Node {
         (number, is_read_only): (u16, bool),
         disk: &SimulatedDisk,
         events: Option<EventSink>,
-    ) -> Result<Node, ReplicaError> {
+    ) -> Result<Node, ClusterError> {
         let (coverage, low) = (Arc::new(JournalCoverage::default()), Arc::new(AtomicBool::new(false)));
         let own = JournalLedger::new(journal, events, coverage.clone(), true, low);
         let (checkpoint, metrics): (Checkpoint, _) = (Arc::new(|| true), Metrics::new(&[]));
@@ -115,9 +115,9 @@ impl Node {
         let seen = engine.shared_log().position().saturating_sub(WINDOW);
         let client = log.client(seen, MESSAGE_BYTES);
         let inbox = Arc::new(Inbox::default());
-        let standing = Standing::new(Status::new(), metrics.clone());
+        let standing = NodeStatus::new(Status::new(), metrics.clone());
         let shared = (inbox.clone(), standing.clone());
-        let ledger = ReplicaLedger::open((own, &mut engine), (client, seen), member, shared, shows)?;
+        let ledger = ClusterLedger::open((own, &mut engine), (client, seen), member, shared, shows)?;
         let options = TurnOptions {
             limits: AnswerLimits { request_executions_max: 1_000 },
             bounds: Bounds::NONE,
@@ -130,7 +130,7 @@ impl Node {
         Ok(Node { turn: Turn::new(engine, ledger, options), clock, disk: disk.clone(), maker, standing, inbox })
     }
 
-    fn ask(&mut self, commands: &[Command]) -> Result<Vec<Answer>, ReplicaError> {
+    fn ask(&mut self, commands: &[Command]) -> Result<Vec<Answer>, ClusterError> {
         let (back, answers) = channel();
         let mut batch = Batch::detached(back);
         commands.iter().for_each(|command| batch.requests.push(&[Op::Command(*command)]));
@@ -139,7 +139,7 @@ impl Node {
     }
 
     /// Does the work of the threads beside the loop, and has the loop idle.
-    fn idle(&mut self) -> Result<(), ReplicaError> {
+    fn idle(&mut self) -> Result<(), ClusterError> {
         self.maker.step();
         self.turn.idle()
     }
@@ -201,7 +201,7 @@ fn a_process_that_is_replaced_finds_out_and_what_it_sent_late_counts_nowhere() {
     old.ask(&[create(1)]).expect("the log is whole");
     let mut new = Node::open(&log, 1, &SimulatedDisk::new()).expect("it begins");
     let error = old.ask(&[create(2)]).expect_err("another one is node 1");
-    assert!(matches!(error, ReplicaError::Replaced { epoch: 2, .. }), "{error}");
+    assert!(matches!(error, ClusterError::Replaced { epoch: 2, .. }), "{error}");
     new.ask(&[create(3)]).expect("the log is whole");
     // The old process's message reached the log, and no node takes it.
     assert_eq!(new.engine().account_count(), 2);
@@ -231,7 +231,7 @@ fn three(log: &SimulatedLog, disks: &[SimulatedDisk; 3]) -> Vec<Node> {
 }
 
 /// Trades in turns. Returns the first error.
-fn trade_in_turns(nodes: &mut [Node], first: u64) -> Result<(), (usize, ReplicaError)> {
+fn trade_in_turns(nodes: &mut [Node], first: u64) -> Result<(), (usize, ClusterError)> {
     for account in first..first + 300 {
         let at = account as usize % nodes.len();
         nodes[at].ask(&[create(account)]).map_err(|error| (at, error))?;
@@ -255,7 +255,7 @@ fn nodes_compare_their_states_at_marks_and_the_one_that_has_another_ends() {
     go_another_way(&disks[1]);
     let mut nodes = three(&log, &disks);
     let (at, error) = trade_in_turns(&mut nodes, 1_000).expect_err("one has another state");
-    let ReplicaError::Outvoted(compared) = error else { panic!("{error}") };
+    let ClusterError::Outvoted(compared) = error else { panic!("{error}") };
     assert_eq!((at, compared.same, compared.others.map(|(count, _)| count)), (1, 1, Some(2)), "{compared:?}");
     nodes.remove(at);
     trade_in_turns(&mut nodes, 3_000).expect("the others go on");
@@ -294,7 +294,7 @@ fn a_node_that_only_follows_has_no_voice_and_ends_when_one_node_has_another_stat
     go_another_way(&of_follower);
     let mut follower = Node::follow(&log, 2, &of_follower).expect("it follows");
     let error = trade(&mut follower, 2_000).expect_err("it has another state");
-    let ReplicaError::Outvoted(compared) = error else { panic!("{error}") };
+    let ClusterError::Outvoted(compared) = error else { panic!("{error}") };
     assert_eq!((compared.same, compared.others.map(|(count, _)| count)), (0, Some(1)), "{compared:?}");
     drop(follower);
     let mark = node.standing.report().mark.expect("there were marks");
@@ -327,7 +327,7 @@ fn a_state_that_changed_in_memory_is_found_out_at_the_next_mark() {
     let mut node =
         Node::open_with((with_another_balance(&engine), journal), &log, (1, false), &disk, None).expect("it begins");
     let (_, error) = trade_in_turns(std::slice::from_mut(&mut node), 1_000).expect_err("memory has changed");
-    assert!(matches!(error, ReplicaError::Changed { .. }), "{error}");
+    assert!(matches!(error, ClusterError::Changed { .. }), "{error}");
 }
 
 #[test]
@@ -387,7 +387,7 @@ fn bytes_that_are_no_message_are_said_to_be_none_and_only_a_message_is_of_anothe
         parts: 1,
         written: Time(5),
         count: 0,
-        behind: Known::default(),
+        behind: MessageId::default(),
         callers_bytes: 0,
         commands: Bytes::new(),
     };
@@ -479,7 +479,7 @@ fn a_message_reads_as_it_was_written() {
         parts: 9,
         written: Time(5),
         count: 3,
-        behind: Known { position: 1 << 40, checksum: 1 << 20 },
+        behind: MessageId { position: 1 << 40, checksum: 1 << 20 },
         callers_bytes: 5,
         commands,
     };

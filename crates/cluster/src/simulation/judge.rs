@@ -28,10 +28,10 @@ pub(super) struct Judge {
     /// The market's sequence behind each message that counts.
     ends: BTreeSet<Sequence>,
     /// The last request of each process.
-    asked: BTreeMap<Process, Asked>,
+    asked: BTreeMap<Process, AskedOps>,
 }
 
-struct Asked {
+struct AskedOps {
     ops: Vec<Op>,
     /// The right answers, once a message with the request counts.
     told: Option<Vec<Told>>,
@@ -52,7 +52,7 @@ impl Judge {
 
     /// Notes the request that a process is about to make.
     pub fn asks(&mut self, process: Process, ops: Vec<Op>) {
-        self.asked.insert(process, Asked { ops, told: None });
+        self.asked.insert(process, AskedOps { ops, told: None });
     }
 
     /// The right answers; none if no message of the request counts.

@@ -10,8 +10,8 @@ use futures_util::StreamExt;
 
 use crate::client::LogError;
 use crate::log_url::LogUrl;
+use crate::node_status::NodeReport;
 use crate::servers::{connect, stream};
-use crate::standing::NodeReport;
 use crate::status_subject::subject;
 use crate::stream_config::LogTerms;
 
@@ -22,7 +22,7 @@ const NODES_MAX: usize = 1_000;
 
 /// The state of a log and its nodes.
 #[derive(Debug)]
-pub struct Survey {
+pub struct ClusterReport {
     pub log: LogReport,
     /// The nodes that answered, by number.
     pub nodes: Vec<NodeReport>,
@@ -46,7 +46,7 @@ pub struct LogReport {
 }
 
 /// Asks all nodes. Errors: the log's servers do not answer, or have no such log.
-pub fn survey(url: &LogUrl) -> Result<Survey, LogError> {
+pub fn survey(url: &LogUrl) -> Result<ClusterReport, LogError> {
     let (runtime, client, context) = connect(url)?;
     runtime.block_on(async {
         let stream = stream(&context, url).await?;
@@ -55,7 +55,7 @@ pub fn survey(url: &LogUrl) -> Result<Survey, LogError> {
 }
 
 /// Asks the nodes of a stream that was found.
-pub(crate) async fn of_stream(client: &Client, stream: &Stream, url: &LogUrl) -> Result<Survey, LogError> {
+pub(crate) async fn of_stream(client: &Client, stream: &Stream, url: &LogUrl) -> Result<ClusterReport, LogError> {
     let LogTerms { cluster, rules, .. } = LogTerms::of(url, &stream.cached_info().config)?;
     let info = stream.cached_info();
     let servers = info.cluster.clone().unwrap_or_default();
@@ -77,7 +77,7 @@ pub(crate) async fn of_stream(client: &Client, stream: &Stream, url: &LogUrl) ->
         *last = (*last).max(*position);
     }
     silent.retain(|node, _| nodes.iter().all(|report| report.node != *node));
-    Ok(Survey { log, nodes, silent: silent.into_iter().collect() })
+    Ok(ClusterReport { log, nodes, silent: silent.into_iter().collect() })
 }
 
 /// Gathers the reports of all nodes that answer.

@@ -14,7 +14,7 @@ pub const WINDOW: u64 = 10_000;
 
 /// The parts of incomplete batches, of one batch for each node, because a node has one on its way at a time.
 #[derive(Default)]
-pub(crate) struct Parts {
+pub(crate) struct MessageParts {
     of: HashMap<NodeId, Partial>,
 }
 
@@ -25,7 +25,7 @@ struct Partial {
     there: Vec<Option<(u64, Bytes)>>,
 }
 
-impl Parts {
+impl MessageParts {
     /// All commands of the batch, if this message at `position` completes it.
     pub fn add(&mut self, message: &Message, position: u64) -> Option<Bytes> {
         if message.parts == 1 {
@@ -57,7 +57,7 @@ mod tests {
     use engine::Time;
 
     use super::*;
-    use crate::message::Known;
+    use crate::message::MessageId;
     use crate::versions::NEWEST;
 
     /// A part of a batch with two parts.
@@ -72,7 +72,7 @@ mod tests {
             parts: 2,
             written: Time(1),
             count: 1,
-            behind: Known::default(),
+            behind: MessageId::default(),
             callers_bytes: 0,
             commands: Bytes::from(vec![u8::try_from(part).expect("it is small")]),
         }
@@ -82,7 +82,7 @@ mod tests {
     /// do.
     #[test]
     fn a_part_counts_with_those_that_are_near_and_with_none_that_is_older() {
-        let mut parts = Parts::default();
+        let mut parts = MessageParts::default();
         assert_eq!(parts.add(&part(0), 5), None);
         assert_eq!(parts.add(&part(1), 5 + WINDOW), None, "it is too far behind the first");
         assert_eq!(parts.add(&part(0), 4 + 2 * WINDOW).as_deref(), Some(&[0, 1][..]), "it is as near as it may be");

@@ -13,25 +13,25 @@ const LONGEST: Duration = Duration::from_millis(4);
 
 /// A message that was sent and taken: its number of commands, and the time that this took.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sent {
+pub(crate) struct SentMessage {
     pub commands: u32,
     pub took: Duration,
 }
 
 /// A wait until as many ops wait as the last message had, or for a part of its time.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Gathering {
+pub(crate) struct BatchDelay {
     enough: usize,
     until: Duration,
 }
 
-impl Gathering {
+impl BatchDelay {
     /// Begins a wait behind a message, when this many ops already wait. None where no others are to be expected.
-    pub fn behind(sent: Sent, waiting: usize, now: Duration) -> Option<Gathering> {
-        let Sent { commands, took } = sent;
+    pub fn behind(sent: SentMessage, waiting: usize, now: Duration) -> Option<BatchDelay> {
+        let SentMessage { commands, took } = sent;
         let (enough, until) =
             (waiting.saturating_add(commands as usize), now.saturating_add((took / PART).min(LONGEST)));
-        (commands >= COMMANDS_MIN).then_some(Gathering { enough, until })
+        (commands >= COMMANDS_MIN).then_some(BatchDelay { enough, until })
     }
 
     /// Whether to wait on.
@@ -47,8 +47,9 @@ mod tests {
     #[test]
     fn a_node_waits_for_those_it_answered_but_not_long_and_never_for_one() {
         let micros = Duration::from_micros;
-        let behind =
-            |commands, took, waiting| Gathering::behind(Sent { commands, took: micros(took) }, waiting, micros(10_000));
+        let behind = |commands, took, waiting| {
+            BatchDelay::behind(SentMessage { commands, took: micros(took) }, waiting, micros(10_000))
+        };
         assert_eq!(behind(1, 2_000, 50), None);
         let gathering = behind(100, 2_000, 50).expect("a hundred were answered");
         assert!(gathering.goes_on(149, micros(10_999)));

@@ -15,7 +15,7 @@ use super::connection::Fate;
 use super::log::Weather;
 use super::process::{Ended, Node};
 use super::surroundings::{Settings, Surroundings};
-use crate::ReplicaError;
+use crate::ClusterError;
 
 /// The numbers of the nodes, by their places: two have the same.
 const NUMBERS: [u16; 5] = [1, 2, 3, 700, 1];
@@ -28,13 +28,13 @@ const ROUNDS_MAX: usize = 100;
 
 pub(super) struct World {
     surroundings: Rc<Surroundings>,
-    pub places: Vec<RefCell<Place>>,
+    pub places: Vec<RefCell<NodeSlot>>,
     workload: RefCell<Workload>,
     steps_left: Cell<u32>,
 }
 
 /// The place of a node's processes, one after the other.
-pub(super) struct Place {
+pub(super) struct NodeSlot {
     pub number: u16,
     pub disk: SimulatedDisk,
     /// The last command that it has answered.
@@ -70,7 +70,7 @@ impl World {
             send_again_after: millis(random.pick(&[100, 500])),
             marks_every: millis(random.pick(&[20, 1_000, 1_000_000])),
         };
-        let place = |number| Place {
+        let place = |number| NodeSlot {
             number,
             disk: SimulatedDisk::new(),
             floor: Sequence::ZERO,
@@ -250,12 +250,12 @@ impl World {
             fate.crashes_at.get().is_some_and(|at_operation| self.places[at].borrow().disk.operations() > at_operation)
         };
         let what = match &ended {
-            Ended::Disk(_) | Ended::Replica(ReplicaError::Journal(_)) if disk_crashed() => {
+            Ended::Disk(_) | Ended::Replica(ClusterError::Journal(_)) if disk_crashed() => {
                 "processes whose disk failed"
             }
-            Ended::Replica(ReplicaError::Log(_)) if fate.is_killed.get() => "processes killed while they waited",
-            Ended::Replica(ReplicaError::Stopping) if fate.is_closed.get() => "processes stopped while they waited",
-            Ended::Replica(ReplicaError::Replaced { node, epoch })
+            Ended::Replica(ClusterError::Log(_)) if fate.is_killed.get() => "processes killed while they waited",
+            Ended::Replica(ClusterError::Stopping) if fate.is_closed.get() => "processes stopped while they waited",
+            Ended::Replica(ClusterError::Replaced { node, epoch })
                 if fate.begin.get().is_some_and(|begin| self.judge.borrow().is_replaced((*node, *epoch), begin)) =>
             {
                 "processes that another one had replaced"
