@@ -106,8 +106,8 @@ impl Kind {
             Op::Command(Command::Kill { .. } | Command::Release { .. }) => Kind::Kill,
             Op::Command(Command::Protect { .. } | Command::Unprotect { .. }) => Kind::Protect,
             Op::Command(Command::ChangeLimits { .. }) => Kind::ChangeLimits,
-            // A client frees an id for the order behind it. The server gives the last four commands itself; no client
-            // asks for them.
+            // A client frees an id for the order behind it. The server itself gives those from `ActivateReached` on; no
+            // client asks for them.
             Op::Command(
                 Command::PlaceOrder { .. }
                 | Command::PlaceByFunds { .. }

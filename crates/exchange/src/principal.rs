@@ -171,7 +171,7 @@ fn about(command: &Command) -> About {
         | Command::IssueShares { .. } => About::Issue,
         // The exchange makes these from the requests of an issuer with a budget; no client asks for them.
         Command::FundAccount { .. } | Command::GiveShares { .. } => About::Venue,
-        // The server gives the first six of these itself; no client asks for them.
+        // The server itself gives those up to `FollowCalendar`; no client asks for them.
         Command::ActivateReached
         | Command::TakeMessage(_)
         | Command::Unprotect { is_lost: true, .. }

@@ -307,8 +307,8 @@ impl Workload {
 
     /// Draws an order that matches an open one of the same account or its group, at times.
     fn against_its_own(&mut self, model: &Model) -> Option<(AccountId, NewOrder)> {
-        let seldom = if self.has_groups { 60 } else { 86 };
-        if model.open_orders().len() == 0 || self.random.percent(seldom) {
+        let skipped_percent = if self.has_groups { 60 } else { 86 };
+        if model.open_orders().len() == 0 || self.random.percent(skipped_percent) {
             return None;
         }
         let nth = self.random.below(model.open_orders().len());
