@@ -38,10 +38,10 @@ pub struct ReadModel<W> {
 /// Sends changes to subscribers.
 pub trait Watcher: Send + Sized + 'static {
     /// Called after events were followed or questions answered, and again after the duration that it returned.
-    fn look(scene: &mut ReadModel<Self>) -> Duration;
+    fn look(model: &mut ReadModel<Self>) -> Duration;
 
     /// Sends what is gathered: it has reached `GATHERED_MAX`.
-    fn tell_now(scene: &mut ReadModel<Self>);
+    fn tell_now(model: &mut ReadModel<Self>);
 
     /// Called when the feed has failed: the feed follows and answers nothing more, and subscribers have to learn of it.
     fn failed(_scene: &mut ReadModel<Self>) {}
@@ -61,15 +61,15 @@ type Question<W> = Box<dyn FnOnce(&mut ReadModel<W>) + Send>;
 
 /// The running thread.
 pub struct Feed<W: Watcher> {
-    line: Line<W>,
+    line: EventLine<W>,
     thread: JoinHandle<ReadModel<W>>,
 }
 
 /// A handle that asks from any thread.
-pub struct Asker<W: Watcher>(Line<W>);
+pub struct FeedHandle<W: Watcher>(EventLine<W>);
 
 /// The queue to the thread, and whether the thread has failed.
-struct Line<W: Watcher> {
+struct EventLine<W: Watcher> {
     queue: Arc<EventQueue<Question<W>>>,
     failure: Arc<OnceLock<FeedFailure>>,
 }
@@ -92,16 +92,16 @@ impl<W: Watcher> Feed<W> {
         Feed::follow(ReadModel { view, history: None, watcher, listeners: Listeners::default() })
     }
 
-    fn follow(scene: ReadModel<W>) -> Result<Feed<W>, HistoryError> {
-        let line = Line { queue: Arc::new(EventQueue::new(WAITING_MAX)), failure: Arc::default() };
-        let follower = Follower { line: line.clone(), scene };
+    fn follow(model: ReadModel<W>) -> Result<Feed<W>, HistoryError> {
+        let line = EventLine { queue: Arc::new(EventQueue::new(WAITING_MAX)), failure: Arc::default() };
+        let follower = FeedThread { line: line.clone(), model };
         let thread = std::thread::Builder::new().name("feed".to_string()).spawn(move || follower.run());
         let thread = thread.map_err(|source| HistoryError::Io { name: "thread".to_owned(), source })?;
         Ok(Feed { line, thread })
     }
 
-    pub fn asker(&self) -> Asker<W> {
-        Asker(self.line.clone())
+    pub fn asker(&self) -> FeedHandle<W> {
+        FeedHandle(self.line.clone())
     }
 
     /// Returns the follower that takes events.
@@ -116,7 +116,7 @@ impl<W: Watcher> Feed<W> {
     }
 }
 
-impl<W: Watcher> Asker<W> {
+impl<W: Watcher> FeedHandle<W> {
     /// Calls `question` with the read model as it is after all events that arrived so far. A feed that has ended never
     /// calls it. A panic of the question ends this question alone.
     pub fn ask(&self, question: impl FnOnce(&mut ReadModel<W>) + Send + 'static) {
@@ -134,15 +134,15 @@ impl<W: Watcher> Asker<W> {
     }
 }
 
-impl<W: Watcher> Clone for Asker<W> {
-    fn clone(&self) -> Asker<W> {
-        Asker(self.0.clone())
+impl<W: Watcher> Clone for FeedHandle<W> {
+    fn clone(&self) -> FeedHandle<W> {
+        FeedHandle(self.0.clone())
     }
 }
 
-impl<W: Watcher> Clone for Line<W> {
-    fn clone(&self) -> Line<W> {
-        Line { queue: self.queue.clone(), failure: self.failure.clone() }
+impl<W: Watcher> Clone for EventLine<W> {
+    fn clone(&self) -> EventLine<W> {
+        EventLine { queue: self.queue.clone(), failure: self.failure.clone() }
     }
 }
 
@@ -192,19 +192,19 @@ impl<W> ReadModel<W> {
 }
 
 /// The state of the thread.
-struct Follower<W: Watcher> {
-    line: Line<W>,
-    scene: ReadModel<W>,
+struct FeedThread<W: Watcher> {
+    line: EventLine<W>,
+    model: ReadModel<W>,
 }
 
-impl<W: Watcher> Follower<W> {
+impl<W: Watcher> FeedThread<W> {
     /// Follows and answers until the queue closes. A panic ends the feed alone: everything that it shows can be made
     /// again from what the market keeps.
     fn run(mut self) -> ReadModel<W> {
         if let Err(panicked) = contain(Part::Feed, || self.follow()) {
             self.fail(panicked);
         }
-        self.scene
+        self.model
     }
 
     fn follow(&mut self) {
@@ -218,19 +218,19 @@ impl<W: Watcher> Follower<W> {
                     Item::Question(question) => self.answer(question),
                 }
             }
-            patience = W::look(&mut self.scene).min(TICK_MAX);
+            patience = W::look(&mut self.model).min(TICK_MAX);
         }
     }
 
     fn answer(&mut self, question: Question<W>) {
-        if let Err(panicked) = contain(Part::Question, || question(&mut self.scene)) {
-            let after = self.scene.view.sequence();
+        if let Err(panicked) = contain(Part::Question, || question(&mut self.model)) {
+            let after = self.model.view.sequence();
             tracing::error!(after = after.0, %panicked, "a fault of the server ended a question to the feed; please report it");
         }
     }
 
     fn fail(&mut self, panicked: Panicked) {
-        let after = self.scene.view.sequence();
+        let after = self.model.view.sequence();
         tracing::error!(
             after = after.0,
             %panicked,
@@ -241,8 +241,8 @@ impl<W: Watcher> Follower<W> {
         self.line.queue.abandon();
         // Subscribers would wait for news for ever. Nothing looks at the view, which may be half changed.
         let told = contain(Part::Feed, || {
-            self.scene.listeners.end();
-            W::failed(&mut self.scene);
+            self.model.listeners.end();
+            W::failed(&mut self.model);
         });
         if let Err(panicked) = told {
             tracing::error!(%panicked, "not all who follow the feed know that it ended");
@@ -250,9 +250,9 @@ impl<W: Watcher> Follower<W> {
     }
 
     fn follow_batch(&mut self, batch: &EventBatch) {
-        self.scene.view.apply(batch);
-        if self.scene.view.gathered() > GATHERED_MAX {
-            W::tell_now(&mut self.scene);
+        self.model.view.apply(batch);
+        if self.model.view.gathered() > GATHERED_MAX {
+            W::tell_now(&mut self.model);
         }
     }
 }

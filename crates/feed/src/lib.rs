@@ -11,23 +11,23 @@
 //! disk; of an engine it reads the state that it begins with.
 
 mod accounts;
-mod ahead;
-mod beside;
 mod book;
 mod candles;
 mod feed;
 mod holdings;
 mod listeners;
 mod market;
+mod order_progress;
 mod orders;
-mod place;
-mod standing;
+mod prefetch;
+mod queue_position;
+mod sparse_column;
 mod symbols;
 mod view;
 
 pub use accounts::Account;
 pub use book::{Book, Level, LevelChange};
-pub use feed::{Asker, Feed, FeedFailure, GATHERED_MAX, ReadModel, Watcher};
+pub use feed::{Feed, FeedFailure, FeedHandle, GATHERED_MAX, ReadModel, Watcher};
 pub use history::{
     Amended, Canceled, Candle, Ending, History, HistoryAt, HistoryError, Interval, Note, Noted, PastOrder, Relatives,
     Report, ReportKey, SharedHistory, Sweep, Trade, TradedThen,
@@ -35,8 +35,8 @@ pub use history::{
 pub use holdings::{Holding, Holdings};
 pub use listeners::{Listener, Listeners};
 pub use market::{FormerMarket, Listing, RECALLED, RECENT_MAX, Traded};
+pub use order_progress::{OrderProgress, progress_before};
 pub use orders::Open;
-pub use place::{Place, Queued};
-pub use standing::{Standing, standings};
+pub use queue_position::{QueuePosition, QueueTotal};
 pub use symbols::SymbolFollowers;
-pub use view::{Ended, InitialHistory, MarketClock, News, View};
+pub use view::{EndedOrder, InitialHistory, MarketClock, News, View};

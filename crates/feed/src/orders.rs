@@ -11,7 +11,7 @@ use engine::{
 use foldhash::fast::RandomState;
 use history::PastOrder;
 
-use crate::beside::Beside;
+use crate::sparse_column::SparseColumn;
 
 /// An open order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,7 +214,7 @@ pub struct Orders {
     /// The money paid for the executed shares of open orders that have any, by slot.
     paid: HashMap<u32, Money, RandomState>,
     /// The terms of orders that are more than a side, a limit and shares, by slot.
-    specials: Beside<Special>,
+    specials: SparseColumn<Special>,
     /// The rarer terms of some of those, by slot.
     rarities: HashMap<u32, Rarity, RandomState>,
     /// The orders that show a part of their shares at a time, by slot.
@@ -256,7 +256,7 @@ impl Orders {
             nodes: Slab::new(),
             by_id: IdIndex::new(),
             paid: HashMap::default(),
-            specials: Beside::default(),
+            specials: SparseColumn::default(),
             rarities: HashMap::default(),
             icebergs: HashMap::default(),
         }

@@ -25,10 +25,10 @@ use past::Recalled;
 use trails::Trails;
 
 use crate::accounts::{Account, Accounts};
-use crate::ahead::{AHEAD, Ahead, FAR};
 use crate::market::Listing;
 use crate::orders::{In, Open, Orders, Terms};
-use crate::place::Place;
+use crate::prefetch::{AHEAD, FAR, Prefetch};
+use crate::queue_position::QueuePosition;
 use crate::symbols::{Changed, Names, SymbolFollowers};
 
 /// The market as it stands after a command.
@@ -103,7 +103,7 @@ struct Arriving {
 
 /// An order with nothing open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct EndedOrder {
     /// The order at its end: nothing is open.
     pub order: Open,
     /// The name that its client gave it.
@@ -128,7 +128,7 @@ pub enum News {
     /// An order of the account was opened or executed, and is open.
     Order(AccountIndex, OrderId),
     /// An order of the account ended.
-    Ended(AccountIndex, Ended),
+    Ended(AccountIndex, EndedOrder),
     /// Shares were taken off an order of the account; others of it are open.
     Amended(AccountIndex, Amended),
     /// The account traded, on this side.
@@ -303,10 +303,10 @@ impl View {
     }
 
     /// Returns the queue position of an open order; `None` for an order that stands in no book.
-    pub fn place(&self, order: OrderId) -> Option<Place> {
+    pub fn place(&self, order: OrderId) -> Option<QueuePosition> {
         let slot = self.orders.find(order)?;
         let Terms { symbol, .. } = self.orders.terms(slot);
-        (!self.orders.is_in_no_book(slot)).then(|| Place::of(&self.listing(symbol).book, &self.orders, slot))
+        (!self.orders.is_in_no_book(slot)).then(|| QueuePosition::of(&self.listing(symbol).book, &self.orders, slot))
     }
 
     /// Sets whether the symbol's changes are gathered.
@@ -384,8 +384,8 @@ impl View {
         self.recall_before(self.sequence.next());
     }
 
-    fn ahead(&self) -> Ahead<'_> {
-        Ahead { accounts: &self.accounts, listings: &self.listings, orders: &self.orders }
+    fn ahead(&self) -> Prefetch<'_> {
+        Prefetch { accounts: &self.accounts, listings: &self.listings, orders: &self.orders }
     }
 
     /// Puts back what the history knew of trades, once all events up to there were followed.
@@ -675,7 +675,7 @@ impl View {
         account.open_orders -= 1;
         if account.is_watched() {
             let order = Open { money, ..self.orders.get(slot) };
-            let ended = Ended { order, client_id, canceled, why, time: self.time, sequence: self.sequence };
+            let ended = EndedOrder { order, client_id, canceled, why, time: self.time, sequence: self.sequence };
             self.news.push(News::Ended(its_account, ended));
         }
         self.orders.unlink(&mut account.orders, In::Account, slot);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use engine::{AccountId, Command, DoneOrders, Engine, Money, Op, Position, Symbol};
 use exchange::{Batch, Exchange, Lookup, Metrics, Unavailable};
-use feed::{Asker, Feed, InitialHistory};
+use feed::{Feed, FeedHandle, InitialHistory};
 use market::admission::Bounds;
 use market::answering::AnswerLimits;
 use market::calendar::Calendar;
@@ -66,7 +66,7 @@ impl MemoryMarket {
         market
     }
 
-    pub(crate) fn asker(&self) -> Asker<Hub> {
+    pub(crate) fn asker(&self) -> FeedHandle<Hub> {
         self.feed.as_ref().expect("invariant: the feed runs until the market is dropped").asker()
     }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use cluster::{LogUrl, NodeStatus};
 use engine::{Engine, Sequence, Time};
 use exchange::{EventFork, Exchange, Gauge, Metrics, Session, Status};
-use feed::{Asker, FeedFailure, MarketClock};
+use feed::{FeedFailure, FeedHandle, MarketClock};
 use journal::{DataLock, Disk, Journal, Options, Storage};
 use market::inbox::Inbox;
 use market::recovery::{self, Recovered, Report};
@@ -88,7 +88,7 @@ impl Backend {
             StoreLocation::Invalid(fault) => Err(fault.clone()),
         }?;
         if let Some(asker) = backend.asker() {
-            asker.ask(move |scene| scene.view.follow_clock(MarketClock::new(move || looked_at.market_time())));
+            asker.ask(move |model| model.view.follow_clock(MarketClock::new(move || looked_at.market_time())));
         }
         Ok((backend, opened))
     }
@@ -102,7 +102,7 @@ impl Backend {
     }
 
     /// The way to ask the feed; none where there is no feed.
-    pub fn asker(&self) -> Option<Asker<Hub>> {
+    pub fn asker(&self) -> Option<FeedHandle<Hub>> {
         let feed = match self {
             Backend::Folder(folder) => folder.followers.feed(),
             Backend::Database(_, followed) => followed.as_ref().map(|(feed, _)| feed),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use engine::Engine;
 use exchange::EventFollower;
-use feed::{Asker, Feed, HistoryError, InitialHistory, SharedHistory};
+use feed::{Feed, FeedHandle, HistoryError, InitialHistory, SharedHistory};
 use web::Hub;
 
 /// The running thread.
@@ -21,7 +21,7 @@ impl RunningFeed {
         Feed::start_from(engine, known, web::hub()).map(RunningFeed)
     }
 
-    pub fn asker(&self) -> Asker<Hub> {
+    pub fn asker(&self) -> FeedHandle<Hub> {
         self.0.asker()
     }
 

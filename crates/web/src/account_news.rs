@@ -3,14 +3,14 @@
 use std::collections::{HashMap, HashSet};
 
 use engine::{AccountIndex, OrderId, Side};
-use feed::{Canceled, Ended, News, Open, Report, Trade};
+use feed::{Canceled, EndedOrder, News, Open, Report, Trade};
 
 /// The news of one account.
 #[derive(Default)]
 pub(crate) struct AccountNews {
     /// Orders that are open and changed, by id.
     pub(crate) open: Vec<OrderId>,
-    pub(crate) ended: Vec<Ended>,
+    pub(crate) ended: Vec<EndedOrder>,
     pub(crate) trades: Vec<(Trade, Side)>,
     /// All events, command by command: what was placed, executed, triggered and canceled.
     pub(crate) reports: Vec<Report>,
@@ -35,7 +35,7 @@ pub(crate) fn by_account(news: Vec<News>) -> Vec<(AccountIndex, AccountNews)> {
             News::Order(_, order) => its.open.push(order),
             News::Ended(_, ended) => {
                 if !ended.canceled.is_zero() {
-                    let Ended { canceled: shares, why, time, sequence, .. } = ended;
+                    let EndedOrder { canceled: shares, why, time, sequence, .. } = ended;
                     let Open { order, symbol, side, .. } = ended.order;
                     its.reports.push(Report::Canceled(Canceled { order, symbol, side, shares, why, time, sequence }));
                 }

@@ -9,7 +9,7 @@ use exchange::{
     Exchange, GatewayMetrics, Gauge, Metrics, Mode, Places, Principal, Read, Rights, State, Status, TurnedAway,
     Unavailable,
 };
-use feed::{Asker, FeedFailure, ReadModel};
+use feed::{FeedFailure, FeedHandle, ReadModel};
 use tls::ServerTls;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::sleep_until;
@@ -75,7 +75,7 @@ pub(crate) struct Instruments {
 /// The market that is served.
 pub struct HttpBackend {
     pub exchange: Arc<dyn Exchange>,
-    pub asker: Asker<Hub>,
+    pub asker: FeedHandle<Hub>,
     /// The keys that may sign requests of the compatible interface.
     pub keys: Keys,
     /// The database that has the history; `None` if the feed has it in files.
@@ -97,7 +97,7 @@ pub struct HttpBackend {
 /// The parts of a market that handlers use while it is served.
 pub(crate) struct Served {
     pub(crate) about: About,
-    pub(crate) asker: Asker<Hub>,
+    pub(crate) asker: FeedHandle<Hub>,
     pub(crate) submitter: Submitter,
     pub(crate) keys: Keys,
     /// The history, where a database keeps it.
@@ -191,13 +191,13 @@ impl AppState {
         metrics.set(Gauge::Subscribers, 0);
         self.0.members.iter().for_each(|members| members.begin(time));
         let telling = self.0.telling.clone();
-        asker.ask(move |scene| scene.watcher.count_with(telling));
+        asker.ask(move |model| model.watcher.count_with(telling));
         if let Some(counters) = counters.get() {
             let (counters, metrics, rest) = (counters.clone(), metrics.clone(), rest.clone());
             let access = self.members().map(|members| members.access().clone());
             let mode: ModeNow = Box::new(move || access.as_ref().map_or(Mode::Normal, |access| access.mode().get()));
-            asker.ask(move |scene| {
-                scene.watcher.measure_with(ServerStats::new(counters, metrics, rest, mode, &scene.view))
+            asker.ask(move |model| {
+                model.watcher.measure_with(ServerStats::new(counters, metrics, rest, mode, &model.view))
             });
         }
         let submitter = Submitter::new(exchange, rest.clone());
@@ -400,7 +400,7 @@ impl AppState {
         look: impl FnOnce(&mut ReadModel<Hub>) -> T + Send + 'static,
     ) -> Result<T, Problem> {
         let (told, seen) = oneshot::channel();
-        self.market()?.asker.ask(move |scene| drop(told.send(look(scene))));
+        self.market()?.asker.ask(move |model| drop(told.send(look(model))));
         seen.await.map_err(|_| match self.status().get() {
             // The feed runs as long as the server: the question panicked, or the feed.
             State::Ready => Problem::fault(),

@@ -84,7 +84,7 @@ pub(crate) fn begin<P: Party>(
             }
             outbox.close();
             if let Ok(market) = app.market() {
-                market.asker.ask(move |scene| Hub::leave(scene, &outbox));
+                market.asker.ask(move |model| Hub::leave(model, &outbox));
             }
         });
         current_caller::carry(calling, talk)

@@ -126,16 +126,16 @@ pub(crate) async fn begin(
     app.ascertain().await?;
     let library = app.market()?.library.clone();
     let (named, sender) = (whose.clone(), outbox.clone());
-    let told = app.look(move |scene| {
-        let unknown = |account: &&AccountId| scene.view.find_account(**account).is_none();
+    let told = app.look(move |model| {
+        let unknown = |account: &&AccountId| model.view.find_account(**account).is_none();
         if let DropCopyScope::Accounts(named) = named
             && named.iter().any(|account| unknown(&account))
         {
             return Err(Problem::unknown_account());
         }
-        let through = scene.view.sequence();
+        let through = model.view.sequence();
         let from = from.unwrap_or(through);
-        let whole = match (&scene.history, library) {
+        let whole = match (&model.history, library) {
             (Some(history), _) => history.read().is_whole(),
             (None, Some(library)) => library.is_whole(),
             (None, None) => return Err(Problem::not_ready()),
@@ -221,13 +221,13 @@ impl DropCopy {
             return Err(Ends::TooMany(accounts.len()));
         }
         let told = self.told;
-        let begun = self.look(move |scene| {
-            let through = scene.view.sequence();
+        let begun = self.look(move |model| {
+            let through = model.view.sequence();
             if through == told {
                 return Ok((Vec::new(), through));
             }
-            let history = scene.history()?;
-            let found = accounts.iter().filter_map(|account| scene.view.find_account(*account));
+            let history = model.history()?;
+            let found = accounts.iter().filter_map(|account| model.view.find_account(*account));
             let sources = found.map(|account| Source {
                 account,
                 found: VecDeque::new(),
@@ -250,9 +250,9 @@ impl DropCopy {
             self.ask_database(&mut sources, through).await?;
             let _turn = self.app.replays().acquire().await.map_err(|_| Ends::Silently)?;
             let outbox = self.outbox.clone();
-            let stepped = self.look(move |scene| {
-                look_further(&mut sources, scene, through)?;
-                let is_whole = tell(&mut sources, scene, through, &outbox)?;
+            let stepped = self.look(move |model| {
+                look_further(&mut sources, model, through)?;
+                let is_whole = tell(&mut sources, model, through, &outbox)?;
                 Ok((sources, is_whole))
             });
             (sources, is_told) = stepped.await?;
@@ -267,9 +267,9 @@ impl DropCopy {
         look: impl FnOnce(&mut ReadModel<Hub>) -> Result<T, HistoryError> + Send + 'static,
     ) -> Result<T, Ends> {
         let cost = Arc::clone(&self.cost);
-        let timed = move |scene: &mut ReadModel<Hub>| {
+        let timed = move |model: &mut ReadModel<Hub>| {
             let began = Instant::now();
-            let looked = look(scene);
+            let looked = look(model);
             cost.fetch_add(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
             looked
         };
@@ -296,12 +296,12 @@ impl DropCopy {
 }
 
 /// Looks for more reports of accounts that have none left.
-fn look_further(sources: &mut [Source], scene: &ReadModel<Hub>, through: Sequence) -> Result<(), HistoryError> {
+fn look_further(sources: &mut [Source], model: &ReadModel<Hub>, through: Sequence) -> Result<(), HistoryError> {
     let is_needed = |source: &&mut Source| source.found.is_empty() && matches!(source.stage, Stage::Looking(_));
     let mut left = RECORDS_AT_ONCE;
     for source in sources.iter_mut().filter(is_needed) {
         let Stage::Looking(mut sweep) = std::mem::replace(&mut source.stage, Stage::Whole) else { continue };
-        let history = scene.history()?.ok_or(HistoryError::Ended)?;
+        let history = model.history()?.ok_or(HistoryError::Ended)?;
         if history.sweep_on(&mut sweep, left.min(RECORDS_AT_ONCE))? {
             source.stage = Stage::Looking(sweep);
             return Ok(());
@@ -322,7 +322,7 @@ fn look_further(sources: &mut [Source], scene: &ReadModel<Hub>, through: Sequenc
 /// `through` is sent.
 fn tell(
     sources: &mut [Source],
-    scene: &ReadModel<Hub>,
+    model: &ReadModel<Hub>,
     through: Sequence,
     outbox: &Outbox,
 ) -> Result<bool, HistoryError> {
@@ -342,7 +342,7 @@ fn tell(
         }
         let report = match sources[at].found.pop_front() {
             Some(Found::Report(report)) => *report,
-            Some(Found::Key(key)) => scene.history()?.ok_or(HistoryError::Ended)?.report(key)?,
+            Some(Found::Key(key)) => model.history()?.ok_or(HistoryError::Ended)?.report(key)?,
             None => break,
         };
         told.push((sources[at].account, report));
@@ -352,6 +352,6 @@ fn tell(
         (Some((_, last)), false) => whole(last.key(), next),
         (None, false) => return Ok(false),
     };
-    outbox.send(messages::drop_copy(&scene.view, &told, complete, is_whole));
+    outbox.send(messages::drop_copy(&model.view, &told, complete, is_whole));
     Ok(is_whole)
 }

@@ -182,9 +182,9 @@ async fn read<T: Send + 'static>(
     app: &AppState,
     read: impl FnOnce(&View, &HistoryAt<'_>) -> Result<T, HistoryError> + Send + 'static,
 ) -> Result<T, HistoryFault> {
-    look(app, move |scene| {
-        let history = scene.history()?.ok_or(HistoryFault::NotReady)?;
-        Ok(read(&scene.view, &history)?)
+    look(app, move |model| {
+        let history = model.history()?.ok_or(HistoryFault::NotReady)?;
+        Ok(read(&model.view, &history)?)
     })
     .await?
 }
@@ -203,7 +203,7 @@ async fn as_new<T>(
 /// that they name, and later answers from it are at least as new.
 async fn come_as_far(app: &AppState, through: Sequence) -> Result<(), HistoryFault> {
     for _ in 0..LOOKS_MAX {
-        if look(app, |scene| scene.view.sequence()).await? >= through {
+        if look(app, |model| model.view.sequence()).await? >= through {
             return Ok(());
         }
         tokio::time::sleep(LOOK_EVERY).await;

@@ -58,22 +58,22 @@ pub(crate) trait Streams: Send {
     fn learn(&mut self, symbol: SymbolIndex, days: Vec<Candle>);
 
     /// Sends what was gathered for a topic, before it is due.
-    fn tell_gathered(&mut self, scene: &ReadModel<Hub>, topic: Topic);
+    fn tell_gathered(&mut self, model: &ReadModel<Hub>, topic: Topic);
 
     /// Takes in what happened to a symbol, and sends the events that are due at once.
     fn follow_symbol(
         &mut self,
-        scene: &ReadModel<Hub>,
+        model: &ReadModel<Hub>,
         symbol: SymbolIndex,
         levels: &[(Side, Price)],
         trades: &[Trade],
     );
 
     /// Sends accounts the events of their news.
-    fn follow_accounts(&mut self, scene: &ReadModel<Hub>, news: &[News]);
+    fn follow_accounts(&mut self, model: &ReadModel<Hub>, news: &[News]);
 
     /// Sends the events that are due, after everything that happened was taken in. Returns the time of the next ones.
-    fn tell_due(&mut self, scene: &mut ReadModel<Hub>) -> Option<Instant>;
+    fn tell_due(&mut self, model: &mut ReadModel<Hub>) -> Option<Instant>;
 }
 
 /// All subscriptions, and the state of their messages.
@@ -139,22 +139,22 @@ impl Hub {
 
     /// Sends a subscriber the state of a topic, and its changes from now on. Returns false if it is subscribed already,
     /// or its connection is to end.
-    pub(crate) fn subscribe(scene: &mut ReadModel<Hub>, topic: Topic, outbox: &Outbox) -> bool {
+    pub(crate) fn subscribe(model: &mut ReadModel<Hub>, topic: Topic, outbox: &Outbox) -> bool {
         if !outbox.is_open() {
             return false;
         }
         // Everything so far is in the snapshot: no subscriber gets it twice.
-        Hub::publish(scene);
-        scene.watcher.budget.get_or_insert_with(|| outbox.budget().clone());
-        match scene.watcher.subscriptions.add(topic, outbox) {
+        Hub::publish(model);
+        model.watcher.budget.get_or_insert_with(|| outbox.budget().clone());
+        match model.watcher.subscriptions.add(topic, outbox) {
             Change::None => return false,
             Change::OneOfMany => {}
             Change::OnlyOne => {
-                Hub::watch(scene, topic, true);
-                Hub::with_streams(scene, |streams, scene| streams.begin(&scene.view, topic));
+                Hub::watch(model, topic, true);
+                Hub::with_streams(model, |streams, model| streams.begin(&model.view, topic));
             }
         }
-        if let Some(snapshot) = Hub::snapshot(scene, topic) {
+        if let Some(snapshot) = Hub::snapshot(model, topic) {
             outbox.send(snapshot);
         }
         true
@@ -163,72 +163,72 @@ impl Hub {
     /// Answers that a client is subscribed, and subscribes it; later, if a long snapshot has to be made first. Returns
     /// false if it is or will be subscribed already.
     pub(crate) fn subscribe_in_turn(
-        scene: &mut ReadModel<Hub>,
+        model: &mut ReadModel<Hub>,
         topic: Topic,
         outbox: &Outbox,
         answer: SharedText,
     ) -> bool {
-        let is_there = || scene.watcher.subscriptions.is(topic, outbox);
-        let is_made = || scene.watcher.subscriptions.snapshot(topic, scene.view.sequence()).is_some();
-        if messages::is_long(&scene.view, topic) && !is_there() && !is_made() {
-            return scene.watcher.waiting.add(topic, outbox, answer);
+        let is_there = || model.watcher.subscriptions.is(topic, outbox);
+        let is_made = || model.watcher.subscriptions.snapshot(topic, model.view.sequence()).is_some();
+        if messages::is_long(&model.view, topic) && !is_there() && !is_made() {
+            return model.watcher.waiting.add(topic, outbox, answer);
         }
         outbox.send(answer);
-        Hub::subscribe(scene, topic, outbox)
+        Hub::subscribe(model, topic, outbox)
     }
 
     /// Subscribes the clients whose turn for a long snapshot has come.
-    fn subscribe_waiting(scene: &mut ReadModel<Hub>) {
-        while let Some((topic, waiting)) = scene.watcher.waiting.take_due() {
+    fn subscribe_waiting(model: &mut ReadModel<Hub>) {
+        while let Some((topic, waiting)) = model.watcher.waiting.take_due() {
             let began = Instant::now();
             for (outbox, answer) in waiting {
                 outbox.send(answer);
-                Hub::subscribe(scene, topic, &outbox);
+                Hub::subscribe(model, topic, &outbox);
             }
-            scene.watcher.waiting.rest(began.elapsed());
+            model.watcher.waiting.rest(began.elapsed());
         }
     }
 
     /// Ends a subscription. Returns false if there was none.
-    pub(crate) fn unsubscribe(scene: &mut ReadModel<Hub>, topic: Topic, outbox: &Outbox) -> bool {
-        match scene.watcher.subscriptions.remove(topic, outbox) {
-            Change::None => return scene.watcher.waiting.remove(topic, outbox),
+    pub(crate) fn unsubscribe(model: &mut ReadModel<Hub>, topic: Topic, outbox: &Outbox) -> bool {
+        match model.watcher.subscriptions.remove(topic, outbox) {
+            Change::None => return model.watcher.waiting.remove(topic, outbox),
             Change::OneOfMany => {}
-            Change::OnlyOne => Hub::unwatch(scene, topic),
+            Change::OnlyOne => Hub::unwatch(model, topic),
         }
         if let Topic::Reports(account) = topic {
-            scene.watcher.release(account, outbox);
+            model.watcher.release(account, outbox);
         }
         true
     }
 
     /// Moves a subscriber from one topic to another with the same events. Everything gathered for either is sent first,
     /// so that it misses nothing and gets nothing twice.
-    pub(crate) fn exchange(scene: &mut ReadModel<Hub>, from: Topic, to: Topic, outbox: &Outbox) {
-        Hub::publish(scene);
-        Hub::with_streams(scene, |streams, scene| {
-            [from, to].into_iter().for_each(|topic| streams.tell_gathered(scene, topic));
+    pub(crate) fn exchange(model: &mut ReadModel<Hub>, from: Topic, to: Topic, outbox: &Outbox) {
+        Hub::publish(model);
+        Hub::with_streams(model, |streams, model| {
+            [from, to].into_iter().for_each(|topic| streams.tell_gathered(model, topic));
         });
-        Hub::subscribe(scene, to, outbox);
-        Hub::unsubscribe(scene, from, outbox);
+        Hub::subscribe(model, to, outbox);
+        Hub::unsubscribe(model, from, outbox);
     }
 
     /// Takes in the last days of a symbol that has followers.
-    pub(crate) fn learn(scene: &mut ReadModel<Hub>, symbol: SymbolIndex, days: Vec<Candle>) {
-        Hub::with_streams(scene, |streams, _| streams.learn(symbol, days));
+    pub(crate) fn learn(model: &mut ReadModel<Hub>, symbol: SymbolIndex, days: Vec<Candle>) {
+        Hub::with_streams(model, |streams, _| streams.learn(symbol, days));
     }
 
     /// Returns the snapshot of a topic; `None` for those that have only updates. Long snapshots follow from the last
     /// command alone: all subscribers get the same message until the next command.
-    fn snapshot(scene: &mut ReadModel<Hub>, topic: Topic) -> Option<SharedText> {
-        let sequence = scene.view.sequence();
+    fn snapshot(model: &mut ReadModel<Hub>, topic: Topic) -> Option<SharedText> {
+        let sequence = model.view.sequence();
         if let (Topic::Book(_) | Topic::Orders(_), Some(told)) =
-            (topic, scene.watcher.subscriptions.snapshot(topic, sequence))
+            (topic, model.watcher.subscriptions.snapshot(topic, sequence))
         {
             return Some(told);
         }
-        let snapshot = messages::snapshot(scene, topic)?;
-        scene.watcher.subscriptions.remember(topic, sequence, &snapshot);
+        let snapshot = messages::snapshot(model, topic)?;
+        model.watcher.subscriptions.remember(topic, sequence, &snapshot);
         Some(snapshot)
     }
 
@@ -238,9 +238,9 @@ impl Hub {
     }
 
     /// Removes the subscriptions of a connection that ended.
-    pub(crate) fn leave(scene: &mut ReadModel<Hub>, outbox: &Outbox) {
-        for topic in scene.watcher.subscriptions.topics(outbox) {
-            Hub::unsubscribe(scene, topic, outbox);
+    pub(crate) fn leave(model: &mut ReadModel<Hub>, outbox: &Outbox) {
+        for topic in model.watcher.subscriptions.topics(outbox) {
+            Hub::unsubscribe(model, topic, outbox);
         }
     }
 
@@ -248,23 +248,23 @@ impl Hub {
         self.subscriptions.has(topic)
     }
 
-    fn watch(scene: &mut ReadModel<Hub>, topic: Topic, watched: bool) {
+    fn watch(model: &mut ReadModel<Hub>, topic: Topic, watched: bool) {
         if topic == Topic::Symbols {
-            scene.view.follow_symbols(SymbolFollowers::Native, watched);
+            model.view.follow_symbols(SymbolFollowers::Native, watched);
         }
         match topic.subject() {
-            Some(Subject::AllSymbols) => scene.view.follow_symbols(SymbolFollowers::Compatible, watched),
-            Some(Subject::Symbol(symbol)) => scene.view.watch_symbol(symbol, watched),
-            Some(Subject::Account(account)) => scene.view.watch_account(account, watched),
+            Some(Subject::AllSymbols) => model.view.follow_symbols(SymbolFollowers::Compatible, watched),
+            Some(Subject::Symbol(symbol)) => model.view.watch_symbol(symbol, watched),
+            Some(Subject::Account(account)) => model.view.watch_account(account, watched),
             None => {}
         }
     }
 
     /// Ends watching for a topic without subscribers; another topic of the same symbol or account may still be watched.
-    fn unwatch(scene: &mut ReadModel<Hub>, topic: Topic) {
-        Hub::with_streams(scene, |streams, _| streams.end(topic));
-        if !topic.subject().is_some_and(|subject| scene.watcher.subscriptions.has_about(subject)) {
-            Hub::watch(scene, topic, false);
+    fn unwatch(model: &mut ReadModel<Hub>, topic: Topic) {
+        Hub::with_streams(model, |streams, _| streams.end(topic));
+        if !topic.subject().is_some_and(|subject| model.watcher.subscriptions.has_about(subject)) {
+            Hub::watch(model, topic, false);
         }
     }
 
@@ -279,55 +279,55 @@ impl Hub {
 
     /// Ends the subscriptions of clients that proved too slow. Their connections end when they can; until then nothing
     /// is gathered or made for them.
-    fn leave_too_slow(scene: &mut ReadModel<Hub>) {
-        let too_slow = scene.watcher.budget.as_ref().map_or(0, OutboxBudget::too_slow);
-        if std::mem::replace(&mut scene.watcher.left, too_slow) != too_slow {
-            scene.watcher.subscriptions.ended().iter().for_each(|outbox| Hub::leave(scene, outbox));
+    fn leave_too_slow(model: &mut ReadModel<Hub>) {
+        let too_slow = model.watcher.budget.as_ref().map_or(0, OutboxBudget::too_slow);
+        if std::mem::replace(&mut model.watcher.left, too_slow) != too_slow {
+            model.watcher.subscriptions.ended().iter().for_each(|outbox| Hub::leave(model, outbox));
         }
     }
 
     /// Sends what happened since the last time.
-    pub(crate) fn publish(scene: &mut ReadModel<Hub>) {
-        Hub::leave_too_slow(scene);
-        let mut symbols = scene.view.take_symbols();
+    pub(crate) fn publish(model: &mut ReadModel<Hub>) {
+        Hub::leave_too_slow(model);
+        let mut symbols = model.view.take_symbols();
         symbols.sort_unstable();
         symbols.dedup();
         for symbol in symbols {
-            Hub::publish_symbol(scene, symbol);
+            Hub::publish_symbol(model, symbol);
         }
-        let news = scene.take_news();
-        Hub::with_streams(scene, |streams, scene| streams.follow_accounts(scene, &news));
+        let news = model.take_news();
+        Hub::with_streams(model, |streams, model| streams.follow_accounts(model, &news));
         for (account, news) in by_account(news) {
-            let hub = &scene.watcher;
-            hub.tell(Topic::Orders(account), || messages::orders_update(scene, account, &news));
+            let hub = &model.watcher;
+            hub.tell(Topic::Orders(account), || messages::orders_update(model, account, &news));
             if hub.has(Topic::Reports(account)) {
-                Hub::report(scene, account, &news.reports);
+                Hub::report(model, account, &news.reports);
             }
         }
     }
 
     /// Lends `streams` the read model. The hub, which is part of the read model, has no streams meanwhile.
-    fn with_streams<T>(scene: &mut ReadModel<Hub>, of: impl FnOnce(&mut dyn Streams, &mut ReadModel<Hub>) -> T) -> T {
-        let mut streams = scene.watcher.streams.take().expect("invariant: they look at it one at a time");
-        let result = of(&mut *streams, scene);
-        scene.watcher.streams = Some(streams);
+    fn with_streams<T>(model: &mut ReadModel<Hub>, of: impl FnOnce(&mut dyn Streams, &mut ReadModel<Hub>) -> T) -> T {
+        let mut streams = model.watcher.streams.take().expect("invariant: they look at it one at a time");
+        let result = of(&mut *streams, model);
+        model.watcher.streams = Some(streams);
         result
     }
 
     /// Sends reports of an account's orders to its live subscribers, and holds them for the others.
-    fn report(scene: &mut ReadModel<Hub>, account: AccountIndex, reports: &[Report]) {
+    fn report(model: &mut ReadModel<Hub>, account: AccountIndex, reports: &[Report]) {
         let mut pieces: Vec<SharedText> = Vec::new();
         let mut rest = reports;
         while !rest.is_empty() {
             let (piece, behind) = rest.split_at(rest.len().min(REPORTS_AT_ONCE));
             let through = match (piece.last(), behind.first()) {
                 (Some(last), Some(next)) => whole(last.key(), Some(next.key())),
-                _ => scene.view.sequence(),
+                _ => model.view.sequence(),
             };
-            pieces.push(messages::reports(&scene.view, account, piece, through, true));
+            pieces.push(messages::reports(&model.view, account, piece, through, true));
             rest = behind;
         }
-        let Hub { subscriptions, held, .. } = &mut scene.watcher;
+        let Hub { subscriptions, held, .. } = &mut model.watcher;
         for outbox in subscriptions.of(Topic::Reports(account)) {
             match held.get_mut(&(outbox.number(), account)) {
                 Some(held) if held.reports.len() + reports.len() > HELD_MAX => outbox.overflow(),
@@ -371,10 +371,10 @@ impl Hub {
         self.held.remove(&(outbox.number(), account));
     }
 
-    fn publish_symbol(scene: &mut ReadModel<Hub>, symbol: SymbolIndex) {
-        let (levels, trades) = scene.view.take_symbol_news(symbol);
-        Hub::with_streams(scene, |streams, scene| streams.follow_symbol(scene, symbol, &levels, &trades));
-        let (hub, view) = (&scene.watcher, &scene.view);
+    fn publish_symbol(model: &mut ReadModel<Hub>, symbol: SymbolIndex) {
+        let (levels, trades) = model.view.take_symbol_news(symbol);
+        Hub::with_streams(model, |streams, model| streams.follow_symbol(model, symbol, &levels, &trades));
+        let (hub, view) = (&model.watcher, &model.view);
         if !levels.is_empty() {
             hub.tell(Topic::Book(symbol), || messages::book_update(view, symbol, &levels));
         }
@@ -387,7 +387,7 @@ impl Hub {
             if !hub.has(topic) {
                 continue;
             }
-            match scene.candles(symbol, interval, None, 1) {
+            match model.candles(symbol, interval, None, 1) {
                 Ok(candles) => {
                     for candle in &candles {
                         hub.tell(topic, || messages::candle_update(view, symbol, interval, candle));
@@ -399,53 +399,53 @@ impl Hub {
     }
 
     /// Sends the symbols that changed.
-    fn publish_symbols(scene: &mut ReadModel<Hub>) {
-        let changed = scene.watcher.symbols.look(&mut scene.view);
+    fn publish_symbols(model: &mut ReadModel<Hub>) {
+        let changed = model.watcher.symbols.look(&mut model.view);
         if !changed.is_empty() {
-            scene.watcher.tell(Topic::Symbols, || messages::symbols("update", changed, None));
+            model.watcher.tell(Topic::Symbols, || messages::symbols("update", changed, None));
         }
     }
 
-    fn publish_status(scene: &mut ReadModel<Hub>) {
-        let connections = scene.watcher.subscriptions.connections();
-        let Some(stats) = &mut scene.watcher.stats else { return };
-        let measured = stats.measure(&scene.view, connections);
-        scene.watcher.tell(Topic::Status, || messages::status(&measured));
+    fn publish_status(model: &mut ReadModel<Hub>) {
+        let connections = model.watcher.subscriptions.connections();
+        let Some(stats) = &mut model.watcher.stats else { return };
+        let measured = stats.measure(&model.view, connections);
+        model.watcher.tell(Topic::Status, || messages::status(&measured));
     }
 }
 
 impl Watcher for Hub {
-    fn tell_now(scene: &mut ReadModel<Hub>) {
-        Hub::publish(scene);
+    fn tell_now(model: &mut ReadModel<Hub>) {
+        Hub::publish(model);
     }
 
-    fn failed(scene: &mut ReadModel<Hub>) {
-        scene.watcher.end();
+    fn failed(model: &mut ReadModel<Hub>) {
+        model.watcher.end();
     }
 
-    fn look(scene: &mut ReadModel<Hub>) -> Duration {
+    fn look(model: &mut ReadModel<Hub>) -> Duration {
         let begun = Instant::now();
-        if begun < scene.watcher.next_publish {
-            return scene.watcher.next_publish - begun;
+        if begun < model.watcher.next_publish {
+            return model.watcher.next_publish - begun;
         }
         let cpu_before = own_cpu();
-        Hub::publish(scene);
-        Hub::subscribe_waiting(scene);
-        let due = Hub::with_streams(scene, |streams, scene| streams.tell_due(scene));
-        if begun >= scene.watcher.next_symbols && scene.watcher.has(Topic::Symbols) {
-            Hub::publish_symbols(scene);
-            scene.watcher.next_symbols = begun + SYMBOLS_EVERY;
+        Hub::publish(model);
+        Hub::subscribe_waiting(model);
+        let due = Hub::with_streams(model, |streams, model| streams.tell_due(model));
+        if begun >= model.watcher.next_symbols && model.watcher.has(Topic::Symbols) {
+            Hub::publish_symbols(model);
+            model.watcher.next_symbols = begun + SYMBOLS_EVERY;
         }
-        if begun >= scene.watcher.next_status {
-            Hub::publish_status(scene);
-            scene.watcher.next_status = begun + STATUS_EVERY;
+        if begun >= model.watcher.next_status {
+            Hub::publish_status(model);
+            model.watcher.next_status = begun + STATUS_EVERY;
         }
         let ended = Instant::now();
-        let spent = own_cpu().saturating_sub(cpu_before) + scene.watcher.telling.take();
+        let spent = own_cpu().saturating_sub(cpu_before) + model.watcher.telling.take();
         let pause = spent.saturating_mul(SHARE).min(PAUSE_MAX);
-        scene.watcher.next_publish = ended + pause;
-        let next = scene.watcher.next_status.min(ended + SYMBOLS_EVERY);
-        let next = [due, scene.watcher.waiting.due()].into_iter().flatten().fold(next, Instant::min);
+        model.watcher.next_publish = ended + pause;
+        let next = model.watcher.next_status.min(ended + SYMBOLS_EVERY);
+        let next = [due, model.watcher.waiting.due()].into_iter().flatten().fold(next, Instant::min);
         next.saturating_duration_since(ended).max(pause)
     }
 }
@@ -461,11 +461,11 @@ mod tests {
 
     const ACCOUNT: AccountIndex = AccountIndex(0);
 
-    fn apply(scene: &mut ReadModel<Hub>, sequence: u64, event: Event) {
+    fn apply(model: &mut ReadModel<Hub>, sequence: u64, event: Event) {
         let mut batch = EventBatch::default();
         batch.add(Sequence(sequence), event);
         batch.seal(Sequence(sequence), Time(sequence));
-        scene.view.apply(&batch);
+        model.view.apply(&batch);
     }
 
     /// News went on being gathered and written for a client that was to be disconnected, until it was.
@@ -473,34 +473,34 @@ mod tests {
     fn a_follower_that_is_full_costs_nothing_more() {
         let view = View::new(&Engine::new(1, DoneOrders::Keep), None);
         let watcher = Hub::with(Box::new(binance::Streams::default()));
-        let mut scene = ReadModel { view, history: None, watcher, listeners: Listeners::default() };
+        let mut model = ReadModel { view, history: None, watcher, listeners: Listeners::default() };
         let id = AccountId::parse(b"1").expect("it is one");
-        apply(&mut scene, 1, Event::AccountCreated { account: ACCOUNT, id });
+        apply(&mut model, 1, Event::AccountCreated { account: ACCOUNT, id });
         let budget = OutboxBudget::default();
         let (full, other) = (Outbox::new(&budget), Outbox::new(&budget));
         for outbox in [&full, &other] {
-            assert!(Hub::subscribe(&mut scene, Topic::Orders(ACCOUNT), outbox));
+            assert!(Hub::subscribe(&mut model, Topic::Orders(ACCOUNT), outbox));
         }
         let mut sequence = 1;
-        let mut change = |scene: &mut ReadModel<Hub>| {
+        let mut change = |model: &mut ReadModel<Hub>| {
             sequence += 1;
             let balance = Money::from_units(sequence.into());
-            apply(scene, sequence, Event::BalanceChanged { account: ACCOUNT, balance });
-            let gathered = scene.view.gathered();
-            Hub::publish(scene);
+            apply(model, sequence, Event::BalanceChanged { account: ACCOUNT, balance });
+            let gathered = model.view.gathered();
+            Hub::publish(model);
             gathered
         };
         full.overflow();
-        assert!(change(&mut scene) > 0, "the other one follows still");
+        assert!(change(&mut model) > 0, "the other one follows still");
         let made = budget.made();
-        assert!(change(&mut scene) > 0 && budget.made() > made, "it is told");
-        assert!(!scene.watcher.subscriptions.is(Topic::Orders(ACCOUNT), &full));
+        assert!(change(&mut model) > 0 && budget.made() > made, "it is told");
+        assert!(!model.watcher.subscriptions.is(Topic::Orders(ACCOUNT), &full));
         other.overflow();
         let made = budget.made();
         // News that were gathered before the hub noticed are dropped.
-        change(&mut scene);
-        assert_eq!((change(&mut scene), budget.made()), (0, made), "nothing is gathered and nothing is made");
-        assert!(!Hub::subscribe(&mut scene, Topic::Orders(ACCOUNT), &full));
+        change(&mut model);
+        assert_eq!((change(&mut model), budget.made()), (0, made), "nothing is gathered and nothing is made");
+        assert!(!Hub::subscribe(&mut model, Topic::Orders(ACCOUNT), &full));
         assert_eq!(budget.too_slow(), 2);
     }
 }

@@ -67,13 +67,13 @@ struct Orders {
 }
 
 /// Copies all open orders of an account. Errors: the history does not say when one of them was placed.
-pub(crate) fn orders(scene: &ReadModel<impl Sized>, account: AccountIndex) -> Result<SharedText, HistoryError> {
-    let view = &scene.view;
+pub(crate) fn orders(model: &ReadModel<impl Sized>, account: AccountIndex) -> Result<SharedText, HistoryError> {
+    let view = &model.view;
     let mut orders = Vec::with_capacity(view.account(account).open_orders as usize);
     let mut names = HashMap::new();
     for open in view.orders_of(account) {
         names.entry(open.symbol).or_insert_with(|| view.listing(open.symbol).name);
-        orders.push((scene.as_placed(&open)?, view.client_id(open.order)));
+        orders.push((model.as_placed(&open)?, view.client_id(open.order)));
     }
     let shape = crate::json::text(&AccountShape::of(view, account));
     let head = format!(

@@ -49,8 +49,8 @@ pub(crate) fn is_long(view: &View, topic: Topic) -> bool {
 }
 
 /// Makes the snapshot of a topic; `None` for topics that only have updates.
-pub(crate) fn snapshot(scene: &ReadModel<impl Sized>, topic: Topic) -> Option<SharedText> {
-    let view = &scene.view;
+pub(crate) fn snapshot(model: &ReadModel<impl Sized>, topic: Topic) -> Option<SharedText> {
+    let view = &model.view;
     let made = match topic {
         Topic::Book(symbol) if is_long(view, topic) => Ok(long_snapshots::book(view, symbol)),
         Topic::Book(symbol) => Ok(book_snapshot(view, symbol)),
@@ -59,9 +59,9 @@ pub(crate) fn snapshot(scene: &ReadModel<impl Sized>, topic: Topic) -> Option<Sh
             last.reverse();
             Ok(trades("snapshot", view, symbol, &last))
         }
-        Topic::Candles(symbol, interval) => candles_snapshot(scene, symbol, interval),
-        Topic::Orders(account) if is_long(view, topic) => long_snapshots::orders(scene, account),
-        Topic::Orders(account) => orders_snapshot(scene, account),
+        Topic::Candles(symbol, interval) => candles_snapshot(model, symbol, interval),
+        Topic::Orders(account) if is_long(view, topic) => long_snapshots::orders(model, account),
+        Topic::Orders(account) => orders_snapshot(model, account),
         Topic::Symbols => {
             let some = (0..).map(SymbolIndex).zip(view.listings()).take(ticker::AT_ONCE);
             let shapes: Vec<SymbolShape> =
@@ -159,13 +159,13 @@ pub(crate) fn trades(kind: &'static str, view: &View, symbol: SymbolIndex, trade
 }
 
 fn candles_snapshot(
-    scene: &ReadModel<impl Sized>,
+    model: &ReadModel<impl Sized>,
     symbol: SymbolIndex,
     interval: Interval,
 ) -> Result<SharedText, HistoryError> {
-    let candles = scene.candles(symbol, interval, None, CANDLES_SHOWN)?;
+    let candles = model.candles(symbol, interval, None, CANDLES_SHOWN)?;
     let content = CandlesShape {
-        symbol: scene.view.listing(symbol).name.to_string(),
+        symbol: model.view.listing(symbol).name.to_string(),
         interval: interval.name(),
         candles: candles.iter().map(CandleShape::of).collect(),
     };
@@ -205,20 +205,20 @@ pub(crate) struct OrdersUpdate {
     executions: Vec<ExecutionShape>,
 }
 
-fn orders_snapshot(scene: &ReadModel<impl Sized>, account: AccountIndex) -> Result<SharedText, HistoryError> {
-    let view = &scene.view;
-    let orders: Result<Vec<_>, _> = view.orders_of(account).map(|open| OrderShape::open(scene, &open)).collect();
+fn orders_snapshot(model: &ReadModel<impl Sized>, account: AccountIndex) -> Result<SharedText, HistoryError> {
+    let view = &model.view;
+    let orders: Result<Vec<_>, _> = view.orders_of(account).map(|open| OrderShape::open(model, &open)).collect();
     let content =
         OrdersShown { sequence: view.sequence().0, account: AccountShape::of(view, account), orders: orders? };
     Ok(text(&Message { kind: "snapshot", channel: "orders", content }))
 }
 
 /// Writes the orders of an account that changed.
-pub(crate) fn orders_update(scene: &ReadModel<impl Sized>, account: AccountIndex, news: &AccountNews) -> SharedText {
-    let view = &scene.view;
-    let ended = news.ended.iter().map(|ended| OrderShape::ended(scene, ended));
+pub(crate) fn orders_update(model: &ReadModel<impl Sized>, account: AccountIndex, news: &AccountNews) -> SharedText {
+    let view = &model.view;
+    let ended = news.ended.iter().map(|ended| OrderShape::ended(model, ended));
     let open = news.open.iter().filter_map(|order| view.open_order(*order));
-    let orders: Result<Vec<_>, _> = ended.chain(open.map(|open| OrderShape::open(scene, &open))).collect();
+    let orders: Result<Vec<_>, _> = ended.chain(open.map(|open| OrderShape::open(model, &open))).collect();
     let orders = match orders {
         Ok(orders) => orders,
         Err(error) => return unreadable(&error),

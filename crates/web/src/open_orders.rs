@@ -201,15 +201,15 @@ async fn open_of(
     let mut walk = Walk::new(account, Direction::NewestFirst, None);
     let (mut open, mut through, mut more) = (Vec::new(), None, true);
     while more {
-        let looked = app.look(move |scene| {
+        let looked = app.look(move |model| {
             let mut found = Vec::new();
-            let more = walk.go_on(&scene.view, |open| {
+            let more = walk.go_on(&model.view, |open| {
                 if symbol.is_none_or(|symbol| open.symbol == symbol) {
                     found.push(open.order);
                 }
                 true
             });
-            (found, walk, more, scene.view.sequence())
+            (found, walk, more, model.view.sequence())
         });
         let (found, gone, others, at) = chunked_answer::in_turn(app, looked).await?;
         open.extend(found);

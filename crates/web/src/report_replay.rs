@@ -55,15 +55,15 @@ enum Stage {
 /// Subscribes to the reports behind `from`. Returns `None` if the client is subscribed already. `library` is the
 /// history, where it is in a database.
 pub(crate) fn begin(
-    scene: &mut ReadModel<Hub>,
+    model: &mut ReadModel<Hub>,
     library: Option<&SqlHistory>,
     id: AccountId,
     from: Sequence,
     outbox: &Outbox,
 ) -> Result<Option<Replay>, Problem> {
-    let account = scene.view.find_account(id).ok_or_else(Problem::unknown_account)?;
-    let through = scene.view.sequence();
-    let whole = match (&scene.history, library) {
+    let account = model.view.find_account(id).ok_or_else(Problem::unknown_account)?;
+    let through = model.view.sequence();
+    let whole = match (&model.history, library) {
         (Some(history), _) => history.read().is_whole(),
         (None, Some(library)) => library.is_whole(),
         (None, None) => return Err(Problem::not_ready()),
@@ -75,14 +75,14 @@ pub(crate) fn begin(
         return Err(ahead(from, through));
     }
     let told = ReportKey::after(from);
-    let stage = match scene.history().map_err(|error| Problem::unreadable(&error))? {
+    let stage = match model.history().map_err(|error| Problem::unreadable(&error))? {
         Some(history) => Stage::Looking(history.sweep(account, told)),
         None => Stage::CurrentPrincipal(from),
     };
-    if !Hub::subscribe(scene, Topic::Reports(account), outbox) {
+    if !Hub::subscribe(model, Topic::Reports(account), outbox) {
         return Ok(None);
     }
-    let number = scene.watcher.hold(account, outbox);
+    let number = model.watcher.hold(account, outbox);
     Ok(Some(Replay { number, account, outbox: outbox.clone(), through, told, stage }))
 }
 
@@ -111,13 +111,13 @@ pub(crate) async fn run(app: AppState, mut replay: Replay) {
                 Err(HistoryFault::NotReady) => return,
             }
         }
-        let stepped = app.look(move |scene| {
+        let stepped = app.look(move |model| {
             let begun = Instant::now();
-            let goes_on = match replay.step(scene) {
+            let goes_on = match replay.step(model) {
                 Ok(goes_on) => goes_on,
                 Err(error) => {
                     replay.outbox.send(unreadable(&error));
-                    Hub::unsubscribe(scene, Topic::Reports(replay.account), &replay.outbox);
+                    Hub::unsubscribe(model, Topic::Reports(replay.account), &replay.outbox);
                     false
                 }
             };
@@ -131,12 +131,12 @@ pub(crate) async fn run(app: AppState, mut replay: Replay) {
 
 impl Replay {
     /// Does one step. Returns false when it is over.
-    fn step(&mut self, scene: &mut ReadModel<Hub>) -> Result<bool, HistoryError> {
-        if !scene.watcher.holds(self.account, &self.outbox, self.number) {
+    fn step(&mut self, model: &mut ReadModel<Hub>) -> Result<bool, HistoryError> {
+        if !model.watcher.holds(self.account, &self.outbox, self.number) {
             // It was unsubscribed meanwhile.
             return Ok(false);
         }
-        let history = || scene.history()?.ok_or(HistoryError::Ended);
+        let history = || model.history()?.ok_or(HistoryError::Ended);
         match std::mem::replace(&mut self.stage, Stage::Joining) {
             Stage::Looking(mut sweep) => {
                 self.stage = match history()?.sweep_on(&mut sweep, RECORDS_AT_ONCE)? {
@@ -164,7 +164,7 @@ impl Replay {
                 if !keys.is_empty() {
                     let history = history()?;
                     let reports: Result<Vec<Report>, _> = keys.iter().map(|key| history.report(*key)).collect();
-                    self.tell(scene, &reports?, through);
+                    self.tell(model, &reports?, through);
                 }
             }
             Stage::Unreadable(error) => return Err(error),
@@ -182,30 +182,30 @@ impl Replay {
                     true => Stage::Joining,
                 };
                 if !reports.is_empty() {
-                    self.tell(scene, &reports, through);
+                    self.tell(model, &reports, through);
                 }
             }
-            Stage::Joining => return Ok(self.join(scene)),
+            Stage::Joining => return Ok(self.join(model)),
         }
         Ok(true)
     }
 
-    fn tell(&self, scene: &ReadModel<Hub>, reports: &[Report], through: Sequence) {
-        self.outbox.send(messages::reports(&scene.view, self.account, reports, through, false));
+    fn tell(&self, model: &ReadModel<Hub>, reports: &[Report], through: Sequence) {
+        self.outbox.send(messages::reports(&model.view, self.account, reports, through, false));
     }
 
     /// Sends the reports from meanwhile. When none is left, the subscriber becomes a live one.
-    fn join(&mut self, scene: &mut ReadModel<Hub>) -> bool {
-        Hub::publish(scene);
-        let (reports, next) = scene.watcher.take_held(self.account, &self.outbox, REPORTS_AT_ONCE);
+    fn join(&mut self, model: &mut ReadModel<Hub>) -> bool {
+        Hub::publish(model);
+        let (reports, next) = model.watcher.take_held(self.account, &self.outbox, REPORTS_AT_ONCE);
         let through = match (reports.last(), next) {
             (Some(last), Some(next)) => whole(last.key(), Some(next)),
-            _ => scene.view.sequence(),
+            _ => model.view.sequence(),
         };
         let live = next.is_none();
-        self.outbox.send(messages::reports(&scene.view, self.account, &reports, through, live));
+        self.outbox.send(messages::reports(&model.view, self.account, &reports, through, live));
         if live {
-            scene.watcher.release(self.account, &self.outbox);
+            model.watcher.release(self.account, &self.outbox);
         }
         !live
     }

@@ -132,9 +132,9 @@ impl Session {
                     self.app.ascertain().await?;
                 }
                 let (outbox, answer) = (self.outbox.clone(), done("subscribed", request));
-                let subscribed = self.app.look(move |scene| {
-                    let topic = channel.topic(scene)?;
-                    Ok::<_, Problem>(Hub::subscribe_in_turn(scene, topic, &outbox, answer))
+                let subscribed = self.app.look(move |model| {
+                    let topic = channel.topic(model)?;
+                    Ok::<_, Problem>(Hub::subscribe_in_turn(model, topic, &outbox, answer))
                 });
                 self.topics += usize::from(subscribed.await??);
             }
@@ -144,8 +144,8 @@ impl Session {
                 self.app.ascertain().await?;
                 let (outbox, answer) = (self.outbox.clone(), done("subscribed", request));
                 let library = self.app.market()?.library.clone();
-                let begun = self.app.look(move |scene| {
-                    let begun = report_replay::begin(scene, library.as_ref(), account, from, &outbox)?;
+                let begun = self.app.look(move |model| {
+                    let begun = report_replay::begin(model, library.as_ref(), account, from, &outbox)?;
                     outbox.send(answer);
                     Ok(begun)
                 });
@@ -158,11 +158,11 @@ impl Session {
                 let read = channel.read();
                 self.app.follow(read)?;
                 let (outbox, answer) = (self.outbox.clone(), done("unsubscribed", request));
-                let unsubscribed = self.app.look(move |scene| {
-                    let topic = channel.topic(scene)?;
-                    let mut were = usize::from(Hub::unsubscribe(scene, topic, &outbox));
+                let unsubscribed = self.app.look(move |model| {
+                    let topic = channel.topic(model)?;
+                    let mut were = usize::from(Hub::unsubscribe(model, topic, &outbox));
                     if let Topic::Orders(account) = topic {
-                        were += usize::from(Hub::unsubscribe(scene, Topic::Reports(account), &outbox));
+                        were += usize::from(Hub::unsubscribe(model, Topic::Reports(account), &outbox));
                     }
                     outbox.send(answer);
                     Ok(were)
@@ -255,13 +255,13 @@ impl Channel {
         }
     }
 
-    fn topic(&self, scene: &feed::ReadModel<Hub>) -> Result<Topic, Problem> {
-        let symbol = |name| scene.view.find_symbol(name).ok_or_else(Problem::unknown_symbol);
+    fn topic(&self, model: &feed::ReadModel<Hub>) -> Result<Topic, Problem> {
+        let symbol = |name| model.view.find_symbol(name).ok_or_else(Problem::unknown_symbol);
         Ok(match *self {
             Channel::Book(name) => Topic::Book(symbol(name)?),
             Channel::Trades(name) => Topic::Trades(symbol(name)?),
             Channel::Candles(name, interval) => Topic::Candles(symbol(name)?, interval),
-            Channel::Orders(id) => Topic::Orders(scene.view.find_account(id).ok_or_else(Problem::unknown_account)?),
+            Channel::Orders(id) => Topic::Orders(model.view.find_account(id).ok_or_else(Problem::unknown_account)?),
             Channel::Symbols => Topic::Symbols,
             Channel::Status => Topic::Status,
         })

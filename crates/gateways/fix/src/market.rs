@@ -9,10 +9,10 @@ use exchange::{
     Answer, Batch, Caller, Exchange, GatewayMetrics, Kind, LIGHT_COST, LookedUpOrder, Lookup, Outcome, Principal,
     Requests, Source, cost_of,
 };
-use feed::{Asker, Watcher};
+use feed::{FeedHandle, Watcher};
 use tokio::sync::{Semaphore, oneshot};
 
-use crate::report_queues::{ReportQueues, Scene};
+use crate::report_queues::{Model, ReportQueues};
 
 /// Ops of all sessions on their way, at most: this number for light requests and as many again for heavy ones. It is a
 /// part of what one worker of the XML gateway may have.
@@ -22,7 +22,7 @@ const CANCELING_AT_ONCE: usize = 1024;
 /// Executions of a done order that are added up, at most.
 const EXECUTIONS_MAX: usize = 1 << 20;
 
-type Question = Box<dyn FnOnce(&mut dyn Scene) + Send>;
+type Question = Box<dyn FnOnce(&mut dyn Model) + Send>;
 
 /// The ports behind the gateway. Clones share them.
 #[derive(Clone)]
@@ -58,14 +58,14 @@ impl FixBackend {
     /// journal keeps the caller of each command.
     pub fn new<W: Watcher>(
         exchange: Arc<dyn Exchange>,
-        asker: Asker<W>,
+        asker: FeedHandle<W>,
         access: Option<Access>,
         metrics: GatewayMetrics,
         audit: bool,
     ) -> FixBackend {
         let looked_at = asker.clone();
         let has_feed = Box::new(move || looked_at.failure().is_none());
-        let ask = Box::new(move |question: Question| asker.ask(move |scene| question(scene)));
+        let ask = Box::new(move |question: Question| asker.ask(move |model| question(model)));
         let (room, heavy_room) = (Semaphore::new(IN_FLIGHT_MAX), Semaphore::new(IN_FLIGHT_MAX));
         let canceling = Arc::new(Semaphore::new(CANCELING_AT_ONCE));
         let report_queues = Arc::new(ReportQueues::new(metrics.clone()));
@@ -210,10 +210,10 @@ impl FixBackend {
     /// Looks at the market as it is after everything that was answered. Errors: the feed has ended.
     pub(crate) async fn look<T: Send + 'static>(
         &self,
-        look: impl FnOnce(&mut dyn Scene) -> T + Send + 'static,
+        look: impl FnOnce(&mut dyn Model) -> T + Send + 'static,
     ) -> Result<T, Unknown> {
         let (told, seen) = oneshot::channel();
-        (self.0.ask)(Box::new(move |scene| drop(told.send(look(scene)))));
+        (self.0.ask)(Box::new(move |model| drop(told.send(look(model)))));
         seen.await.map_err(|_| Unknown)
     }
 }

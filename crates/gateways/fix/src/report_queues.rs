@@ -53,12 +53,12 @@ impl ReportQueues {
     /// nothing would remove it again before the account's next event.
     pub(crate) fn begin(
         self: &Arc<ReportQueues>,
-        scene: &mut dyn Scene,
+        model: &mut dyn Model,
         account: AccountIndex,
         queue: &Arc<ReportQueue>,
     ) {
         let listener: Arc<dyn Listener> = Arc::<ReportQueues>::clone(self);
-        scene.listen(account, &listener);
+        model.listen(account, &listener);
         let mut sessions = self.sessions();
         // The check holds the lock on the sessions: a session that ends from now on removes itself.
         if queue.is_closed() {
@@ -167,12 +167,12 @@ impl Drop for CountedReports {
 }
 
 /// The read model as this gateway needs it, for any `Watcher`.
-pub(crate) trait Scene {
+pub(crate) trait Model {
     fn view(&self) -> &View;
     fn listen(&mut self, account: AccountIndex, listener: &Arc<dyn Listener>);
 }
 
-impl<W> Scene for ReadModel<W> {
+impl<W> Model for ReadModel<W> {
     fn view(&self) -> &View {
         &self.view
     }
@@ -191,7 +191,7 @@ mod tests {
     /// A view that ends a session just when that session begins to listen to an account.
     struct Ending<'a>(&'a ReportQueues, &'a Arc<ReportQueue>);
 
-    impl Scene for Ending<'_> {
+    impl Model for Ending<'_> {
         fn view(&self) -> &View {
             unreachable!("nobody looks")
         }
@@ -201,7 +201,7 @@ mod tests {
         }
     }
 
-    impl Scene for Nobody {
+    impl Model for Nobody {
         fn view(&self) -> &View {
             unreachable!("nobody looks")
         }

@@ -6,7 +6,7 @@ use engine::{
     AccountId, AccountIndex, CancelReason, Deadline, Money, OrderId, OrderKind, Price, Shares, Side, Symbol, Taken,
     Time, Trigger,
 };
-use feed::{Amended, News, Noted, Open, Standing, Trade, View, standings};
+use feed::{Amended, News, Noted, Open, OrderProgress, Trade, View, progress_before};
 
 use crate::message::Fields;
 use crate::tags;
@@ -18,7 +18,7 @@ pub(crate) struct Happening {
     pub(crate) account: AccountId,
     symbol: Symbol,
     /// The state of the order after it.
-    at: Standing,
+    at: OrderProgress,
     what: HappeningKind,
     time: Time,
 }
@@ -44,7 +44,7 @@ pub(crate) struct Names<'a> {
 
 /// Lists what happened to the orders of an account, oldest first.
 pub(crate) fn happenings(view: &View, account: AccountIndex, news: &[News]) -> Vec<Happening> {
-    let mut standings: HashMap<OrderId, Standing> = standings(view, news);
+    let mut standings: HashMap<OrderId, OrderProgress> = progress_before(view, news);
     let account = view.account(account).id;
     let mut all = Vec::new();
     for news in news {
@@ -80,7 +80,7 @@ pub(crate) fn happenings(view: &View, account: AccountIndex, news: &[News]) -> V
 /// The state of an open order, as the answer to a query.
 pub(crate) fn asked(view: &View, open: Open) -> Happening {
     let executed = open.shares.less(open.open);
-    let at = Standing {
+    let at = OrderProgress {
         order: open,
         client_id: view.client_id(open.order),
         shares: open.shares,
@@ -363,7 +363,8 @@ impl Happening {
             linked: None,
             time: Time::ZERO,
         };
-        let at = Standing { order, client_id: None, shares: Shares::MIN, executed: Shares::ZERO, money: Money::ZERO };
+        let at =
+            OrderProgress { order, client_id: None, shares: Shares::MIN, executed: Shares::ZERO, money: Money::ZERO };
         let account = AccountId::parse(b"1").expect("digits");
         let symbol = Symbol::parse(b"SPY").expect("letters");
         Happening { account, symbol, at, what: HappeningKind::Queried, time: Time::ZERO }

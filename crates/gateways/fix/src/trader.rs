@@ -13,7 +13,7 @@ use exchange::{Answer, Caller, Limit, Mode, Principal, Read, TurnedAway};
 use crate::market::{FixBackend, Requester, Unknown, done_order};
 use crate::message::{Fields, Message};
 use crate::orders::{Change, ClientRequest, OrderRef, Placing};
-use crate::report_queues::{ReportQueue, Scene};
+use crate::report_queues::{Model, ReportQueue};
 use crate::reports::{self, Happening, Names, OrderSnapshot, side};
 use crate::session::Session;
 use crate::tags;
@@ -98,10 +98,10 @@ impl Trader {
             return Ok(());
         }
         let (report_queues, queue) = (Arc::clone(self.market.report_queues()), Arc::clone(&self.queue));
-        let look = move |scene: &mut dyn Scene| {
-            let found = |account: AccountId| Some((account, scene.view().find_account(account)?));
+        let look = move |model: &mut dyn Model| {
+            let found = |account: AccountId| Some((account, model.view().find_account(account)?));
             let found: Vec<_> = new.into_iter().filter_map(found).collect();
-            found.iter().for_each(|(_, index)| report_queues.begin(scene, *index, &queue));
+            found.iter().for_each(|(_, index)| report_queues.begin(model, *index, &queue));
             found
         };
         let found = self.market.look(look).await?;
@@ -276,7 +276,7 @@ impl Trader {
             return Ok(());
         };
         let order = found.order;
-        let open = self.market.look(move |scene| scene.view().open_order(order)).await?;
+        let open = self.market.look(move |model| model.view().open_order(order)).await?;
         let is_taken =
             !matches!(of_new, Answer::Reply(Reply::Rejected(_))) || self.orders.contains_key(&change.cl_ord_id);
         let (reason, text) = if is_taken {
@@ -398,8 +398,8 @@ impl Trader {
         session: &mut Session,
     ) -> Result<(), Unknown> {
         let (may, room) = (self.may_see(account), self.take_message());
-        let look = move |scene: &mut dyn Scene| {
-            let view = scene.view();
+        let look = move |model: &mut dyn Model| {
+            let view = model.view();
             let Some(index) = view.find_account(account).filter(|_| may) else {
                 return Err(Reject::UnknownAccount.to_string());
             };

@@ -41,9 +41,9 @@ pub(super) async fn account(State(app): State<AppState>, asked: Parameters) -> R
         Some(_) => return Err(Refusal::invalid("omitZeroBalances", "it is true or false")),
     };
     let (account, about) =
-        of_account(&app, id, move |scene, account| Ok((account, about(scene, account, unit)))).await?;
+        of_account(&app, id, move |model, account| Ok((account, about(model, account, unit)))).await?;
     let balances = move |app: AppState, next: Balances| async move {
-        let (shapes, next) = app.look(move |scene| balances(&scene.view, account, next, all)).await?;
+        let (shapes, next) = app.look(move |model| balances(&model.view, account, next, all)).await?;
         Ok(Piece::of(shapes, next))
     };
     chunked_answer::answer(&app, Frame::field(&about, "balances"), Balances::All, balances).await
@@ -56,8 +56,8 @@ enum Balances {
     Behind(SymbolIndex),
 }
 
-fn about(scene: &ReadModel<Hub>, account: AccountIndex, unit: TimeUnit) -> Value {
-    let view = &scene.view;
+fn about(model: &ReadModel<Hub>, account: AccountIndex, unit: TimeUnit) -> Value {
+    let view = &model.view;
     let rates = Rates::highest(view, account);
     let [maker, taker] = rates.basis_points();
     let kills = [KillScope::Everything, KillScope::Account(account)];
@@ -118,8 +118,8 @@ pub(super) async fn trades(State(app): State<AppState>, asked: Parameters) -> An
     let unit = asked.unit;
     let (pair, wanted) = (asked.needed("symbol")?.to_owned(), PageRequest::of(&asked, "fromId")?);
     let order = asked.number("orderId")?;
-    let (symbol, account) = of_account(&app, id, move |scene, account| {
-        let symbol = names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
+    let (symbol, account) = of_account(&app, id, move |model, account| {
+        let symbol = names::find(&model.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
         Ok((symbol, account))
     })
     .await?;
@@ -128,7 +128,7 @@ pub(super) async fn trades(State(app): State<AppState>, asked: Parameters) -> An
     let trades = gather(wanted, |before| history_pages::trades_of_account(from, of, before, TRADES.1));
     let trades = trades.await?;
     let lists = lists_of(&app, account, &trades).await?;
-    let shown = app.look(move |scene| {
+    let shown = app.look(move |model| {
         let sides = |trade: &Trade| {
             let took = [
                 (trade.maker_account == account).then_some(trade.aggressor.opposite()),
@@ -139,7 +139,7 @@ pub(super) async fn trades(State(app): State<AppState>, asked: Parameters) -> An
         };
         let shapes = trades
             .iter()
-            .flat_map(|trade| sides(trade).into_iter().map(|side| own_shape(&scene.view, (trade, side), &lists, unit)));
+            .flat_map(|trade| sides(trade).into_iter().map(|side| own_shape(&model.view, (trade, side), &lists, unit)));
         shapes.collect::<Value>()
     });
     Ok(Json(shown.await?))

@@ -33,21 +33,21 @@ impl AllTickers {
     }
 
     /// Sends what is due. Returns the time of the next message if it sent one.
-    pub(super) fn tell_due(&mut self, scene: &mut ReadModel<Hub>, at: Instant) -> Option<Instant> {
+    pub(super) fn tell_due(&mut self, model: &mut ReadModel<Hub>, at: Instant) -> Option<Instant> {
         if self.followed.is_empty() {
             return None;
         }
         if let Some(next) = self.next.filter(|next| at < *next) {
             return Some(next);
         }
-        let mut changed = scene.view.take_changed_symbols(SymbolFollowers::Compatible, AT_ONCE);
-        changed.retain(|symbol| names::is_traded(&scene.view, *symbol));
+        let mut changed = model.view.take_changed_symbols(SymbolFollowers::Compatible, AT_ONCE);
+        changed.retain(|symbol| names::is_traded(&model.view, *symbol));
         if changed.is_empty() {
             return None;
         }
         for &(tickers, envelope) in &self.followed {
-            let message = || event(&scene.view, tickers, envelope, &changed);
-            scene.watcher.tell(Topic::Tickers(tickers, envelope), || SharedText::from(message()));
+            let message = || event(&model.view, tickers, envelope, &changed);
+            model.watcher.tell(Topic::Tickers(tickers, envelope), || SharedText::from(message()));
         }
         self.next = Some(at + EVERY);
         self.next

@@ -37,7 +37,7 @@ pub(super) async fn amend(State(app): State<AppState>, asked: Parameters) -> Ans
     if asked.text(NEW_NAME).is_some_and(|asked| asked != before.client_name()) {
         return Err(Refusal::invalid(NEW_NAME, "an amended order keeps its name; send that one, or none"));
     }
-    let seen = app.look(|scene| scene.view.sequence()).await?;
+    let seen = app.look(|model| model.view.sequence()).await?;
     let command = Command::AmendOrder { account, order: before.id.into(), shares };
     let open = match ask(&app, Op::Command(command)).await? {
         Reply::Amended { open, .. } => open,
@@ -67,11 +67,11 @@ async fn amendable(
     order_ref: OrderRef,
     pair: String,
 ) -> Result<Option<Order>, Refusal> {
-    let open = of_account(app, account, move |scene, account| {
-        let symbol = names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
+    let open = of_account(app, account, move |model, account| {
+        let symbol = names::find(&model.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
         let its =
-            scene.view.open_order(order_ref.order).filter(|open| open.account == account && open.symbol == symbol);
-        its.map(|open| Order::of_open(scene, &open)).transpose()
+            model.view.open_order(order_ref.order).filter(|open| open.account == account && open.symbol == symbol);
+        its.map(|open| Order::of_open(model, &open)).transpose()
     });
     Ok(open.await?.filter(|order| order_ref.is(order)))
 }
@@ -120,8 +120,8 @@ pub(super) async fn amendments(State(app): State<AppState>, asked: Parameters) -
     let pair = asked.needed("symbol")?.to_owned();
     let order = OrderId(asked.number("orderId")?.ok_or_else(|| Refusal::missing("orderId"))?);
     let (from, limit) = (asked.number("fromExecutionId")?.unwrap_or_default(), asked.limit(TRADES.0, TRADES.1)?);
-    let (symbol, account) = of_account(&app, account, move |scene, account| {
-        let symbol = names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
+    let (symbol, account) = of_account(&app, account, move |model, account| {
+        let symbol = names::find(&model.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
         Ok((symbol, account))
     })
     .await?;
@@ -132,8 +132,8 @@ pub(super) async fn amendments(State(app): State<AppState>, asked: Parameters) -
     let told =
         history_pages::amendments(&app, order, Sequence(from), AMENDMENTS_MAX).await.map_err(Refusal::troubled)?;
     let unit = asked.unit;
-    let shown = app.look(move |scene| {
-        let order = Order::of_past(&scene.view, &past);
+    let shown = app.look(move |model| {
+        let order = Order::of_past(&model.view, &past);
         let its = told.iter().filter(|amended| amended.why == CancelReason::Asked).take(limit);
         its.map(|amended| amendment_shape(&order, amended, unit)).collect::<Value>()
     });

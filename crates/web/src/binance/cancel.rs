@@ -43,11 +43,11 @@ pub(super) async fn cancelable(
     pair: String,
     restriction: Option<CancelRestriction>,
 ) -> Result<Result<Order, Refusal>, Refusal> {
-    let open = of_account(app, account, move |scene, account| {
-        let symbol = names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
+    let open = of_account(app, account, move |model, account| {
+        let symbol = names::find(&model.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
         let its =
-            scene.view.open_order(order_ref.order).filter(|open| open.account == account && open.symbol == symbol);
-        its.map(|open| Order::of_open(scene, &open)).transpose()
+            model.view.open_order(order_ref.order).filter(|open| open.account == account && open.symbol == symbol);
+        its.map(|open| Order::of_open(model, &open)).transpose()
     });
     Ok(match open.await?.filter(|order| order_ref.is(order)) {
         // An order that is not open any more cannot be canceled, however it ended.
@@ -65,9 +65,9 @@ pub(super) async fn cancel_open(State(app): State<AppState>, asked: Parameters) 
     asked.only_signed(&["symbol"])?;
     let (pair, unit) = (asked.needed("symbol")?.to_owned(), asked.unit);
     app.ascertain().await?;
-    let (account, symbol) = of_account(&app, id, move |scene, account| {
-        let symbol = names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
-        Ok((account, (scene.view.listing(symbol).name, symbol)))
+    let (account, symbol) = of_account(&app, id, move |model, account| {
+        let symbol = names::find(&model.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
+        Ok((account, (model.view.listing(symbol).name, symbol)))
     })
     .await?;
     let untold = |trouble| match trouble {
@@ -87,7 +87,7 @@ pub(super) async fn cancel_open(State(app): State<AppState>, asked: Parameters) 
     chunked_answer::answer(&app, Frame::bare(), canceled, move |app, canceled: Canceled| async move {
         let (some, left) = canceled.take_some(&app).await.map_err(untold)?;
         let orders =
-            app.look(move |scene| -> Vec<Order> { some.iter().map(|past| as_canceled(&scene.view, past)).collect() });
+            app.look(move |model| -> Vec<Order> { some.iter().map(|past| as_canceled(&model.view, past)).collect() });
         let shapes = orders.await?;
         Ok(Piece::of(shapes.iter().map(|order| order.canceled_shape(unit)), left))
     })
@@ -120,8 +120,8 @@ pub(super) async fn after_cancel(app: &AppState, open: Order, reply: Reply) -> R
     let Some(cancellation) = canceled else { return Ok(Err(Refusal::unknown_to_cancel())) };
     // The history knows what was paid until the end. The order is canceled whether the history answers or not.
     let ended = history_pages::order(app, open.id).await.unwrap_or_default();
-    let shown = app.look(move |scene| match ended {
-        Some(past) => as_canceled(&scene.view, &past),
+    let shown = app.look(move |model| match ended {
+        Some(past) => as_canceled(&model.view, &past),
         None => open.after_cancel(cancellation.shares, cancellation.time),
     });
     // The order is canceled: an error in showing it must not look like a refusal.

@@ -19,7 +19,7 @@ pub(super) async fn allocations(State(app): State<AppState>, asked: Parameters) 
         asked.number(number)?;
     }
     let pair = asked.needed("symbol")?.to_owned();
-    let known = of_account(&app, account, move |scene, _| Ok(names::find(&scene.view, &pair))).await?;
+    let known = of_account(&app, account, move |model, _| Ok(names::find(&model.view, &pair))).await?;
     known.map(|_| Json(json!([]))).ok_or_else(Refusal::unknown_symbol)
 }
 

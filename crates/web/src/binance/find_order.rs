@@ -98,8 +98,8 @@ pub(super) async fn of_account<T: Send + 'static>(
     account: AccountId,
     show: impl FnOnce(&mut ReadModel<Hub>, AccountIndex) -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Refusal> {
-    let shown = app.look(move |scene| match scene.view.find_account(account) {
-        Some(account) => show(scene, account),
+    let shown = app.look(move |model| match model.view.find_account(account) {
+        Some(account) => show(model, account),
         None => Err(Refusal::of(&engine::Reject::UnknownAccount)),
     });
     shown.await?

@@ -185,12 +185,12 @@ pub(super) async fn days(app: &AppState, symbol: SymbolIndex) -> Result<Vec<Cand
 /// Returns the current candle and the one before it, oldest first, if they exist. Days that memory does not have are in
 /// `earlier`.
 pub(super) fn latest(
-    scene: &ReadModel<Hub>,
+    model: &ReadModel<Hub>,
     symbol: SymbolIndex,
     interval: KlineInterval,
     earlier: &[Candle],
 ) -> Result<Vec<Candle>, HistoryError> {
-    let bases = scene.candles(symbol, interval.base(), None, 2 * interval.bases_max())?;
+    let bases = model.candles(symbol, interval.base(), None, 2 * interval.bases_max())?;
     let is_earlier = |day: &&Candle| interval.is_of_days() && bases.first().is_none_or(|first| day.start < first.start);
     let mut candles = Vec::new();
     earlier.iter().filter(is_earlier).chain(&bases).for_each(|candle| interval.join(&mut candles, candle));

@@ -36,7 +36,7 @@ pub(super) async fn time(asked: Parameters) -> Answer {
 pub(super) async fn exchange_info(State(app): State<AppState>, asked: Parameters) -> Result<Response, Refusal> {
     asked.only(&["symbol", "symbols", "permissions", "showPermissionSets", "symbolStatus"])?;
     let (unit, wanted, has_sets) = (asked.unit, Wanting::of(&asked)?, shows_permission_sets(&asked)?);
-    let chosen = app.look(move |scene| chosen(&scene.view, &asked)).await??;
+    let chosen = app.look(move |model| chosen(&model.view, &asked)).await??;
     let chosen = if wanted == Wanting::Nothing { SymbolChoice::Some(VecDeque::new()) } else { chosen };
     let about = json!({
         "timezone": "UTC",
@@ -160,9 +160,9 @@ pub(super) async fn look_at_some<T: Send + 'static>(
     chosen: SymbolChoice,
     show: impl Fn(&View, SymbolIndex) -> T + Send + 'static,
 ) -> Result<(Vec<T>, Option<SymbolChoice>), Refusal> {
-    let looked = app.look(move |scene| {
-        let (some, next) = chosen.take_some(&scene.view);
-        (some.into_iter().map(|symbol| show(&scene.view, symbol)).collect(), next)
+    let looked = app.look(move |model| {
+        let (some, next) = chosen.take_some(&model.view);
+        (some.into_iter().map(|symbol| show(&model.view, symbol)).collect(), next)
     });
     Ok(looked.await?)
 }
@@ -186,7 +186,7 @@ const DEPTH: (usize, usize) = (100, 5000);
 pub(super) async fn depth(State(app): State<AppState>, asked: Parameters) -> Answer {
     asked.only(&["symbol", "limit"])?;
     let limit = asked.limit(DEPTH.0, DEPTH.1)?;
-    of_symbol(&app, &asked, move |scene, symbol| Ok(book_shape(&scene.view, symbol, limit))).await.map(Json)
+    of_symbol(&app, &asked, move |model, symbol| Ok(book_shape(&model.view, symbol, limit))).await.map(Json)
 }
 
 /// Writes the best levels.
@@ -266,8 +266,8 @@ pub(super) async fn of_symbol<T: Send + 'static>(
     show: impl FnOnce(&mut ReadModel<Hub>, SymbolIndex) -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Refusal> {
     let pair = asked.needed("symbol")?.to_owned();
-    let shown = app.look(move |scene| match names::find(&scene.view, &pair) {
-        Some(symbol) => show(scene, symbol),
+    let shown = app.look(move |model| match names::find(&model.view, &pair) {
+        Some(symbol) => show(model, symbol),
         None => Err(Refusal::unknown_symbol()),
     });
     shown.await?

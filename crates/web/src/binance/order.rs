@@ -54,9 +54,9 @@ pub(super) struct Order {
 
 impl Order {
     /// Makes an open order.
-    pub(super) fn of_open(scene: &ReadModel<Hub>, open: &Open) -> Result<Order, Refusal> {
-        let open = scene.as_placed(open).map_err(Refusal::unreadable)?;
-        Ok(Order::of(&scene.view, &open, scene.view.client_id(open.order)))
+    pub(super) fn of_open(model: &ReadModel<Hub>, open: &Open) -> Result<Order, Refusal> {
+        let open = model.as_placed(open).map_err(Refusal::unreadable)?;
+        Ok(Order::of(&model.view, &open, model.view.client_id(open.order)))
     }
 
     /// Makes an order of the history.

@@ -137,9 +137,9 @@ pub(super) async fn cancel(State(app): State<AppState>, asked: Parameters) -> An
     let cancel_name = asked.text("newClientOrderId").map(|id| client_order_id("newClientOrderId", id)).transpose()?;
     let pair = asked.needed("symbol")?.to_owned();
     app.ascertain().await?;
-    let symbol = of_account(&app, account, move |scene, _| {
-        names::find(&scene.view, &pair)
-            .map(|symbol| scene.view.listing(symbol).name)
+    let symbol = of_account(&app, account, move |model, _| {
+        names::find(&model.view, &pair)
+            .map(|symbol| model.view.listing(symbol).name)
             .ok_or_else(Refusal::unknown_symbol)
     });
     let symbol = symbol.await?;
@@ -152,7 +152,7 @@ pub(super) async fn cancel(State(app): State<AppState>, asked: Parameters) -> An
     let reply = ask(&app, Op::Command(Command::CancelOrder { account, order: open.id.into() })).await?;
     after_cancel(&app, open, reply).await??;
     let past = history_pages::orders(&app, ids).await.map_err(|_| Refusal::unknown_outcome())?;
-    let shown = app.look(move |scene| past.iter().map(|past| as_canceled(&scene.view, past)).collect::<Vec<Order>>());
+    let shown = app.look(move |model| past.iter().map(|past| as_canceled(&model.view, past)).collect::<Vec<Order>>());
     let list = List(contingency, shown.await.map_err(|_| Refusal::unknown_outcome())?);
     if list.1.is_empty() {
         return Err(Refusal::unknown_outcome());
@@ -188,9 +188,9 @@ async fn find(
 async fn lists_of(app: &AppState, account: AccountIndex, firsts: Vec<OrderId>) -> Result<Vec<List>, Refusal> {
     let asked: BTreeSet<OrderId> = firsts.iter().flat_map(|first| all_of(*first)).collect();
     let found = history_pages::orders(app, asked.into_iter().collect()).await.map_err(Refusal::troubled)?;
-    let shown = app.look(move |scene| {
+    let shown = app.look(move |model| {
         let its = found.iter().filter(|past| past.order.account == account);
-        its.map(|past| Order::of_past(&scene.view, past)).map(|order| (order.id, order)).collect::<HashMap<_, _>>()
+        its.map(|past| Order::of_past(&model.view, past)).map(|order| (order.id, order)).collect::<HashMap<_, _>>()
     });
     let orders = shown.await?;
     let list = |first: OrderId| {
@@ -264,11 +264,11 @@ pub(super) async fn open(State(app): State<AppState>, asked: Parameters) -> Resu
     let account = of_account(&app, id, |_, account| Ok(account)).await?;
     let walk = Walk::new(account, Direction::OldestFirst, None);
     chunked_answer::answer(&app, Frame::bare(), walk, move |app, mut walk| async move {
-        let looked = app.look(move |scene| {
+        let looked = app.look(move |model| {
             let mut firsts = Vec::new();
-            let more = walk.go_on(&scene.view, |open| {
-                firsts.extend(list_begun_by(scene, open.order, open.linked));
-                firsts.extend(Some(open.order).filter(|order| !scene.view.pending_of(*order).is_empty()));
+            let more = walk.go_on(&model.view, |open| {
+                firsts.extend(list_begun_by(model, open.order, open.linked));
+                firsts.extend(Some(open.order).filter(|order| !model.view.pending_of(*order).is_empty()));
                 firsts.len() < LOOKED_AT_ONCE
             });
             (firsts, more.then_some(walk))
@@ -283,8 +283,8 @@ pub(super) async fn open(State(app): State<AppState>, asked: Parameters) -> Resu
 }
 
 /// Returns the first order of an open order's list, unless its partner is open and shows it.
-fn list_begun_by(scene: &ReadModel<Hub>, order: OrderId, linked: Option<OrderId>) -> Option<OrderId> {
+fn list_begun_by(model: &ReadModel<Hub>, order: OrderId, linked: Option<OrderId>) -> Option<OrderId> {
     let partner = linked?;
-    let is_shown = partner < order && scene.view.open_order(partner).is_some();
+    let is_shown = partner < order && model.view.open_order(partner).is_some();
     (!is_shown).then(|| order.min(partner))
 }

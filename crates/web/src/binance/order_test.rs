@@ -24,8 +24,8 @@ pub(super) async fn test(State(app): State<AppState>, asked: Parameters) -> Answ
         Some(_) => return Err(Refusal::invalid(COMPUTE_RATES, "it is true or false")),
     };
     app.ascertain().await?;
-    let found = app.look(move |scene| {
-        let view = &scene.view;
+    let found = app.look(move |model| {
+        let view = &model.view;
         let symbol = view.find_symbol(placing.symbol)?;
         let account = view.find_account(account);
         Some(account.map_or(Rates::default(), |account| Rates::of(view, account, symbol)))

@@ -25,10 +25,10 @@ pub(super) async fn one(State(app): State<AppState>, asked: Parameters) -> Answe
     let pair = asked.needed("symbol")?.to_owned();
     let order_ref = find_order(&app, account, &asked, BY_NUMBER_OR_NAME).await?.ok_or_else(Refusal::no_such_order)?;
     let order = order_ref.order;
-    let (symbol, account, open) = of_account(&app, account, move |scene, account| {
-        let symbol = names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
-        let open = scene.view.open_order(order).filter(|open| open.account == account && open.symbol == symbol);
-        Ok((symbol, account, open.map(|open| Order::of_open(scene, &open)).transpose()?))
+    let (symbol, account, open) = of_account(&app, account, move |model, account| {
+        let symbol = names::find(&model.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
+        let open = model.view.open_order(order).filter(|open| open.account == account && open.symbol == symbol);
+        Ok((symbol, account, open.map(|open| Order::of_open(model, &open)).transpose()?))
     })
     .await?;
     let shown = match open {
@@ -37,7 +37,7 @@ pub(super) async fn one(State(app): State<AppState>, asked: Parameters) -> Answe
             let found = history_pages::order(&app, order).await.map_err(Refusal::troubled)?;
             let past = found.filter(|past| past.order.account == account && past.order.symbol == symbol);
             let past = past.ok_or_else(Refusal::no_such_order)?;
-            app.look(move |scene| Order::of_past(&scene.view, &past)).await?
+            app.look(move |model| Order::of_past(&model.view, &past)).await?
         }
     };
     let shown = Some(shown).filter(|order| order_ref.is(order)).ok_or_else(Refusal::no_such_order)?;
@@ -49,18 +49,18 @@ pub(super) async fn open(State(app): State<AppState>, asked: Parameters) -> Resu
     let account = asked.account(&app).await?;
     asked.only_signed(&["symbol"])?;
     let (pair, unit) = (asked.text("symbol").map(str::to_owned), asked.unit);
-    let (account, symbol) = of_account(&app, account, move |scene, account| {
-        let find = |pair: String| names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol);
+    let (account, symbol) = of_account(&app, account, move |model, account| {
+        let find = |pair: String| names::find(&model.view, &pair).ok_or_else(Refusal::unknown_symbol);
         Ok((account, pair.map(find).transpose()?))
     })
     .await?;
     let walk = Walk::new(account, Direction::OldestFirst, None);
     chunked_answer::answer(&app, Frame::bare(), walk, move |app, mut walk| async move {
-        let looked = app.look(move |scene| {
+        let looked = app.look(move |model| {
             let mut found = Vec::new();
-            let more = walk.go_on(&scene.view, |open| {
+            let more = walk.go_on(&model.view, |open| {
                 if symbol.is_none_or(|symbol| open.symbol == symbol) {
-                    found.push(Order::of_open(scene, open));
+                    found.push(Order::of_open(model, open));
                 }
                 found.len() < SHOWN_AT_ONCE
             });
@@ -76,16 +76,16 @@ pub(super) async fn all(State(app): State<AppState>, asked: Parameters) -> Answe
     let account = asked.account(&app).await?;
     asked.only_signed(&["symbol", "orderId", "startTime", "endTime", "limit"])?;
     let (pair, wanted) = (asked.needed("symbol")?.to_owned(), PageRequest::of(&asked, "orderId")?);
-    let (symbol, account) = of_account(&app, account, move |scene, account| {
-        let symbol = names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
+    let (symbol, account) = of_account(&app, account, move |model, account| {
+        let symbol = names::find(&model.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
         Ok((symbol, account))
     })
     .await?;
     let from = &app;
     let orders = gather(wanted, |before| history_pages::orders_of(from, account, Some(symbol), before, TRADES.1));
     let orders = orders.await?;
-    let shown = app.look(move |scene| {
-        let orders: Vec<Order> = orders.iter().map(|past| Order::of_past(&scene.view, past)).collect();
+    let shown = app.look(move |model| {
+        let orders: Vec<Order> = orders.iter().map(|past| Order::of_past(&model.view, past)).collect();
         orders
     });
     Ok(Json(shown.await?.iter().map(|order| order.shape(asked.unit)).collect()))

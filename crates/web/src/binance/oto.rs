@@ -97,7 +97,7 @@ async fn place(app: &AppState, account: AccountId, asked: &Parameters, lists: &[
     }
     tree.orders.iter().for_each(|_| app.count_order(account));
     let list = tree.orders[0];
-    let waits = app.look(move |scene| scene.view.pending_of(list)).await.map_err(|_| Refusal::unknown_outcome())?;
+    let waits = app.look(move |model| model.view.pending_of(list)).await.map_err(|_| Refusal::unknown_outcome())?;
     let (mut reports, mut members) = (Vec::new(), Vec::new());
     for (placing, &order) in orders.iter().zip(&tree.orders) {
         // The orders are placed: an error in writing the answer must not invite the client to try again.

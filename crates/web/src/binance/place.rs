@@ -236,10 +236,10 @@ impl Placing {
     ) -> Result<Value, Refusal> {
         let Placing { symbol: name, side, kind, limit, trigger, trail, .. } = *self;
         let waits = trigger.is_some() || trail.is_some();
-        let (time, fills) = of_account(app, account, move |scene, _| {
-            let time = time_of(scene, order)?;
+        let (time, fills) = of_account(app, account, move |model, _| {
+            let time = time_of(model, order)?;
             // A waiting order has executed nothing at its placing, whatever it did since.
-            let fills = if waits { Some(Vec::new()) } else { fills(scene, name, order, time)? };
+            let fills = if waits { Some(Vec::new()) } else { fills(model, name, order, time)? };
             Ok((time, fills))
         })
         .await?;
@@ -377,23 +377,23 @@ fn amount<T>(
 }
 
 /// Returns the time of an order that was just placed.
-fn time_of(scene: &ReadModel<Hub>, order: OrderId) -> Result<Option<Time>, Refusal> {
-    if let Some(open) = scene.view.open_order(order) {
+fn time_of(model: &ReadModel<Hub>, order: OrderId) -> Result<Option<Time>, Refusal> {
+    if let Some(open) = model.view.open_order(order) {
         return Ok(Some(open.time));
     }
-    let Some(history) = scene.history().map_err(Refusal::unreadable)? else { return Ok(None) };
+    let Some(history) = model.history().map_err(Refusal::unreadable)? else { return Ok(None) };
     Ok(history.order(order).map_err(Refusal::unreadable)?.map(|past| past.time))
 }
 
 /// Returns the executions of an order at its placing, at this time, in order. `None` if that is too long ago for a
 /// memory without history.
 fn fills(
-    scene: &ReadModel<Hub>,
+    model: &ReadModel<Hub>,
     name: Symbol,
     order: OrderId,
     placed: Option<Time>,
 ) -> Result<Option<Vec<Trade>>, Refusal> {
-    let Some(symbol) = scene.view.find_symbol(name) else { return Ok(None) };
+    let Some(symbol) = model.view.find_symbol(name) else { return Ok(None) };
     let (mut found, mut seen) = (Vec::new(), 0);
     let is_older = |trade: &Trade| placed.is_some_and(|placed| trade.time < placed);
     // The order may have been the aggressor of an auction since.
@@ -405,9 +405,9 @@ fn fills(
         }
         !is_older(trade)
     };
-    let complete = !scene.view.listing(symbol).recent().all(&mut take);
+    let complete = !model.view.listing(symbol).recent().all(&mut take);
     if !complete && seen >= RECENT_MAX {
-        let Some(history) = scene.history().map_err(Refusal::unreadable)? else { return Ok(None) };
+        let Some(history) = model.history().map_err(Refusal::unreadable)? else { return Ok(None) };
         found.clear();
         let mut before = None;
         loop {

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use engine::{AccountIndex, CancelReason, Group, Money, OrderId, Position, Shares, Side, Time};
-use feed::{Account, Amended, Ended, Holding, Holdings, News, Noted, Trade, View};
+use feed::{Account, Amended, EndedOrder, Holding, Holdings, News, Noted, Trade, View};
 use serde_json::{Value, json};
 
 use super::list_events::Lists;
@@ -30,7 +30,7 @@ struct Standing {
     /// The group of its account.
     group: Group,
     /// The order between the two events.
-    at: feed::Standing,
+    at: feed::OrderProgress,
 }
 
 /// An event of an order.
@@ -38,7 +38,7 @@ enum Happened<'a> {
     Placed,
     Executed(&'a Trade, Side),
     Amended(&'a Amended),
-    Canceled(&'a Ended, CancelReason),
+    Canceled(&'a EndedOrder, CancelReason),
 }
 
 impl ReportedState {
@@ -129,8 +129,8 @@ fn micros(time: Time) -> u64 {
 
 /// Returns the orders that the news are about, each as it was before them.
 fn standings(view: &View, news: &[News]) -> HashMap<OrderId, Standing> {
-    let standings = feed::standings(view, news).into_iter();
-    let of = |at: feed::Standing| Standing {
+    let standings = feed::progress_before(view, news).into_iter();
+    let of = |at: feed::OrderProgress| Standing {
         order: Order::of(view, &at.order, at.client_id),
         group: view.groups().of(at.order.account),
         at,

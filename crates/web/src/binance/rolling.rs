@@ -70,7 +70,7 @@ fn window_size(text: &str) -> Result<Minutes, Refusal> {
 }
 
 async fn answer(app: &AppState, asked: Parameters, wanted: WindowRequest) -> Result<Response, Refusal> {
-    let symbols = match app.look(move |scene| chosen(&scene.view, &asked)).await?? {
+    let symbols = match app.look(move |model| chosen(&model.view, &asked)).await?? {
         SymbolChoice::One(symbol) => return Ok(Json(show(app, symbol, wanted).await?).into_response()),
         SymbolChoice::Some(symbols) if symbols.len() <= SYMBOLS_MAX => symbols,
         SymbolChoice::Some(_) => return Err(Refusal::invalid("symbols", &format!("they are {SYMBOLS_MAX} at most"))),
@@ -85,18 +85,18 @@ async fn answer(app: &AppState, asked: Parameters, wanted: WindowRequest) -> Res
 }
 
 async fn show(app: &AppState, symbol: SymbolIndex, wanted: WindowRequest) -> Result<Value, Refusal> {
-    let to = app.look(|scene| market_now(&scene.view)).await?;
+    let to = app.look(|model| market_now(&model.view)).await?;
     match wanted.window {
         AskedWindow::Rolling(window) if window.0 > DAY.0 => return show_days(app, symbol, wanted, (window, to)).await,
         AskedWindow::Rolling(Minutes(minutes)) => {
             let show = move |view: &View| WindowNumbers::of_last(view, symbol, minutes * Interval::Minute.micros());
-            Ok(shape(&app.look(move |scene| show(&scene.view)).await?, wanted))
+            Ok(shape(&app.look(move |model| show(&model.view)).await?, wanted))
         }
         AskedWindow::DayAt(ahead) => {
             let from = midnight(to, ahead);
             // The day's end does not depend on its trades.
             let to = Time(from.0.saturating_add(Interval::Day.micros() - 1));
-            let window = app.look(move |scene| WindowNumbers::since(&scene.view, symbol, from, to)).await?;
+            let window = app.look(move |model| WindowNumbers::since(&model.view, symbol, from, to)).await?;
             Ok(shape(&window, wanted))
         }
     }
@@ -120,14 +120,14 @@ async fn show_days(
     // Complete hours do not change any more; the current one is read together with the last trade.
     let current = Interval::Hour.start_of(to);
     let over = klines::hours(app, symbol, (from, current)).await?;
-    let shown = app.look(move |scene| {
-        let listing = scene.view.listing(symbol);
+    let shown = app.look(move |model| {
+        let listing = model.view.listing(symbol);
         let mut traded = listing.traded_since(current);
         for hour in over.iter().rev() {
             traded = Some(with_earlier(traded, hour));
         }
         let traded = traded.map(|traded| Traded { first_trade: listing.trade_back(traded.trades), ..traded });
-        shape(&WindowNumbers::of(&scene.view, symbol, traded, (from, to)), wanted)
+        shape(&WindowNumbers::of(&model.view, symbol, traded, (from, to)), wanted)
     });
     Ok(shown.await?)
 }

@@ -193,14 +193,14 @@ impl Follower {
     async fn subscribe(&mut self, topics: Vec<NamedTopic>, answer: Option<SharedText>) {
         let (outbox, all) = (self.outbox.clone(), topics.clone());
         let days = days_of(&self.app, &topics).await;
-        let subscribed = self.app.look(move |scene| {
+        let subscribed = self.app.look(move |model| {
             if let Some(answer) = answer {
                 outbox.send(answer);
             }
             for (_, topic) in all {
-                Hub::subscribe(scene, topic, &outbox);
+                Hub::subscribe(model, topic, &outbox);
             }
-            days.into_iter().for_each(|(symbol, days)| Hub::learn(scene, symbol, days));
+            days.into_iter().for_each(|(symbol, days)| Hub::learn(model, symbol, days));
         });
         // A feed that has ended sends no events.
         if subscribed.await.is_ok() {
@@ -213,9 +213,9 @@ impl Follower {
     async fn unsubscribe(&mut self, topics: Vec<NamedTopic>, answer: SharedText) {
         self.topics.retain(|(_, topic)| !topics.iter().any(|(_, gone)| gone == topic));
         let outbox = self.outbox.clone();
-        let unsubscribed = self.app.look(move |scene| {
+        let unsubscribed = self.app.look(move |model| {
             for (_, topic) in topics {
-                Hub::unsubscribe(scene, topic, &outbox);
+                Hub::unsubscribe(model, topic, &outbox);
             }
             outbox.send(answer);
         });
@@ -234,8 +234,8 @@ impl Follower {
             .collect();
         self.topics.iter_mut().for_each(|named| named.1 = enveloped(named, envelope));
         let outbox = self.outbox.clone();
-        let exchanged = self.app.look(move |scene| {
-            changed.into_iter().for_each(|(from, to)| Hub::exchange(scene, from, to, &outbox));
+        let exchanged = self.app.look(move |model| {
+            changed.into_iter().for_each(|(from, to)| Hub::exchange(model, from, to, &outbox));
             outbox.send(answer);
         });
         // A feed that has ended sends no events either.
@@ -301,14 +301,14 @@ async fn find_all(
     }
     let names = found;
     app.ascertain().await?;
-    let found = app.look(move |scene| {
+    let found = app.look(move |model| {
         let find = |(account, name): (Option<AccountId>, String)| {
             let topic = match account {
                 Some(account) => {
-                    let account = scene.view.find_account(account);
+                    let account = model.view.find_account(account);
                     account.zip(ListenKeyText::of(&name)).map(|(account, key)| of_account(account, key, envelope))
                 }
-                None => stream::find(&scene.view, &name, envelope),
+                None => stream::find(&model.view, &name, envelope),
             };
             (name, topic)
         };

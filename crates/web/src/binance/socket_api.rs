@@ -282,12 +282,12 @@ impl Caller {
         self.app.ascertain().await?;
         let (outbox, form) = (self.outbox.clone(), form.clone());
         let envelope = Envelope { wrap: Wrap::Api, unit: self.unit };
-        let followed = self.app.look(move |scene| {
+        let followed = self.app.look(move |model| {
             let unknown = || Refusal::of(&engine::Reject::UnknownAccount);
-            let index = scene.view.find_account(account).ok_or_else(unknown)?;
+            let index = model.view.find_account(account).ok_or_else(unknown)?;
             let topic = Topic::User(index, envelope);
             outbox.send(form.result(&json!({"subscriptionId": index.0})));
-            Hub::subscribe(scene, topic, &outbox);
+            Hub::subscribe(model, topic, &outbox);
             Ok::<Followed, Refusal>(Followed { account, topic, number: index.0, by_session })
         });
         let followed = followed.await??;
@@ -305,9 +305,9 @@ impl Caller {
         self.followed = kept;
         left.iter().for_each(|its| current_principal::leaves(Read::Account(its.account)));
         let (outbox, unit) = (self.outbox.clone(), self.unit);
-        let done = self.app.look(move |scene| {
+        let done = self.app.look(move |model| {
             for its in left {
-                Hub::unsubscribe(scene, its.topic, &outbox);
+                Hub::unsubscribe(model, its.topic, &outbox);
                 let event = json!({"e": "eventStreamTerminated", "E": unit.now()});
                 outbox.send(json!({"subscriptionId": its.number, "event": event}).to_string().into());
             }

@@ -138,22 +138,22 @@ impl hub::Streams for Streams {
         }
     }
 
-    fn tell_gathered(&mut self, scene: &ReadModel<Hub>, topic: Topic) {
+    fn tell_gathered(&mut self, model: &ReadModel<Hub>, topic: Topic) {
         let Topic::Stream(symbol, stream, envelope) = topic else { return };
         let all = self.of_symbols.get_mut(&symbol).into_iter().flatten();
         let its = all.filter(|followed| (followed.stream, followed.envelope) == (stream, envelope));
-        its.filter(|followed| followed.has_something()).for_each(|followed| followed.tell(scene, symbol));
+        its.filter(|followed| followed.has_something()).for_each(|followed| followed.tell(model, symbol));
     }
 
     fn follow_symbol(
         &mut self,
-        scene: &ReadModel<Hub>,
+        model: &ReadModel<Hub>,
         symbol: SymbolIndex,
         levels: &[(Side, Price)],
         trades: &[Trade],
     ) {
         let days = self.days.get(&symbol);
-        let knows_days = days.is_some() || scene.history.is_some();
+        let knows_days = days.is_some() || model.history.is_some();
         let days = days.map_or(&[][..], Vec::as_slice);
         for followed in self.of_symbols.get_mut(&symbol).into_iter().flatten() {
             match (followed.stream, &mut followed.state) {
@@ -161,10 +161,10 @@ impl hub::Streams for Streams {
                 (Stream::BestLevels(..), State::Changed(changed)) => *changed |= !levels.is_empty(),
                 (_, State::Changed(changed)) => *changed |= !levels.is_empty() || !trades.is_empty(),
                 (_, State::Best(told)) => {
-                    let best = best(&scene.view, symbol);
+                    let best = best(&model.view, symbol);
                     if *told != best {
-                        tell(scene, symbol, followed.stream, followed.envelope, &|| {
-                            events::book_ticker(&scene.view, symbol, &best)
+                        tell(model, symbol, followed.stream, followed.envelope, &|| {
+                            events::book_ticker(&model.view, symbol, &best)
                         });
                         *told = best;
                     }
@@ -172,7 +172,7 @@ impl hub::Streams for Streams {
                 // A candle made of a part of its days would be wrong.
                 (Stream::Kline(interval), State::Candle(_)) if interval.is_of_days() && !knows_days => {}
                 (stream @ Stream::Kline(interval), State::Candle(told)) if !trades.is_empty() => {
-                    let candles = match klines::latest(scene, symbol, interval, days) {
+                    let candles = match klines::latest(model, symbol, interval, days) {
                         Ok(candles) => candles,
                         Err(error) => {
                             tracing::error!(%error, "candles cannot be told");
@@ -181,8 +181,8 @@ impl hub::Streams for Streams {
                     };
                     let Some(current) = candles.last() else { continue };
                     let event = |candle: &Candle, closed| {
-                        tell(scene, symbol, stream, followed.envelope, &|| {
-                            events::kline(&scene.view, symbol, interval, candle, closed, followed.envelope.unit)
+                        tell(model, symbol, stream, followed.envelope, &|| {
+                            events::kline(&model.view, symbol, interval, candle, closed, followed.envelope.unit)
                         });
                     };
                     if let Some((before, false)) = told
@@ -198,15 +198,15 @@ impl hub::Streams for Streams {
                 }
                 (Stream::Trade, State::Nothing) => {
                     for trade in trades {
-                        tell(scene, symbol, followed.stream, followed.envelope, &|| {
-                            events::trade(&scene.view, trade, followed.envelope.unit)
+                        tell(model, symbol, followed.stream, followed.envelope, &|| {
+                            events::trade(&model.view, trade, followed.envelope.unit)
                         });
                     }
                 }
                 (_, State::Nothing) => {
                     for trade in trades {
-                        let event = || events::aggregate_trade(&scene.view, trade, followed.envelope.unit);
-                        tell(scene, symbol, followed.stream, followed.envelope, &event);
+                        let event = || events::aggregate_trade(&model.view, trade, followed.envelope.unit);
+                        tell(model, symbol, followed.stream, followed.envelope, &event);
                     }
                 }
                 (_, State::Candle(_)) => {}
@@ -214,7 +214,7 @@ impl hub::Streams for Streams {
         }
     }
 
-    fn follow_accounts(&mut self, scene: &ReadModel<Hub>, news: &[News]) {
+    fn follow_accounts(&mut self, model: &ReadModel<Hub>, news: &[News]) {
         if self.of_accounts.is_empty() {
             return;
         }
@@ -231,22 +231,22 @@ impl hub::Streams for Streams {
                 its.entry(account).or_default().push(*news);
             }
         }
-        its.into_iter().for_each(|(account, news)| self.follow_account(scene, account, &news));
+        its.into_iter().for_each(|(account, news)| self.follow_account(model, account, &news));
     }
 
-    fn tell_due(&mut self, scene: &mut ReadModel<Hub>) -> Option<Instant> {
+    fn tell_due(&mut self, model: &mut ReadModel<Hub>) -> Option<Instant> {
         let at = Instant::now();
-        let mut next = self.all_tickers.tell_due(scene, at);
-        let scene = &*scene;
+        let mut next = self.all_tickers.tell_due(model, at);
+        let model = &*model;
         for (&symbol, all) in &mut self.of_symbols {
             for followed in all {
                 if followed.is_due(at) {
-                    followed.tell(scene, symbol);
+                    followed.tell(model, symbol);
                     followed.next = at + followed.pace();
                 } else if followed.has_something() {
                     next = Some(next.map_or(followed.next, |next| next.min(followed.next)));
                 }
-                followed.close_candle(scene, symbol);
+                followed.close_candle(model, symbol);
             }
         }
         next
@@ -254,9 +254,9 @@ impl hub::Streams for Streams {
 }
 
 impl Streams {
-    fn follow_account(&mut self, scene: &ReadModel<Hub>, account: AccountIndex, news: &[News]) {
+    fn follow_account(&mut self, model: &ReadModel<Hub>, account: AccountIndex, news: &[News]) {
         let Some(followed) = self.of_accounts.get_mut(&account) else { return };
-        for event in followed.told.follow(&scene.view, account, news) {
+        for event in followed.told.follow(&model.view, account, news) {
             for topic in &followed.topics {
                 let message = || {
                     if let Topic::UserByKey(_, key, unit) = topic {
@@ -266,7 +266,7 @@ impl Streams {
                     let event = events::in_unit(&event, *unit);
                     if *wrap == Wrap::Api { events::of_subscription(account, &event) } else { event }
                 };
-                scene.watcher.tell(*topic, || SharedText::from(message()));
+                model.watcher.tell(*topic, || SharedText::from(message()));
             }
         }
     }
@@ -299,20 +299,20 @@ impl Followed {
         }
     }
 
-    fn tell(&mut self, scene: &ReadModel<Hub>, symbol: SymbolIndex) {
-        let (view, unit) = (&scene.view, self.envelope.unit);
+    fn tell(&mut self, model: &ReadModel<Hub>, symbol: SymbolIndex) {
+        let (view, unit) = (&model.view, self.envelope.unit);
         match (&mut self.state, self.stream) {
             (State::Levels { changed, from }, _) => {
                 let through = view.sequence().0;
                 let changed = std::mem::take(changed);
                 let first = std::mem::replace(from, through + 1);
-                tell(scene, symbol, self.stream, self.envelope, &|| {
+                tell(model, symbol, self.stream, self.envelope, &|| {
                     events::depth(view, symbol, first, through, &changed, unit)
                 });
             }
             (State::Changed(changed), stream) => {
                 *changed = false;
-                tell(scene, symbol, stream, self.envelope, &|| match stream {
+                tell(model, symbol, stream, self.envelope, &|| match stream {
                     Stream::BestLevels(levels, _) => super::market::book_shape(view, symbol, levels.into()).to_string(),
                     Stream::MiniTicker => events::mini_ticker(view, symbol, unit),
                     Stream::WindowTicker(window) => events::window_ticker(view, symbol, window, unit),
@@ -330,28 +330,28 @@ impl Followed {
     }
 
     /// Sends a candle a last time when its time is over, also without further trades.
-    fn close_candle(&mut self, scene: &ReadModel<Hub>, symbol: SymbolIndex) {
+    fn close_candle(&mut self, model: &ReadModel<Hub>, symbol: SymbolIndex) {
         let (Stream::Kline(interval), State::Candle(Some((told, closed @ false)))) = (self.stream, &mut self.state)
         else {
             return;
         };
         // A moment later: trades of its time may be on their way.
-        if Time(market_now(&scene.view).0.saturating_sub(1_000_000)) < interval.end_of(told.start) {
+        if Time(market_now(&model.view).0.saturating_sub(1_000_000)) < interval.end_of(told.start) {
             return;
         }
         *closed = true;
         let candle = *told;
-        tell(scene, symbol, self.stream, self.envelope, &|| {
-            events::kline(&scene.view, symbol, interval, &candle, true, self.envelope.unit)
+        tell(model, symbol, self.stream, self.envelope, &|| {
+            events::kline(&model.view, symbol, interval, &candle, true, self.envelope.unit)
         });
     }
 }
 
-fn tell(scene: &ReadModel<Hub>, symbol: SymbolIndex, stream: Stream, envelope: Envelope, event: &dyn Fn() -> String) {
-    scene.watcher.tell(Topic::Stream(symbol, stream, envelope), || {
+fn tell(model: &ReadModel<Hub>, symbol: SymbolIndex, stream: Stream, envelope: Envelope, event: &dyn Fn() -> String) {
+    model.watcher.tell(Topic::Stream(symbol, stream, envelope), || {
         SharedText::from(match envelope.wrap {
             Wrap::Raw | Wrap::Api => event(),
-            Wrap::Combined => events::of_stream(&super::stream::name(&scene.view, symbol, stream), &event()),
+            Wrap::Combined => events::of_stream(&super::stream::name(&model.view, symbol, stream), &event()),
         })
     });
 }

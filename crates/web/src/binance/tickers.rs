@@ -63,9 +63,9 @@ pub(super) const AVERAGED_MINUTES: u64 = 5;
 pub(super) async fn average_price(State(app): State<AppState>, asked: Parameters) -> Answer {
     asked.only(&["symbol"])?;
     let unit = asked.unit;
-    let shown = of_symbol(&app, &asked, move |scene, symbol| {
-        let time = scene.view.listing(symbol).last.map_or(0, |trade| unit.tell(trade.time));
-        Ok(json!({"mins": AVERAGED_MINUTES, "price": average(&scene.view, symbol), "closeTime": time}))
+    let shown = of_symbol(&app, &asked, move |model, symbol| {
+        let time = model.view.listing(symbol).last.map_or(0, |trade| unit.tell(trade.time));
+        Ok(json!({"mins": AVERAGED_MINUTES, "price": average(&model.view, symbol), "closeTime": time}))
     });
     shown.await.map(Json)
 }
@@ -85,9 +85,9 @@ pub(super) async fn of_chosen(
     asked: Parameters,
     show: impl Fn(&View, SymbolIndex) -> Value + Clone + Send + 'static,
 ) -> Result<Response, Refusal> {
-    let chosen = app.look(move |scene| chosen(&scene.view, &asked)).await??;
+    let chosen = app.look(move |model| chosen(&model.view, &asked)).await??;
     if let SymbolChoice::One(symbol) = chosen {
-        let shown = app.look(move |scene| show(&scene.view, symbol)).await?;
+        let shown = app.look(move |model| show(&model.view, symbol)).await?;
         return Ok(Json(shown).into_response());
     }
     chunked_answer::answer(app, Frame::bare(), chosen, move |app, chosen| {

@@ -68,9 +68,9 @@ pub(super) async fn commission(State(app): State<AppState>, asked: Parameters) -
     let account = asked.account(&app).await?;
     asked.only_signed(&["symbol"])?;
     let pair = asked.needed("symbol")?.to_owned();
-    let (pair, rates) = of_account(&app, account, move |scene, account| {
-        let symbol = names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
-        Ok((names::pair(scene.view.listing(symbol).name), Rates::of(&scene.view, account, symbol)))
+    let (pair, rates) = of_account(&app, account, move |model, account| {
+        let symbol = names::find(&model.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
+        Ok((names::pair(model.view.listing(symbol).name), Rates::of(&model.view, account, symbol)))
     })
     .await?;
     let none = Rates::default().with_sides();
@@ -116,7 +116,7 @@ pub(super) async fn asset_detail(State(app): State<AppState>, asked: Parameters)
     asked.account(&app).await?;
     asked.only_signed(&["asset"])?;
     if let Some(asset) = asked.text("asset").map(str::to_owned) {
-        let known = app.look(move |scene| is_asset(&scene.view, &asset).then_some(asset)).await?;
+        let known = app.look(move |model| is_asset(&model.view, &asset).then_some(asset)).await?;
         let known = known.ok_or_else(|| Refusal::invalid("asset", "there is no such asset"))?;
         return Ok(Json(json!({known: detail()})).into_response());
     }
@@ -149,7 +149,7 @@ pub(super) async fn coins(State(app): State<AppState>, asked: Parameters) -> Res
     chunked_answer::answer(&app, Frame::bare(), Assets::All, move |app, assets| async move {
         let (dollars, symbols) = some_of(assets);
         let dollars = match dollars {
-            Some(_) => Some(app.look(move |scene| dollars_shape(&scene.view, account)).await?),
+            Some(_) => Some(app.look(move |model| dollars_shape(&model.view, account)).await?),
             None => None,
         };
         let (coins, next) = look_at_some(&app, symbols, move |view, symbol| coin_of(view, account, symbol)).await?;

@@ -24,15 +24,15 @@ pub(crate) async fn candles(
     let whole = |time: Time| interval.start_of(Time(time.0.saturating_add(interval.micros() - 1)));
     let stretch = Stretch { from: stretch.from.map(whole), before: stretch.before.map(whole) };
     let Some(library) = library(app)? else {
-        let read = look(app, move |scene| match stretch.from {
-            Some(from) => of_files(scene, symbol, interval, from, stretch.before, limit),
-            None => scene.candles(symbol, interval, stretch.before, limit),
+        let read = look(app, move |model| match stretch.from {
+            Some(from) => of_files(model, symbol, interval, from, stretch.before, limit),
+            None => model.candles(symbol, interval, stretch.before, limit),
         });
         return Ok(read.await??);
     };
     // Memory knows the candles since the start; of the first it may have seen only the end.
     let asked = if stretch.from.is_some() { usize::MAX } else { limit.saturating_add(1) };
-    let mut late = look(app, move |scene| scene.candles(symbol, interval, stretch.before, asked)).await??;
+    let mut late = look(app, move |model| model.candles(symbol, interval, stretch.before, asked)).await??;
     late.drain(..late.len().min(1));
     let Some(from) = stretch.from else {
         late.drain(..late.len().saturating_sub(limit));
@@ -60,7 +60,7 @@ pub(crate) async fn candles(
 
 /// Returns the first `limit` candles from a time on; fewer where trades are rare.
 fn of_files(
-    scene: &ReadModel<Hub>,
+    model: &ReadModel<Hub>,
     symbol: SymbolIndex,
     interval: Interval,
     start: Time,
@@ -68,7 +68,7 @@ fn of_files(
     limit: usize,
 ) -> Result<Vec<Candle>, HistoryError> {
     // Days and hours without a trade are skipped.
-    let days = scene.candles(symbol, Interval::Day, None, usize::MAX)?;
+    let days = model.candles(symbol, Interval::Day, None, usize::MAX)?;
     let end = before.unwrap_or(Time(u64::MAX));
     let ends_after = |time: u64, interval: Interval| move |candle: &&Candle| candle.start.0 + interval.micros() > time;
     let (mut found, mut from): (Vec<Candle>, u64) = (Vec::new(), start.0);
@@ -76,7 +76,7 @@ fn of_files(
         let day = days.iter().find(ends_after(from, Interval::Day));
         let Some(day) = day.filter(|_| found.len() < limit && from < end.0) else { break };
         let tomorrow = Time(day.start.0 + Interval::Day.micros());
-        let hours = scene.candles(symbol, Interval::Hour, Some(tomorrow), 24)?;
+        let hours = model.candles(symbol, Interval::Hour, Some(tomorrow), 24)?;
         let mut hours = hours.iter().filter(|hour| hour.start >= day.start);
         let Some(hour) = hours.find(ends_after(from, Interval::Hour)) else {
             from = tomorrow.0;
@@ -87,7 +87,7 @@ fn of_files(
         // window goes on.
         let most = limit.max((Interval::Hour.micros() / interval.micros()) as usize);
         let until = interval.start_of(first).0.saturating_add(interval.micros().saturating_mul(most as u64));
-        let window = scene.candles(symbol, interval, Some(Time(until).min(end)), most)?;
+        let window = model.candles(symbol, interval, Some(Time(until).min(end)), most)?;
         found.extend(window.into_iter().filter(|candle| candle.start >= first && candle.start < end));
         found.truncate(limit);
         from = until;

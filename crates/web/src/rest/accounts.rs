@@ -65,10 +65,10 @@ pub(crate) async fn list(
     let limit = input::count("limit", asked.limit, 100, 1000)?;
     let after = asked.after.as_deref().map(input::account).transpose()?;
     if let Some(theirs) = theirs(&app) {
-        return app.look(move |scene| list_of(&scene.view, &theirs, after, limit)).await?.map(Json);
+        return app.look(move |model| list_of(&model.view, &theirs, after, limit)).await?.map(Json);
     }
-    let shown = app.look(move |scene| {
-        let view = &scene.view;
+    let shown = app.look(move |model| {
+        let view = &model.view;
         let from = match after {
             Some(after) => view.find_account(after).map(|account| account.0 as usize + 1),
             None => Some(0),
@@ -169,9 +169,9 @@ pub(crate) async fn one(
 ) -> Result<Json<AccountShape>, Problem> {
     let limit = input::count("limit", asked.limit, POSITIONS_MAX, POSITIONS_MAX)?;
     let after = asked.after.as_deref().map(input::symbol).transpose()?;
-    of_account(&app, &id, move |scene, account| {
-        let found = |after| scene.view.find_symbol(after).ok_or_else(Problem::unknown_symbol);
-        Ok(AccountShape::page(&scene.view, account, after.map(found).transpose()?, limit))
+    of_account(&app, &id, move |model, account| {
+        let found = |after| model.view.find_symbol(after).ok_or_else(Problem::unknown_symbol);
+        Ok(AccountShape::page(&model.view, account, after.map(found).transpose()?, limit))
     })
     .await
 }
@@ -216,18 +216,18 @@ pub(crate) async fn executions(
 ) -> Result<Json<ExecutionsShape>, Problem> {
     let limit = input::count("limit", asked.limit, 100, 1000)?;
     let symbol = asked.symbol.as_deref().map(input::symbol).transpose()?;
-    let Json(of) = of_account(&app, &id, move |scene, account| {
-        let view = &scene.view;
+    let Json(of) = of_account(&app, &id, move |model, account| {
+        let view = &model.view;
         let symbol = symbol.map(|symbol| view.find_symbol(symbol).ok_or_else(Problem::unknown_symbol)).transpose()?;
         Ok(TradesOfAccount { account, symbol, order: None })
     })
     .await?;
     let page = history_pages::trades_of_account(&app, of, asked.before, limit).await.map_err(troubled)?;
     let (trades, next) = page.ok_or_else(bad_cursor)?;
-    let shown = app.look(move |scene| {
+    let shown = app.look(move |model| {
         let sides_of = |trade| sides(trade, of.account).map(move |side| (trade, side));
         let sides = trades.iter().flat_map(sides_of);
-        sides.map(|(trade, side)| ExecutionShape::of(&scene.view, trade, side)).collect()
+        sides.map(|(trade, side)| ExecutionShape::of(&model.view, trade, side)).collect()
     });
     Ok(Json(ExecutionsShape { executions: shown.await?, next }))
 }
@@ -248,8 +248,8 @@ pub(super) async fn of_account<T: Send + 'static>(
     show: impl FnOnce(&mut ReadModel<Hub>, AccountIndex) -> Result<T, Problem> + Send + 'static,
 ) -> Result<Json<T>, Problem> {
     let id = input::account(id).map_err(|_| Problem::unknown_account())?;
-    let shown = app.look(move |scene| match scene.view.find_account(id) {
-        Some(account) => show(scene, account),
+    let shown = app.look(move |model| match model.view.find_account(id) {
+        Some(account) => show(model, account),
         None => Err(Problem::unknown_account()),
     });
     shown.await?.map(Json)

@@ -108,7 +108,7 @@ pub(crate) async fn list(
     let member = whose(&app, asked.member)?;
     let trail = app.market()?.audit.clone().ok_or_else(in_a_database)?;
     // Commands that are not durable are not shown; all that were answered are.
-    let last = app.look(|scene| scene.view.sequence()).await?;
+    let last = app.look(|model| model.view.sequence()).await?;
     let before = asked.before.map_or(last.next(), |before| Sequence(before).min(last.next()));
     let question = AuditQuestion { before, limit, member, session: asked.session, account };
     let turn = Arc::clone(app.audits_at_once()).acquire_owned().await.map_err(|_| Problem::not_ready())?;

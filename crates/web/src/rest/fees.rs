@@ -35,8 +35,8 @@ pub(crate) async fn of(
     State(app): State<AppState>,
     PathParameter(name): PathParameter<String>,
 ) -> Result<Json<SymbolFeesShape>, Problem> {
-    let Json(mut fees) = of_symbol(&app, &name.clone(), move |scene, symbol| {
-        Ok(SymbolFeesShape { symbol: name, fees: FeesShape::all(&scene.view, symbol) })
+    let Json(mut fees) = of_symbol(&app, &name.clone(), move |model, symbol| {
+        Ok(SymbolFeesShape { symbol: name, fees: FeesShape::all(&model.view, symbol) })
     })
     .await?;
     // Not every asker that may look at the market may know which accounts exist.

@@ -94,8 +94,8 @@ const NAMED_MAX: usize = 1000;
 )]
 pub(crate) async fn is_everything(State(app): State<AppState>) -> Result<Json<KilledShape>, Problem> {
     let theirs = theirs(&app);
-    let shown = app.look(move |scene| {
-        let (view, kills) = (&scene.view, scene.view.kills());
+    let shown = app.look(move |model| {
+        let (view, kills) = (&model.view, model.view.kills());
         let mut shape =
             KilledShape { killed: kills.is_killed(KillScope::Everything), symbols: Vec::new(), accounts: Vec::new() };
         for scope in kills.all() {
@@ -188,8 +188,8 @@ async fn check_over(app: &AppState, releases: &[Op]) -> Result<(), Problem> {
         Op::Command(_) | Op::Query(_) => None,
     };
     let accounts: Vec<AccountId> = releases.iter().filter_map(account).collect();
-    let goes_on = app.look(move |scene| {
-        let view = &scene.view;
+    let goes_on = app.look(move |model| {
+        let view = &model.view;
         let killed = accounts.into_iter().filter_map(|account| view.find_account(account));
         let mut killed = killed.filter(|account| view.kills().is_killed(KillScope::Account(*account)));
         killed.any(|account| view.orders_of(account).next().is_some())

@@ -24,9 +24,9 @@ pub(crate) async fn of(
 ) -> Result<Json<LimitsShape>, Problem> {
     let account = input::account(&name).map_err(|_| Problem::unknown_account())?;
     let limits = app
-        .look(move |scene| {
-            let account = scene.view.find_account(account)?;
-            Some(LimitsShape::of(&scene.view.account_limits(account)))
+        .look(move |model| {
+            let account = model.view.find_account(account)?;
+            Some(LimitsShape::of(&model.view.account_limits(account)))
         })
         .await?;
     limits.map(Json).ok_or_else(Problem::unknown_account)

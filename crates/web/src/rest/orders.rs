@@ -72,7 +72,7 @@ pub(crate) async fn place_in_queue(
     let (order, account) = (input::order(&order)?, input::account(&owner.account)?);
     // The order's existence and its account are checked as for any look-up.
     show(&app, order, account, troubled).await?;
-    app.look(move |scene| PlaceShape::of(&scene.view, order)).await.map(Json)
+    app.look(move |model| PlaceShape::of(&model.view, order)).await.map(Json)
 }
 
 /// Cancels an open order.
@@ -181,10 +181,10 @@ pub(super) async fn show(
     account: AccountId,
     refused: impl FnOnce(HistoryFault) -> Problem,
 ) -> Result<OrderShape, Problem> {
-    let found = app.look(move |scene| {
-        let owner = scene.view.find_account(account).ok_or_else(Problem::unknown_account)?;
-        let open = scene.view.open_order(order).filter(|open| open.account == owner);
-        let shape = open.map(|open| OrderShape::open(scene, &open));
+    let found = app.look(move |model| {
+        let owner = model.view.find_account(account).ok_or_else(Problem::unknown_account)?;
+        let open = model.view.open_order(order).filter(|open| open.account == owner);
+        let shape = open.map(|open| OrderShape::open(model, &open));
         Ok((owner, shape.transpose().map_err(unreadable)?))
     });
     let (owner, open) = found.await??;
@@ -193,7 +193,7 @@ pub(super) async fn show(
     }
     let found = history_pages::order(app, order).await.map_err(refused)?;
     let past = found.filter(|past| past.order.account == owner).ok_or_else(Problem::unknown_order)?;
-    app.look(move |scene| OrderShape::past(&scene.view, &past)).await
+    app.look(move |model| OrderShape::past(&model.view, &past)).await
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -250,8 +250,8 @@ pub(crate) async fn list(
     let check = move || if asked.before == Some(0) { Err(bad_cursor()) } else { Ok(()) };
     match asked.status.unwrap_or(Which::Open) {
         Which::Open => {
-            let Json((account, symbol)) = of_account(&app, &id, move |scene, account| {
-                let found = |symbol| scene.view.find_symbol(symbol).ok_or_else(Problem::unknown_symbol);
+            let Json((account, symbol)) = of_account(&app, &id, move |model, account| {
+                let found = |symbol| model.view.find_symbol(symbol).ok_or_else(Problem::unknown_symbol);
                 Ok((account, symbol.map(found).transpose()?))
             })
             .await?;
@@ -260,15 +260,15 @@ pub(crate) async fn list(
             open_page(&app, walk, symbol, limit).await.map(Json)
         }
         Which::All => {
-            let Json((account, symbol)) = of_account(&app, &id, move |scene, account| {
-                let found = |symbol| scene.view.find_symbol(symbol).ok_or_else(Problem::unknown_symbol);
+            let Json((account, symbol)) = of_account(&app, &id, move |model, account| {
+                let found = |symbol| model.view.find_symbol(symbol).ok_or_else(Problem::unknown_symbol);
                 Ok((account, symbol.map(found).transpose()?))
             })
             .await?;
             check()?;
             let page = history_pages::orders_of(&app, account, symbol, asked.before, limit).await.map_err(troubled)?;
             let (orders, next) = page.ok_or_else(bad_cursor)?;
-            let shown = app.look(move |scene| orders.iter().map(|past| OrderShape::past(&scene.view, past)).collect());
+            let shown = app.look(move |model| orders.iter().map(|past| OrderShape::past(&model.view, past)).collect());
             Ok(Json(OrdersShape { orders: shown.await?, next }))
         }
     }
@@ -286,11 +286,11 @@ async fn open_page(
     let (mut more, wanted) = (true, limit + 1);
     while more && orders.len() < wanted {
         let room = wanted - orders.len();
-        let looked = app.look(move |scene| {
+        let looked = app.look(move |model| {
             let mut shapes = Vec::new();
-            let more = walk.go_on(&scene.view, |open| {
+            let more = walk.go_on(&model.view, |open| {
                 if symbol.is_none_or(|symbol| open.symbol == symbol) {
-                    shapes.push(OrderShape::open(scene, open));
+                    shapes.push(OrderShape::open(model, open));
                 }
                 shapes.len() < room
             });
@@ -336,8 +336,8 @@ pub(crate) async fn cancel_all(
 ) -> Result<Response, Problem> {
     let symbol = asked.symbol.as_deref().map(input::symbol).transpose()?;
     app.ascertain().await?;
-    let Json((index, symbol)) = of_account(&app, &id, move |scene, account| {
-        let found = |name| match scene.view.find_symbol(name) {
+    let Json((index, symbol)) = of_account(&app, &id, move |model, account| {
+        let found = |name| match model.view.find_symbol(name) {
             Some(symbol) => Ok((name, symbol)),
             None => Err(Problem::unknown_symbol()),
         };
@@ -354,8 +354,8 @@ pub(crate) async fn cancel_all(
     // All are canceled by now; the answer lists them as fast as the client takes it.
     let shown = |app: AppState, canceled: Canceled| async move {
         let (some, left) = canceled.take_some(&app).await.map_err(untold)?;
-        let shapes = app.look(move |scene| -> Vec<OrderShape> {
-            some.iter().map(|past| OrderShape::past(&scene.view, past)).collect()
+        let shapes = app.look(move |model| -> Vec<OrderShape> {
+            some.iter().map(|past| OrderShape::past(&model.view, past)).collect()
         });
         Ok(Piece::of(shapes.await?, left))
     };

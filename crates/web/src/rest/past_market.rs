@@ -253,10 +253,10 @@ struct Ground {
 impl Ground {
     async fn of(app: &AppState, name: &str, account: Option<&str>) -> Result<Ground, Problem> {
         let account_id = account.map(input::account).transpose()?;
-        let Json(ground) = of_symbol(app, name, move |scene, symbol| {
-            let find = |id| scene.view.find_account(id).ok_or_else(Problem::unknown_account);
+        let Json(ground) = of_symbol(app, name, move |model, symbol| {
+            let find = |id| model.view.find_account(id).ok_or_else(Problem::unknown_account);
             let account = account_id.map(find).transpose()?;
-            let (name, newest) = (scene.view.listing(symbol).name, scene.view.sequence());
+            let (name, newest) = (model.view.listing(symbol).name, model.view.sequence());
             Ok(Ground { name, symbol, account_id, account, newest })
         })
         .await?;

@@ -184,8 +184,8 @@ enum Ground {
 
 async fn ground(app: &AppState, sandbox: &dyn Sandbox) -> Result<Ground, Problem> {
     let (accounts, symbols) = (sandbox.accounts(), sandbox.symbols());
-    app.look(move |scene| {
-        let view = &scene.view;
+    app.look(move |model| {
+        let view = &model.view;
         let all = accounts.iter().all(|one| view.find_account(one.account).is_some())
             && symbols.iter().all(|symbol| view.find_symbol(*symbol).is_some());
         match (view.accounts().len(), view.listings().len()) {

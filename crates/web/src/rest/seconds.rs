@@ -24,6 +24,6 @@ pub(crate) struct SecondsShape {
     responses((status = 200, description = "What was measured", body = SecondsShape)),
 )]
 pub(crate) async fn seconds(State(app): State<AppState>) -> Result<Json<SecondsShape>, Problem> {
-    let seconds = app.look(|scene| scene.watcher.measured()).await?;
+    let seconds = app.look(|model| model.watcher.measured()).await?;
     Ok(Json(SecondsShape { seconds }))
 }

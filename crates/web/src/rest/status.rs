@@ -76,8 +76,8 @@ pub(crate) async fn status(State(app): State<AppState>) -> Result<Json<StatusSha
     };
     let mode = Some(app.mode()).filter(|mode| *mode != Mode::Normal).map(Mode::name);
     let uptime = app.started().elapsed().as_secs();
-    let shown = app.look(move |scene| {
-        let view = &scene.view;
+    let shown = app.look(move |model| {
+        let view = &model.view;
         StatusShape {
             status,
             version: about.version,

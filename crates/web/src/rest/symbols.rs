@@ -57,19 +57,19 @@ pub(crate) async fn list(
 ) -> Result<Json<SymbolsShape>, Problem> {
     let limit = input::count("limit", asked.limit, 1000, 1000)?;
     let after = asked.after.as_deref().map(input::symbol).transpose()?;
-    let from = app.look(move |scene| match after {
-        Some(after) => scene.view.find_symbol(after).map(|symbol| symbol.0 as usize + 1),
+    let from = app.look(move |model| match after {
+        Some(after) => model.view.find_symbol(after).map(|symbol| symbol.0 as usize + 1),
         None => Some(0),
     });
     let from = from.await?.ok_or_else(|| Problem::field("after", "after is the `next` of a page of this list"))?;
     let (mut symbols, mut more) = (Vec::new(), true);
     while more && symbols.len() < limit {
         let (at, some) = (from + symbols.len(), AT_ONCE.min(limit - symbols.len()));
-        let looked = app.look(move |scene| {
-            let there = scene.view.listings().len();
+        let looked = app.look(move |model| {
+            let there = model.view.listings().len();
             let indices = (at..there.min(at + some)).filter_map(|at| u32::try_from(at).ok()).map(SymbolIndex);
             let shapes: Vec<_> =
-                indices.map(|symbol| SymbolShape::of(&scene.view, symbol, market_now(&scene.view))).collect();
+                indices.map(|symbol| SymbolShape::of(&model.view, symbol, market_now(&model.view))).collect();
             (shapes, at + some < there)
         });
         let (shapes, others) = chunked_answer::in_turn(&app, looked).await?;
@@ -91,7 +91,7 @@ pub(crate) async fn one(
     State(app): State<AppState>,
     PathParameter(name): PathParameter<String>,
 ) -> Result<Json<SymbolShape>, Problem> {
-    of_symbol(&app, &name, |scene, symbol| Ok(SymbolShape::of(&scene.view, symbol, market_now(&scene.view)))).await
+    of_symbol(&app, &name, |model, symbol| Ok(SymbolShape::of(&model.view, symbol, market_now(&model.view)))).await
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -120,7 +120,7 @@ pub(crate) async fn book(
     Parameters(asked): Parameters<Depth>,
 ) -> Result<Json<BookShape>, Problem> {
     let depth = input::count("depth", asked.depth, DEPTH.0, DEPTH.1)?;
-    of_symbol(&app, &name, move |scene, symbol| Ok(BookShape::of(&scene.view, symbol, depth))).await
+    of_symbol(&app, &name, move |model, symbol| Ok(BookShape::of(&model.view, symbol, depth))).await
 }
 
 /// The best open orders of a symbol in the order in which they execute.
@@ -148,12 +148,12 @@ pub(crate) async fn queues(
     Parameters(asked): Parameters<Depth>,
 ) -> Result<Json<QueuesShape>, Problem> {
     let depth = input::count("depth", asked.depth, DEPTH.0, DEPTH.1)?;
-    of_symbol(&app, &name, move |scene, symbol| {
+    of_symbol(&app, &name, move |model, symbol| {
         let side = |side: Side| -> Result<Vec<QueuedShape>, Problem> {
-            let queue = scene.view.queue(symbol, side).take(depth);
-            queue.map(|open| QueuedShape::of(scene, &open).map_err(unreadable)).collect()
+            let queue = model.view.queue(symbol, side).take(depth);
+            queue.map(|open| QueuedShape::of(model, &open).map_err(unreadable)).collect()
         };
-        let view = &scene.view;
+        let view = &model.view;
         Ok(QueuesShape {
             symbol: view.listing(symbol).name.to_string(),
             sequence: view.sequence().0,
@@ -203,7 +203,7 @@ pub(crate) async fn trades(
     let Json(symbol) = of_symbol(&app, &name, |_, symbol| Ok(symbol)).await?;
     let page = history_pages::trades_of_symbol(&app, symbol, asked.before, limit).await.map_err(troubled)?;
     let (trades, next) = page.ok_or_else(bad_cursor)?;
-    let shown = app.look(move |scene| trades.iter().map(|trade| TradeShape::of(&scene.view, trade)).collect());
+    let shown = app.look(move |model| trades.iter().map(|trade| TradeShape::of(&model.view, trade)).collect());
     Ok(Json(TradesShape { trades: shown.await?, next }))
 }
 
@@ -283,7 +283,7 @@ pub(crate) async fn issue(
     let (symbol, account) = (input::symbol(&name)?, input::account(&asked.account)?);
     let shares: Position = input::position(&asked.shares)?;
     // Shares for an unknown account create no symbol. An account that exists stays.
-    let is_there = app.look(move |scene| scene.view.find_account(account).is_some());
+    let is_there = app.look(move |model| model.view.find_account(account).is_some());
     if !is_there.await? {
         return Err(Problem::unknown_account());
     }
@@ -327,8 +327,8 @@ pub(super) async fn of_symbol<T: Send + 'static>(
 ) -> Result<Json<T>, Problem> {
     // An invalid name is no symbol's.
     let name = input::symbol(name).map_err(|_| Problem::unknown_symbol())?;
-    let shown = app.look(move |scene| match scene.view.find_symbol(name) {
-        Some(symbol) => show(scene, symbol),
+    let shown = app.look(move |model| match model.view.find_symbol(name) {
+        Some(symbol) => show(model, symbol),
         None => Err(Problem::unknown_symbol()),
     });
     shown.await?.map(Json)

@@ -90,9 +90,9 @@ pub(crate) struct QueuedShape {
 }
 
 impl QueuedShape {
-    pub(crate) fn of(scene: &ReadModel<impl Sized>, open: &Open) -> Result<QueuedShape, HistoryError> {
-        let time = scene.as_placed(open)?.placed_at();
-        Ok(QueuedShape { time: time.map(|time| time.0), ..QueuedShape::in_the_past(&scene.view, open) })
+    pub(crate) fn of(model: &ReadModel<impl Sized>, open: &Open) -> Result<QueuedShape, HistoryError> {
+        let time = model.as_placed(open)?.placed_at();
+        Ok(QueuedShape { time: time.map(|time| time.0), ..QueuedShape::in_the_past(&model.view, open) })
     }
 
     /// Makes an order of a view without a history: it has its time if the view has seen its placing.

@@ -1,7 +1,7 @@
 //! Orders: as they were placed, and with their whole history.
 
 use engine::{ClientOrderId, Deadline, Money, NewOrder, OrderId, OrderKind, Price, Shares, Side, Time, Trail, Trigger};
-use feed::{Ended, HistoryError, Open, PastOrder, ReadModel, View};
+use feed::{EndedOrder, HistoryError, Open, PastOrder, ReadModel, View};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -182,14 +182,14 @@ pub(crate) struct OrderShape {
 }
 
 impl OrderShape {
-    pub(crate) fn open(scene: &ReadModel<impl Sized>, open: &Open) -> Result<OrderShape, HistoryError> {
-        let (view, open) = (&scene.view, scene.as_placed(open)?);
+    pub(crate) fn open(model: &ReadModel<impl Sized>, open: &Open) -> Result<OrderShape, HistoryError> {
+        let (view, open) = (&model.view, model.as_placed(open)?);
         Ok(OrderShape::new(Names::of(view, &open), &open, view.client_id(open.order), Shares::ZERO, None))
     }
 
-    pub(crate) fn ended(scene: &ReadModel<impl Sized>, ended: &Ended) -> Result<OrderShape, HistoryError> {
-        let order = scene.as_placed(&ended.order)?;
-        Ok(OrderShape::new(Names::of(&scene.view, &order), &order, ended.client_id, ended.canceled, Some(ended.time)))
+    pub(crate) fn ended(model: &ReadModel<impl Sized>, ended: &EndedOrder) -> Result<OrderShape, HistoryError> {
+        let order = model.as_placed(&ended.order)?;
+        Ok(OrderShape::new(Names::of(&model.view, &order), &order, ended.client_id, ended.canceled, Some(ended.time)))
     }
 
     /// Makes an open order with all its fields.

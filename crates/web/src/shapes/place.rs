@@ -1,7 +1,7 @@
 //! The queue position of an open order.
 
 use engine::OrderId;
-use feed::{Place, Queued, View};
+use feed::{QueuePosition, QueueTotal, View};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -53,8 +53,8 @@ impl PlaceShape {
 }
 
 impl InQueueShape {
-    fn of(place: &Place) -> InQueueShape {
-        let sum = |queued: Queued| QueuedSumShape { orders: queued.orders, shares: queued.shares.to_string() };
+    fn of(place: &QueuePosition) -> InQueueShape {
+        let sum = |queued: QueueTotal| QueuedSumShape { orders: queued.orders, shares: queued.shares.to_string() };
         InQueueShape {
             level: level(place.level),
             ahead: sum(place.ahead),

@@ -7,17 +7,17 @@ const STRETCH: usize = 1024;
 
 /// A value for each slot.
 #[derive(Debug)]
-pub(crate) struct Beside<T> {
+pub(crate) struct SparseColumn<T> {
     stretches: Vec<Option<Box<[T; STRETCH]>>>,
 }
 
-impl<T> Default for Beside<T> {
-    fn default() -> Beside<T> {
-        Beside { stretches: Vec::new() }
+impl<T> Default for SparseColumn<T> {
+    fn default() -> SparseColumn<T> {
+        SparseColumn { stretches: Vec::new() }
     }
 }
 
-impl<T: Copy + Default + PartialEq> Beside<T> {
+impl<T: Copy + Default + PartialEq> SparseColumn<T> {
     pub(crate) fn get(&self, slot: u32) -> T {
         let (stretch, at) = place(slot);
         match self.stretches.get(stretch) {
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn a_value_is_what_was_set_and_the_others_cost_nothing() {
-        let mut values = Beside::<u8>::default();
+        let mut values = SparseColumn::<u8>::default();
         values.set(5_000, 0);
         assert!(values.stretches.is_empty());
         values.set(5_000, 7);

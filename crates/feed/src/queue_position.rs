@@ -11,27 +11,27 @@ const COUNTED_MAX: usize = 4_096;
 
 /// A number of orders, and the shares that they show together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Queued {
+pub struct QueueTotal {
     pub orders: u32,
     pub shares: Position,
 }
 
 /// The position of an order in the queue of its price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct QueuePosition {
     /// The level at its price, with the order itself.
     pub level: LevelChange,
     /// Orders that are before it at its price.
-    pub ahead: Queued,
+    pub ahead: QueueTotal,
     /// Orders at better prices.
-    pub better: Queued,
+    pub better: QueueTotal,
     /// Whether everything was counted; otherwise there is more than these numbers say.
     pub exact: bool,
 }
 
-impl Place {
+impl QueuePosition {
     /// Counts from the order to the nearer end of its queue.
-    pub(crate) fn of(book: &Book, orders: &Orders, slot: u32) -> Place {
+    pub(crate) fn of(book: &Book, orders: &Orders, slot: u32) -> QueuePosition {
         let Terms { side, limit, .. } = orders.terms(slot);
         let level = book.level(side, limit);
         let before = counted(orders.backwards_from(slot, In::Queue));
@@ -40,21 +40,21 @@ impl Place {
             Err(some) => match counted(orders.forwards_from(slot, In::Queue)) {
                 Ok(behind) => {
                     let shares = level.shares.minus(behind.shares).minus(orders.shown(slot).position());
-                    (Queued { orders: level.orders - behind.orders - 1, shares }, true)
+                    (QueueTotal { orders: level.orders - behind.orders - 1, shares }, true)
                 }
                 Err(_) => (some, false),
             },
         };
-        let mut better = Queued::NONE;
+        let mut better = QueueTotal::NONE;
         let mut levels = book.levels(side).take_while(|(price, _)| *price != limit);
         levels.by_ref().take(COUNTED_MAX).for_each(|(_, at)| better.add(at.orders, at.shares));
         let exact = is_whole && levels.next().is_none();
-        Place { level, ahead, better, exact }
+        QueuePosition { level, ahead, better, exact }
     }
 }
 
-impl Queued {
-    const NONE: Queued = Queued { orders: 0, shares: Position::ZERO };
+impl QueueTotal {
+    const NONE: QueueTotal = QueueTotal { orders: 0, shares: Position::ZERO };
 
     fn add(&mut self, orders: u32, shares: Position) {
         self.orders += orders;
@@ -63,8 +63,8 @@ impl Queued {
 }
 
 /// Counts the orders behind the first. Errors: there are more than `COUNTED_MAX`; the error holds what was counted.
-fn counted(walk: impl Iterator<Item = Open>) -> Result<Queued, Queued> {
-    let (mut sum, mut walk) = (Queued::NONE, walk.skip(1));
+fn counted(walk: impl Iterator<Item = Open>) -> Result<QueueTotal, QueueTotal> {
+    let (mut sum, mut walk) = (QueueTotal::NONE, walk.skip(1));
     walk.by_ref().take(COUNTED_MAX).for_each(|open| sum.add(1, open.on_show().position()));
     if walk.next().is_none() { Ok(sum) } else { Err(sum) }
 }

@@ -19,13 +19,13 @@ pub(crate) const FAR: usize = if cfg!(debug_assertions) { 1 } else { 1 << 16 };
 
 /// The data that events refer to.
 #[derive(Clone, Copy)]
-pub(crate) struct Ahead<'a> {
+pub(crate) struct Prefetch<'a> {
     pub accounts: &'a Accounts,
     pub listings: &'a [Listing],
     pub orders: &'a Orders,
 }
 
-impl Ahead<'_> {
+impl Prefetch<'_> {
     /// Reads what these events will need, in two passes over them, so that the second step of an event does not wait
     /// for its first.
     pub(crate) fn look(self, events: &[(Sequence, Event)]) {

@@ -10,7 +10,7 @@ use crate::view::{News, View};
 
 /// The state of an order between two pieces of its news.
 #[derive(Clone, Copy, Debug)]
-pub struct Standing {
+pub struct OrderProgress {
     /// The order after all of them.
     pub order: Open,
     pub client_id: Option<ClientOrderId>,
@@ -23,12 +23,12 @@ pub struct Standing {
 }
 
 /// Returns the orders that the news are about, each as it was before them.
-pub fn standings(view: &View, news: &[News]) -> HashMap<OrderId, Standing> {
-    let mut standings: HashMap<OrderId, Standing> = HashMap::new();
+pub fn progress_before(view: &View, news: &[News]) -> HashMap<OrderId, OrderProgress> {
+    let mut progress_before: HashMap<OrderId, OrderProgress> = HashMap::new();
     let mut add = |order: Open, client_id, canceled: Shares| {
         let executed = order.shares.less(order.open).less(canceled);
-        let standing = Standing { order, client_id, shares: order.shares, executed, money: order.money };
-        standings.insert(order.order, standing);
+        let standing = OrderProgress { order, client_id, shares: order.shares, executed, money: order.money };
+        progress_before.insert(order.order, standing);
     };
     for news in news {
         match news {
@@ -44,23 +44,23 @@ pub fn standings(view: &View, news: &[News]) -> HashMap<OrderId, Standing> {
     for news in news {
         match news {
             News::Traded(_, trade, side) => {
-                if let Some(standing) = standings.get_mut(&trade.order(*side)) {
+                if let Some(standing) = progress_before.get_mut(&trade.order(*side)) {
                     standing.executed = standing.executed.less(trade.shares);
                     standing.money = standing.money.minus(trade.money());
                 }
             }
             News::Amended(_, amended) => {
-                if let Some(standing) = standings.get_mut(&amended.order) {
+                if let Some(standing) = progress_before.get_mut(&amended.order) {
                     standing.shares = standing.shares.plus(amended.taken());
                 }
             }
             News::Ended(..) | News::Order(..) | News::Account(_) | News::Placed(..) | News::Noted(..) => {}
         }
     }
-    standings
+    progress_before
 }
 
-impl Standing {
+impl OrderProgress {
     /// Executes shares.
     pub fn execute(&mut self, trade: &Trade) {
         let all = self.executed.units().checked_add(trade.shares.units()).and_then(Shares::from_units);
