@@ -39,21 +39,21 @@ const ADDRESSES_OF_MEMBER_MAX: usize = 8;
 /// Recent wrong proofs of each source address, by the key or member that they name, over all protocols.
 #[derive(Debug, Default)]
 pub struct Tries {
-    state: Mutex<State>,
+    state: Mutex<TriesState>,
     /// Names may have any length, so their hashes are remembered; clients cannot know which names share one.
     hasher: RandomState,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct TriesState {
     sources: HashMap<IpAddr, Source>,
-    familiar: HashMap<Who, Familiar>,
+    familiar: HashMap<NameAndAddress, Familiar>,
     /// The number of right passwords so far.
     logins: u64,
 }
 
 /// The hash of a name, and a source address.
-type Who = (u64, IpAddr);
+type NameAndAddress = (u64, IpAddr);
 
 /// The record of a source address.
 #[derive(Debug)]
@@ -84,7 +84,7 @@ struct Wrong {
 
 /// A try that was counted as a wrong one.
 #[derive(Clone, Copy, Debug)]
-struct Counted {
+struct CountedTry {
     turn: Instant,
     /// The turn of the try behind it.
     next: Instant,
@@ -95,10 +95,10 @@ struct Counted {
 #[derive(Debug)]
 pub struct Guess<'a> {
     tries: &'a Tries,
-    who: Who,
+    who: NameAndAddress,
     turn: Instant,
     /// `None` where its name is not remembered.
-    by_name: Option<Counted>,
+    by_name: Option<CountedTry>,
     is_familiar: bool,
     is_compared: bool,
 }
@@ -129,7 +129,7 @@ impl Tries {
     pub fn guess(&self, address: IpAddr, name: &str, now: Instant) -> Result<Guess<'_>, Duration> {
         let mut state = self.lock();
         let who = (self.hasher.hash_one(name), source_of(address));
-        let guess = |by_name: Option<Counted>, turn: Instant, is_familiar| {
+        let guess = |by_name: Option<CountedTry>, turn: Instant, is_familiar| {
             let turn = by_name.map_or(turn, |counted| counted.turn.max(turn));
             Guess { tries: self, who, turn, by_name, is_familiar, is_compared: false }
         };
@@ -143,7 +143,7 @@ impl Tries {
         Ok(guess(by_name, turn, false))
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, TriesState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -193,7 +193,7 @@ impl Drop for Guess<'_> {
     }
 }
 
-impl State {
+impl TriesState {
     /// Finds or makes the record of an address from which something is tried now.
     fn source(&mut self, address: IpAddr, now: Instant) -> &mut Source {
         if self.sources.len() >= SOURCES_MAX && !self.sources.contains_key(&address) {
@@ -208,7 +208,7 @@ impl State {
     }
 
     /// Remembers that a member has logged in from an address. Returns whether that is new.
-    fn logged_in(&mut self, who: Who, now: Instant) -> bool {
+    fn logged_in(&mut self, who: NameAndAddress, now: Instant) -> bool {
         self.logins += 1;
         if let Some(familiar) = self.familiar.get_mut(&who) {
             familiar.last = self.logins;
@@ -225,7 +225,7 @@ impl State {
     }
 
     /// Forgets the pair among these whose last login is the longest ago.
-    fn forget_oldest(&mut self, is_meant: impl Fn(&Who) -> bool) {
+    fn forget_oldest(&mut self, is_meant: impl Fn(&NameAndAddress) -> bool) {
         let meant = self.familiar.iter().filter(|(who, _)| is_meant(who));
         let oldest = meant.min_by_key(|(_, familiar)| familiar.last).map(|(who, _)| *who);
         oldest.map(|who| self.familiar.remove(&who));
@@ -234,7 +234,7 @@ impl State {
 
 impl Source {
     /// Counts a try by its name. Returns `None` where the name is not remembered, because too many others are.
-    fn count(&mut self, name: u64, now: Instant) -> Result<Option<Counted>, Duration> {
+    fn count(&mut self, name: u64, now: Instant) -> Result<Option<CountedTry>, Duration> {
         if self.names.len() >= NAMES_MAX && !self.names.contains_key(&name) {
             self.names.retain(|_, its| !its.is_over(now));
             if self.names.len() >= NAMES_MAX {
@@ -262,7 +262,7 @@ impl Wrong {
         self.next + FORGOTTEN_AFTER <= now
     }
 
-    fn count(&mut self, now: Instant) -> Result<Counted, Duration> {
+    fn count(&mut self, now: Instant) -> Result<CountedTry, Duration> {
         if self.is_over(now) {
             self.wrong = 0;
         }
@@ -272,11 +272,11 @@ impl Wrong {
         }
         self.wrong = self.wrong.saturating_add(1);
         self.next = turn + wait_behind(self.wrong);
-        Ok(Counted { turn, next: self.next })
+        Ok(CountedTry { turn, next: self.next })
     }
 
     /// Takes back a counted try, and its wait if no later try was counted.
-    fn give_back(&mut self, counted: Counted) {
+    fn give_back(&mut self, counted: CountedTry) {
         self.wrong = self.wrong.saturating_sub(1);
         if self.next == counted.next {
             self.next = counted.turn;

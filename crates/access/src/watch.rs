@@ -69,7 +69,7 @@ impl Access {
         let (stop, stopped) = channel();
         let (followed, path) = (access.clone(), PathBuf::from(path));
         let follow = move || {
-            let mut follower = Follower { access: followed, path, read, seen: stamp, fault: None, failed };
+            let mut follower = FileFollower { access: followed, path, read, seen: stamp, fault: None, failed };
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(EVERY) {
                 follower.look();
             }
@@ -80,7 +80,7 @@ impl Access {
     }
 }
 
-struct Follower {
+struct FileFollower {
     access: Access,
     path: PathBuf,
     /// The state that was read last, valid or not.
@@ -92,7 +92,7 @@ struct Follower {
     failed: Failed,
 }
 
-impl Follower {
+impl FileFollower {
     fn look(&mut self) {
         self.access.expire(SystemTime::now());
         let stamp = Stamp::of(&self.path);

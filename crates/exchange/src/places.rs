@@ -86,11 +86,11 @@ struct Shared {
     of_members_max: usize,
     newcomers: Newcomers,
     addresses: Addresses,
-    state: Mutex<State>,
+    state: Mutex<PlacesState>,
 }
 
 #[derive(Default)]
-struct State {
+struct PlacesState {
     last: u64,
     open: HashMap<u64, Connection>,
     strangers: Crowd<IpAddr>,
@@ -195,7 +195,7 @@ impl PlaceHandle {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PlacesState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -230,7 +230,7 @@ impl Shared {
     }
 }
 
-impl State {
+impl PlacesState {
     /// The places whose connections were not told to give way.
     fn taken(&self) -> usize {
         self.strangers.len() + self.members.len()

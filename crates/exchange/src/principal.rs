@@ -191,9 +191,9 @@ fn about(command: &Command) -> About {
 /// A principal on a connection. Clones share their rights: a change holds for all of them at once, also on connections
 /// that are open.
 #[derive(Clone)]
-pub struct Principal(Arc<State>);
+pub struct Principal(Arc<PrincipalState>);
 
-struct State {
+struct PrincipalState {
     member: String,
     key: Box<str>,
     rights: RwLock<Arc<Rights>>,
@@ -207,7 +207,11 @@ impl Principal {
 
     /// Makes the principal of a member that proves itself with this key.
     pub fn of_key(member: &str, key: &str, rights: impl Into<Arc<Rights>>) -> Principal {
-        Principal(Arc::new(State { member: member.to_owned(), key: key.into(), rights: RwLock::new(rights.into()) }))
+        Principal(Arc::new(PrincipalState {
+            member: member.to_owned(),
+            key: key.into(),
+            rights: RwLock::new(rights.into()),
+        }))
     }
 
     /// Makes the principal of a connection that has proven nothing.

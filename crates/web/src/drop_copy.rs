@@ -76,7 +76,7 @@ struct DropCopy {
 struct Source {
     account: AccountIndex,
     /// The reports that were found, in order. They are sent once all other accounts have some, too, or have no more.
-    found: VecDeque<Found>,
+    found: VecDeque<FoundReport>,
     stage: Stage,
 }
 
@@ -88,16 +88,16 @@ enum Stage {
     Whole,
 }
 
-enum Found {
+enum FoundReport {
     Key(ReportKey),
     Report(Box<Report>),
 }
 
-impl Found {
+impl FoundReport {
     fn key(&self) -> ReportKey {
         match self {
-            Found::Key(key) => *key,
-            Found::Report(report) => report.key(),
+            FoundReport::Key(key) => *key,
+            FoundReport::Report(report) => report.key(),
         }
     }
 }
@@ -288,7 +288,7 @@ impl DropCopy {
                     Err(HistoryFault::NotReady) => return Err(Ends::Silently),
                 }
             };
-            source.found = found.into_iter().map(|report| Found::Report(Box::new(report))).collect();
+            source.found = found.into_iter().map(|report| FoundReport::Report(Box::new(report))).collect();
             source.stage = if complete < through { Stage::CurrentPrincipal(complete) } else { Stage::Whole };
         }
         Ok(())
@@ -307,7 +307,7 @@ fn look_further(sources: &mut [Source], model: &ReadModel<Hub>, through: Sequenc
             return Ok(());
         }
         let (found, more) = sweep.finish();
-        source.found = found.into_iter().filter(|key| key.sequence <= through).map(Found::Key).collect();
+        source.found = found.into_iter().filter(|key| key.sequence <= through).map(FoundReport::Key).collect();
         source.stage = more.map_or(Stage::Whole, |sweep| Stage::Looking(Box::new(sweep)));
         // An account without results costs as much as one record.
         left = left.saturating_sub(source.found.len().max(1));
@@ -341,8 +341,8 @@ fn tell(
             break;
         }
         let report = match sources[at].found.pop_front() {
-            Some(Found::Report(report)) => *report,
-            Some(Found::Key(key)) => model.history()?.ok_or(HistoryError::Ended)?.report(key)?,
+            Some(FoundReport::Report(report)) => *report,
+            Some(FoundReport::Key(key)) => model.history()?.ok_or(HistoryError::Ended)?.report(key)?,
             None => break,
         };
         told.push((sources[at].account, report));

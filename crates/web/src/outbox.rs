@@ -56,11 +56,11 @@ struct Queue {
     kept: Option<CountedBytes>,
     /// Pieces that were taken.
     taken: u64,
-    state: State,
+    state: OutboxState,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum OutboxState {
     #[default]
     Open,
     /// The client proved too slow: the connection is to end.
@@ -95,10 +95,10 @@ impl Inner {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn end(&self, state: State) {
+    fn end(&self, state: OutboxState) {
         let left = {
             let mut queue = self.queue();
-            if queue.state == State::Open && state == State::TooSlow {
+            if queue.state == OutboxState::Open && state == OutboxState::TooSlow {
                 self.budget.count_too_slow();
             }
             queue.state = state;
@@ -119,7 +119,7 @@ impl Holder for Inner {
     }
 
     fn overflow(&self) {
-        self.end(State::TooSlow);
+        self.end(OutboxState::TooSlow);
         self.slowed.notify_one();
     }
 }
@@ -168,7 +168,7 @@ impl Outbox {
     /// Queues a message, unless far too much waits: then the connection is to end.
     pub(crate) fn send(&self, text: SharedText) {
         let mut queue = self.queue();
-        if queue.state != State::Open {
+        if queue.state != OutboxState::Open {
             return;
         }
         let before = queue.waiting;
@@ -224,7 +224,7 @@ impl Outbox {
     /// Counts bytes that are kept for this connection elsewhere.
     pub(crate) fn keep(&self, bytes: usize) -> KeptBytes {
         let mut queue = self.queue();
-        if queue.state == State::Open {
+        if queue.state == OutboxState::Open {
             queue.kept.get_or_insert_with(|| self.0.budget.count(0)).add(bytes);
         }
         drop(queue);
@@ -239,12 +239,12 @@ impl Outbox {
 
     /// Whether its connection goes on.
     pub(crate) fn is_open(&self) -> bool {
-        self.queue().state == State::Open
+        self.queue().state == OutboxState::Open
     }
 
     /// Notes that the connection has ended, so that nothing waits for room any more.
     pub(crate) fn close(&self) {
-        self.0.end(State::Closed);
+        self.0.end(OutboxState::Closed);
     }
 
     /// Returns when little waits; false when the connection has ended.
@@ -258,7 +258,7 @@ impl Outbox {
                 let queue = self.queue();
                 (queue.state, queue.waiting)
             };
-            if state != State::Open {
+            if state != OutboxState::Open {
                 return false;
             }
             if waiting < ROOM_BELOW {
@@ -276,7 +276,7 @@ impl Outbox {
     /// Returns whether it is to end, whether too much waits, and how many pieces were taken so far.
     fn progress(&self) -> (bool, bool, u64) {
         let queue = self.queue();
-        (queue.state == State::TooSlow, queue.waiting > STALLED_MAX, queue.taken)
+        (queue.state == OutboxState::TooSlow, queue.waiting > STALLED_MAX, queue.taken)
     }
 
     /// Returns when the client has proved too slow.

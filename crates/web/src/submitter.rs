@@ -30,13 +30,13 @@ struct Inner {
     room: Semaphore,
     /// The permits for heavy requests: light ones wait for none of them.
     heavy_room: Semaphore,
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<NextBatch>,
     answered: mpsc::UnboundedSender<(Box<Batch>, Askers)>,
 }
 
 /// The requests of the next batch.
 #[derive(Default)]
-struct Waiting {
+struct NextBatch {
     requests: Requests,
     askers: Askers,
     /// Whether one of them asks how long it takes.
@@ -80,7 +80,7 @@ impl Submitter {
             }
         });
         let (room, heavy_room) = (Semaphore::new(IN_FLIGHT_MAX), Semaphore::new(IN_FLIGHT_MAX));
-        let waiting = Mutex::new(Waiting::default());
+        let waiting = Mutex::new(NextBatch::default());
         Submitter(Arc::new(Inner { exchange, metrics, room, heavy_room, waiting, answered }))
     }
 
@@ -103,7 +103,7 @@ impl Submitter {
         let _room = room.acquire_many(permits).await.map_err(|_| Unknown)?;
         let (asked, answer) = oneshot::channel();
         let (timed, asker) = (timing::is_wanted(), current_principal::asker());
-        let add = |waiting: &mut Waiting| {
+        let add = |waiting: &mut NextBatch| {
             waiting.timed |= timed;
             waiting.requests.push(ops);
             // Each request has its asker, whatever happens behind this.
@@ -122,7 +122,7 @@ impl Submitter {
         };
         if is_heavy {
             let member = asker.as_ref().map(|asker| Source::member(asker.principal.member()));
-            let mut alone = Waiting::default();
+            let mut alone = NextBatch::default();
             add(&mut alone);
             self.0.submit(alone, Some(member.unwrap_or_else(Source::connection)));
         } else {
@@ -162,7 +162,7 @@ impl Submitter {
     }
 
     /// Adds to the next batch. The first request hands it in, after handlers that are ready now have added theirs.
-    fn add(&self, add: impl FnOnce(&mut Waiting)) {
+    fn add(&self, add: impl FnOnce(&mut NextBatch)) {
         let mut waiting = self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let first = waiting.askers.asked.is_empty() && waiting.askers.passing.is_empty();
         add(&mut waiting);
@@ -183,8 +183,8 @@ impl Inner {
     }
 
     /// Hands in a batch, which is heavy if it has a source.
-    fn submit(&self, waiting: Waiting, source: Option<Source>) {
-        let Waiting { mut requests, askers, timed } = waiting;
+    fn submit(&self, waiting: NextBatch, source: Option<Source>) {
+        let NextBatch { mut requests, askers, timed } = waiting;
         if !askers.passing.is_empty() {
             // This request is for the exchange, whatever happens to the others.
             requests.push(&[]);

@@ -43,17 +43,17 @@ pub(crate) struct Intake {
     back: Back,
     limits: Limits,
     /// The light batch that is being made.
-    current: Option<(Box<Batch>, Gathered)>,
+    current: Option<(Box<Batch>, BatchReplies)>,
     /// The heavy batch that is being made, of the connection that is being read.
-    heavy: Option<(Box<Batch>, Gathered)>,
+    heavy: Option<(Box<Batch>, BatchReplies)>,
     /// The estimated cost of the requests of that connection, and of the heavy batch.
     read_cost: u64,
     heavy_cost: u64,
     /// The worker's part of each batch that is away or waits for its turn, in the order in which they were handed in.
-    away: VecDeque<Option<Gathered>>,
+    away: VecDeque<Option<BatchReplies>>,
     /// Tickets of the light ones among them.
     light_away: VecDeque<u64>,
-    spare: Vec<(Box<Batch>, Gathered)>,
+    spare: Vec<(Box<Batch>, BatchReplies)>,
     next_ticket: u64,
     light_flight: Flight,
     heavy_flight: Flight,
@@ -79,7 +79,7 @@ impl Flight {
 
 /// The worker's part of one batch: what its replies need.
 #[derive(Default)]
-pub(crate) struct Gathered {
+pub(crate) struct BatchReplies {
     /// The documents. Their ops are in the batch while it is away.
     pub documents: Documents,
     /// The connection of each request.
@@ -213,7 +213,7 @@ impl Intake {
         }
     }
 
-    fn hand_in(&mut self, mut batch: Box<Batch>, mut gathered: Gathered) {
+    fn hand_in(&mut self, mut batch: Box<Batch>, mut gathered: BatchReplies) {
         std::mem::swap(&mut batch.requests, &mut gathered.documents.requests);
         self.away.push_back(Some(gathered));
         batch.ticket = self.next_ticket;
@@ -261,7 +261,7 @@ impl Intake {
     }
 
     /// Takes the worker's part of a batch that came back.
-    pub fn take(&mut self, batch: &mut Batch) -> Gathered {
+    pub fn take(&mut self, batch: &mut Batch) -> BatchReplies {
         let index = (batch.ticket - self.oldest_ticket()) as usize;
         let mut gathered = self.away[index].take().expect("invariant: something is kept of each batch that is away");
         while self.away.front().is_some_and(Option::is_none) {
@@ -276,7 +276,7 @@ impl Intake {
 
     /// Puts back the part of a batch that is not the oldest one.
     #[cold]
-    pub fn put_back(&mut self, batch: &mut Batch, mut gathered: Gathered) {
+    pub fn put_back(&mut self, batch: &mut Batch, mut gathered: BatchReplies) {
         let index = (batch.ticket - self.oldest_ticket()) as usize;
         std::mem::swap(&mut batch.requests, &mut gathered.documents.requests);
         if gathered.heavy.is_none() {
@@ -287,7 +287,7 @@ impl Intake {
     }
 
     /// Keeps a batch and its part for reuse, or drops them when there are enough.
-    pub fn recycle(&mut self, mut batch: Box<Batch>, mut gathered: Gathered) {
+    pub fn recycle(&mut self, mut batch: Box<Batch>, mut gathered: BatchReplies) {
         if self.spare.len() < SPARE_MAX && batch.executions.capacity() <= EXECUTIONS_KEPT_MAX {
             batch.clear();
             gathered.clear();
@@ -338,13 +338,13 @@ impl Intake {
         }
     }
 
-    fn gather_light(&mut self) -> &mut Gathered {
+    fn gather_light(&mut self) -> &mut BatchReplies {
         gathering(&mut self.current, &mut self.spare, &self.back)
     }
 
     /// Returns the batch of a connection's heavy requests. Light requests that were gathered go first: some may be of
     /// this connection.
-    fn gather_heavy(&mut self, origin: Origin) -> &mut Gathered {
+    fn gather_heavy(&mut self, origin: Origin) -> &mut BatchReplies {
         self.submit();
         let gathered = gathering(&mut self.heavy, &mut self.spare, &self.back);
         gathered.heavy = Some(origin);
@@ -354,16 +354,16 @@ impl Intake {
 
 /// Returns the batch that is being gathered.
 fn gathering<'a>(
-    current: &'a mut Option<(Box<Batch>, Gathered)>,
-    spare: &mut Vec<(Box<Batch>, Gathered)>,
+    current: &'a mut Option<(Box<Batch>, BatchReplies)>,
+    spare: &mut Vec<(Box<Batch>, BatchReplies)>,
     back: &Back,
-) -> &'a mut Gathered {
-    let new = || (Batch::returning(Arc::clone(back)), Gathered::default());
+) -> &'a mut BatchReplies {
+    let new = || (Batch::returning(Arc::clone(back)), BatchReplies::default());
     let (_, gathered) = current.get_or_insert_with(|| spare.pop().unwrap_or_else(new));
     gathered
 }
 
-impl Gathered {
+impl BatchReplies {
     /// Empties it and keeps what it allocated.
     fn clear(&mut self) {
         self.documents.clear();

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use exchange::Batch;
 
 use crate::connection::{Flushed, Later, LookUpState};
-use crate::intake::Gathered;
+use crate::intake::BatchReplies;
 use crate::mailbox::Origin;
 use crate::waiting_replies::needs_look_up;
 use crate::worker::Worker;
@@ -174,7 +174,7 @@ impl Worker {
 
     /// Closes the connections of a batch that came back without answers, once they have the answers to earlier
     /// requests. Returns how many requests will have no reply.
-    fn close_abandoned(&mut self, batch: Box<Batch>, gathered: Gathered) -> u64 {
+    fn close_abandoned(&mut self, batch: Box<Batch>, gathered: BatchReplies) -> u64 {
         let mut unanswered = 0;
         for origin in &gathered.origins {
             unanswered += 1;

@@ -20,7 +20,7 @@ pub(crate) struct Stream {
 
 /// The state of TLS on a connection.
 struct Tls {
-    state: State,
+    state: TlsState,
     /// Bytes at the start of what is to be written that are encrypted already, and wait for room in the socket.
     encrypted: usize,
     /// Whether the client said that it sends nothing more.
@@ -28,9 +28,9 @@ struct Tls {
     client: Option<ClientCertificate>,
 }
 
-enum State {
+enum TlsState {
     /// The time before the handshake: the client has sent nothing, waits for a place and is counted, or has one.
-    Before(Place),
+    Before(HandshakePlace),
     /// The handshake goes on, and is counted.
     Shaking {
         session: ServerConnection,
@@ -41,7 +41,7 @@ enum State {
 }
 
 /// The place for a handshake.
-enum Place {
+enum HandshakePlace {
     None,
     Awaited { _counted: InProgress },
     Given(exchange::Place),
@@ -71,24 +71,24 @@ impl Stream {
 
     /// Returns a stream on which TLS comes first.
     pub fn tls(socket: TcpStream) -> Stream {
-        let tls = Tls { state: State::Before(Place::None), encrypted: 0, ended: false, client: None };
+        let tls = Tls { state: TlsState::Before(HandshakePlace::None), encrypted: 0, ended: false, client: None };
         Stream { socket, tls: Some(Box::new(tls)) }
     }
 
     /// Whether a handshake has to begin or to end before anything is read.
     #[inline]
     pub fn is_before_tls(&self) -> bool {
-        self.tls.as_ref().is_some_and(|tls| !matches!(tls.state, State::Open(_)))
+        self.tls.as_ref().is_some_and(|tls| !matches!(tls.state, TlsState::Open(_)))
     }
 
     /// Whether its handshake has begun and has not ended.
     pub fn is_shaking(&self) -> bool {
-        self.tls.as_ref().is_some_and(|tls| matches!(tls.state, State::Shaking { .. }))
+        self.tls.as_ref().is_some_and(|tls| matches!(tls.state, TlsState::Shaking { .. }))
     }
 
     /// Whether it waits for its handshake to begin.
     pub fn is_waiting(&self) -> bool {
-        self.tls.as_ref().is_some_and(|tls| matches!(tls.state, State::Before(Place::Awaited { .. })))
+        self.tls.as_ref().is_some_and(|tls| matches!(tls.state, TlsState::Before(HandshakePlace::Awaited { .. })))
     }
 
     /// Returns the contents of the client's certificate, if it showed one.
@@ -98,20 +98,22 @@ impl Stream {
 
     /// Whether it has a place for its handshake.
     pub fn has_place(&self) -> bool {
-        self.tls.as_ref().is_some_and(|tls| matches!(tls.state, State::Shaking { .. } | State::Before(Place::Given(_))))
+        self.tls.as_ref().is_some_and(|tls| {
+            matches!(tls.state, TlsState::Shaking { .. } | TlsState::Before(HandshakePlace::Given(_)))
+        })
     }
 
     /// Counts it among the connections that wait for a place.
     pub fn wait(&mut self, counted: InProgress) {
         if let Some(tls) = &mut self.tls {
-            tls.state = State::Before(Place::Awaited { _counted: counted });
+            tls.state = TlsState::Before(HandshakePlace::Awaited { _counted: counted });
         }
     }
 
     /// Gives it a place: its handshake may begin.
     pub fn give_place(&mut self, place: exchange::Place) {
         if let Some(tls) = &mut self.tls {
-            tls.state = State::Before(Place::Given(place));
+            tls.state = TlsState::Before(HandshakePlace::Given(place));
         }
     }
 
@@ -119,18 +121,20 @@ impl Stream {
     pub fn begin(&mut self, config: Arc<ServerConfig>, counted: InProgress) -> Result<(), rustls::Error> {
         let Some(tls) = &mut self.tls else { return Ok(()) };
         let session = ServerConnection::new(config)?;
-        let place = match std::mem::replace(&mut tls.state, State::Before(Place::None)) {
-            State::Before(Place::Given(place)) => Some(place),
-            State::Before(Place::None | Place::Awaited { .. }) | State::Shaking { .. } | State::Open(_) => None,
+        let place = match std::mem::replace(&mut tls.state, TlsState::Before(HandshakePlace::None)) {
+            TlsState::Before(HandshakePlace::Given(place)) => Some(place),
+            TlsState::Before(HandshakePlace::None | HandshakePlace::Awaited { .. })
+            | TlsState::Shaking { .. }
+            | TlsState::Open(_) => None,
         };
-        tls.state = State::Shaking { session, _counted: counted, _place: place };
+        tls.state = TlsState::Shaking { session, _counted: counted, _place: place };
         Ok(())
     }
 
     /// Goes on with the handshake, as far as the bytes that arrived allow.
     pub fn shake(&mut self) -> Step {
         let Some(tls) = &mut self.tls else { return Step::Done };
-        let State::Shaking { session, .. } = &mut tls.state else { return Step::Unfinished };
+        let TlsState::Shaking { session, .. } = &mut tls.state else { return Step::Unfinished };
         loop {
             match push(session, &mut self.socket) {
                 Ok(()) => {}
@@ -153,9 +157,9 @@ impl Stream {
             }
         }
         tls.client = ClientCertificate::of(session.peer_certificates());
-        let shaken = std::mem::replace(&mut tls.state, State::Before(Place::None));
-        if let State::Shaking { session, .. } = shaken {
-            tls.state = State::Open(session);
+        let shaken = std::mem::replace(&mut tls.state, TlsState::Before(HandshakePlace::None));
+        if let TlsState::Shaking { session, .. } = shaken {
+            tls.state = TlsState::Open(session);
         }
         Step::Done
     }
@@ -221,7 +225,7 @@ impl Stream {
 
 impl Tls {
     fn read(&mut self, socket: &mut TcpStream, into: &mut [u8]) -> io::Result<usize> {
-        let State::Open(session) = &mut self.state else { return socket.read(into) };
+        let TlsState::Open(session) = &mut self.state else { return socket.read(into) };
         let mut count = 0;
         let mut socket = Socket::of(socket);
         for _ in 0..EMPTY_READS_MAX {
@@ -265,7 +269,7 @@ impl Tls {
     }
 
     fn write(&mut self, socket: &mut TcpStream, bytes: &[u8]) -> io::Result<usize> {
-        let State::Open(session) = &mut self.state else { return Err(io::ErrorKind::NotConnected.into()) };
+        let TlsState::Open(session) = &mut self.state else { return Err(io::ErrorKind::NotConnected.into()) };
         if self.encrypted == 0 {
             // TLS's own messages would take room from the part.
             push(session, socket)?;
@@ -278,13 +282,13 @@ impl Tls {
 
     fn push(&mut self, socket: &mut TcpStream) -> io::Result<()> {
         match &mut self.state {
-            State::Shaking { session, .. } | State::Open(session) => push(session, socket),
-            State::Before(_) => Ok(()),
+            TlsState::Shaking { session, .. } | TlsState::Open(session) => push(session, socket),
+            TlsState::Before(_) => Ok(()),
         }
     }
 
     fn say_end(&mut self, socket: &mut TcpStream) -> io::Result<()> {
-        if let State::Open(session) = &mut self.state {
+        if let TlsState::Open(session) = &mut self.state {
             // TLS sends it once, however often it is called.
             session.send_close_notify();
             push(session, socket)?;

@@ -10,7 +10,7 @@ use exchange::{Answer, Batch, GatewayMetrics, LookedUpOrder, Lookup};
 use slab::Slab;
 
 use crate::document::{self, ReplyLimits};
-use crate::intake::{Gathered, Intake};
+use crate::intake::{BatchReplies, Intake};
 use crate::mailbox::{Mailbox, Origin};
 use crate::settings::Settings;
 
@@ -27,7 +27,7 @@ pub(crate) struct WaitingReplies {
 /// A batch with replies that could not be made yet.
 struct KeptBatch {
     batch: Box<Batch>,
-    gathered: Gathered,
+    gathered: BatchReplies,
     /// Requests whose replies are to be made.
     requests: usize,
     /// The number of executions with which it came back; those of look-ups are appended behind them.
@@ -106,7 +106,7 @@ impl WaitingReplies {
     }
 
     /// Keeps a batch of which `requests` have no reply yet. Returns its slot.
-    pub fn keep(&mut self, batch: Box<Batch>, gathered: Gathered, requests: usize) -> usize {
+    pub fn keep(&mut self, batch: Box<Batch>, gathered: BatchReplies, requests: usize) -> usize {
         let bytes = batch.memory_bytes() + gathered.body_bytes;
         self.kept_bytes += bytes;
         let executions = batch.executions.len();
@@ -123,7 +123,7 @@ impl WaitingReplies {
     pub fn write(
         &self,
         batch: &Batch,
-        gathered: &Gathered,
+        gathered: &BatchReplies,
         request: usize,
         out: &mut Vec<u8>,
     ) -> Result<(), Unwritten> {

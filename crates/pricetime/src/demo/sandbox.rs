@@ -18,10 +18,10 @@ pub struct Traders {
     metrics: GatewayMetrics,
     stop: Arc<AtomicBool>,
     commands: Arc<AtomicU64>,
-    state: Mutex<State>,
+    state: Mutex<SandboxState>,
 }
 
-struct State {
+struct SandboxState {
     plan: SandboxPlan,
     /// The running crowd's thread, which returns the crowd when it has stopped; none if the market had ended.
     running: Option<JoinHandle<Option<Crowd>>>,
@@ -32,7 +32,7 @@ struct State {
 impl Traders {
     pub fn new(exchange: Arc<dyn Exchange>, metrics: GatewayMetrics) -> Traders {
         let plan = SandboxPlan { rate: 50, seed: 1, strategies: STRATEGIES.to_vec() };
-        let state = Mutex::new(State { plan, running: None, rests: None });
+        let state = Mutex::new(SandboxState { plan, running: None, rests: None });
         Traders { exchange, metrics, stop: Arc::default(), commands: Arc::default(), state }
     }
 
@@ -46,12 +46,12 @@ impl Traders {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, SandboxState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl SandboxState {
     /// Notes that the traders have stopped, if they have.
     fn tend(&mut self) {
         if let Some(ended) = self.running.take_if(|running| running.is_finished()) {

@@ -214,23 +214,23 @@ fn all_of(first: OrderId) -> [OrderId; 3] {
 }
 
 /// The start of a list, as one of its orders reveals it.
-struct Begun {
+struct ListStart {
     first: OrderId,
     time: Time,
 }
 
-impl Begun {
+impl ListStart {
     /// Lists them, the newest first: orders that pend on another one may later be a list of their own.
-    fn of(past: &Past) -> impl Iterator<Item = Begun> {
+    fn of(past: &Past) -> impl Iterator<Item = ListStart> {
         let (order, time) = (past.order.order, past.order.time);
         let pair = past.linked.filter(|partner| order < *partner).map(|_| order);
         // Of two orders that pend on one, the first reveals it.
         let tree = past.pended.filter(|working| working.0.checked_add(1) == Some(order.0));
-        pair.into_iter().chain(tree).map(move |first| Begun { first, time })
+        pair.into_iter().chain(tree).map(move |first| ListStart { first, time })
     }
 }
 
-impl Dated for Begun {
+impl Dated for ListStart {
     fn number(&self) -> u64 {
         self.first.0
     }
@@ -249,7 +249,7 @@ pub(super) async fn all(State(app): State<AppState>, asked: Parameters) -> Answe
     // A page of orders reveals the lists that begin in it.
     let firsts = gather(wanted, |before| async move {
         let page = history_pages::orders_of(from, account, None, before, TRADES.1).await?;
-        Ok(page.map(|(orders, next)| (orders.iter().flat_map(Begun::of).collect(), next)))
+        Ok(page.map(|(orders, next)| (orders.iter().flat_map(ListStart::of).collect(), next)))
     });
     let firsts = firsts.await?.iter().map(|begun| begun.first).collect();
     let lists = lists_of(&app, account, firsts).await?;

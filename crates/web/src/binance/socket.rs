@@ -79,7 +79,7 @@ pub(super) fn unit_of(asked: &Parameters, known: &[&str]) -> Result<TimeUnit, Re
 async fn follow(app: AppState, upgrade: Upgrade, envelope: Envelope, names: Vec<String>) -> Result<Response, Refusal> {
     let found = find_all(&app, envelope, names).await?;
     let topics = found.into_iter().filter_map(|(name, topic)| topic.map(|topic| (name, topic))).collect();
-    let party = move |app, outbox| Follower { app, outbox, envelope, topics };
+    let party = move |app, outbox| StreamConnection { app, outbox, envelope, topics };
     conversation::begin(app, upgrade, party).map_err(Refusal::from)
 }
 
@@ -87,7 +87,7 @@ async fn follow(app: AppState, upgrade: Upgrade, envelope: Envelope, names: Vec<
 type NamedTopic = (String, Topic);
 
 /// A connection that follows streams.
-struct Follower {
+struct StreamConnection {
     app: AppState,
     outbox: Outbox,
     envelope: Envelope,
@@ -95,7 +95,7 @@ struct Follower {
     topics: Vec<NamedTopic>,
 }
 
-impl Party for Follower {
+impl Party for StreamConnection {
     async fn begin(&mut self) {
         let topics = std::mem::take(&mut self.topics);
         self.subscribe(topics, None).await;
@@ -171,7 +171,7 @@ impl Party for Follower {
     }
 }
 
-impl Follower {
+impl StreamConnection {
     /// Reads the streams of a request.
     async fn named(&self, request: &Value) -> Result<Vec<NamedTopic>, Refusal> {
         let invalid = || Refusal::new(2, "Invalid request: params is a list of names of streams");

@@ -16,7 +16,7 @@ use super::refusal::Refusal;
 use super::socket::unit_of;
 use super::used_weight::Weigher;
 use super::ws_call::{self, Call, Form};
-use super::ws_methods::{self, AT_ONCE, Turns};
+use super::ws_methods::{self, AT_ONCE, CallOrder};
 use crate::app_state::AppState;
 use crate::conversation::{self, Party};
 use crate::current_caller;
@@ -39,7 +39,7 @@ pub(super) async fn upgrade(
     let unit = unit_of(&asked, &[RETURN_RATE_LIMITS])?;
     let tells_limits = asked.text(RETURN_RATE_LIMITS).map_or(Ok(true), ws_call::tells_limits)?;
     app.market()?;
-    let turns = Arc::new(Turns::new());
+    let turns = Arc::new(CallOrder::new());
     let (since, session, followed, begun) = (unit.now(), None, Vec::new(), JoinSet::new());
     let party = move |app, outbox| Caller {
         app,
@@ -79,10 +79,10 @@ struct Caller {
     unit: TimeUnit,
     since: u64,
     session: Option<Session>,
-    followed: Vec<Followed>,
+    followed: Vec<AccountStream>,
     /// Calls that are running. The client is not read while there are too many.
     begun: JoinSet<()>,
-    turns: Arc<Turns>,
+    turns: Arc<CallOrder>,
 }
 
 /// The login of a connection.
@@ -96,7 +96,7 @@ struct Session {
 
 /// An account's stream.
 #[derive(Clone, Copy)]
-struct Followed {
+struct AccountStream {
     account: AccountId,
     topic: Topic,
     number: u32,
@@ -288,7 +288,7 @@ impl Caller {
             let topic = Topic::User(index, envelope);
             outbox.send(form.result(&json!({"subscriptionId": index.0})));
             Hub::subscribe(model, topic, &outbox);
-            Ok::<Followed, Refusal>(Followed { account, topic, number: index.0, by_session })
+            Ok::<AccountStream, Refusal>(AccountStream { account, topic, number: index.0, by_session })
         });
         let followed = followed.await??;
         match self.followed.iter_mut().find(|its| its.topic == followed.topic) {
@@ -300,8 +300,9 @@ impl Caller {
     }
 
     /// Ends some of its subscriptions, and answers that.
-    async fn leave(&mut self, is_meant: impl Fn(&Followed) -> bool) -> Result<(), Refusal> {
-        let (left, kept): (Vec<Followed>, Vec<Followed>) = self.followed.iter().partition(|its| is_meant(its));
+    async fn leave(&mut self, is_meant: impl Fn(&AccountStream) -> bool) -> Result<(), Refusal> {
+        let (left, kept): (Vec<AccountStream>, Vec<AccountStream>) =
+            self.followed.iter().partition(|its| is_meant(its));
         self.followed = kept;
         left.iter().for_each(|its| current_principal::leaves(Read::Account(its.account)));
         let (outbox, unit) = (self.outbox.clone(), self.unit);

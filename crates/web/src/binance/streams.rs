@@ -27,7 +27,7 @@ const TICKER_EVERY: Duration = Duration::from_secs(1);
 /// All streams with followers.
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
-    of_symbols: HashMap<SymbolIndex, Vec<Followed>>,
+    of_symbols: HashMap<SymbolIndex, Vec<FollowedStream>>,
     of_accounts: HashMap<AccountIndex, FollowedAccount>,
     all_tickers: AllTickers,
     /// The last days of followed symbols, where a database has them.
@@ -43,16 +43,16 @@ struct FollowedAccount {
 
 /// A stream, with the events that are due next and the last ones.
 #[derive(Debug)]
-struct Followed {
+struct FollowedStream {
     stream: Stream,
     envelope: Envelope,
-    state: State,
+    state: StreamState,
     /// The time of the next event.
     next: Instant,
 }
 
 #[derive(Debug)]
-enum State {
+enum StreamState {
     /// Levels that changed since, and the first command with which they may have changed.
     Levels {
         changed: BTreeSet<(Side, Price)>,
@@ -74,17 +74,17 @@ impl hub::Streams for Streams {
         match topic {
             Topic::Stream(symbol, stream, envelope) => {
                 let state = match stream {
-                    Stream::Depth(_) => State::Levels { changed: BTreeSet::new(), from },
+                    Stream::Depth(_) => StreamState::Levels { changed: BTreeSet::new(), from },
                     // The first event is sent at once.
-                    Stream::BestLevels(..) => State::Changed(true),
+                    Stream::BestLevels(..) => StreamState::Changed(true),
                     Stream::Ticker | Stream::MiniTicker | Stream::WindowTicker(_) | Stream::AveragePrice => {
-                        State::Changed(false)
+                        StreamState::Changed(false)
                     }
-                    Stream::BookTicker => State::Best(best(view, symbol)),
-                    Stream::Kline(_) => State::Candle(None),
-                    Stream::Trade | Stream::AggregateTrade => State::Nothing,
+                    Stream::BookTicker => StreamState::Best(best(view, symbol)),
+                    Stream::Kline(_) => StreamState::Candle(None),
+                    Stream::Trade | Stream::AggregateTrade => StreamState::Nothing,
                 };
-                let followed = Followed { stream, envelope, state, next };
+                let followed = FollowedStream { stream, envelope, state, next };
                 self.of_symbols.entry(symbol).or_default().push(followed);
             }
             Topic::Tickers(tickers, envelope) => self.all_tickers.begin(tickers, envelope),
@@ -157,10 +157,10 @@ impl hub::Streams for Streams {
         let days = days.map_or(&[][..], Vec::as_slice);
         for followed in self.of_symbols.get_mut(&symbol).into_iter().flatten() {
             match (followed.stream, &mut followed.state) {
-                (_, State::Levels { changed, .. }) => changed.extend(levels),
-                (Stream::BestLevels(..), State::Changed(changed)) => *changed |= !levels.is_empty(),
-                (_, State::Changed(changed)) => *changed |= !levels.is_empty() || !trades.is_empty(),
-                (_, State::Best(told)) => {
+                (_, StreamState::Levels { changed, .. }) => changed.extend(levels),
+                (Stream::BestLevels(..), StreamState::Changed(changed)) => *changed |= !levels.is_empty(),
+                (_, StreamState::Changed(changed)) => *changed |= !levels.is_empty() || !trades.is_empty(),
+                (_, StreamState::Best(told)) => {
                     let best = best(&model.view, symbol);
                     if *told != best {
                         tell(model, symbol, followed.stream, followed.envelope, &|| {
@@ -170,8 +170,8 @@ impl hub::Streams for Streams {
                     }
                 }
                 // A candle made of a part of its days would be wrong.
-                (Stream::Kline(interval), State::Candle(_)) if interval.is_of_days() && !knows_days => {}
-                (stream @ Stream::Kline(interval), State::Candle(told)) if !trades.is_empty() => {
+                (Stream::Kline(interval), StreamState::Candle(_)) if interval.is_of_days() && !knows_days => {}
+                (stream @ Stream::Kline(interval), StreamState::Candle(told)) if !trades.is_empty() => {
                     let candles = match klines::latest(model, symbol, interval, days) {
                         Ok(candles) => candles,
                         Err(error) => {
@@ -196,20 +196,20 @@ impl hub::Streams for Streams {
                     event(current, closed);
                     *told = Some((*current, closed));
                 }
-                (Stream::Trade, State::Nothing) => {
+                (Stream::Trade, StreamState::Nothing) => {
                     for trade in trades {
                         tell(model, symbol, followed.stream, followed.envelope, &|| {
                             events::trade(&model.view, trade, followed.envelope.unit)
                         });
                     }
                 }
-                (_, State::Nothing) => {
+                (_, StreamState::Nothing) => {
                     for trade in trades {
                         let event = || events::aggregate_trade(&model.view, trade, followed.envelope.unit);
                         tell(model, symbol, followed.stream, followed.envelope, &event);
                     }
                 }
-                (_, State::Candle(_)) => {}
+                (_, StreamState::Candle(_)) => {}
             }
         }
     }
@@ -272,12 +272,12 @@ impl Streams {
     }
 }
 
-impl Followed {
+impl FollowedStream {
     fn has_something(&self) -> bool {
         match &self.state {
-            State::Levels { changed, .. } => !changed.is_empty(),
-            State::Changed(changed) => *changed,
-            State::Best(_) | State::Candle(_) | State::Nothing => false,
+            StreamState::Levels { changed, .. } => !changed.is_empty(),
+            StreamState::Changed(changed) => *changed,
+            StreamState::Best(_) | StreamState::Candle(_) | StreamState::Nothing => false,
         }
     }
 
@@ -302,7 +302,7 @@ impl Followed {
     fn tell(&mut self, model: &ReadModel<Hub>, symbol: SymbolIndex) {
         let (view, unit) = (&model.view, self.envelope.unit);
         match (&mut self.state, self.stream) {
-            (State::Levels { changed, from }, _) => {
+            (StreamState::Levels { changed, from }, _) => {
                 let through = view.sequence().0;
                 let changed = std::mem::take(changed);
                 let first = std::mem::replace(from, through + 1);
@@ -310,7 +310,7 @@ impl Followed {
                     events::depth(view, symbol, first, through, &changed, unit)
                 });
             }
-            (State::Changed(changed), stream) => {
+            (StreamState::Changed(changed), stream) => {
                 *changed = false;
                 tell(model, symbol, stream, self.envelope, &|| match stream {
                     Stream::BestLevels(levels, _) => super::market::book_shape(view, symbol, levels.into()).to_string(),
@@ -325,13 +325,14 @@ impl Followed {
                     | Stream::Ticker => events::ticker(view, symbol, unit),
                 });
             }
-            (State::Best(_) | State::Candle(_) | State::Nothing, _) => {}
+            (StreamState::Best(_) | StreamState::Candle(_) | StreamState::Nothing, _) => {}
         }
     }
 
     /// Sends a candle a last time when its time is over, also without further trades.
     fn close_candle(&mut self, model: &ReadModel<Hub>, symbol: SymbolIndex) {
-        let (Stream::Kline(interval), State::Candle(Some((told, closed @ false)))) = (self.stream, &mut self.state)
+        let (Stream::Kline(interval), StreamState::Candle(Some((told, closed @ false)))) =
+            (self.stream, &mut self.state)
         else {
             return;
         };

@@ -28,7 +28,7 @@ const ANSWER_BYTES_MAX: usize = 8 << 20;
 pub(super) const AT_ONCE: usize = 16;
 
 /// The order in which the calls of a connection run.
-pub(super) struct Turns {
+pub(super) struct CallOrder {
     /// The permits for orders: placing one takes one of them, a cancel takes all.
     orders: Semaphore,
     /// The permit for a long answer: one is made at a time.
@@ -37,7 +37,7 @@ pub(super) struct Turns {
 
 /// The turn of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Turn {
+enum CallTurn {
     /// Immediately.
     Any,
     /// The turn after the cancels before it. Orders are placed as they arrive, and do not wait for one another's
@@ -47,34 +47,36 @@ enum Turn {
     Alone,
 }
 
-impl Turn {
+impl CallTurn {
     /// Returns the turn of a method: orders and cancels of a connection run in the order in which they arrive, as far
     /// as that makes a difference.
-    fn of(method: &str) -> Turn {
+    fn of(method: &str) -> CallTurn {
         match method {
             "order.place"
             | "orderList.place"
             | "orderList.place.oco"
             | "orderList.place.oto"
-            | "orderList.place.otoco" => Turn::AfterCancels,
-            "orderList.cancel" => Turn::Alone,
-            "order.cancel" | "order.cancelReplace" | "order.amend.keepPriority" | "openOrders.cancelAll" => Turn::Alone,
-            _ => Turn::Any,
+            | "orderList.place.otoco" => CallTurn::AfterCancels,
+            "orderList.cancel" => CallTurn::Alone,
+            "order.cancel" | "order.cancelReplace" | "order.amend.keepPriority" | "openOrders.cancelAll" => {
+                CallTurn::Alone
+            }
+            _ => CallTurn::Any,
         }
     }
 }
 
-impl Turns {
-    pub(super) fn new() -> Turns {
-        Turns { orders: Semaphore::new(AT_ONCE), long: Semaphore::new(1) }
+impl CallOrder {
+    pub(super) fn new() -> CallOrder {
+        CallOrder { orders: Semaphore::new(AT_ONCE), long: Semaphore::new(1) }
     }
 
     /// Waits for this turn. The calls that wait are served in their order.
-    async fn come(&self, turn: Turn) -> Option<SemaphorePermit<'_>> {
+    async fn come(&self, turn: CallTurn) -> Option<SemaphorePermit<'_>> {
         let places = match turn {
-            Turn::Any => return None,
-            Turn::AfterCancels => 1,
-            Turn::Alone => AT_ONCE as u32,
+            CallTurn::Any => return None,
+            CallTurn::AfterCancels => 1,
+            CallTurn::Alone => AT_ONCE as u32,
         };
         // The semaphore is never closed.
         self.orders.acquire_many(places).await.ok()
@@ -83,7 +85,7 @@ impl Turns {
 
 /// Whether a call is to change something.
 pub(super) fn changes(method: &str) -> bool {
-    Turn::of(method) != Turn::Any
+    CallTurn::of(method) != CallTurn::Any
 }
 
 /// The methods whose handlers check the signature. The others read the market.
@@ -121,7 +123,7 @@ async fn respond(app: AppState, method: &str, asked: Parameters) -> Result<Respo
         current_principal::take_message().map_err(Refusal::past_pace)?;
     }
     // Calls that write are certain by their commit, or check by themselves; the first two are about the server alone.
-    if Turn::of(method) == Turn::Any && !["ping", "time"].contains(&method) {
+    if CallTurn::of(method) == CallTurn::Any && !["ping", "time"].contains(&method) {
         app.ascertain().await?;
     }
     if !OF_KEYS.contains(&method) && !["ping", "time"].contains(&method) {
@@ -177,11 +179,11 @@ pub(super) async fn perform(
     (form, method, asked): (Form, String, Parameters),
     address: IpAddr,
     outbox: Outbox,
-    turns: Arc<Turns>,
+    turns: Arc<CallOrder>,
 ) {
     let responded = async {
         let responded = {
-            let _turn = turns.come(Turn::of(&method)).await;
+            let _turn = turns.come(CallTurn::of(&method)).await;
             respond(app.clone(), &method, asked).await
         };
         // A call that was refused before its member was known, or before it came to the exchange, counts here.
@@ -199,13 +201,13 @@ pub(super) async fn perform(
     };
     match gathered {
         // The counted bytes and the permits are released once the answer waits in the outbox.
-        Ok(Gathered { status, body, .. }) => outbox.send(form.answer(status, body)),
+        Ok(GatheredResponse { status, body, .. }) => outbox.send(form.answer(status, body)),
         Err(refusal) => outbox.send(form.refusal(&refusal)),
     }
 }
 
 /// A response with all of its body.
-struct Gathered<'a> {
+struct GatheredResponse<'a> {
     status: StatusCode,
     body: Vec<Box<str>>,
     /// The bytes of the body, counted among those that wait for the connection.
@@ -219,8 +221,8 @@ async fn gather<'a>(
     app: &'a AppState,
     response: Response,
     outbox: &Outbox,
-    turns: &'a Turns,
-) -> Result<Gathered<'a>, Refusal> {
+    turns: &'a CallOrder,
+) -> Result<GatheredResponse<'a>, Refusal> {
     let status = response.status();
     let mut parts = response.into_body().into_data_stream();
     let (mut body, mut bytes, mut kept, mut long) = (Vec::new(), 0, Vec::new(), None);
@@ -245,5 +247,5 @@ async fn gather<'a>(
         // All answers of REST are ASCII, so no character is cut in two.
         body.push(str::from_utf8(&part).map_err(|_| Refusal::internal())?.into());
     }
-    Ok(Gathered { status, body, _kept: kept, _turns: long })
+    Ok(GatheredResponse { status, body, _kept: kept, _turns: long })
 }

@@ -20,43 +20,43 @@ pub(crate) struct Passwords(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     /// Names may have any length, so their hashes are kept.
     hasher: RandomState,
 }
 
 #[derive(Default)]
-struct State {
+struct QueueState {
     comparing: usize,
-    waiting: Vec<Waiting>,
+    waiting: Vec<WaitingTry>,
 }
 
 /// The hash of a member's name, and a source address.
-type Who = (u64, IpAddr);
+type NameAndAddress = (u64, IpAddr);
 
-struct Waiting {
-    who: Who,
+struct WaitingTry {
+    who: NameAndAddress,
     is_familiar: bool,
-    begins: oneshot::Sender<Turn>,
+    begins: oneshot::Sender<HashTurn>,
 }
 
 /// A turn, until it is dropped.
-pub(crate) struct Turn(Arc<Shared>);
+pub(crate) struct HashTurn(Arc<Shared>);
 
 impl Passwords {
     /// Waits for a turn to compare a password of this member from this address. Returns `None` if too many wait and
     /// this one gives way. `is_familiar`: the member has logged in from there before.
-    pub(crate) async fn turn(&self, member: &str, address: IpAddr, is_familiar: bool) -> Option<Turn> {
+    pub(crate) async fn turn(&self, member: &str, address: IpAddr, is_familiar: bool) -> Option<HashTurn> {
         let begun = {
             let mut state = self.0.lock();
             if state.comparing < AT_ONCE {
                 state.comparing += 1;
-                return Some(Turn(Arc::clone(&self.0)));
+                return Some(HashTurn(Arc::clone(&self.0)));
             }
             let who = (self.0.hasher.hash_one(member), source_of(address));
             state.waiting.retain(|waiting| !waiting.begins.is_closed());
             let (begins, begun) = oneshot::channel();
-            state.waiting.push(Waiting { who, is_familiar, begins });
+            state.waiting.push(WaitingTry { who, is_familiar, begins });
             if state.waiting.len() > WAITING_MAX {
                 state.one_gives_way();
             }
@@ -67,17 +67,17 @@ impl Passwords {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl QueueState {
     /// Sends away the newest try of the address with the most waiting ones, and among these of the member that is tried
     /// the most.
     fn one_gives_way(&mut self) {
-        let of_address = |who: Who| self.waiting.iter().filter(|other| other.who.1 == who.1).count();
-        let of_member = |who: Who| self.waiting.iter().filter(|other| other.who.0 == who.0).count();
+        let of_address = |who: NameAndAddress| self.waiting.iter().filter(|other| other.who.1 == who.1).count();
+        let of_member = |who: NameAndAddress| self.waiting.iter().filter(|other| other.who.0 == who.0).count();
         let strange = self.waiting.iter().enumerate().filter(|(_, waiting)| !waiting.is_familiar);
         let worst = strange.max_by_key(|(at, waiting)| (of_address(waiting.who), of_member(waiting.who), *at));
         let worst = worst.map_or(self.waiting.len().saturating_sub(1), |(at, _)| at);
@@ -85,18 +85,18 @@ impl State {
     }
 
     /// Takes the next waiting try.
-    fn next(&mut self) -> Option<Waiting> {
+    fn next(&mut self) -> Option<WaitingTry> {
         self.waiting.retain(|waiting| !waiting.begins.is_closed());
         let familiar = self.waiting.iter().position(|waiting| waiting.is_familiar);
         (!self.waiting.is_empty()).then(|| self.waiting.remove(familiar.unwrap_or(0)))
     }
 }
 
-impl Drop for Turn {
+impl Drop for HashTurn {
     fn drop(&mut self) {
         let mut state = self.0.lock();
         while let Some(waiting) = state.next() {
-            match waiting.begins.send(Turn(Arc::clone(&self.0))) {
+            match waiting.begins.send(HashTurn(Arc::clone(&self.0))) {
                 Ok(()) => return,
                 // The client hung up just now. Its turn goes to the next one here, and not once more when it is
                 // dropped.
@@ -115,7 +115,7 @@ mod tests {
 
     use super::*;
 
-    type Asked = Pin<Box<dyn Future<Output = Option<Turn>>>>;
+    type Asked = Pin<Box<dyn Future<Output = Option<HashTurn>>>>;
 
     /// Asks for a turn. Alice has logged in from 10.0.0.1 before.
     fn ask(passwords: &Passwords, member: &str, address: [u8; 4]) -> Asked {
@@ -136,7 +136,10 @@ mod tests {
     }
 
     /// Takes all turns, and lets others wait.
-    async fn busy(passwords: &Passwords, members: impl Iterator<Item = (String, [u8; 4])>) -> (Vec<Turn>, Vec<Asked>) {
+    async fn busy(
+        passwords: &Passwords,
+        members: impl Iterator<Item = (String, [u8; 4])>,
+    ) -> (Vec<HashTurn>, Vec<Asked>) {
         let mut held = Vec::new();
         for _ in 0..AT_ONCE {
             held.extend(ask(passwords, "x", [192, 0, 2, 9]).await);

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::fault::Why;
+use super::fault::FaultCause;
 
 /// Checks that all of `body` is UTF-8, of characters that XML allows. Errors: the fault and its byte.
-pub(super) fn check(body: &[u8]) -> Result<(), (Why<'static>, usize)> {
+pub(super) fn check(body: &[u8]) -> Result<(), (FaultCause<'static>, usize)> {
     // The first pass checks for plain ASCII, which the compiler turns into vector instructions; other bodies are
     // checked closely.
     let plain = body.iter().fold(true, |plain, &byte| {
@@ -14,7 +14,7 @@ pub(super) fn check(body: &[u8]) -> Result<(), (Why<'static>, usize)> {
     if plain { Ok(()) } else { check_closely(body) }
 }
 
-fn check_closely(body: &[u8]) -> Result<(), (Why<'static>, usize)> {
+fn check_closely(body: &[u8]) -> Result<(), (FaultCause<'static>, usize)> {
     let (valid, broken_at) = match std::str::from_utf8(body) {
         Ok(valid) => (valid, None),
         Err(error) => {
@@ -23,9 +23,9 @@ fn check_closely(body: &[u8]) -> Result<(), (Why<'static>, usize)> {
         }
     };
     if let Some((at, character)) = valid.char_indices().find(|&(_, character)| !is_allowed(character)) {
-        return Err((Why::ForbiddenCharacter(character), at));
+        return Err((FaultCause::ForbiddenCharacter(character), at));
     }
-    broken_at.map_or(Ok(()), |at| Err((Why::NotUtf8, at)))
+    broken_at.map_or(Ok(()), |at| Err((FaultCause::NotUtf8, at)))
 }
 
 /// Whether XML 1.0 allows the character at all.
@@ -115,10 +115,10 @@ fn is_name(character: char) -> bool {
 }
 
 /// Reads the reference at the start of `rest`, which begins with `&`: its character and its length in bytes.
-pub(super) fn reference(rest: &[u8]) -> Result<(char, usize), Why<'_>> {
+pub(super) fn reference(rest: &[u8]) -> Result<(char, usize), FaultCause<'_>> {
     // The longest sensible reference is `&#x10FFFF;`, but a number may have leading zeros.
     let Some(length) = rest.iter().position(|&byte| byte == b';' || byte == b'<').filter(|&at| rest[at] == b';') else {
-        return Err(Why::UnfinishedReference);
+        return Err(FaultCause::UnfinishedReference);
     };
     let name = &rest[1..length];
     let character = match name {
@@ -129,22 +129,22 @@ pub(super) fn reference(rest: &[u8]) -> Result<(char, usize), Why<'_>> {
         b"quot" => '"',
         [b'#', b'x', digits @ ..] => numbered(digits, 16, name)?,
         [b'#', digits @ ..] => numbered(digits, 10, name)?,
-        _ => return Err(Why::UnknownEntity(name)),
+        _ => return Err(FaultCause::UnknownEntity(name)),
     };
     Ok((character, length + 1))
 }
 
-fn numbered<'a>(digits: &[u8], radix: u32, name: &'a [u8]) -> Result<char, Why<'a>> {
+fn numbered<'a>(digits: &[u8], radix: u32, name: &'a [u8]) -> Result<char, FaultCause<'a>> {
     let mut number = 0u32;
     for &digit in digits {
         let Some(digit) = char::from(digit).to_digit(radix) else {
-            return Err(Why::BadCharacterReference(name));
+            return Err(FaultCause::BadCharacterReference(name));
         };
         number = number.saturating_mul(radix).saturating_add(digit);
     }
     match char::from_u32(number) {
         Some(character) if !digits.is_empty() && is_allowed(character) => Ok(character),
-        _ => Err(Why::BadCharacterReference(name)),
+        _ => Err(FaultCause::BadCharacterReference(name)),
     }
 }
 
@@ -221,7 +221,7 @@ mod tests {
             assert!(reference(text.as_bytes()).is_err(), "{text}");
         }
         for text in ["&", "&lt", "&lt<;", "&#65"] {
-            assert_eq!(reference(text.as_bytes()), Err(Why::UnfinishedReference), "{text}");
+            assert_eq!(reference(text.as_bytes()), Err(FaultCause::UnfinishedReference), "{text}");
         }
     }
 
@@ -237,9 +237,9 @@ mod tests {
     #[test]
     fn a_forbidden_character_is_named_with_its_byte() {
         assert_eq!(check("é\u{7f}\t".as_bytes()), Ok(()));
-        assert_eq!(check(b"ab\0"), Err((Why::ForbiddenCharacter('\0'), 2)));
-        assert_eq!(check("é\u{ffff}".as_bytes()), Err((Why::ForbiddenCharacter('\u{ffff}'), 2)));
-        assert_eq!(check(b"abc\xff"), Err((Why::NotUtf8, 3)));
-        assert_eq!(check(b"a\x01c\xff"), Err((Why::ForbiddenCharacter('\x01'), 1)));
+        assert_eq!(check(b"ab\0"), Err((FaultCause::ForbiddenCharacter('\0'), 2)));
+        assert_eq!(check("é\u{ffff}".as_bytes()), Err((FaultCause::ForbiddenCharacter('\u{ffff}'), 2)));
+        assert_eq!(check(b"abc\xff"), Err((FaultCause::NotUtf8, 3)));
+        assert_eq!(check(b"a\x01c\xff"), Err((FaultCause::ForbiddenCharacter('\x01'), 1)));
     }
 }

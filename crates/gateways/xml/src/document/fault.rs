@@ -8,7 +8,7 @@ use exchange::{NotKilled, PairFault, PendingFault};
 /// The refusal of a whole document: none of it takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Refusal<'a> {
-    pub(super) why: Why<'a>,
+    pub(super) why: FaultCause<'a>,
     /// The byte of the body, from 0.
     pub(super) at: usize,
 }
@@ -21,7 +21,7 @@ impl fmt::Display for Refusal<'_> {
 
 /// The fault of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Why<'a> {
+pub(super) enum FaultCause<'a> {
     NotUtf8,
     ForbiddenCharacter(char),
     NoRoot,
@@ -76,74 +76,76 @@ pub(super) enum Why<'a> {
     SymbolTooLong,
 }
 
-impl fmt::Display for Why<'_> {
+impl fmt::Display for FaultCause<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Why::NotUtf8 => f.write_str("not UTF-8"),
-            Why::ForbiddenCharacter(character) => {
+            FaultCause::NotUtf8 => f.write_str("not UTF-8"),
+            FaultCause::ForbiddenCharacter(character) => {
                 write!(f, "character U+{:04X} is not allowed in XML", u32::from(character))
             }
-            Why::NoRoot => f.write_str("no root element: expected <create> or <transactions>"),
-            Why::AfterRoot => f.write_str("something other than comments after the root element"),
-            Why::UnknownRoot(name) => {
-                write!(f, "unknown root element {}: expected create or transactions", Shown(name))
+            FaultCause::NoRoot => f.write_str("no root element: expected <create> or <transactions>"),
+            FaultCause::AfterRoot => f.write_str("something other than comments after the root element"),
+            FaultCause::UnknownRoot(name) => {
+                write!(f, "unknown root element {}: expected create or transactions", Excerpt(name))
             }
-            Why::Unclosed(name) => write!(f, "element {} has no end tag", Shown(name)),
-            Why::UnfinishedMarkup => f.write_str("the document ends inside a tag, comment or other markup"),
-            Why::BadMarkup => f.write_str("markup that is no tag, comment, processing instruction or CDATA section"),
-            Why::NoName => f.write_str("a name was expected"),
-            Why::Mismatched { open, end } => {
-                write!(f, "end tag {} where the end of {} was expected", Shown(end), Shown(open))
+            FaultCause::Unclosed(name) => write!(f, "element {} has no end tag", Excerpt(name)),
+            FaultCause::UnfinishedMarkup => f.write_str("the document ends inside a tag, comment or other markup"),
+            FaultCause::BadMarkup => {
+                f.write_str("markup that is no tag, comment, processing instruction or CDATA section")
             }
-            Why::BadTag => f.write_str("a tag that does not end with > or />"),
-            Why::NoValue(name) => write!(f, "attribute {} has no value", Shown(name)),
-            Why::UnquotedValue(name) => write!(f, "the value of attribute {} is not quoted", Shown(name)),
-            Why::AngleInValue(name) => write!(f, "the value of attribute {} has a <; write &lt;", Shown(name)),
-            Why::NoWhiteSpace => f.write_str("white space was expected before an attribute"),
-            Why::DuplicateAttribute(name) => write!(f, "attribute {} stands twice in one tag", Shown(name)),
-            Why::CdataEndInText => f.write_str("]]> in text; write ]]&gt;"),
-            Why::UnfinishedReference => f.write_str("& without a ;: write &amp;"),
-            Why::UnknownEntity(name) => {
-                write!(f, "unknown entity {}: only lt, gt, amp, apos and quot are known", Shown(name))
+            FaultCause::NoName => f.write_str("a name was expected"),
+            FaultCause::Mismatched { open, end } => {
+                write!(f, "end tag {} where the end of {} was expected", Excerpt(end), Excerpt(open))
             }
-            Why::BadCharacterReference(name) => {
-                write!(f, "character reference {} is no character that XML allows", Shown(name))
+            FaultCause::BadTag => f.write_str("a tag that does not end with > or />"),
+            FaultCause::NoValue(name) => write!(f, "attribute {} has no value", Excerpt(name)),
+            FaultCause::UnquotedValue(name) => write!(f, "the value of attribute {} is not quoted", Excerpt(name)),
+            FaultCause::AngleInValue(name) => write!(f, "the value of attribute {} has a <; write &lt;", Excerpt(name)),
+            FaultCause::NoWhiteSpace => f.write_str("white space was expected before an attribute"),
+            FaultCause::DuplicateAttribute(name) => write!(f, "attribute {} stands twice in one tag", Excerpt(name)),
+            FaultCause::CdataEndInText => f.write_str("]]> in text; write ]]&gt;"),
+            FaultCause::UnfinishedReference => f.write_str("& without a ;: write &amp;"),
+            FaultCause::UnknownEntity(name) => {
+                write!(f, "unknown entity {}: only lt, gt, amp, apos and quot are known", Excerpt(name))
             }
-            Why::Doctype => f.write_str("a DOCTYPE is not accepted"),
-            Why::DashesInComment => f.write_str("-- inside a comment"),
-            Why::BadInstruction => f.write_str("a processing instruction without white space after its name"),
-            Why::MisplacedDeclaration => f.write_str("an XML declaration elsewhere than at the very start"),
-            Why::BadDeclaration => f.write_str("an XML declaration that is not well-formed"),
-            Why::OtherEncoding(name) => {
-                write!(f, "encoding {} is declared; only UTF-8 and ASCII are read", Shown(name))
+            FaultCause::BadCharacterReference(name) => {
+                write!(f, "character reference {} is no character that XML allows", Excerpt(name))
             }
-            Why::TooDeep { depth_max } => {
+            FaultCause::Doctype => f.write_str("a DOCTYPE is not accepted"),
+            FaultCause::DashesInComment => f.write_str("-- inside a comment"),
+            FaultCause::BadInstruction => f.write_str("a processing instruction without white space after its name"),
+            FaultCause::MisplacedDeclaration => f.write_str("an XML declaration elsewhere than at the very start"),
+            FaultCause::BadDeclaration => f.write_str("an XML declaration that is not well-formed"),
+            FaultCause::OtherEncoding(name) => {
+                write!(f, "encoding {} is declared; only UTF-8 and ASCII are read", Excerpt(name))
+            }
+            FaultCause::TooDeep { depth_max } => {
                 write!(f, "elements are nested deeper than the request allows; at most {depth_max} levels")
             }
-            Why::TooManyElements { elements_max, mass_counts: None } => {
+            FaultCause::TooManyElements { elements_max, mass_counts: None } => {
                 write!(f, "more than {elements_max} elements in one request; split it")
             }
-            Why::TooManyElements { elements_max, mass_counts: Some(counts) } => write!(
+            FaultCause::TooManyElements { elements_max, mass_counts: Some(counts) } => write!(
                 f,
                 "more than {elements_max} elements in one request, where cancel-all, kill and release count as {counts} each; split it"
             ),
-            Why::TextNotAllowed => f.write_str("text where none belongs"),
-            Why::ChildNotAllowed(name) => {
-                write!(f, "an element inside {}, nested deeper than the request allows", Shown(name))
+            FaultCause::TextNotAllowed => f.write_str("text where none belongs"),
+            FaultCause::ChildNotAllowed(name) => {
+                write!(f, "an element inside {}, nested deeper than the request allows", Excerpt(name))
             }
-            Why::RootAttribute { root, name } => write!(f, "{root} has an unknown attribute {}", Shown(name)),
-            Why::NoKey => f.write_str("login has no key"),
-            Why::TwoProofs => f.write_str("login has both a secret and a signature"),
-            Why::Grace(error) => write!(f, "cancel-on-disconnect {error}"),
-            Why::GraceTooEarly => {
+            FaultCause::RootAttribute { root, name } => write!(f, "{root} has an unknown attribute {}", Excerpt(name)),
+            FaultCause::NoKey => f.write_str("login has no key"),
+            FaultCause::TwoProofs => f.write_str("login has both a secret and a signature"),
+            FaultCause::Grace(error) => write!(f, "cancel-on-disconnect {error}"),
+            FaultCause::GraceTooEarly => {
                 f.write_str("cancel-on-disconnect stands in the login with the secret or the signature")
             }
-            Why::NoAccount => f.write_str("transactions has no id attribute"),
-            Why::TwoAccounts => {
+            FaultCause::NoAccount => f.write_str("transactions has no id attribute"),
+            FaultCause::TwoAccounts => {
                 f.write_str("transactions has an id and an account attribute, which mean the same: give one")
             }
-            Why::NoChildren => f.write_str("transactions has no children"),
-            Why::SymbolTooLong => f.write_str("a sym too long to be repeated for each of its accounts"),
+            FaultCause::NoChildren => f.write_str("transactions has no children"),
+            FaultCause::SymbolTooLong => f.write_str("a sym too long to be repeated for each of its accounts"),
         }
     }
 }
@@ -194,9 +196,9 @@ impl fmt::Display for ChildFault<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ChildFault::TwoScopes => f.write_str("give account or sym, not both"),
-            ChildFault::UnknownElement(name) => write!(f, "unknown element {}", Shown(name)),
+            ChildFault::UnknownElement(name) => write!(f, "unknown element {}", Excerpt(name)),
             ChildFault::UnknownAttribute { element, name } => {
-                write!(f, "{element} has an unknown attribute {}", Shown(name))
+                write!(f, "{element} has an unknown attribute {}", Excerpt(name))
             }
             ChildFault::MissingAttribute { element, name } => write!(f, "{element} has no {name} attribute"),
             ChildFault::NoShares => f.write_str("shares are missing: they are the text of the account"),
@@ -216,11 +218,11 @@ impl fmt::Display for ChildFault<'_> {
 }
 
 /// The client's own words in a message, cut to a length fit for one.
-struct Shown<'a>(&'a [u8]);
+struct Excerpt<'a>(&'a [u8]);
 
 const SHOWN_CHARACTERS_MAX: usize = 40;
 
-impl fmt::Display for Shown<'_> {
+impl fmt::Display for Excerpt<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = std::str::from_utf8(self.0).unwrap_or_default();
         match text.char_indices().nth(SHOWN_CHARACTERS_MAX) {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::fault::{Refusal, Why};
+use super::fault::{FaultCause, Refusal};
 use super::fields::Fields;
 use super::login_kind::{Login, LoginRequest};
 use super::reader::{Tag, Value};
@@ -15,9 +15,9 @@ impl<'a> Grammar<'a, '_> {
         let refused = |why| Err(Refusal { why, at: root.at });
         let [key, secret, signature, grace] = fields.values;
         let shows = match (fields.unknown, [key, secret, signature]) {
-            (Some(name), _) => return refused(Why::RootAttribute { root: "login", name }),
-            (None, [None, _, _]) => return refused(Why::NoKey),
-            (None, [Some(_), Some(_), Some(_)]) => return refused(Why::TwoProofs),
+            (Some(name), _) => return refused(FaultCause::RootAttribute { root: "login", name }),
+            (None, [None, _, _]) => return refused(FaultCause::NoKey),
+            (None, [Some(_), Some(_), Some(_)]) => return refused(FaultCause::TwoProofs),
             (None, [Some(_), None, None]) => Login::Asks,
             (None, [Some(key), Some(secret), None]) => Login::Secret { key: text(key), secret: text(secret) },
             (None, [Some(key), None, Some(signature)]) => {
@@ -25,9 +25,9 @@ impl<'a> Grammar<'a, '_> {
             }
         };
         let asked = grace.map(super::protection::grace).transpose();
-        let grace = asked.map_err(|error| Refusal { why: Why::Grace(error), at: root.at })?;
+        let grace = asked.map_err(|error| Refusal { why: FaultCause::Grace(error), at: root.at })?;
         if grace.is_some() && shows == Login::Asks {
-            return refused(Why::GraceTooEarly);
+            return refused(FaultCause::GraceTooEarly);
         }
         self.expect_empty(root)?;
         Ok(LoginRequest { shows, grace })

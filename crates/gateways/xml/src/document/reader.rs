@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use super::chars::{self, TextContext};
-use super::fault::{Refusal, Why};
+use super::fault::{FaultCause, Refusal};
 
 /// The deepest nesting of any request: `create`, `symbol`, `account`.
 pub(super) const DEPTH_MAX: usize = 3;
@@ -160,9 +160,9 @@ impl<'a> Reader<'a> {
         }
         self.skip_around_root()?;
         match self.rest() {
-            [b'<', b'/' | b'!', ..] => Err(self.refuse(Why::BadMarkup)),
+            [b'<', b'/' | b'!', ..] => Err(self.refuse(FaultCause::BadMarkup)),
             [b'<', ..] => self.start_tag(),
-            _ => Err(self.refuse(Why::NoRoot)),
+            _ => Err(self.refuse(FaultCause::NoRoot)),
         }
     }
 
@@ -184,7 +184,7 @@ impl<'a> Reader<'a> {
                 }
                 [b'<', b'?', ..] => self.instruction()?,
                 [b'<', ..] => return self.start_tag().map(Token::Start),
-                [] => return Err(self.refuse(Why::Unclosed(self.innermost()))),
+                [] => return Err(self.refuse(FaultCause::Unclosed(self.innermost()))),
                 _ => return self.text(),
             }
         }
@@ -193,14 +193,14 @@ impl<'a> Reader<'a> {
     /// Checks that only comments, processing instructions and white space follow the root's end. The last call.
     pub(super) fn finish(&mut self) -> Result<(), Refusal<'a>> {
         self.skip_around_root()?;
-        if self.rest().is_empty() { Ok(()) } else { Err(self.refuse(Why::AfterRoot)) }
+        if self.rest().is_empty() { Ok(()) } else { Err(self.refuse(FaultCause::AfterRoot)) }
     }
 
     fn rest(&self) -> &'a [u8] {
         &self.body[self.at..]
     }
 
-    fn refuse(&self, why: Why<'a>) -> Refusal<'a> {
+    fn refuse(&self, why: FaultCause<'a>) -> Refusal<'a> {
         Refusal { why, at: self.at }
     }
 
@@ -222,7 +222,7 @@ impl<'a> Reader<'a> {
 
     fn name(&mut self) -> Result<&'a [u8], Refusal<'a>> {
         let rest = self.rest();
-        let length = chars::name_length(rest).ok_or_else(|| self.refuse(Why::NoName))?;
+        let length = chars::name_length(rest).ok_or_else(|| self.refuse(FaultCause::NoName))?;
         self.at += length;
         Ok(&rest[..length])
     }
@@ -248,7 +248,7 @@ impl<'a> Reader<'a> {
     fn count(&mut self, elements: usize) -> Result<(), Refusal<'a>> {
         self.elements += elements;
         match self.elements > self.elements_max {
-            true => Err(self.refuse(Why::TooManyElements {
+            true => Err(self.refuse(FaultCause::TooManyElements {
                 elements_max: self.elements_max,
                 mass_counts: (self.mass_counts > 1).then_some(self.mass_counts),
             })),
@@ -262,7 +262,7 @@ impl<'a> Reader<'a> {
             self.count(1)?;
         }
         if self.depth == self.depth_max {
-            return Err(self.refuse(Why::TooDeep { depth_max: self.depth_max }));
+            return Err(self.refuse(FaultCause::TooDeep { depth_max: self.depth_max }));
         }
         self.at += 1;
         let name = self.name()?;
@@ -273,10 +273,10 @@ impl<'a> Reader<'a> {
             match self.body.get(self.at) {
                 Some(b'>') => break false,
                 Some(b'/') if self.body.get(self.at + 1) == Some(&b'>') => break true,
-                Some(b'/') => return Err(self.refuse(Why::BadTag)),
+                Some(b'/') => return Err(self.refuse(FaultCause::BadTag)),
                 Some(_) if spaced => self.attribute()?,
-                Some(_) => return Err(self.refuse(Why::NoWhiteSpace)),
-                None => return Err(self.refuse(Why::UnfinishedMarkup)),
+                Some(_) => return Err(self.refuse(FaultCause::NoWhiteSpace)),
+                None => return Err(self.refuse(FaultCause::UnfinishedMarkup)),
             }
         };
         if self.attributes.len() > COMPARED_ATTRIBUTES_MAX {
@@ -297,14 +297,14 @@ impl<'a> Reader<'a> {
         let name = self.name()?;
         self.skip_white();
         if self.body.get(self.at) != Some(&b'=') {
-            return Err(self.refuse(Why::NoValue(name)));
+            return Err(self.refuse(FaultCause::NoValue(name)));
         }
         self.at += 1;
         self.skip_white();
         let quote = match self.body.get(self.at) {
             Some(&quote @ (b'"' | b'\'')) => quote,
-            Some(_) => return Err(self.refuse(Why::UnquotedValue(name))),
-            None => return Err(self.refuse(Why::UnfinishedMarkup)),
+            Some(_) => return Err(self.refuse(FaultCause::UnquotedValue(name))),
+            None => return Err(self.refuse(FaultCause::UnfinishedMarkup)),
         };
         self.at += 1;
         let value_start = self.at;
@@ -314,7 +314,7 @@ impl<'a> Reader<'a> {
             && self.attributes.len() < COMPARED_ATTRIBUTES_MAX
             && self.attributes().any(|(before, _)| chars::same(before, name))
         {
-            return Err(Refusal { why: Why::DuplicateAttribute(name), at: start });
+            return Err(Refusal { why: FaultCause::DuplicateAttribute(name), at: start });
         }
         let name_end = start + name.len();
         let is_tight = quote == b'"' && value_start == name_end + 2;
@@ -331,12 +331,12 @@ impl<'a> Reader<'a> {
         loop {
             let rest = self.rest();
             let Some(length) = rest.iter().position(|&byte| VALUE_SPECIAL[usize::from(byte)]) else {
-                return Err(Refusal { why: Why::UnfinishedMarkup, at: self.body.len() });
+                return Err(Refusal { why: FaultCause::UnfinishedMarkup, at: self.body.len() });
             };
             self.at += length;
             match rest[length] {
                 byte if byte == quote => return Ok(verbatim),
-                b'<' => return Err(self.refuse(Why::AngleInValue(name))),
+                b'<' => return Err(self.refuse(FaultCause::AngleInValue(name))),
                 b'&' => self.reference()?,
                 _ => self.at += 1,
             }
@@ -361,7 +361,7 @@ impl<'a> Reader<'a> {
             .collect();
         names.sort_unstable();
         match names.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            Some(pair) => Err(Refusal { why: Why::DuplicateAttribute(pair[1].0), at: pair[1].1 }),
+            Some(pair) => Err(Refusal { why: FaultCause::DuplicateAttribute(pair[1].0), at: pair[1].1 }),
             None => Ok(()),
         }
     }
@@ -379,13 +379,13 @@ impl<'a> Reader<'a> {
         }
         let end = self.name()?;
         if !chars::same(end, open) {
-            return Err(Refusal { why: Why::Mismatched { open, end }, at });
+            return Err(Refusal { why: FaultCause::Mismatched { open, end }, at });
         }
         self.skip_white();
         match self.rest() {
             [b'>', ..] => self.at += 1,
-            [] => return Err(self.refuse(Why::UnfinishedMarkup)),
-            _ => return Err(self.refuse(Why::BadTag)),
+            [] => return Err(self.refuse(FaultCause::UnfinishedMarkup)),
+            _ => return Err(self.refuse(FaultCause::BadTag)),
         }
         self.depth -= 1;
         Ok(Token::End)
@@ -403,7 +403,7 @@ impl<'a> Reader<'a> {
                     white = false;
                     continue;
                 }
-                b']' if self.rest().starts_with(b"]]>") => return Err(self.refuse(Why::CdataEndInText)),
+                b']' if self.rest().starts_with(b"]]>") => return Err(self.refuse(FaultCause::CdataEndInText)),
                 _ => white &= chars::is_white(byte),
             }
             self.at += 1;
@@ -430,21 +430,21 @@ impl<'a> Reader<'a> {
             }
             length += 1;
         }
-        Err(Refusal { why: Why::UnfinishedMarkup, at: self.body.len() })
+        Err(Refusal { why: FaultCause::UnfinishedMarkup, at: self.body.len() })
     }
 
     /// Skips a comment. Errors: something else starts with `<!`.
     fn comment(&mut self) -> Result<(), Refusal<'a>> {
         if !self.rest().starts_with(b"<!--") {
-            let why = if self.rest().starts_with(b"<!DOCTYPE") { Why::Doctype } else { Why::BadMarkup };
+            let why = if self.rest().starts_with(b"<!DOCTYPE") { FaultCause::Doctype } else { FaultCause::BadMarkup };
             return Err(self.refuse(why));
         }
         self.at += 4;
         self.up_to(*b"--")?;
         match self.rest() {
             [b'>', ..] => self.at += 1,
-            [] => return Err(self.refuse(Why::UnfinishedMarkup)),
-            _ => return Err(Refusal { why: Why::DashesInComment, at: self.at - 2 }),
+            [] => return Err(self.refuse(FaultCause::UnfinishedMarkup)),
+            _ => return Err(Refusal { why: FaultCause::DashesInComment, at: self.at - 2 }),
         }
         Ok(())
     }
@@ -454,10 +454,14 @@ impl<'a> Reader<'a> {
         let at = self.at;
         self.at += 2;
         if self.name()?.eq_ignore_ascii_case(b"xml") {
-            return Err(Refusal { why: Why::MisplacedDeclaration, at });
+            return Err(Refusal { why: FaultCause::MisplacedDeclaration, at });
         }
         if !self.rest().starts_with(b"?>") && !self.skip_white() {
-            return Err(self.refuse(if self.rest().is_empty() { Why::UnfinishedMarkup } else { Why::BadInstruction }));
+            return Err(self.refuse(if self.rest().is_empty() {
+                FaultCause::UnfinishedMarkup
+            } else {
+                FaultCause::BadInstruction
+            }));
         }
         self.up_to(*b"?>").map(|_| ())
     }
@@ -475,12 +479,12 @@ impl<'a> Reader<'a> {
             && matches!(standalone, None | Some(b"yes" | b"no"))
             && self.rest().starts_with(b"?>");
         if !well_formed {
-            return Err(Refusal { why: Why::BadDeclaration, at });
+            return Err(Refusal { why: FaultCause::BadDeclaration, at });
         }
         self.at += 2;
         let is_read = |name: &[u8]| ENCODINGS.iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes()));
         match encoding.filter(|name| !is_read(name)) {
-            Some(name) => Err(Refusal { why: Why::OtherEncoding(name), at }),
+            Some(name) => Err(Refusal { why: FaultCause::OtherEncoding(name), at }),
             None => Ok(()),
         }
     }
@@ -495,7 +499,7 @@ impl<'a> Reader<'a> {
         self.at += name.len();
         self.skip_white();
         if self.body.get(self.at) != Some(&b'=') {
-            return Err(self.refuse(Why::BadDeclaration));
+            return Err(self.refuse(FaultCause::BadDeclaration));
         }
         self.at += 1;
         self.skip_white();
@@ -504,7 +508,7 @@ impl<'a> Reader<'a> {
                 self.at += 1;
                 self.up_to([quote]).map(Some)
             }
-            _ => Err(self.refuse(Why::BadDeclaration)),
+            _ => Err(self.refuse(FaultCause::BadDeclaration)),
         }
     }
 }

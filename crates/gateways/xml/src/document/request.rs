@@ -9,7 +9,7 @@ use exchange::{NotKilled, replacement};
 use super::chars;
 use super::documents::{Documents, Limits, Part, PartKind, Span};
 use super::escape::{push_display, push_escaped};
-use super::fault::{ChildFault, Refusal, Why};
+use super::fault::{ChildFault, FaultCause, Refusal};
 use super::fees::{FEES_NAMES, TIER_NAMES, fees_command, tier_command};
 use super::fields::{Fields, account_id, decimal, symbol};
 use super::groups::{GROUP_NAMES, group_command};
@@ -89,7 +89,7 @@ impl<'a> Grammar<'a, '_> {
             b"transactions" => self.transactions(&root)?,
             b"create" => self.create(&root)?,
             b"login" => login = Some(self.login(&root)?),
-            name => return Err(Refusal { why: Why::UnknownRoot(name), at: root.at }),
+            name => return Err(Refusal { why: FaultCause::UnknownRoot(name), at: root.at }),
         }
         self.reader.finish()?;
         Ok(login)
@@ -97,7 +97,7 @@ impl<'a> Grammar<'a, '_> {
 
     fn create(&mut self, root: &Tag<'a>) -> Result<(), Refusal<'a>> {
         if let Some((name, _)) = self.reader.attributes().next() {
-            return Err(Refusal { why: Why::RootAttribute { root: "create", name }, at: root.at });
+            return Err(Refusal { why: FaultCause::RootAttribute { root: "create", name }, at: root.at });
         }
         if root.empty {
             return Ok(());
@@ -177,7 +177,7 @@ impl<'a> Grammar<'a, '_> {
         {
             self.symbol_echo_excess += (echo.end - echo.start).saturating_sub(SYMBOL_ECHO_FREE_BYTES);
             if self.symbol_echo_excess > SYMBOL_ECHO_EXCESS_BYTES_MAX {
-                return Err(Refusal { why: Why::SymbolTooLong, at: tag.at });
+                return Err(Refusal { why: FaultCause::SymbolTooLong, at: tag.at });
             }
             if child.name == b"account" {
                 self.issue_shares(&child, echo, symbol)?;
@@ -223,12 +223,12 @@ impl<'a> Grammar<'a, '_> {
         const NAMES: [&str; 2] = ["id", "account"];
         let fields = Fields::of(&self.reader, &NAMES);
         if let Some(name) = fields.unknown {
-            return Err(Refusal { why: Why::RootAttribute { root: "transactions", name }, at: root.at });
+            return Err(Refusal { why: FaultCause::RootAttribute { root: "transactions", name }, at: root.at });
         }
         let id = match fields.values {
             [Some(id), None] | [None, Some(id)] => id,
-            [None, None] => return Err(Refusal { why: Why::NoAccount, at: root.at }),
-            [Some(_), Some(_)] => return Err(Refusal { why: Why::TwoAccounts, at: root.at }),
+            [None, None] => return Err(Refusal { why: FaultCause::NoAccount, at: root.at }),
+            [Some(_), Some(_)] => return Err(Refusal { why: FaultCause::TwoAccounts, at: root.at }),
         };
         let account = account_id(id);
         self.reader.limit_depth(DEPTH);
@@ -265,7 +265,7 @@ impl<'a> Grammar<'a, '_> {
             }
             self.expect_empty(&tag)?;
         }
-        if children == 0 { Err(Refusal { why: Why::NoChildren, at: root.at }) } else { Ok(()) }
+        if children == 0 { Err(Refusal { why: FaultCause::NoChildren, at: root.at }) } else { Ok(()) }
     }
 
     fn order(&mut self, account: Result<AccountId, ChildFault<'a>>) {
@@ -391,7 +391,7 @@ impl<'a> Grammar<'a, '_> {
                 Token::Start(tag) => return Ok(Some(tag)),
                 Token::End => return Ok(None),
                 Token::Text(text) if text.is_white() => {}
-                Token::Text(text) => return Err(Refusal { why: Why::TextNotAllowed, at: text.at }),
+                Token::Text(text) => return Err(Refusal { why: FaultCause::TextNotAllowed, at: text.at }),
             }
         }
     }
@@ -402,7 +402,7 @@ impl<'a> Grammar<'a, '_> {
         }
         match self.next_child()? {
             None => Ok(()),
-            Some(child) => Err(Refusal { why: Why::ChildNotAllowed(tag.name), at: child.at }),
+            Some(child) => Err(Refusal { why: FaultCause::ChildNotAllowed(tag.name), at: child.at }),
         }
     }
 
@@ -417,7 +417,9 @@ impl<'a> Grammar<'a, '_> {
                 Token::Text(text) if whole.is_empty() => whole = text.decoded(),
                 Token::Text(text) => whole.to_mut().extend_from_slice(&text.decoded()),
                 Token::End => return Ok(whole),
-                Token::Start(child) => return Err(Refusal { why: Why::ChildNotAllowed(tag.name), at: child.at }),
+                Token::Start(child) => {
+                    return Err(Refusal { why: FaultCause::ChildNotAllowed(tag.name), at: child.at });
+                }
             }
         }
     }

@@ -91,9 +91,12 @@ fn check_beside_the_oracle(body: &[u8]) {
         }
         (Ok(_), Err(error)) => assert!(namespaces, "{shown:?}\nwe accept what is refused: {error:?}"),
         (Err(refusal), Ok(_)) => {
-            let ours = matches!(refusal.why, Why::TooDeep { .. } | Why::TooManyElements { .. } | Why::OtherEncoding(_));
+            let ours = matches!(
+                refusal.why,
+                FaultCause::TooDeep { .. } | FaultCause::TooManyElements { .. } | FaultCause::OtherEncoding(_)
+            );
             // The oracle takes `order` and `:order` for one name.
-            let names = namespaces && matches!(refusal.why, Why::Mismatched { .. });
+            let names = namespaces && matches!(refusal.why, FaultCause::Mismatched { .. });
             let is_right = ours || names || stricter_than_the_oracle(refusal.why);
             assert!(is_right, "{shown:?}\nwe refuse what is accepted: {refusal}");
         }
@@ -107,12 +110,12 @@ fn names_that_the_oracle_takes_for_one_are_two() {
 }
 
 /// Whether this is a fault by XML 1.0 that the oracle lets pass.
-fn stricter_than_the_oracle(why: Why<'_>) -> bool {
+fn stricter_than_the_oracle(why: FaultCause<'_>) -> bool {
     match why {
         // The oracle reads `<?xml?>` and `<?XML ...?>` as instructions, and takes `<?go"?>` for one.
-        Why::MisplacedDeclaration | Why::BadDeclaration | Why::BadInstruction => true,
+        FaultCause::MisplacedDeclaration | FaultCause::BadDeclaration | FaultCause::BadInstruction => true,
         // The oracle reads references to surrogates, and beyond the last character, as U+FFFD.
-        Why::BadCharacterReference(name) => {
+        FaultCause::BadCharacterReference(name) => {
             let name = text(name);
             let number = match name.strip_prefix("#x") {
                 Some(digits) => u32::from_str_radix(digits, 16),
@@ -336,6 +339,6 @@ fn a_tag_with_many_attributes_is_checked_for_duplicates_in_little_time() {
     for count in [1, 14, 15, 16, 17, 100_000] {
         assert!(read(tag(count, "b").as_bytes()).is_ok());
         let duplicate = tag(count, "a0");
-        assert_eq!(read(duplicate.as_bytes()).unwrap_err().why, Why::DuplicateAttribute(b"a0"), "{count}");
+        assert_eq!(read(duplicate.as_bytes()).unwrap_err().why, FaultCause::DuplicateAttribute(b"a0"), "{count}");
     }
 }
