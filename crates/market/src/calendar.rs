@@ -146,8 +146,6 @@ pub(crate) struct Scheduled {
     to_note: Option<Time>,
     /// The server has started, and notes the turn's time when nothing is due any more. No later start does older lines.
     starts: bool,
-    /// The times at which clients changed phases while steps were due and had to wait. No earlier line undoes these.
-    changed: HashMap<SymbolIndex, Time>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -163,9 +161,9 @@ impl Scheduled {
     /// calendar that was never followed begins after the market's last command.
     pub(crate) fn new(calendar: Calendar, engine: &Engine, now: Time) -> Scheduled {
         let last = if engine.time() == Time::ZERO { now } else { engine.time() };
-        let (followed, due, changed) = (engine.calendar_followed(), VecDeque::new(), HashMap::new());
+        let (followed, due) = (engine.calendar_followed(), VecDeque::new());
         let (through, starts) = (followed.unwrap_or(last), followed.is_some() || !calendar.lines.is_empty());
-        Scheduled { next: calendar.next(through), calendar, through, due, to_note: None, starts, changed }
+        Scheduled { next: calendar.next(through), calendar, through, due, to_note: None, starts }
     }
 
     /// The server knew nothing of the market after this time, so the steps since then are due.
@@ -203,31 +201,20 @@ impl Scheduled {
         let mut asked = HashMap::new();
         let mut commands = Vec::new();
         while let Some(step) = self.due.front_mut() {
-            step.take(engine, &self.changed, &mut asked, &mut commands);
+            step.take(engine, &mut asked, &mut commands);
             if commands.len() == COMMANDS_MAX {
                 return commands;
             }
             self.due.pop_front();
         }
-        let caught_up = std::mem::take(&mut self.starts) || !self.changed.is_empty();
-        self.changed.clear();
-        let to_note = self.to_note.take();
-        commands.extend(note(engine, if caught_up { Some(now) } else { to_note }));
+        let (starts, to_note) = (std::mem::take(&mut self.starts), self.to_note.take());
+        commands.extend(note(engine, if starts { Some(now) } else { to_note }));
         commands
     }
 
-    /// Clients change the phases of these symbols in a turn at this time. If nothing is due, its command notes that.
-    pub(crate) fn give_way(
-        &mut self,
-        engine: &Engine,
-        now: Time,
-        symbols: impl Iterator<Item = Symbol>,
-    ) -> Option<Command> {
-        if !self.is_due(now) {
-            return symbols.take(1).find_map(|_| note(engine, Some(now)));
-        }
-        self.changed.extend(symbols.filter_map(|symbol| engine.symbol_named(symbol)).map(|symbol| (symbol, now)));
-        None
+    /// The command that notes that nothing is due in a turn at this time, in which clients change phases.
+    pub(crate) fn caught_up(&self, engine: &Engine, now: Time) -> Option<Command> {
+        if self.is_due(now) { None } else { note(engine, Some(now)) }
     }
 }
 
@@ -243,13 +230,7 @@ impl Step {
     /// several nodes share a log, each has a calendar. A line is left out if another node has done it, or if a client
     /// has changed the phase since it was due. Otherwise its commands say when it was due, so that the engine can
     /// decide the same when it applies them.
-    fn take(
-        &mut self,
-        engine: &Engine,
-        changed: &HashMap<SymbolIndex, Time>,
-        asked: &mut HashMap<SymbolIndex, Phase>,
-        commands: &mut Vec<Command>,
-    ) {
+    fn take(&mut self, engine: &Engine, asked: &mut HashMap<SymbolIndex, Phase>, commands: &mut Vec<Command>) {
         let Line { symbol, phase, .. } = self.line;
         let log = engine.shared_log();
         let due = (log.position() > 0).then_some(self.due);
@@ -262,9 +243,6 @@ impl Step {
                 return;
             }
             self.next = at.0.saturating_add(1);
-            if changed.get(&at).is_some_and(|changed| *changed >= self.due) {
-                continue;
-            }
             let stands = SymbolPhase { phase, until: None };
             let is_so = match (due, asked.get(&at)) {
                 (Some(due), _) => log.has_phase_since(at, due),

@@ -15,6 +15,9 @@ const OFTENEST: Duration = Duration::from_millis(5);
 /// The most bytes that a fast disk writes in a millisecond. With this bound, the free space is checked again before it
 /// can be gone.
 const BYTES_A_MILLISECOND: u64 = 2 << 20;
+/// The bytes above the bound that have to be free before a low disk counts as having room again. A small file of
+/// another program that comes and goes at the bound then changes nothing.
+const ROOM_AGAIN_BYTES: u64 = 1 << 20;
 
 /// The watching thread.
 pub(crate) struct DiskWatch {
@@ -36,7 +39,7 @@ impl DiskWatch {
         let low = Arc::new(AtomicBool::new(false));
         let shared = low.clone();
         let look = move |storage: &S| {
-            let room = Room::of(storage, low_bytes);
+            let room = Room::of(storage, low_bytes, shared.load(Ordering::Relaxed));
             room.note(&metrics);
             if shared.swap(room.is_low, Ordering::Relaxed) != room.is_low {
                 match room.is_low {
@@ -82,10 +85,12 @@ struct Room {
 }
 
 impl Room {
-    /// Whether the disk is nearly full. A disk that does not report its free bytes counts as full.
-    fn of<S: Storage>(storage: &S, low_bytes: u64) -> Room {
+    /// Asks a disk for its room; `was_low` says whether it was nearly full before. A disk that does not report its free
+    /// bytes counts as full.
+    fn of<S: Storage>(storage: &S, low_bytes: u64, was_low: bool) -> Room {
         let free = storage.free_bytes().ok();
-        let above = free.unwrap_or(0).checked_sub(low_bytes);
+        let wanted = if was_low { ROOM_AGAIN_BYTES } else { 0 };
+        let above = free.unwrap_or(0).checked_sub(low_bytes).filter(|above| *above >= wanted);
         let is_bounded = low_bytes > 0;
         Room { free, is_low: is_bounded && above.is_none(), above: above.filter(|_| is_bounded) }
     }
@@ -108,7 +113,26 @@ impl Room {
 
 #[cfg(test)]
 mod tests {
+    use journal::simulated::SimulatedDisk;
+
     use super::*;
+
+    /// A small file of another program at the bound once had orders refused and taken 200 times a second, with a line
+    /// in the log for each.
+    #[test]
+    fn a_low_disk_has_room_again_only_with_some_bytes_more() {
+        let (disk, bound) = (SimulatedDisk::new(), 100 << 20);
+        let mut is_low = false;
+        let mut look = |free: u64| {
+            disk.set_free_bytes(free);
+            is_low = Room::of(&disk, bound, is_low).is_low;
+            is_low
+        };
+        let around = [bound, bound - 4096, bound + 4096, bound - 4096, bound + ROOM_AGAIN_BYTES - 1];
+        assert_eq!(around.map(&mut look), [false, true, true, true, true]);
+        assert_eq!([bound + ROOM_AGAIN_BYTES, bound, bound - 1].map(&mut look), [false, false, true]);
+        assert!(!Room::of(&disk, 0, false).is_low, "without a bound it never is");
+    }
 
     /// A fast disk was full before the bound was noticed, with half a second between two checks.
     #[test]

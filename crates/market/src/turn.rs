@@ -10,8 +10,8 @@
 
 use std::time::{Duration, Instant};
 
-use engine::{Command, Engine, Entry, Event, Op, Reply, Sequence, Symbol, Time};
-use exchange::{Batch, Gauge, Metrics, Unavailable};
+use engine::{Command, Engine, Entry, Event, Op, Reply, Sequence, Time};
+use exchange::{Batch, Gauge, Metrics, Requests, Unavailable};
 
 use crate::admission::{Admission, Bounds, Conditions};
 use crate::answering::{AnswerLimits, Told, answer};
@@ -64,6 +64,8 @@ pub struct Turn<L: Ledger> {
     budget: TurnBudget,
     /// The number of orders that were canceled on disconnect.
     disconnected: u64,
+    /// Whether the disk is nearly full in this turn. It is asked once a turn, because the answer may change meanwhile.
+    disk_low: bool,
 }
 
 /// Runs until the inbox is closed and everything in it is answered. Errors: the ledger's; after one, nothing more may
@@ -92,8 +94,21 @@ impl<L: Ledger> Turn<L> {
         let scheduled = Scheduled::new(calendar, &engine, now);
         note_market(&metrics, &engine);
         let admission = Admission::at_start(&engine, timekeeper.passed());
-        let (budget, disconnected) = (TurnBudget::default(), 0);
-        Turn { engine, ledger, limits, bounds, admission, timekeeper, scheduled, metrics, audit, budget, disconnected }
+        let (budget, disconnected, disk_low) = (TurnBudget::default(), 0, ledger.is_nearly_full());
+        Turn {
+            engine,
+            ledger,
+            limits,
+            bounds,
+            admission,
+            timekeeper,
+            scheduled,
+            metrics,
+            audit,
+            budget,
+            disconnected,
+            disk_low,
+        }
     }
 
     /// The server's own journal ended at this time, and what was written elsewhere since then brought the engine to its
@@ -122,6 +137,7 @@ impl<L: Ledger> Turn<L> {
                 batches.drain(..).for_each(|batch| self.refuse(batch));
                 break;
             };
+            self.disk_low = self.ledger.is_nearly_full();
             let time = next_turn(self.now(), self.engine.time());
             match self.follows_calendar(time) {
                 true => self.turn(&mut Vec::new(), 0, time)?,
@@ -136,8 +152,9 @@ impl<L: Ledger> Turn<L> {
         if !self.writes() {
             return self.ledger.patience();
         }
+        self.disk_low = self.ledger.is_nearly_full();
         let now = self.now();
-        let scheduled = self.scheduled.next(now).filter(|_| !self.ledger.is_nearly_full());
+        let scheduled = self.scheduled.next(now).filter(|_| !self.disk_low);
         let next = [self.engine.next_deadline(), self.engine.next_auction_end(), scheduled].into_iter().flatten().min();
         let own = match (self.activates() || self.engine.has_kills_going_on(), next) {
             (true, _) => Some(BETWEEN_OWN_TURNS),
@@ -172,17 +189,17 @@ impl<L: Ledger> Turn<L> {
     /// Whether the next turn activates orders. While the disk is nearly full only commands that free something are
     /// written.
     fn activates(&self) -> bool {
-        self.engine.reached_orders() > 0 && !self.ledger.is_nearly_full()
+        self.engine.reached_orders() > 0 && !self.disk_low
     }
 
     /// Whether the next turn ends an auction. While the disk is nearly full nobody could cancel what executes then.
     fn ends_auction(&self, now: Time) -> bool {
-        self.engine.has_auctions_to_end(now) && !self.ledger.is_nearly_full()
+        self.engine.has_auctions_to_end(now) && !self.disk_low
     }
 
     /// Whether the calendar has a step for a turn at this time. While the disk is nearly full, the calendar waits.
     fn follows_calendar(&self, now: Time) -> bool {
-        self.writes() && self.scheduled.is_due(now) && !self.ledger.is_nearly_full()
+        self.writes() && self.scheduled.is_due(now) && !self.disk_low
     }
 
     /// The loop's own commands for a turn at this time. Ending orders frees something.
@@ -196,21 +213,19 @@ impl<L: Ledger> Turn<L> {
     /// Takes the loop's own commands with the calendar's due steps, which come before these batches, and the lost
     /// protections. Each comes once.
     fn take_own_commands(&mut self, time: Time, batches: &[Box<Batch>]) -> Vec<Command> {
-        let scheduled = match self.ledger.is_nearly_full() {
+        let scheduled = match self.disk_low {
             true => Vec::new(),
             false => self.scheduled.take(&self.engine, time),
         };
         let lost = self.admission.presence.lost(&self.engine, self.timekeeper.passed());
-        // A market that follows no calendar is not looked through.
-        let way = match self.engine.calendar_followed() {
-            Some(_) => self.scheduled.give_way(&self.engine, time, phases_asked(batches)),
-            None => None,
-        };
-        self.own_commands(time).chain(scheduled).chain(way).chain(lost).collect()
+        let changes_phases = !self.disk_low && self.engine.calendar_followed().is_some() && ask_for_phases(batches);
+        let caught_up = changes_phases.then(|| self.scheduled.caught_up(&self.engine, time)).flatten();
+        self.own_commands(time).chain(scheduled).chain(caught_up).chain(lost).collect()
     }
 
     /// Makes a turn of the loop's own commands, and looks after what is kept, while no batch comes.
     pub fn idle(&mut self) -> Result<(), L::Error> {
+        self.disk_low = self.ledger.is_nearly_full();
         let now = self.now();
         let is_due = self.own_commands(now).next().is_some()
             || self.admission.presence.is_due(self.timekeeper.passed())
@@ -246,8 +261,7 @@ impl<L: Ledger> Turn<L> {
             false => Vec::new(),
         };
         let Turn { engine, ledger, admission, .. } = self;
-        let conditions =
-            Conditions { disk_low: ledger.is_nearly_full(), writers: ledger.writers(), bounds: self.bounds };
+        let conditions = Conditions { disk_low: self.disk_low, writers: ledger.writers(), bounds: self.bounds };
         let taken = &mut batches[..count];
         for batch in taken.iter_mut().filter(|batch| batch.requests.asks_for_days()) {
             batch.requests.decide_days(|symbol| self.scheduled.day_end(symbol, time));
@@ -309,12 +323,13 @@ fn ops_of(batches: &[Box<Batch>]) -> usize {
     batches.iter().map(|batch| batch.requests.ops().len()).sum()
 }
 
-/// The symbols whose phases these batches ask to change.
-fn phases_asked(batches: &[Box<Batch>]) -> impl Iterator<Item = Symbol> {
-    batches.iter().flat_map(|batch| batch.requests.ops()).filter_map(|op| match op {
-        Op::Command(Command::ChangePhase { symbol, .. }) => Some(*symbol),
-        Op::Command(_) | Op::Query(_) => None,
-    })
+/// Whether a caller who may do that asks in these batches to change a phase.
+fn ask_for_phases(batches: &[Box<Batch>]) -> bool {
+    let asks = |requests: &Requests| {
+        let changes = |op: &Op| matches!(op, Op::Command(Command::ChangePhase { .. }));
+        requests.ops().iter().enumerate().any(|(at, op)| changes(op) && requests.denial(at).is_none())
+    };
+    batches.iter().any(|batch| asks(&batch.requests))
 }
 
 /// Records the state of the market.

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 
 use engine::{
-    AccountId, BrokenRule, Command, DOLLAR, DoneOrders, Engine, Entry, Money, NewOrder, Op, Phase, Price, Reject,
-    Reply, Shares, Side, Symbol, SymbolIndex, SymbolPhase, Time,
+    AccountId, BrokenRule, Command, DOLLAR, DoneOrders, Engine, Entry, KillScope, Money, NewOrder, Op, Phase, Price,
+    Reject, Reply, Shares, Side, Symbol, SymbolIndex, SymbolPhase, Time,
 };
-use exchange::{Answer, Batch};
+use exchange::{Answer, Batch, Unavailable};
 use market::calendar::Calendar;
 use market::memory_ledger::MemoryLedger;
 use market::turn::Turn;
@@ -155,9 +155,10 @@ fn a_start_without_the_calendar_lets_its_lines_pass() {
     assert_eq!([0, 1].map(|number| phase(&market, number)), [Phase::Halted; 2]);
 }
 
-/// A line that waited for room on the disk undoes no change that a client asked for since the line was due.
+/// A halt that was refused while lines waited for room on the disk had these lines pass over its symbol, until a
+/// restart. The request of anyone who may not change phases did the same, and wrote to the disk.
 #[test]
-fn lines_that_waited_for_the_disk_undo_no_halt() {
+fn a_halt_that_is_refused_at_a_nearly_full_disk_changes_nothing() {
     let calendar = "00:01:00 * open\n00:01:20 * auction";
     let now = Arc::new(AtomicU64::new(31));
     let kept = kept_of_a_market(calendar, 1);
@@ -166,15 +167,22 @@ fn lines_that_waited_for_the_disk_undo_no_halt() {
     ask(&mut market, [change(0, Phase::Halted), change(1, Phase::Halted)]);
     let nearly_full = market.ledger().nearly_full();
     nearly_full.store(true, Ordering::Relaxed);
-    now.store(70, Ordering::Relaxed);
-    ask(&mut market, [change(0, Phase::Halted)]);
+    let halt = || [change(0, Phase::Halted), change(2, Phase::Halted)];
+    let kill = Command::Kill { scope: KillScope::Symbol(symbol(2)) };
+    for second in [40, 70] {
+        now.store(second, Ordering::Relaxed);
+        let before = market.ledger().kept().len();
+        assert_eq!(ask(&mut market, halt()), [const { Answer::Unavailable(Unavailable::DiskLow) }; 2]);
+        assert_eq!(market.ledger().kept().len(), before, "second {second}");
+    }
+    assert!(matches!(ask(&mut market, [kill])[..], [Answer::Reply(Reply::CanceledAll { .. })]), "a kill is taken");
+    // Whether the server starts again before the disk has room makes no difference.
+    let at_75 = start(market.ledger().kept(), calendar, 75);
     nearly_full.store(false, Ordering::Relaxed);
-    ask(&mut market, [buy(1)]);
-    assert_eq!([0, 1].map(|number| phase(&market, number)), [Phase::Halted, Phase::Open]);
-    let mut again = start(market.ledger().kept(), "00:01:05 * auction", 75);
-    ask(&mut again, [buy(1)]);
-    assert_eq!(phase(&again, 1), Phase::Open, "it was followed up to the request");
-    now.store(80, Ordering::Relaxed);
-    ask(&mut market, [buy(1)]);
-    assert_eq!([0, 1].map(|number| phase(&market, number)), [Phase::Auction; 2], "what comes later is done");
+    for mut market in [market, at_75] {
+        ask(&mut market, [buy(1)]);
+        assert_eq!([0, 1, 2].map(|number| phase(&market, number)), [Phase::Open; 3]);
+        let refused = ask(&mut market, [buy(2)]);
+        assert!(matches!(refused[..], [Answer::Reply(Reply::Rejected(Reject::Killed(_)))]), "{refused:?}");
+    }
 }
