@@ -96,6 +96,11 @@ impl FoundLog {
         self.start(last) >= self.behind() && self.start(last).saturating_add(1) >= self.first
     }
 
+    /// Whether it has or had a message.
+    pub fn is_begun(&self) -> bool {
+        self.end > self.behind()
+    }
+
     /// The position before its first message.
     fn behind(&self) -> u64 {
         self.terms.behind.map_or(0, |last| last.position)

@@ -61,7 +61,7 @@ pub use event_queue::{EventQueue, Item};
 pub use folder::{HISTORY_FOLDER, SET_ASIDE};
 pub use history::History;
 pub use keeper::{Checkpoints, Keeper};
-pub use names::{file_names, is_there, through};
+pub use names::{file_names, is_there, set_aside, through};
 pub use note::{Note, Noted, Relatives};
 pub use pages::Page;
 pub use record::PastOrder;

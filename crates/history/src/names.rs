@@ -38,6 +38,19 @@ pub fn is_there<S: Storage>(home: &S) -> Result<bool, HistoryError> {
     Ok(!folder.list().map_err(in_folder)?.is_empty())
 }
 
+/// Moves the history of a data folder that has lost its market aside, and leaves an empty folder in its place. Returns
+/// the name that it has now; none if there was no history.
+pub fn set_aside<S: Storage>(home: &S) -> Result<Option<String>, HistoryError> {
+    if !is_there(home)? {
+        return Ok(None);
+    }
+    // The number only tells folders apart, so a checkpoint that cannot be read does not matter.
+    let through = through(home).ok().flatten().unwrap_or(Sequence::ZERO);
+    let folder = folder::look_at(home).map_err(in_folder)?;
+    let (_, name) = folder.set_aside(&format!("{}{through}", folder::SET_ASIDE)).map_err(in_folder)?;
+    Ok(Some(name))
+}
+
 /// The files of records that the checkpoint of a data folder's history counts; none without a history.
 pub fn file_names<S: Storage>(home: &S) -> Result<Vec<String>, HistoryError> {
     let folder = match folder::look_at(home) {

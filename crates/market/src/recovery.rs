@@ -131,8 +131,12 @@ fn begin_if_new<S: Storage>(storage: &S, options: Options) -> Result<(), Recover
     if let Some(found) = trace_of_a_market(storage)? {
         return Err(RecoveryError::MarketGone { found });
     }
-    Journal::recover(storage.clone(), options, JournalPoint::ZERO, Time::ZERO, &mut |_| Ok(()))?;
-    Ok(())
+    Ok(begin(storage, options)?)
+}
+
+/// Makes the journal of a market that begins in a folder, whatever else lies there.
+pub fn begin<S: Storage>(storage: &S, options: Options) -> Result<(), JournalError> {
+    Journal::recover(storage.clone(), options, JournalPoint::ZERO, Time::ZERO, &mut |_| Ok(())).map(drop)
 }
 
 /// A file in a data folder, beside journal and snapshots, that only a market leaves there.

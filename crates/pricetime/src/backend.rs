@@ -191,7 +191,6 @@ fn open_folder(
         members::note_known(settings)?;
     }
     let storage = Disk::open(&settings.data).map_err(|error| format!("{}: {error}", settings.data.display()))?;
-    let joined = shared.as_ref().map(|(url, _)| join(url, &settings.data)).transpose()?.flatten();
     let options = Options {
         segment_bytes: settings.segment_size.0,
         durability: match settings.durability {
@@ -199,6 +198,7 @@ fn open_folder(
             Durability::Written => journal::Durability::Written,
         },
     };
+    let joined = shared.as_ref().map(|(url, _)| join(url, &settings.data, options)).transpose()?.flatten();
     let mut followers = None;
     let recovered = recovery::open_followed(&storage, options, |engine| {
         let kept = (settings.history(), options.durability, settings.feed);

@@ -1,5 +1,5 @@
-//! A node that begins with nothing takes a copy of another node's data folder, if the log does not reach back to its
-//! beginning; and it gives such copies to others.
+//! A node that begins with nothing reads the log from its beginning, or takes a copy of another node's data folder, if
+//! the log does not reach back so far; and it gives such copies to others.
 //!
 //! A copy is taken into a folder within the data folder, checked, and renamed; only then its files become the node's. A
 //! start that finds the folder under its first name removes it, and under its second name goes on moving its files.
@@ -14,7 +14,8 @@ use cluster::node_copy::Fetched;
 use cluster::{CopySource, LogUrl, jetstream};
 use engine::LogMessage;
 use history::HISTORY_FOLDER;
-use journal::{Disk, Storage, make_folder};
+use journal::{Disk, Options, Storage, make_folder};
+use market::recovery;
 
 use crate::backup::{copy_folder, fetch_from, verify};
 
@@ -22,14 +23,13 @@ use crate::backup::{copy_folder, fetch_from, verify};
 const TAKEN: &str = "copy-being-taken";
 /// The folder of a whole copy, whose files become this folder's.
 const WHOLE: &str = "copy-taken";
-/// The most histories that are set aside in a folder.
-const SET_ASIDE_MAX: u32 = 9;
 /// The folder of a copy for another node.
 const GIVEN: &str = "copy-for-a-node";
 
 /// Makes an empty data folder a copy of another node's if the log does not reach back to its beginning; returns a note
-/// that names the node. Errors: the log cannot be asked, or no node gives a copy.
-pub fn join(url: &LogUrl, data: &Path) -> Result<Option<String>, String> {
+/// that names the node. A folder without a journal may have the history of a market that was there: it is set aside,
+/// and the note names it. Errors: the log cannot be asked, or no node gives a copy.
+pub fn join(url: &LogUrl, data: &Path, options: Options) -> Result<Option<String>, String> {
     let at = |error: io::Error| format!("{}: {error}", data.display());
     let (taken, whole) = (data.join(TAKEN), data.join(WHOLE));
     remove(&taken).and_then(|()| remove(&data.join(GIVEN))).map_err(at)?;
@@ -37,37 +37,30 @@ pub fn join(url: &LogUrl, data: &Path) -> Result<Option<String>, String> {
     let disk = Disk::open(data).map_err(at)?;
     let is_empty = journal::oldest_point(&disk).map_err(|error| error.to_string())?.is_none();
     let is_empty = is_empty && journal::snapshot::list(&disk).map_err(|error| error.to_string())?.is_empty();
-    let nothing: Option<LogMessage> = None;
-    if !is_empty || jetstream::find(url).map_err(|error| error.to_string())?.reaches_back_to(nothing) {
+    if !is_empty {
         return Ok(None);
     }
-    let set_aside = set_history_aside(data).map_err(at)?;
+    let log = jetstream::find(url).map_err(|error| error.to_string())?;
+    let nothing: Option<LogMessage> = None;
+    let reaches_back = log.reaches_back_to(nothing);
+    if reaches_back && !log.is_begun() {
+        // A history of a market that this log knows nothing of is refused like any other.
+        return Ok(None);
+    }
+    let set_aside = history::set_aside(&disk).map_err(|error| error.to_string())?;
+    let kept = set_aside.map(|name| format!("the history that lay here without a journal is kept as {name}"));
+    if reaches_back {
+        recovery::begin(&disk, options).map_err(|error| error.to_string())?;
+        return Ok(kept.map(|kept| format!("note       began with the log; {kept}")));
+    }
     make_folder(&taken).map_err(at)?;
     let Fetched { node, files, bytes } = fetch_from(url, &taken)?;
     tracing::info!(node, files, bytes, "a copy of another node's data folder was taken");
     let what = verify(&taken)?;
     fs::rename(&taken, &whole).and_then(|()| sync(data)).and_then(|()| move_up(&whole, data)).map_err(at)?;
     let what = what.split_once(": ").map_or(what.as_str(), |(_, what)| what);
-    let kept = set_aside
-        .map_or_else(String::new, |name| format!("; the history that lay here without a journal is kept as {name}"));
+    let kept = kept.map_or_else(String::new, |kept| format!("; {kept}"));
     Ok(Some(format!("note       began with a copy of node {node}'s data folder: {what}{kept}")))
-}
-
-/// A folder without a journal may have the history of a market that was there: the copy has its own. Gives the name
-/// that it has now.
-fn set_history_aside(data: &Path) -> io::Result<Option<String>> {
-    let history = data.join(HISTORY_FOLDER);
-    if !history.try_exists()? {
-        return Ok(None);
-    }
-    let names = (1..=SET_ASIDE_MAX).map(|number| format!("{HISTORY_FOLDER}-set-aside-{number}"));
-    for name in names {
-        if !data.join(&name).try_exists()? {
-            fs::rename(&history, data.join(&name)).and_then(|()| sync(data))?;
-            return Ok(Some(name));
-        }
-    }
-    Err(io::Error::other(format!("{SET_ASIDE_MAX} histories were set aside here: remove those that nobody needs")))
 }
 
 fn sync(folder: &Path) -> io::Result<()> {

@@ -1,9 +1,10 @@
 //! The loss of the whole log while nodes serve.
 
+use std::path::Path;
 use std::time::Duration;
 
 use crate::common::folder::Folder;
-use crate::common::server::{PATIENCE, Server};
+use crate::common::server::{Launch, PATIENCE, Server};
 use crate::common::wait::wait_until;
 
 use super::log_servers::LogServers;
@@ -24,6 +25,45 @@ fn nodes_notice_that_the_log_is_lost_and_end() {
         let ended = node.process.wait_for_end(PATIENCE);
         let why = "the log is not there any more: it is lost. Its commands are in this node's journal";
         assert!(ended.stderr.contains(why), "node {number}: {ended:?}");
+    }
+}
+
+/// The files of a folder that only a market has.
+fn remove_journal_and_snapshots(data: &Path) {
+    for entry in std::fs::read_dir(data).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if name.starts_with("journal-") || name.starts_with("snapshot-") {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+}
+
+/// A node whose journal was lost failed at every start on the history that was left, while the log had all of it.
+#[test]
+fn a_node_whose_journal_is_lost_begins_again_with_the_log_and_keeps_its_old_history() {
+    let folder = Folder::new("cluster-journal-lost");
+    let servers = LogServers::start(folder.path(), 1);
+    let url = servers.create("market", 1);
+    let data = folder.path().join("node-1");
+    let first = node(&folder, 1, &url).start();
+    first.ask(CREATE);
+    let opened = first.ask(&sell(1));
+    assert!(opened.contains("<opened"), "{opened}");
+    first.stop();
+    remove_journal_and_snapshots(&data);
+    let query = "<transactions id=\"1\"><query id=\"1\"/></transactions>";
+    let again = node(&folder, 1, &url).start();
+    assert!(again.ask(query).contains("<open shares=\"1\""), "{}", again.ask(query));
+    let told = again.stop();
+    let kept = std::fs::read_dir(folder.path().join("node-1")).unwrap().map(|entry| entry.unwrap().file_name());
+    let kept: Vec<String> = kept.filter_map(|name| name.into_string().ok()).collect();
+    assert!(kept.iter().any(|name| name.starts_with("history-through-")), "{kept:?} {told:?}");
+    // Without its log the folder is refused, and so is one beside a log that knows nothing of its market.
+    remove_journal_and_snapshots(&data);
+    for launch in [Launch::new(&data), node(&folder, 1, &servers.create("other", 1))] {
+        let refused = launch.try_start().err().expect("it does not start").stderr;
+        assert!(refused.contains("the market itself is gone"), "{refused}");
     }
 }
 

@@ -50,7 +50,7 @@ fn the_log_forgets_what_two_nodes_have_and_a_new_one_begins_with_a_copy() {
         })
     });
     let joined = tries.find_map(Result::ok).expect("a copy that is not too old");
-    let kept = std::fs::read_to_string(folder.path().join("node-4/history-set-aside-1/orders"));
+    let kept = std::fs::read_to_string(folder.path().join("node-4/history-through-0/orders"));
     assert_eq!(kept.unwrap(), "of before");
     let query = "<transactions id=\"1\"><query id=\"1\"/><query id=\"20\"/></transactions>";
     let told = joined.ask(query);
