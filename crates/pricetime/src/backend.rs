@@ -186,9 +186,9 @@ fn open_folder(
     let lock = DataLock::take(&settings.data).map_err(|error| error.to_string())?;
     let locked = Instant::now();
     journal::expect_finished(&settings.data)?;
-    if shared.is_none() {
-        // The nodes of a cluster have their members in its log.
-        members::note_known(settings)?;
+    match shared {
+        None => members::note_known(settings)?,
+        Some(_) => members::note_known_in_common(settings)?,
     }
     let storage = Disk::open(&settings.data).map_err(|error| format!("{}: {error}", settings.data.display()))?;
     let options = Options {

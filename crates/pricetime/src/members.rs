@@ -57,7 +57,7 @@ fn open_in_common(
     metrics: &Metrics,
     failed: Failed,
 ) -> Result<Option<Members>, String> {
-    let has_key = !settings.members_key.as_os_str().is_empty();
+    let has_key = has_key(settings);
     if let Some(path) = file(settings).filter(|_| !has_key) {
         return Err(format!(
             "{} names members, which the nodes of a cluster have in common: give all nodes the key that seals them in the log with \
@@ -92,16 +92,37 @@ fn open_in_common(
 /// Notes durably in a data folder that its market has members, if it has some. Errors: it had some, and no setting says
 /// who they are or that it is open to anyone; or the folder cannot be written.
 pub fn note_known(settings: &Settings) -> Result<(), String> {
-    let noted = settings.data.join(KNOWN_NAME);
-    match (are_known(settings), noted.exists()) {
-        (true, false) => note(&noted).map_err(|error| format!("{}: {error}", noted.display())),
-        (false, true) if !settings.open_to_anyone => Err(format!(
+    if are_known(settings) {
+        return mark(&settings.data);
+    }
+    let marked = settings.data.join(KNOWN_NAME);
+    match marked.exists() && !settings.open_to_anyone {
+        true => Err(format!(
             "the market in {} has members, and there is no access file: everybody could trade with every account. Put the file back to {} \
-             or name it with --access; or say --open-to-anyone",
+             or name it with --access; or say --open-to-anyone; or remove the file {}, if the market is to have no members any more",
             settings.data.display(),
-            settings.data.join(FILE_NAME).display()
+            settings.data.join(FILE_NAME).display(),
+            marked.display()
         )),
-        (true, true) | (false, false | true) => Ok(()),
+        false => Ok(()),
+    }
+}
+
+/// Notes the same in the data folder of a cluster's node. The log says whether the node may be served without members.
+/// Errors: the folder cannot be written.
+pub fn note_known_in_common(settings: &Settings) -> Result<(), String> {
+    match are_known(settings) || has_key(settings) {
+        true => mark(&settings.data),
+        false => Ok(()),
+    }
+}
+
+/// Notes durably in a data folder that its market has members, if that is not noted yet.
+pub fn mark(data: &Path) -> Result<(), String> {
+    let path = data.join(KNOWN_NAME);
+    match path.exists() {
+        true => Ok(()),
+        false => note(&path).map_err(|error| format!("{}: {error}", path.display())),
     }
 }
 
@@ -140,6 +161,11 @@ fn file(settings: &Settings) -> Option<PathBuf> {
         false => Some(settings.access.clone()),
         true => in_the_data_folder.exists().then_some(in_the_data_folder),
     }
+}
+
+/// Whether the nodes of a cluster seal their members with a key.
+fn has_key(settings: &Settings) -> bool {
+    !settings.members_key.as_os_str().is_empty()
 }
 
 /// Whether there is an access file.

@@ -13,6 +13,7 @@ use market::{recovery, snapshots};
 use store::{Effects, Head, Stop, Store, StoreError, StoreUrl, Writer};
 
 use crate::inspect;
+use crate::members;
 use crate::replayed_callers::ReplayedCallers;
 use crate::store_location::GivenUrl;
 
@@ -219,6 +220,9 @@ fn export(url: &StoreUrl, folder: &Path) -> Result<ExitCode, String> {
     let at = |error: std::io::Error| format!("{}: {error}", folder.display());
     let disk = Disk::open(folder).map_err(at)?;
     journal::mark_unfinished(folder).map_err(at)?;
+    if store.has_members().map_err(say)? {
+        members::mark(folder)?;
+    }
     let mut importer = Importer::new(recovery::random_seed(), DoneOrders::Keep);
     let mut refused = None;
     let head = state_into(&mut store, &mut importer, &mut refused)?;

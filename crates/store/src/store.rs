@@ -137,6 +137,11 @@ impl Store {
         self.read(async |session| export::state(&session, visit).await)
     }
 
+    /// Whether a member ever asked for a command whose caller is kept.
+    pub fn has_members(&mut self) -> Result<bool, StoreError> {
+        self.read(async |session| export::has_members(&session).await)
+    }
+
     /// Visits every done order by id, up to the last one placed before it began; returns their number.
     pub fn export_done(
         &mut self,

@@ -365,3 +365,23 @@ fn settle_members(nodes: &[(u16, Server)]) {
     let https: Vec<Http> = nodes.iter().map(|(_, node)| Http::new(node.http)).collect();
     soon("all nodes stand where the first does", || https.iter().all(|http| count(http) == count(&https[0])));
 }
+
+/// A copy of a node's folder once was served to everybody, also if its cluster had members.
+#[test]
+fn a_copy_of_a_node_is_not_served_without_the_members_of_its_cluster() {
+    let world = World::new("cluster-members-copied");
+    world.give(1, &AccessFile::text(&[]));
+    let (first, http) = world.start(1);
+    market(&http);
+    let copy = world.folder.path().join("copy");
+    let backup =
+        Command::new(env!("CARGO_BIN_EXE_pricetime")).args(["backup", &world.url]).arg(&copy).output().unwrap();
+    assert!(backup.status.success(), "{backup:?}");
+    drop(first.stop());
+    fs::remove_file(world.file(1)).unwrap();
+    // Neither folder has the access file now.
+    let refused = Launch::new(&copy).try_start().map(|_| ()).unwrap_err();
+    assert!(refused.stderr.contains("has members, and there is no access file"), "{refused:?}");
+    let refused = Launch::new(&world.data(1)).try_start().map(|_| ()).unwrap_err();
+    assert!(refused.stderr.contains("has members, and there is no access file"), "{refused:?}");
+}

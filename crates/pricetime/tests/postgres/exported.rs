@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::process::Command;
 
+use crate::common::callers::ask_all;
 use crate::common::folder::Folder;
+use crate::common::members::AccessFile;
 use crate::common::server::Launch;
 use crate::faults::{MARKET, ORDER, launch};
 
@@ -33,4 +35,21 @@ fn a_folder_that_was_exported_is_copied_before_its_first_command() {
         assert!(server.ask(ORDER).contains("id=\"2\""), "it goes on where the market was");
         server.stop();
     }
+}
+
+/// An exported folder once was served to everybody, also if its market had members.
+#[test]
+fn a_folder_exported_from_a_market_with_members_is_not_served_without_them() {
+    let (folder, database) = (Folder::new("postgres-exported-members"), crate::postgres::database());
+    let file = AccessFile::new(&folder);
+    let server = file.launch(&folder).in_database(database.url().secret()).start();
+    ask_all(&server);
+    server.stop();
+    let exported = folder.path().join("exported");
+    run(&["store", "export", database.url().secret()], &[&exported]);
+    let refused = Launch::new(&exported).try_start().map(|_| ()).unwrap_err();
+    let way = format!("or remove the file {}", exported.join("members").display());
+    assert!(refused.stderr.contains("has members") && refused.stderr.contains(&way), "{refused:?}");
+    std::fs::remove_file(exported.join("members")).unwrap();
+    Launch::new(&exported).start().stop();
 }
