@@ -4,6 +4,7 @@
 use std::fmt;
 use std::io;
 use std::sync::Arc;
+use std::time::Instant;
 
 use engine::{DoneOrder, Engine, OrderId, Sequence, StateItem, SymbolIndex};
 use journal::{ARCHIVE_NAME, Archive, Damages, Storage};
@@ -16,6 +17,7 @@ use crate::error::{HistoryError, in_folder};
 use crate::folder::{Folder, SET_ASIDE};
 use crate::followed::Followed;
 use crate::heads::Heads;
+use crate::leaps::Leaps;
 use crate::note::{NOTE_BYTES, NOTES};
 use crate::record::{CANDLE_BYTES, CANDLES, ORDER_BYTES, ORDERS, TRADE_BYTES, TRADES};
 use crate::table::{Near, Sizes, Table};
@@ -53,6 +55,7 @@ pub struct History {
     pub(crate) upkeep: Upkeep,
     pub(crate) sizes: Sizes,
     pub(crate) damages: Damages,
+    pub(crate) leaps: Leaps,
     journal: Option<SyncJournal>,
 }
 
@@ -170,6 +173,7 @@ impl History {
             covered_orders: orders,
             followed: Followed::from(engine, &heads),
             upkeep: Upkeep::new(&kept),
+            leaps: Leaps::read(&*folder)?,
             kept,
             heads,
             folder,
@@ -209,6 +213,7 @@ impl History {
             let (damages, keep, journal) = (self.damages.clone(), self.upkeep.keep, self.journal.take());
             let anew = History::open_in(folder, engine, self.sizes, None)?.listing(damages).keeping(keep);
             *self = History { journal, ..anew };
+            self.leaps.begin(engine.time(), Instant::now());
             return Ok(false);
         }
         let mut open = Vec::new();
@@ -222,6 +227,7 @@ impl History {
             }
         });
         self.settle(open)?;
+        self.leaps.begin(engine.time(), Instant::now());
         Ok(true)
     }
 

@@ -1,6 +1,8 @@
 //! Retention: seals old parts and removes the oldest ones, as the settings say, a little at a time. A checkpoint makes
 //! the result count, and files are removed only then, so a crash leaves all files that its checkpoint counts.
 
+use std::time::Instant;
+
 use engine::Time;
 
 use crate::checkpoint::{Checkpoint, Kept};
@@ -21,6 +23,7 @@ impl History {
     /// there is no work. `now` is market time, which decides what is old. A failure is logged and the work tried again
     /// later: nothing is lost by it.
     pub fn tend(&mut self, now: Time) -> bool {
+        self.leaps.look(now, Instant::now());
         if self.remove_obsolete() {
             return true;
         }
@@ -142,6 +145,7 @@ impl History {
 
     /// Removes the oldest sealed part, if it is too old or there are too many bytes.
     fn let_go(&mut self, now: Time) -> Result<bool, HistoryError> {
+        self.leaps.save(&*self.folder)?;
         let Keep { age_us, bytes } = self.upkeep.keep;
         if age_us.is_none() && bytes.is_none() {
             return Ok(false);
@@ -155,7 +159,7 @@ impl History {
             }
         }
         let Some((which, newest)) = oldest else { return Ok(false) };
-        let too_old = age_us.is_some_and(|age| now.0.saturating_sub(newest.time.0) > age);
+        let too_old = age_us.is_some_and(|age| self.leaps.age_us(newest.time, now) > age);
         let too_many = match bytes {
             Some(bytes) => self.bytes()? > bytes,
             None => false,

@@ -10,6 +10,7 @@ use crate::carried::Carried;
 use crate::checkpoint::{Begun, Checkpoint, Kept};
 use crate::error::{HistoryError, in_folder};
 use crate::folder::{self, Folder};
+use crate::leaps::Leaps;
 use crate::names;
 use crate::note::{NOTES, NoteRecord};
 use crate::parts::Form;
@@ -58,7 +59,7 @@ pub fn verify<S: Storage>(home: &S, fault: &mut dyn FnMut(HistoryError)) -> Resu
         if is_former {
             return Ok(Some(found));
         }
-        let mut faults = Vec::new();
+        let mut faults: Vec<HistoryError> = Leaps::read(&*folder).err().into_iter().collect();
         tables(&folder, &kept, heads.first_order, &mut |error| faults.push(error))?;
         let now = Checkpoint::read(&*folder)?;
         let is_still = now.is_some_and(|now| !kept.is_other_files(&now.kept));

@@ -17,7 +17,7 @@ use cluster::node_copy::{Fetched, fetch};
 use cluster::{LogError, LogUrl};
 use engine::Sequence;
 use exchange::EventFork;
-use history::{CHECKPOINT_NAME, HISTORY_FOLDER, History, SharedHistory, file_names};
+use history::{CHECKPOINT_NAME, HISTORY_FOLDER, History, LEAPS_NAME, SharedHistory, file_names};
 use journal::{
     ARCHIVE_NAME, Disk, HEADER_BYTES, JournalPoint, Options, Storage, make_folder, mark_finished, mark_unfinished,
     snapshot,
@@ -121,11 +121,14 @@ fn copy_history(live_copy: &mut LiveCopy) -> Result<(), String> {
     let folder = Path::new(HISTORY_FOLDER);
     let checkpoint = folder.join(CHECKPOINT_NAME);
     live_copy.bring_up_if_there(&checkpoint)?;
+    let leaps = folder.join(LEAPS_NAME);
+    live_copy.bring_up_if_there(&leaps)?;
     let copied = Disk::open_to_read(live_copy.target()).map_err(|error| error.to_string())?;
     let names = file_names(&copied).map_err(|error| error.to_string())?;
     let counted: BTreeSet<PathBuf> = names.into_iter().map(|name| folder.join(name)).collect();
     counted.iter().try_for_each(|name| live_copy.bring_up(name))?;
-    let belongs = |name: &Path| !name.starts_with(folder) || name == checkpoint || counted.contains(name);
+    let belongs =
+        |name: &Path| !name.starts_with(folder) || name == checkpoint || name == leaps || counted.contains(name);
     live_copy.remove_but(belongs).map_err(|error| error.to_string())
 }
 

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::common::{Market, Nobody, SMALL, apply, batch, follow_sized, scene};
-use engine::{AccountIndex, Event, OrderId, Sequence};
+use engine::{AccountIndex, Event, OrderId, Sequence, Time};
 use feed::{History, HistoryError, PastOrder, ReadModel, ReportKey, Trade, View};
 use history::{HISTORY_FOLDER, Keep, Sizes, verify};
 use journal::Storage;
@@ -553,4 +553,33 @@ fn check_beginning<T, K: PartialEq + std::fmt::Debug>(
     let keys: Vec<K> = found.iter().map(key).collect();
     assert_eq!(keys, all[..keys.len()]);
     assert_eq!(*gone, keys.len() < all.len(), "what is missing is said to be gone");
+}
+
+/// A clock that was wrong for ten minutes moves market time, and once had everything removed.
+#[test]
+fn a_leap_of_market_time_makes_nothing_old() {
+    const DAY_US: u64 = 86_400_000_000;
+    let market = busy_market(77, 240);
+    let disk = SimulatedDisk::new();
+    let keep = Keep { age_us: Some(30 * DAY_US), bytes: None };
+    let (mut view, history) = follow_sized(&market, &disk, 0, SMALL);
+    let mut history = history.keeping(keep);
+    apply(&market, &mut view, &mut history, 0..240);
+    assert!(history.fit(&market.engine).unwrap());
+    history.checkpoint().unwrap();
+    tend_to_all(&mut history, &view);
+    let sealed = files(&disk, ".sealed");
+    assert!(sealed > 5, "{sealed}");
+    let tend_at = |history: &mut History, days: u64| {
+        let now = Time(view.time().0 + days * DAY_US);
+        assert!((0..100_000).any(|_| !history.tend(now)));
+        files(&disk, ".sealed")
+    };
+    assert_eq!(tend_at(&mut history, 40), sealed, "a leap");
+    drop(history);
+    let history = History::open_sized(&disk, &market.engine, SMALL).unwrap();
+    is_sound(&disk);
+    let mut history = history.keeping(keep);
+    assert_eq!(tend_at(&mut history, 69), sealed, "a start knows of it");
+    assert!(tend_at(&mut history, 80) < sealed, "what is old goes");
 }

@@ -1,0 +1,155 @@
+//! Leaps of market time: it moved further than time had passed, because the machine's clock was wrong, or was set right
+//! at last. Retention counts no leap as age, so that a wrong clock removes nothing. Each leap stands in a file beside
+//! the checkpoint.
+
+use std::time::{Duration, Instant};
+
+use engine::Time;
+
+use crate::codec;
+use crate::error::{HistoryError, in_folder};
+use crate::folder::Folder;
+
+/// The file of leaps; missing as long as there was none.
+pub const LEAPS_NAME: &str = "leaps";
+/// The lead of market time over the time that has passed which is no leap yet: as far as a clock is followed at once.
+const LEAP: Duration = Duration::from_secs(60 * 60);
+/// The time between the last command of a server and the first one of the next that is no leap yet.
+const PAUSE: Duration = Duration::from_secs(3 * 24 * 60 * 60);
+/// The most leaps that are told apart.
+const LEAPS_MAX: usize = 64;
+
+/// The leaps that are remembered, oldest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Leaps {
+    all: Vec<Leap>,
+    /// The market's time at the last look, and when it was; none before a server's first look, while it replays.
+    seen: Option<Seen>,
+    is_unsaved: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Leap {
+    /// The market's time behind it.
+    to: Time,
+    by_us: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Seen {
+    time: Time,
+    at: Instant,
+    /// The lead that is no leap yet.
+    free: Duration,
+}
+
+impl Leaps {
+    pub(crate) fn read(folder: &dyn Folder) -> Result<Leaps, HistoryError> {
+        let Some(bytes) = folder.read(LEAPS_NAME).map_err(in_folder)? else { return Ok(Leaps::default()) };
+        let all = std::str::from_utf8(&bytes).ok().and_then(parse).ok_or_else(|| HistoryError::Damaged {
+            name: LEAPS_NAME.to_owned(),
+            fault: "its checksum does not hold; without it, retention takes leaps of the clock before for age"
+                .to_owned(),
+        })?;
+        Ok(Leaps { all, ..Leaps::default() })
+    }
+
+    /// Makes the leaps durable, if there is a new one.
+    pub(crate) fn save(&mut self, folder: &dyn Folder) -> Result<(), HistoryError> {
+        if self.is_unsaved {
+            folder.replace(LEAPS_NAME, text(&self.all).as_bytes()).map_err(in_folder)?;
+            self.is_unsaved = false;
+        }
+        Ok(())
+    }
+
+    /// Begins to compare market time, which is that of the last replayed command, with the time that passes.
+    pub(crate) fn begin(&mut self, time: Time, at: Instant) {
+        // The first command of a new market ends no pause.
+        self.seen = (time != Time::ZERO).then_some(Seen { time, at, free: PAUSE });
+    }
+
+    /// Looks at market time, and notes a leap since the last look.
+    pub(crate) fn look(&mut self, time: Time, at: Instant) {
+        let Some(seen) = self.seen.filter(|seen| time > seen.time) else { return };
+        let passed = at.saturating_duration_since(seen.at);
+        let ahead = Duration::from_micros(time.0 - seen.time.0).saturating_sub(passed);
+        self.seen = Some(Seen { time, at, free: LEAP });
+        if ahead > seen.free {
+            self.all.push(Leap { to: time, by_us: micros(ahead) });
+            self.is_unsaved = true;
+            if self.all.len() > LEAPS_MAX {
+                // Together they count as of the later one, so nothing is older than it is.
+                let first = self.all.remove(0);
+                self.all[0].by_us = self.all[0].by_us.saturating_add(first.by_us);
+            }
+            tracing::warn!(
+                seconds = ahead.as_secs(),
+                "market time has leapt ahead; retention does not count that as age"
+            );
+        }
+    }
+
+    /// The age of what happened at a time, in microseconds that passed.
+    pub(crate) fn age_us(&self, of: Time, now: Time) -> u64 {
+        let leapt = self.all.iter().filter(|leap| leap.to > of).map(|leap| leap.by_us);
+        now.0.saturating_sub(of.0).saturating_sub(leapt.fold(0, u64::saturating_add))
+    }
+}
+
+fn micros(span: Duration) -> u64 {
+    u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
+}
+
+fn text(leaps: &[Leap]) -> String {
+    let lines: String = leaps.iter().map(|leap| format!("{} {}\n", leap.to.0, leap.by_us)).collect();
+    format!("{lines}{:08x}\n", codec::sum(0, lines.as_bytes()))
+}
+
+fn parse(text: &str) -> Option<Vec<Leap>> {
+    let mut leaps = Vec::new();
+    for line in text.lines() {
+        if let Some((to, by_us)) = line.split_once(' ') {
+            leaps.push(Leap { to: Time(to.parse().ok()?), by_us: by_us.parse().ok()? });
+        }
+    }
+    (self::text(&leaps) == text).then_some(leaps)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: u64 = 3_600_000_000;
+    const DAY: u64 = 24 * HOUR;
+
+    fn after(begun: Instant, hours: u64) -> Instant {
+        begun + Duration::from_micros(hours * HOUR)
+    }
+
+    #[test]
+    fn what_was_before_a_leap_is_not_older_for_it() {
+        let (begun, noon) = (Instant::now(), 20_000 * DAY);
+        let mut leaps = Leaps::default();
+        leaps.look(Time(noon), begun);
+        leaps.look(Time(noon + 400 * DAY), begun);
+        assert_eq!(leaps, Leaps::default(), "a replay leaps over nothing");
+        leaps.begin(Time(noon), begun);
+        leaps.look(Time(noon + 2 * DAY), after(begun, 1));
+        leaps.look(Time(noon + 3 * DAY), after(begun, 25));
+        assert_eq!(leaps.age_us(Time(noon), Time(noon + 3 * DAY)), 3 * DAY, "a pause, and a day that passed");
+        leaps.look(Time(noon + 43 * DAY), after(begun, 26));
+        let (old, new, now) = (Time(noon + 3 * DAY), Time(noon + 43 * DAY), Time(noon + 44 * DAY));
+        assert_eq!([old, new].map(|time| leaps.age_us(time, now)), [DAY + HOUR, DAY]);
+        assert_eq!(parse(&text(&leaps.all)), Some(leaps.all.clone()));
+        assert_eq!(parse(&text(&leaps.all).replacen('4', "5", 1)), None);
+        // A server that starts after a long time, or with a wrong clock, takes that for no age either.
+        leaps.begin(now, begun);
+        leaps.look(Time(now.0 + 9 * DAY), begun);
+        assert_eq!(leaps.age_us(new, Time(now.0 + 9 * DAY)), DAY);
+        for leap in 1..200 {
+            leaps.look(Time(now.0 + (9 + 40 * leap) * DAY), begun);
+        }
+        assert_eq!((leaps.all.len(), leaps.age_us(new, Time(now.0 + 7_969 * DAY))), (LEAPS_MAX, DAY));
+    }
+}
