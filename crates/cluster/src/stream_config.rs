@@ -54,7 +54,8 @@ impl LogTerms {
         let marks_every = seconds(MARKS).unwrap_or(Duration::from_secs(MARKS_SECONDS)).max(Duration::from_secs(1));
         let said = named(RULES).map_or("", String::as_str);
         let Ok(rules) = said.parse() else {
-            return Err(LogError(format!("{url} does not say of which version its messages are: {said}")));
+            let said = if said.is_empty() { "the entry is missing" } else { said };
+            return Err(LogError(format!("{url} does not say in which version its messages are written: {said}")));
         };
         readable(url, rules)?;
         Ok(LogTerms { cluster, marks_every, keep: seconds(KEEP), rules, behind: behind.transpose()? })

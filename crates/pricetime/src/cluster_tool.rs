@@ -90,7 +90,7 @@ struct TermArgs {
     /// for longer begins with a copy of another node's data
     #[arg(long, default_value = "7d", value_name = "TIME")]
     keep: Span,
-    /// Version of the first messages; choose an older one if nodes of an older program are to read them
+    /// Version of the first messages, of those that this program reads and writes
     #[arg(long, default_value_t = NEWEST, value_parser = clap::value_parser!(u8).range(i64::from(OLDEST)..=i64::from(NEWEST)))]
     rules: u8,
 }
