@@ -165,7 +165,6 @@ impl ClientOrders {
     }
 
     /// The number of entries, expired ones included.
-    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }

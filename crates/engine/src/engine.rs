@@ -232,6 +232,11 @@ impl Engine {
         self.accounts.find(account).map_or(0, |account| self.client_orders.count_of(account))
     }
 
+    /// The number of all accounts' client order ids in memory.
+    pub fn client_order_ids(&self) -> usize {
+        self.client_orders.len()
+    }
+
     /// Whether a client order id that has expired at `time` is still in memory: then the next new one removes more than
     /// it adds.
     pub fn has_expired_client_order_ids(&self, time: Time) -> bool {

@@ -54,8 +54,9 @@ impl fmt::Display for Bound {
             }
             Bound::ClientOrders { most } => write!(
                 f,
-                "Too many client order ids: an account may have at most {most} (max-client-orders), and each counts until a day \
-                 after its order is done; an order without one is taken"
+                "Too many client order ids: this account may have at most {most} (max-client-orders, or less when few are left to \
+                 all: max-client-orders-in-all), and each counts until a day after its order is done; an order without one is \
+                 taken"
             ),
         }
     }

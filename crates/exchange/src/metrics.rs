@@ -32,6 +32,8 @@ pub enum Gauge {
     Accounts,
     Symbols,
     OpenOrders,
+    /// Client order ids of all accounts in memory.
+    ClientOrderIds,
     /// Commands and queries that waited when the last turn began, including those of the turn.
     TurnQueue,
     /// The duration of the recovery at the start.
@@ -46,6 +48,8 @@ pub enum Gauge {
     DiskLow,
     /// WebSockets with a subscription.
     Subscribers,
+    /// The bytes of the trades and candles that the feed keeps in memory.
+    RememberedBytes,
     /// Commands that the history has followed since the market began.
     HistoryCommands,
     /// Records of the history that were found damaged.

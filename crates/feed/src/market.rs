@@ -9,13 +9,10 @@ use engine::{
 use history::{Candle, Interval, KEPT, Trade};
 
 use crate::book::{Book, Level};
+use crate::remembered::{CANDLES_MAX, Remembered};
 
-/// Trades of a symbol that memory keeps.
-pub const RECENT_MAX: usize = 1000;
 /// Trades of each symbol that a start puts back into memory.
 pub const RECALLED: usize = 100;
-/// Candles that memory keeps for each interval: a day of minutes, and some.
-const CANDLES_MAX: usize = 1500;
 const DAY_MICROS: u64 = 86_400_000_000;
 
 /// A symbol and its market.
@@ -35,6 +32,8 @@ pub struct Listing {
     pub update: u64,
     pub last: Option<Trade>,
     recent: VecDeque<Trade>,
+    /// Whether there were trades before those that memory keeps.
+    pub has_older: bool,
     series: [Series; KEPT.len()],
     /// The number of the first trade of each minute, oldest first; only for minutes that began since the start.
     first_trades: VecDeque<(Time, u64)>,
@@ -92,6 +91,7 @@ impl Listing {
             update: 0,
             last: None,
             recent: VecDeque::new(),
+            has_older: false,
             series: Default::default(),
             first_trades: VecDeque::new(),
             watched: false,
@@ -155,15 +155,17 @@ impl Listing {
     }
 
     /// Adds a trade.
-    pub(crate) fn traded(&mut self, trade: &Trade) {
-        self.remember(*trade);
+    pub(crate) fn traded(&mut self, trade: &Trade, all: &mut Remembered) {
+        self.remember(*trade, all);
         for (series, interval) in self.series.iter_mut().zip(KEPT) {
             match &mut series.current {
                 Some(current) if current.has(trade.time, interval) => current.take(trade),
                 current => {
                     let next = Candle::of(trade, interval);
                     if let Some(full) = current.replace(next) {
-                        series.keep(full);
+                        series.closed.push_back(full);
+                        all.candles += 1;
+                        series.keep_within(interval, all);
                     }
                     if interval == Interval::Minute {
                         if self.first_trades.len() > CANDLES_MAX {
@@ -180,31 +182,57 @@ impl Listing {
     }
 
     /// Adds a trade to the recent ones, without news for subscribers.
-    pub(crate) fn remember(&mut self, trade: Trade) {
-        if self.recent.len() == RECENT_MAX {
-            self.recent.pop_front();
-        }
+    pub(crate) fn remember(&mut self, trade: Trade, all: &mut Remembered) {
         self.recent.push_back(trade);
+        all.trades += 1;
         self.last = Some(trade);
+        self.drop_trades(all);
+    }
+
+    /// Drops the oldest trades and candles beyond the symbol's share, and their room.
+    pub(crate) fn keep_within(&mut self, all: &mut Remembered) {
+        self.drop_trades(all);
+        self.recent.shrink_to_fit();
+        for (series, interval) in self.series.iter_mut().zip(KEPT) {
+            series.keep_within(interval, all);
+            series.closed.shrink_to_fit();
+        }
+    }
+
+    fn drop_trades(&mut self, all: &mut Remembered) {
+        while self.recent.len() > all.trades_each() {
+            self.recent.pop_front();
+            all.trades -= 1;
+            self.has_older = true;
+        }
     }
 
     /// Puts back the candles of a kept interval, the current one last.
-    pub(crate) fn recall(&mut self, interval: Interval, closed: Vec<Candle>, current: Option<Candle>) {
+    pub(crate) fn recall(
+        &mut self,
+        interval: Interval,
+        closed: Vec<Candle>,
+        current: Option<Candle>,
+        all: &mut Remembered,
+    ) {
         let at = KEPT.iter().position(|kept| *kept == interval).expect("invariant: only kept candles are recalled");
-        self.series[at] = Series { current, closed: closed.into() };
+        let series = &mut self.series[at];
+        all.candles = all.candles + closed.len() - series.closed.len();
+        *series = Series { current, closed: closed.into() };
+        series.keep_within(interval, all);
     }
 
     /// Puts back what another history knows.
-    pub(crate) fn recognize(&mut self, former: &FormerMarket) {
+    pub(crate) fn recognize(&mut self, former: &FormerMarket, all: &mut Remembered) {
         for interval in KEPT {
             let mut candles = Vec::new();
             former.minutes.iter().for_each(|minute| Candle::join(&mut candles, minute, interval));
             // Candles that begin before the minutes do may lack some of theirs.
             candles.retain(|candle| candle.start >= former.since);
             let current = candles.pop();
-            self.recall(interval, candles, current);
+            self.recall(interval, candles, current, all);
         }
-        former.trades.iter().for_each(|trade| self.remember(*trade));
+        former.trades.iter().for_each(|trade| self.remember(*trade, all));
     }
 
     /// Notes that a level changed.
@@ -224,15 +252,13 @@ impl FormerMarket {
 }
 
 impl Series {
-    fn keep(&mut self, candle: Candle) {
-        if self.closed.len() == CANDLES_MAX {
+    /// Drops the oldest closed candles beyond the share of a symbol.
+    fn keep_within(&mut self, interval: Interval, all: &mut Remembered) {
+        while self.closed.len() > all.candles_each(interval) {
             self.closed.pop_front();
+            all.candles -= 1;
         }
-        self.closed.push_back(candle);
     }
-
-    /// Closed candles that memory holds, at most.
-    pub(crate) const KEPT_MAX: usize = CANDLES_MAX;
 }
 
 #[cfg(test)]
@@ -266,7 +292,7 @@ mod tests {
         const DAY: u64 = 24 * 60;
         let mut listing = Listing::new(Symbol::parse(b"S").unwrap());
         for (minute, price) in [(0, 9), (1, 1), (2, 5), (DAY, 4)] {
-            listing.traded(&trade(minute, price));
+            listing.traded(&trade(minute, price), &mut Remembered::new());
         }
         let day = |minute: u64| listing.day(Time(minute * 60_000_000));
         let shown = |minute| day(minute).map(|day| (day.open.units(), day.high.units(), day.low.units(), day.trades));
@@ -282,11 +308,12 @@ mod tests {
         let mut listing = Listing::new(Symbol::parse(b"S").unwrap());
         // Minutes before the start, of which memory has only the last trades.
         let minute = |minute: u64, trades: u64| Candle { trades, ..Candle::of(&trade(minute, 1), Interval::Minute) };
-        listing.recall(Interval::Minute, vec![minute(1, 2), minute(2, 1)], Some(minute(3, 1)));
-        [2, 3].into_iter().for_each(|minute| listing.remember(trade(minute, 1)));
-        listing.traded(&trade(3, 1));
-        listing.traded(&Trade { id: 5, ..trade(4, 1) });
-        listing.traded(&Trade { id: 9, ..trade(4, 1) });
+        let all = &mut Remembered::new();
+        listing.recall(Interval::Minute, vec![minute(1, 2), minute(2, 1)], Some(minute(3, 1)), all);
+        [2, 3].into_iter().for_each(|minute| listing.remember(trade(minute, 1), all));
+        listing.traded(&trade(3, 1), all);
+        listing.traded(&Trade { id: 5, ..trade(4, 1) }, all);
+        listing.traded(&Trade { id: 9, ..trade(4, 1) }, all);
         let first = |minute: u64| listing.traded_since(Time(minute * 60_000_000)).and_then(|traded| traded.first_trade);
         assert_eq!([4, 3, 2, 1, 0].map(first), [Some(5), Some(4), Some(3), None, None]);
         assert_eq!([0, 1, 5, 6].map(|back| listing.trade_back(back)), [None, Some(9), Some(3), None]);

@@ -29,6 +29,7 @@ use crate::market::Listing;
 use crate::orders::{In, Open, Orders, Terms};
 use crate::prefetch::{AHEAD, FAR, Prefetch};
 use crate::queue_position::QueuePosition;
+use crate::remembered::Remembered;
 use crate::symbols::{Changed, Names, SymbolFollowers};
 
 /// The market as it stands after a command.
@@ -38,6 +39,8 @@ pub struct View {
     time: Time,
     accounts: Accounts,
     listings: Vec<Listing>,
+    /// The share of each symbol in the trades and candles that memory keeps.
+    remembered: Remembered,
     names: Names,
     /// The symbols that changed, for watchers of all symbols.
     changed: Changed,
@@ -583,7 +586,8 @@ impl View {
         self.take_shown(maker_slot, shares);
         if self.sequence > self.trades_known {
             self.next_trade += 1;
-            self.listings[symbol.0 as usize].traded(&trade);
+            self.share_memory(symbol);
+            self.listings[symbol.0 as usize].traded(&trade, &mut self.remembered);
             self.symbol_news(symbol);
         }
         self.tell(trade.maker_account, News::Traded(trade.maker_account, trade, side.opposite()));
@@ -718,9 +722,18 @@ impl View {
         self.listings.push(listing);
     }
 
-    /// Returns a symbol's market to change it.
-    pub(crate) fn listing_mut(&mut self, symbol: SymbolIndex) -> &mut Listing {
-        &mut self.listings[symbol.0 as usize]
+    /// Gives a symbol its share of what memory keeps of trades, if it gets its first one.
+    fn share_memory(&mut self, symbol: SymbolIndex) {
+        let is_first = self.listings[symbol.0 as usize].last.is_none();
+        if is_first && self.remembered.add_symbol() {
+            let View { listings, remembered, .. } = self;
+            listings.iter_mut().for_each(|listing| listing.keep_within(remembered));
+        }
+    }
+
+    /// Returns the bytes of the trades and candles that memory keeps.
+    pub fn remembered_bytes(&self) -> usize {
+        self.remembered.bytes()
     }
 
     /// Returns the shares that an account may sell of a symbol; zero if it never had any.

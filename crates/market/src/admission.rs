@@ -47,6 +47,9 @@ pub struct Bounds {
     pub request_shares: Position,
     /// The number of an account's client order ids.
     pub client_orders: u64,
+    /// The number of all accounts' client order ids. An account may have as many as are left to all, so that none can
+    /// leave nothing to the others.
+    pub client_orders_in_all: u64,
 }
 
 impl Bounds {
@@ -59,6 +62,7 @@ impl Bounds {
         request_money: Money::CAP,
         request_shares: Position::CAP,
         client_orders: u64::MAX,
+        client_orders_in_all: u64::MAX,
     };
 
     /// The most that one account, which has `there`, may get of what is `left` of `cap` when `others` may still want
@@ -121,6 +125,8 @@ struct TurnSoFar {
     issued: HashMap<Symbol, i128>,
     positions: HashMap<(AccountId, Symbol), i128>,
     client_orders: HashMap<AccountId, u64>,
+    /// The client order ids of all accounts together.
+    new_client_orders: u64,
 }
 
 /// The money and shares that a request has been let create so far.
@@ -462,13 +468,17 @@ impl Admission {
         now: Time,
         account: AccountId,
     ) -> Result<(), Bound> {
-        let new = self.turn.client_orders.entry(account).or_default();
+        let TurnSoFar { client_orders, new_client_orders, .. } = &mut self.turn;
+        let new = client_orders.entry(account).or_default();
         let there = (engine.client_order_ids_of(account) as u64).saturating_add(*new);
+        let all = (engine.client_order_ids() as u64).saturating_add(*new_client_orders);
+        let left = bounds.client_orders_in_all.saturating_sub(all);
         // While expired ids are still in memory, each new one removes more than it adds.
-        if there >= bounds.client_orders && !engine.has_expired_client_order_ids(now) {
-            return Err(Bound::ClientOrders { most: bounds.client_orders });
+        if there >= bounds.client_orders.min(left) && !engine.has_expired_client_order_ids(now) {
+            return Err(Bound::ClientOrders { most: bounds.client_orders.min(there) });
         }
         *new = new.saturating_add(1);
+        *new_client_orders = new_client_orders.saturating_add(1);
         Ok(())
     }
 }
@@ -518,8 +528,18 @@ fn assert_behind_cancel(account: AccountId, before: &[Op]) {
 
 impl TurnSoFar {
     fn clear(&mut self) {
-        let TurnSoFar { canceled, all_canceled, killed, accounts, symbols, money, issued, positions, client_orders } =
-            self;
+        let TurnSoFar {
+            canceled,
+            all_canceled,
+            killed,
+            accounts,
+            symbols,
+            money,
+            issued,
+            positions,
+            client_orders,
+            new_client_orders,
+        } = self;
         canceled.clear();
         all_canceled.clear();
         killed.clear();
@@ -529,6 +549,7 @@ impl TurnSoFar {
         issued.clear();
         positions.clear();
         client_orders.clear();
+        *new_client_orders = 0;
     }
 }
 

@@ -338,6 +338,7 @@ fn note_market(metrics: &Metrics, engine: &Engine) {
     metrics.set(Gauge::Accounts, engine.account_count() as u64);
     metrics.set(Gauge::Symbols, engine.symbol_count() as u64);
     metrics.set(Gauge::OpenOrders, engine.open_order_count() as u64);
+    metrics.set(Gauge::ClientOrderIds, engine.client_order_ids() as u64);
     metrics.set(Gauge::MarketTime, engine.time().0);
     metrics.set(Gauge::Protected, engine.protections().count() as u64);
 }

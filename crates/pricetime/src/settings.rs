@@ -160,6 +160,8 @@ settings! {
     /// The most client order ids of an account: those of its open orders, and of orders that were done in the last 24
     /// hours
     max_client_orders: u64 = 1_000_000, "PRICETIME_MAX_CLIENT_ORDERS";
+    /// The most client order ids of all accounts; an account may have as many as are left to all
+    max_client_orders_in_all: u64 = 4_000_000, "PRICETIME_MAX_CLIENT_ORDERS_IN_ALL";
     /// Close a connection this long after its last complete request
     idle_timeout: Span = Span(std::time::Duration::from_secs(60)), "PRICETIME_IDLE_TIMEOUT";
     /// Close a connection after its first reply
@@ -297,6 +299,7 @@ impl Settings {
             request_money: dollars(self.max_issue),
             request_shares: shares(self.max_issue),
             client_orders: self.max_client_orders,
+            client_orders_in_all: self.max_client_orders_in_all,
         }
     }
 
@@ -346,6 +349,7 @@ impl Settings {
         at_least("max-symbols", self.max_symbols, 1)?;
         at_most("max-symbols", self.max_symbols, u32::MAX.into())?;
         at_most("max-client-orders", self.max_client_orders, u32::MAX.into())?;
+        at_most("max-client-orders-in-all", self.max_client_orders_in_all, u32::MAX.into())?;
         for (name, whole) in
             [("max-balance", self.max_balance), ("max-position", self.max_position), ("max-issue", self.max_issue)]
         {

@@ -54,11 +54,7 @@ pub(crate) fn snapshot(model: &ReadModel<impl Sized>, topic: Topic) -> Option<Sh
     let made = match topic {
         Topic::Book(symbol) if is_long(view, topic) => Ok(long_snapshots::book(view, symbol)),
         Topic::Book(symbol) => Ok(book_snapshot(view, symbol)),
-        Topic::Trades(symbol) => {
-            let mut last: Vec<Trade> = view.listing(symbol).recent().take(TRADES_SHOWN).copied().collect();
-            last.reverse();
-            Ok(trades("snapshot", view, symbol, &last))
-        }
+        Topic::Trades(symbol) => last_trades(model, symbol).map(|last| trades("snapshot", view, symbol, &last)),
         Topic::Candles(symbol, interval) => candles_snapshot(model, symbol, interval),
         Topic::Orders(account) if is_long(view, topic) => long_snapshots::orders(model, account),
         Topic::Orders(account) => orders_snapshot(model, account),
@@ -95,6 +91,22 @@ struct Message<T> {
     channel: &'static str,
     #[serde(flatten)]
     content: T,
+}
+
+/// Returns the last trades of a symbol, oldest first: from the history where memory keeps fewer.
+fn last_trades(model: &ReadModel<impl Sized>, symbol: SymbolIndex) -> Result<Vec<Trade>, HistoryError> {
+    let listing = model.view.listing(symbol);
+    let mut last: Vec<Trade> = listing.recent().take(TRADES_SHOWN).copied().collect();
+    if last.len() < TRADES_SHOWN && listing.has_older {
+        let older = model.history()?.map(|history| history.trades_of(symbol, None, TRADES_SHOWN)).transpose();
+        match older {
+            Ok(Some(Some((page, _)))) => last = page,
+            Ok(Some(None) | None) | Err(HistoryError::NoLongerKept { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    last.reverse();
+    Ok(last)
 }
 
 fn book_snapshot(view: &View, symbol: SymbolIndex) -> SharedText {

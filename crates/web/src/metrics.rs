@@ -280,6 +280,14 @@ impl Scrape {
         out.gauge(family("pricetime_open_orders", None, "Orders that are open."), metrics.get(Gauge::OpenOrders))?;
         out.gauge(
             family(
+                "pricetime_client_order_ids",
+                None,
+                "Client order ids that stand for an order; 191 bytes of memory each. `--max-client-orders-in-all` bounds them.",
+            ),
+            metrics.get(Gauge::ClientOrderIds),
+        )?;
+        out.gauge(
+            family(
                 "pricetime_protected_accounts",
                 None,
                 "Accounts whose orders are canceled when nobody is there for them.",
@@ -446,6 +454,14 @@ impl Scrape {
         out.gauge(
             family("pricetime_subscribers", None, "WebSockets with at least one subscription, as of the last second."),
             metrics.get(Gauge::Subscribers),
+        )?;
+        out.gauge(
+            family(
+                "pricetime_feed_remembered",
+                Some(In::Bytes),
+                "Bytes of the trades and candles that the feed keeps in memory, as of the last second; older ones are in the history.",
+            ),
+            metrics.get(Gauge::RememberedBytes),
         )?;
         let budget = self.0.budget();
         out.counter(

@@ -142,6 +142,7 @@ impl ServerStats {
         let counters = (self.counters)();
         let here = PreviousCounters::of(&counters, &self.metrics, &self.rest, view);
         self.metrics.set(Gauge::Subscribers, subscribers as u64);
+        self.metrics.set(Gauge::RememberedBytes, view.remembered_bytes() as u64);
         self.note_kills(view);
         let before = &self.before;
         let seconds = (here.at - before.at).as_secs_f64();

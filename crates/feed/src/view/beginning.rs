@@ -13,6 +13,7 @@ use super::trails::Trails;
 use crate::accounts::Accounts;
 use crate::market::{FormerMarket, Listing};
 use crate::orders::{In, Open, Orders};
+use crate::remembered::Remembered;
 use crate::symbols::{Changed, Names};
 
 /// An open order: the time, kind and trigger with which it was placed, its self-trade prevention, the time at which it
@@ -38,6 +39,7 @@ impl View {
             time: Time::ZERO,
             accounts: Accounts::default(),
             listings: Vec::new(),
+            remembered: Remembered::new(),
             names: Names::default(),
             changed: Changed::default(),
             orders: Orders::new(),
@@ -89,7 +91,8 @@ impl View {
             }
         }
         for former in &known.markets {
-            self.listing_mut(former.symbol).recognize(former);
+            self.share_memory(former.symbol);
+            self.listings[former.symbol.0 as usize].recognize(former, &mut self.remembered);
         }
     }
 

@@ -5,13 +5,16 @@ use engine::SymbolIndex;
 use history::{Candle, History, HistoryError, KEPT, Note, Noted};
 
 use super::View;
-use crate::market::{RECALLED, Series};
+use crate::market::RECALLED;
+use crate::remembered::Remembered;
 
 /// The history's trades and candles of a symbol.
 #[derive(Debug)]
 pub(super) struct Recalled {
     /// Trades, oldest first.
     trades: Vec<history::Trade>,
+    /// Whether there were trades before these.
+    has_older: bool,
     /// The complete candles of each kept interval, oldest first, and the incomplete one.
     candles: [(Vec<Candle>, Option<Candle>); KEPT.len()],
 }
@@ -20,19 +23,20 @@ impl View {
     /// Takes what the history knows of the symbols' markets, before either follows anything. The history may be ahead:
     /// then the view puts it back once it has followed events up to there.
     pub fn recall(&mut self, history: &History) -> Result<(), HistoryError> {
+        let shares = Remembered::of(history.symbol_count());
         for symbol in (0..).map(SymbolIndex).take(history.symbol_count()) {
-            let mut trades = match history.trades_of(symbol, None, RECALLED) {
+            let (mut trades, has_older) = match history.trades_of(symbol, None, RECALLED.min(shares.trades_each())) {
                 // The symbol's last trade was long ago.
-                Err(HistoryError::NoLongerKept { .. }) => Vec::new(),
-                page => page?.ok_or(HistoryError::Ended)?.0,
+                Err(HistoryError::NoLongerKept { .. }) => (Vec::new(), true),
+                page => page?.ok_or(HistoryError::Ended).map(|(trades, next)| (trades, next.is_some()))?,
             };
             trades.reverse();
             let mut candles: [(Vec<Candle>, Option<Candle>); KEPT.len()] = Default::default();
             for (interval, candles) in KEPT.into_iter().zip(&mut candles) {
-                let closed = history.closed_candles(symbol, interval, None, Series::KEPT_MAX)?;
+                let closed = history.closed_candles(symbol, interval, None, shares.candles_each(interval))?;
                 *candles = (closed, history.current_candle(symbol, interval));
             }
-            self.recalled.push(Recalled { trades, candles });
+            self.recalled.push(Recalled { trades, has_older, candles });
         }
         self.recall_notes(history)?;
         self.recall_before(self.sequence.next());
@@ -57,12 +61,17 @@ impl View {
 
     /// Puts the recalled trades and candles back.
     pub(super) fn put_back(&mut self) {
-        for (listing, Recalled { trades, candles }) in self.listings.iter_mut().zip(std::mem::take(&mut self.recalled))
-        {
-            for (interval, (closed, current)) in KEPT.into_iter().zip(candles) {
-                listing.recall(interval, closed, current);
+        let symbols = (0..self.listings.len() as u32).map(SymbolIndex);
+        for (symbol, Recalled { trades, has_older, candles }) in symbols.zip(std::mem::take(&mut self.recalled)) {
+            if !trades.is_empty() {
+                self.share_memory(symbol);
             }
-            trades.into_iter().for_each(|trade| listing.remember(trade));
+            let (listing, all) = (&mut self.listings[symbol.0 as usize], &mut self.remembered);
+            listing.has_older |= has_older;
+            for (interval, (closed, current)) in KEPT.into_iter().zip(candles) {
+                listing.recall(interval, closed, current, all);
+            }
+            trades.into_iter().for_each(|trade| listing.remember(trade, all));
         }
     }
 }

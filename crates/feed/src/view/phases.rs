@@ -49,7 +49,8 @@ impl View {
         let paid = [maker, aggressor].map(|order| self.take_at_rest(order, shares, trade.money()));
         if self.sequence > self.trades_known {
             self.next_trade += 1;
-            self.listings[symbol.0 as usize].traded(&trade);
+            self.share_memory(symbol);
+            self.listings[symbol.0 as usize].traded(&trade, &mut self.remembered);
             self.symbol_news(symbol);
         }
         self.tell(maker_account, News::Traded(maker_account, trade, aggressor_side.opposite()));

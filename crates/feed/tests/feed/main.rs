@@ -13,4 +13,5 @@ mod gathered;
 mod line;
 mod notes;
 mod parts;
+mod remembered;
 mod under_way;

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 
 mod calendar;
+mod client_ids;
 mod disconnect;
 mod fairness;
 mod mass_cancels;

@@ -53,6 +53,7 @@ mod order_place;
 mod past_market;
 mod pending;
 mod phases;
+mod remembered;
 mod replace;
 mod replays;
 mod request_of_sweeps;

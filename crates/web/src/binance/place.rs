@@ -394,19 +394,18 @@ fn fills(
     placed: Option<Time>,
 ) -> Result<Option<Vec<Trade>>, Refusal> {
     let Some(symbol) = model.view.find_symbol(name) else { return Ok(None) };
-    let (mut found, mut seen) = (Vec::new(), 0);
+    let mut found = Vec::new();
     let is_older = |trade: &Trade| placed.is_some_and(|placed| trade.time < placed);
     // The order may have been the aggressor of an auction since.
     let is_its = |trade: &Trade| trade.aggressor_order == order && placed.is_none_or(|placed| trade.time == placed);
     let mut take = |trade: &Trade| {
-        seen += 1;
         if is_its(trade) {
             found.push(*trade);
         }
         !is_older(trade)
     };
     let complete = !model.view.listing(symbol).recent().all(&mut take);
-    if !complete && seen >= RECENT_MAX {
+    if !complete && model.view.listing(symbol).has_older {
         let Some(history) = model.history().map_err(Refusal::unreadable)? else { return Ok(None) };
         found.clear();
         let mut before = None;
