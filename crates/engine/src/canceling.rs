@@ -3,7 +3,7 @@
 use crate::amount::Shares;
 use crate::book::Level;
 use crate::command::{CancelReason, Condition, NewOrder, Side};
-use crate::engine::{CANCELS_MAX, Engine};
+use crate::engine::Engine;
 use crate::event::Event;
 use crate::executed::Execution;
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, Deadline, OrderId, Sequence, SymbolIndex, Time};
@@ -21,7 +21,7 @@ impl Engine {
     /// Whether, after an `ExpireOrders` has taken out as many orders as it does, there are still orders that have ended
     /// by this time.
     pub(crate) fn outlasts_an_expiry(&self, now: Time) -> bool {
-        self.deadlines.has_passed_more_than(CANCELS_MAX, now)
+        self.deadlines.has_passed_more_than(self.cancel_bounds.command, now)
     }
 
     /// Whether there are open orders whose deadlines came by this time.
@@ -163,15 +163,18 @@ impl Engine {
         }
     }
 
-    /// Cancels the remaining orders of kills, and then orders whose deadlines have come, the earliest first.
+    /// Cancels the remaining orders of kills, and as many orders whose deadlines have come, the earliest first: neither
+    /// keeps the other waiting.
     #[cold]
     pub(crate) fn expire_orders(&mut self, events: &mut impl FnMut(Event)) {
-        let killed = self.go_on_with_kills(events);
-        for _ in killed..self.cancels_max {
-            let Some(order) = self.deadlines.next_passed(self.time) else { return };
+        self.go_on_with_kills(events);
+        let before = self.open_order_count();
+        for _ in 0..self.cancel_bounds.command {
+            let Some(order) = self.deadlines.next_passed(self.time) else { break };
             let slot = self.orders.find(order).expect("invariant: an order with a deadline is open");
             self.end_order(slot, CancelReason::Expired, events);
         }
+        self.count_ended(before);
     }
 
     /// Cancels an open order, whatever its place, and the order that is linked with it.

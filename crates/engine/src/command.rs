@@ -335,7 +335,7 @@ pub enum Command {
     /// sends it: the market's loop makes it while there are such orders.
     ActivateReached,
     /// Cancel the remaining orders of kills that go on, and orders whose deadlines have come,
-    /// [`CANCELS_MAX`](crate::CANCELS_MAX) in all. No client asks for this: the market's loop gives the command when
+    /// [`CANCELS_MAX`](crate::CANCELS_MAX) of each. No client asks for this: the market's loop gives the command when
     /// there are such orders.
     ExpireOrders,
     /// Place an order like `PlaceOrder`, if the command just before it canceled an order. One request holds both, in
@@ -421,8 +421,9 @@ pub enum Command {
     /// this grace.
     Protect { account: AccountId, grace: Grace },
     /// End the protection of an account. If it `is_lost`, no connection returned: its open orders are canceled,
-    /// wherever they stand, oldest first. Only the loop makes such a command.
-    Unprotect { account: AccountId, is_lost: bool },
+    /// wherever they stand, oldest first. Only the loop makes such a command. `through` is the newest order that is
+    /// lost, if not all are: orders that are placed between two steps stay.
+    Unprotect { account: AccountId, is_lost: bool, through: Option<OrderId> },
     /// Replace the limits of an account. The new ones hold for orders that are placed or come to the book from now on.
     ChangeLimits { account: AccountId, limits: AccountLimits },
     /// Note that this message of the shared log was taken: the commands behind it in the same unit of the journal are

@@ -9,6 +9,7 @@ use crate::account_orders::AccountOrders;
 use crate::accounts::{Accounts, Positions, Symbols};
 use crate::amount::{Money, Position};
 use crate::book::Books;
+use crate::cancel_bounds::CancelBounds;
 use crate::client_orders::ClientOrders;
 use crate::command::{Command, Condition, Entry, OrderName, Query, Terms};
 use crate::deadlines::Deadlines;
@@ -30,12 +31,6 @@ use crate::reject::Reject;
 use crate::reply::{OpenTerms, Reply, Status};
 use crate::shared_log::SharedLog;
 use crate::stops::Stops;
-
-/// The most orders that one command ends when it does not name each of them: a kill, a cancel of all orders of an
-/// account, a cancel on disconnect, or the end of deadlines. Orders that end with one of these, because they were
-/// linked with it or waited for it, are not counted. Further commands end the rest, so that nobody waits long. The
-/// number is part of what commands mean, like [`EXECUTIONS_MAX`](crate::EXECUTIONS_MAX).
-pub const CANCELS_MAX: usize = 1_000;
 
 /// The number of ops read ahead together: enough that their waits overlap, few enough that their data stays in the
 /// nearest cache.
@@ -89,8 +84,12 @@ pub struct Engine {
     /// The number of executions that the commands of the current time may still make together. It is not written down
     /// as a part of the state: no two turns have the same time, and no state is written down within a turn.
     turn_executions_left: u32,
-    /// See [`CANCELS_MAX`].
-    pub(crate) cancels_max: usize,
+    pub(crate) cancel_bounds: CancelBounds,
+    /// The number of orders that the current command may still end without naming them.
+    pub(crate) cancels_left: usize,
+    /// The number of orders that the commands of the current time may still end so together. It is not written down,
+    /// as `turn_executions_left` is not.
+    pub(crate) turn_cancels_left: usize,
     /// Slots of done orders that nobody took yet, in the order in which they were done.
     done: VecDeque<u32>,
     done_orders: DoneOrders,
@@ -143,7 +142,9 @@ impl Engine {
             execution_bounds: ExecutionBounds::ALL,
             executions_left: 0,
             turn_executions_left: ExecutionBounds::ALL.turn,
-            cancels_max: CANCELS_MAX,
+            cancel_bounds: CancelBounds::ALL,
+            cancels_left: 0,
+            turn_cancels_left: CancelBounds::ALL.turn,
             done: VecDeque::new(),
             done_orders,
             done_kept: 0,
@@ -161,9 +162,10 @@ impl Engine {
         self.with_execution_bounds(ExecutionBounds::of_command(executions_max))
     }
 
-    /// Replaces [`CANCELS_MAX`] by another number, for tests.
-    pub fn with_cancels_max(self, cancels_max: usize) -> Engine {
-        Engine { cancels_max, ..self }
+    /// Replaces [`CancelBounds::ALL`] by other bounds, for tests. Markets can be compared only if they have the same
+    /// bounds.
+    pub fn with_cancel_bounds(self, bounds: CancelBounds) -> Engine {
+        Engine { cancel_bounds: bounds, turn_cancels_left: bounds.turn, ..self }
     }
 
     /// The sequence of the last command applied.
@@ -294,6 +296,7 @@ impl Engine {
         assert!(sequence == self.sequence.next(), "invariant: commands are applied in sequence");
         assert!(time >= self.time, "invariant: time does not go back");
         self.sequence = sequence;
+        self.begin_cancels(time, command);
         let may_execute = self.begin_executions(time, command);
         let reply = match *command {
             Command::CreateAccount { account, balance } => self.create_account(account, balance, events),
@@ -369,7 +372,7 @@ impl Engine {
             Command::Kill { scope } => self.change_kill(scope, true, events),
             Command::Release { scope } => self.change_kill(scope, false, events),
             Command::Protect { account, grace } => self.protect(account, grace, events),
-            Command::Unprotect { account, is_lost } => self.unprotect(account, is_lost, events),
+            Command::Unprotect { account, is_lost, through } => self.unprotect(account, (is_lost, through), events),
             Command::ChangeLimits { account, ref limits } => self.change_limits(account, limits, events),
             Command::TakeMessage(message) => Ok(self.take_message(message)),
         };
@@ -379,6 +382,19 @@ impl Engine {
         self.turn_executions_left =
             self.turn_executions_left.saturating_sub(may_execute.saturating_sub(self.executions_left));
         reply.unwrap_or_else(Reply::Rejected)
+    }
+
+    /// Begins a command of this time, before `begin_executions`: says how many orders it may end.
+    #[inline]
+    fn begin_cancels(&mut self, time: Time, command: &Command) {
+        let bounds = self.cancel_bounds;
+        if time != self.time {
+            self.turn_cancels_left = bounds.turn;
+        }
+        self.cancels_left = match matches!(command, Command::ExpireOrders | Command::EndAuction) {
+            true => bounds.command,
+            false => self.turn_cancels_left.max(bounds.small).min(bounds.command),
+        };
     }
 
     /// Begins a command of this time. Returns how many executions it may make.

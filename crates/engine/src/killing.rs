@@ -58,40 +58,30 @@ impl Engine {
             self.kills_going_on.remove(&scope);
             return Ok(Reply::Created);
         }
-        let orders = self.cancel_killed(scope, self.cancels_max, events);
+        let orders = self.cancel_killed(scope, events);
         let left = self.kills_going_on.contains(&scope).then(|| self.newest_order());
         Ok(Reply::CanceledAll { orders, left, sequence: self.sequence })
     }
 
-    /// Cancels the remaining orders of kills, one scope after the other, as far as one command goes. Returns their
-    /// number.
-    pub(crate) fn go_on_with_kills(&mut self, events: &mut impl FnMut(Event)) -> usize {
-        let mut canceled = 0usize;
-        while let Some(&scope) = self.kills_going_on.first().filter(|_| canceled < self.cancels_max) {
-            let orders = self.cancel_killed(scope, self.cancels_max.saturating_sub(canceled), events);
-            canceled = canceled.saturating_add(orders);
+    /// Cancels the remaining orders of kills, one scope after the other, as far as the command goes.
+    pub(crate) fn go_on_with_kills(&mut self, events: &mut impl FnMut(Event)) {
+        while let Some(&scope) = self.kills_going_on.first().filter(|_| self.cancels_left > 0) {
+            self.cancel_killed(scope, events);
         }
-        canceled
     }
 
-    /// Cancels the first open orders of a scope if its kill goes on; the kill is over if there are no more. Returns
-    /// their number.
-    fn cancel_killed(
-        &mut self,
-        scope: KillScope<AccountIndex, SymbolIndex>,
-        most: usize,
-        events: &mut impl FnMut(Event),
-    ) -> usize {
+    /// Cancels the first open orders of a scope if its kill goes on; the kill is over if there are no more. Returns the
+    /// number of orders that ended.
+    fn cancel_killed(&mut self, scope: KillScope<AccountIndex, SymbolIndex>, events: &mut impl FnMut(Event)) -> usize {
         if !self.kills_going_on.contains(&scope) {
             return 0;
         }
-        let Taken { mut orders, is_cut } = self.first_open_orders(scope, most);
+        let Taken { mut orders, is_cut } = self.first_open_orders(scope, self.cancels_left);
         if !is_cut {
             self.kills_going_on.remove(&scope);
         }
         orders.sort_unstable();
-        self.cancel_each(&orders, CancelReason::Asked, events);
-        orders.len()
+        self.cancel_each(&orders, CancelReason::Asked, events)
     }
 
     /// Whether a kill may have orders left to cancel.
@@ -103,6 +93,11 @@ impl Engine {
     /// it.
     pub fn goes_on(&self, scope: KillScope) -> Result<bool, Reject> {
         Ok(self.kills_going_on.contains(&self.scope(scope)?))
+    }
+
+    /// Whether a release of this scope is refused, because orders of its kill are left to cancel.
+    pub fn refuses_release(&mut self, scope: KillScope) -> bool {
+        self.scope(scope).is_ok_and(|scope| self.has_open_orders(scope))
     }
 
     fn has_open_orders(&mut self, scope: KillScope<AccountIndex, SymbolIndex>) -> bool {

@@ -13,6 +13,7 @@ mod amount;
 mod auctions;
 mod book;
 mod calendar;
+mod cancel_bounds;
 mod canceling;
 mod charge;
 mod charging;
@@ -76,12 +77,13 @@ pub use account_limits::{AccountLimit, AccountLimits};
 pub use amount::{
     AmountError, DOLLAR, Decimal, DecimalText, MONEY_DECIMALS, Money, Position, Price, SHARE_DECIMALS, Shares,
 };
+pub use cancel_bounds::{CANCELS_MAX, CancelBounds};
 pub use client_orders::CLIENT_ORDER_ID_KEPT_US;
 pub use command::{
     CancelReason, Command, Entry, FundsOrder, Manner, NewOrder, Op, OrderKind, OrderName, Query, SelfTrade, Side,
     Trigger,
 };
-pub use engine::{AHEAD, CANCELS_MAX, DoneOrders, Engine};
+pub use engine::{AHEAD, DoneOrders, Engine};
 pub use event::Event;
 pub use executed::{EXECUTIONS_KEPT, Executed, Execution};
 pub use execution_bounds::{EXECUTIONS_MAX, ExecutionBounds};

@@ -44,22 +44,22 @@ impl Engine {
     ) -> Result<Reply, Reject> {
         let (account, symbol) = self.whose_orders(account, symbol)?;
         // From here it cannot be rejected.
-        let taken = self.take_orders_of(account, symbol, through, self.cancels_max);
-        let left =
-            taken.is_cut.then(|| through.map_or(self.newest_order(), |through| through.min(self.newest_order())));
-        Ok(self.cancel_taken(&taken, left, CancelReason::Asked, events))
+        let taken = self.take_orders_of(account, symbol, through, self.cancels_left);
+        Ok(self.cancel_taken(&taken, through, CancelReason::Asked, events))
     }
 
-    /// Cancels open orders. Returns their number.
+    /// Cancels open orders that were taken out up to the newest one that is meant, and says what became of them.
     pub(crate) fn cancel_taken(
         &mut self,
         taken: &Taken,
-        left: Option<OrderId>,
+        through: Option<OrderId>,
         why: CancelReason,
         events: &mut impl FnMut(Event),
     ) -> Reply {
-        self.cancel_each(&taken.orders, why, events);
-        Reply::CanceledAll { orders: taken.orders.len(), left, sequence: self.sequence }
+        let newest = self.newest_order();
+        let left = taken.is_cut.then(|| through.map_or(newest, |through| through.min(newest)));
+        let orders = self.cancel_each(&taken.orders, why, events);
+        Reply::CanceledAll { orders, left, sequence: self.sequence }
     }
 
     /// Takes the first open orders of an account, in one symbol or in all, oldest first, for the caller to end.
@@ -90,8 +90,15 @@ impl Engine {
         Ok((account, symbol.map(found).transpose()?))
     }
 
-    /// Cancels open orders, by their ids and slots.
-    pub(crate) fn cancel_each(&mut self, found: &[(OrderId, u32)], why: CancelReason, events: &mut impl FnMut(Event)) {
+    /// Cancels open orders, by their ids and slots. Returns the number of orders that ended, with those that were linked
+    /// with them or waited for them.
+    pub(crate) fn cancel_each(
+        &mut self,
+        found: &[(OrderId, u32)],
+        why: CancelReason,
+        events: &mut impl FnMut(Event),
+    ) -> usize {
+        let before = self.open_order_count();
         for some in found.chunks(AHEAD) {
             self.look_ahead_canceled(some);
             for &(order, slot) in some {
@@ -102,6 +109,16 @@ impl Engine {
                 self.end_order(slot, why, events);
             }
         }
+        self.count_ended(before)
+    }
+
+    /// Counts what ended since there were this many open orders against the bounds of the command and of its turn.
+    /// Returns the number.
+    pub(crate) fn count_ended(&mut self, open_before: usize) -> usize {
+        let ended = open_before.saturating_sub(self.open_order_count());
+        self.cancels_left = self.cancels_left.saturating_sub(ended);
+        self.turn_cancels_left = self.turn_cancels_left.saturating_sub(ended);
+        ended
     }
 
     /// Reads the memory that canceling these orders will need, so that the waits for memory overlap.

@@ -6,7 +6,7 @@ use crate::account_orders::Taken;
 use crate::command::CancelReason;
 use crate::engine::Engine;
 use crate::event::Event;
-use crate::ids::AccountId;
+use crate::ids::{AccountId, OrderId};
 use crate::protections::{Grace, Protections};
 use crate::reject::Reject;
 use crate::reply::Reply;
@@ -43,19 +43,20 @@ impl Engine {
         Ok(Reply::Created)
     }
 
-    /// Removes the protection of an account. If nobody came back for it, its open orders are canceled, oldest first. It
-    /// stays protected while there are more orders than one command cancels, so that another command goes on.
+    /// Removes the protection of an account. If nobody came back for it, its open orders are canceled, oldest first, up
+    /// to the newest one that is lost. It stays protected while there are more of these than one command cancels, so
+    /// that another command goes on.
     #[cold]
     pub(crate) fn unprotect(
         &mut self,
         account: AccountId,
-        is_lost: bool,
+        (is_lost, through): (bool, Option<OrderId>),
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
         let account = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
         let is_protected = self.protections.of(account).is_some();
         let taken = match is_protected && is_lost {
-            true => self.take_orders_of(account, None, None, self.cancels_max),
+            true => self.take_orders_of(account, None, through, self.cancels_left),
             false => Taken { orders: Vec::new(), is_cut: false },
         };
         if is_protected && !taken.is_cut {
@@ -65,7 +66,6 @@ impl Engine {
         if !is_lost {
             return Ok(Reply::Created);
         }
-        let left = taken.is_cut.then(|| self.newest_order());
-        Ok(self.cancel_taken(&taken, left, CancelReason::Disconnected, events))
+        Ok(self.cancel_taken(&taken, through, CancelReason::Disconnected, events))
     }
 }

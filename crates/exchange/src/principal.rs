@@ -156,7 +156,7 @@ fn about(command: &Command) -> About {
         // too.
         | Command::Kill { scope: KillScope::Account(account) }
         | Command::Protect { account, .. }
-        | Command::Unprotect { account, is_lost: false }
+        | Command::Unprotect { account, is_lost: false, .. }
         | Command::PlaceIfCanceled { account, .. }
         | Command::PlaceByFundsIfCanceled { account, .. }
         | Command::PlaceLinked { account, .. }

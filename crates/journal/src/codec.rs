@@ -237,9 +237,9 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
             out.push(PROTECT);
             put_protect(out, account, grace);
         }
-        Command::Unprotect { account, is_lost } => {
+        Command::Unprotect { account, is_lost, through } => {
             out.push(UNPROTECT);
-            put_unprotect(out, account, is_lost);
+            put_unprotect(out, account, is_lost, through);
         }
         Command::ChangeLimits { account, ref limits } => {
             out.push(LIMITS);

@@ -1,6 +1,6 @@
 //! Cancel on disconnect as bytes: a grace is a number of milliseconds.
 
-use engine::{AccountId, Command, Grace};
+use engine::{AccountId, Command, Grace, OrderId};
 
 use crate::fields::{put_account, take_account};
 use crate::varint::{CodecError, put_u64, take_u8, take_u64};
@@ -18,9 +18,23 @@ pub(crate) fn put_protect(out: &mut Vec<u8>, account: AccountId, grace: Grace) {
     put_grace(out, grace);
 }
 
-pub(crate) fn put_unprotect(out: &mut Vec<u8>, account: AccountId, is_lost: bool) {
+/// The protection ends because somebody asked for it.
+const ASKED: u8 = 0;
+/// Nobody came back, and all orders are lost.
+const LOST: u8 = 1;
+/// Nobody came back, and the orders up to one that follows are lost.
+const LOST_THROUGH: u8 = 2;
+
+pub(crate) fn put_unprotect(out: &mut Vec<u8>, account: AccountId, is_lost: bool, through: Option<OrderId>) {
     put_account(out, account);
-    out.push(is_lost.into());
+    match (is_lost, through) {
+        (false, _) => out.push(ASKED),
+        (true, None) => out.push(LOST),
+        (true, Some(through)) => {
+            out.push(LOST_THROUGH);
+            put_u64(out, through.0);
+        }
+    }
 }
 
 pub(crate) fn take_protect(bytes: &mut &[u8]) -> Result<Command, CodecError> {
@@ -29,10 +43,11 @@ pub(crate) fn take_protect(bytes: &mut &[u8]) -> Result<Command, CodecError> {
 
 pub(crate) fn take_unprotect(bytes: &mut &[u8]) -> Result<Command, CodecError> {
     let account = take_account(bytes)?;
-    let is_lost = match take_u8(bytes)? {
-        0 => false,
-        1 => true,
+    let (is_lost, through) = match take_u8(bytes)? {
+        ASKED => (false, None),
+        LOST => (true, None),
+        LOST_THROUGH => (true, Some(OrderId(take_u64(bytes)?))),
         _ => return Err(CodecError::OutOfBounds("whether nobody came back")),
     };
-    Ok(Command::Unprotect { account, is_lost })
+    Ok(Command::Unprotect { account, is_lost, through })
 }

@@ -90,7 +90,8 @@ impl Default for Bounds {
 pub enum Decision {
     /// The command gets a number, and is kept.
     LetIn,
-    /// The cancel finds nothing open when its turn comes. It is answered without a number, and not kept.
+    /// The command changes nothing when its turn comes, such as a cancel that finds nothing open. It is answered without
+    /// a number, and not kept.
     Vain,
     /// The caller may not give this command.
     Denied,
@@ -159,8 +160,14 @@ impl Admission {
                 self.request.clear();
                 let range = requests.ops_of(request);
                 let (first, ops) = (range.start, &requests.ops()[range]);
+                let mut kept_killed = 0..0;
                 for (place, op) in ops.iter().enumerate() {
                     let Op::Command(command) = op else { continue };
+                    let together = requests.released_together(first + place);
+                    if let Some(together) = together.filter(|range| refuses_one(engine, &requests.ops()[range.clone()]))
+                    {
+                        kept_killed = together;
+                    }
                     let no_day_end = requests.asks_for_days().then(|| no_day_end(&ops[place..])).flatten();
                     let decision = match (conditions.disk_low, no_day_end) {
                         _ if requests.denial(first + place).is_some() => Decision::Denied,
@@ -173,6 +180,7 @@ impl Admission {
                             self.protection(engine, conditions, (requests, request), command)
                         }
                         (true, _) => self.below_the_low_water(engine, command),
+                        _ if kept_killed.contains(&(first + place)) => Decision::Vain,
                         (false, Some(why)) => Decision::Refused(why),
                         (false, None) => self.within_bounds(
                             engine,
@@ -492,6 +500,15 @@ fn no_day_end(ops: &[Op]) -> Option<Unavailable> {
     let together = std::iter::once(first).chain(behind.iter().take_while(belongs));
     let symbol = together.into_iter().find_map(without_day_end)?;
     Some(Unavailable::NoDayEnd { symbol })
+}
+
+/// Whether one of these releases is refused because a kill goes on. Then none of them is done.
+#[cold]
+fn refuses_one(engine: &mut Engine, releases: &[Op]) -> bool {
+    releases.iter().any(|op| match *op {
+        Op::Command(Command::Release { scope }) => engine.refuses_release(scope),
+        Op::Command(_) | Op::Query(_) => false,
+    })
 }
 
 /// Asserts that an order on the condition of a cancel stands just behind it: otherwise its fate would depend on where a

@@ -2,7 +2,7 @@
 //! number of executions. It neither orders nor keeps commands: its caller has decided what is admitted, and holds the
 //! answers until they may leave.
 
-use engine::{Command, Engine, Event, Execution, Op, Reply, Sequence, Time};
+use engine::{Command, Engine, Event, Execution, Op, Reject, Reply, Sequence, Time};
 use exchange::{Answer, Batch, Unavailable};
 
 use crate::admission::Decision;
@@ -113,6 +113,10 @@ fn vain(engine: &mut Engine, command: &Command) -> Reply {
         let found = engine.is_killed(scope);
         assert!(found != Ok(false), "invariant: what changes something is let in");
         return engine.goes_on(scope).map_or_else(Reply::Rejected, |is_left| none(is_left, newest));
+    }
+    // The kill of this account, or of another one of its member, goes on.
+    if matches!(command, Command::Release { .. }) {
+        return Reply::Rejected(Reject::KillGoesOn);
     }
     if let Some(told) = unchanging(engine, command) {
         return told;

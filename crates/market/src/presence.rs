@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{AccountId, Engine, Grace};
+use engine::{AccountId, Engine, Grace, OrderId};
 use exchange::{PROTECTED_ACCOUNTS_MAX, Principal, ProtectorId, Rights};
 
 /// The most accounts of which a turn cancels the orders because nobody came back: each may have many, and other
@@ -23,16 +23,27 @@ pub(crate) struct Presence {
     /// Accounts without a connection, and the times at which their orders are canceled.
     due: BTreeSet<(Duration, AccountId)>,
     /// Accounts whose protection this turn changes.
-    pub(crate) changed: HashMap<AccountId, Option<Grace>>,
+    pub(crate) changed: HashMap<AccountId, Changed>,
     /// The passed time at the begin of the turn.
     now: Duration,
     reviewed: Duration,
+}
+
+/// A change of an account's protection in a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Changed {
+    /// It has this grace now; none if it is not protected.
+    To(Option<Grace>),
+    /// Nobody came back. It stays protected if it has more orders than the turn cancels.
+    Lost,
 }
 
 /// The connections of an account.
 struct Present {
     grace: Grace,
     protectors: HashSet<ProtectorId>,
+    /// The newest order that is lost, once some are canceled and until a connection comes.
+    lost_through: Option<OrderId>,
     /// The time at which its orders are canceled, if no connection is left.
     due: Option<Duration>,
 }
@@ -66,15 +77,18 @@ impl Presence {
         presence
     }
 
-    /// Begins a turn after this time has passed. Takes out and returns accounts whose grace has ended, some at a time.
-    pub(crate) fn begin_turn(&mut self, now: Duration) -> Vec<AccountId> {
+    /// Begins a turn after this time has passed. Takes out and returns accounts whose grace has ended, some at a time,
+    /// and the newest order of each that is lost, if not all are.
+    pub(crate) fn begin_turn(&mut self, now: Duration) -> Vec<(AccountId, Option<OrderId>)> {
         self.changed.clear();
         if !self.is_due(now) {
             return Vec::new();
         }
         let due = self.due.iter().take_while(|(due, _)| *due <= now).take(LOST_AT_ONCE);
         let lost: Vec<AccountId> = due.map(|(_, account)| *account).collect();
-        lost.iter().for_each(|account| self.forget(*account));
+        let through = |account: &AccountId| self.accounts.get(account).and_then(|present| present.lost_through);
+        let lost: Vec<_> = lost.into_iter().map(|account| (account, through(&account))).collect();
+        lost.iter().for_each(|(account, _)| self.forget(*account));
         lost
     }
 
@@ -107,10 +121,11 @@ impl Presence {
         protector: Option<ProtectorId>,
         principal: Option<&Principal>,
     ) {
-        let new = || Present { grace, protectors: HashSet::new(), due: None };
+        let new = || Present { grace, protectors: HashSet::new(), lost_through: None, due: None };
         let present = self.accounts.entry(account).or_insert_with(new);
         present.grace = grace;
         if let Some(protector) = protector {
+            present.lost_through = None;
             present.protectors.insert(protector);
             let its = self.protectors.entry(protector).or_default();
             let is_new = its.accounts.insert(account);
@@ -122,15 +137,16 @@ impl Presence {
         self.look_after(account);
     }
 
-    /// Continues in the next turn with an account for which nobody came back and some of whose orders are left, unless
-    /// somebody has come back by then.
-    pub(crate) fn goes_on(&mut self, account: AccountId, grace: Grace) {
+    /// Continues in the next turn with an account for which nobody came back and some of whose lost orders are left, up
+    /// to this one, unless somebody has come back by then.
+    pub(crate) fn goes_on(&mut self, account: AccountId, grace: Grace, through: OrderId) {
         if !self.accounts.contains_key(&account) {
             self.join(account, grace, None, None);
         }
         let Some(present) = self.accounts.get_mut(&account).filter(|present| present.protectors.is_empty()) else {
             return;
         };
+        present.lost_through = Some(through);
         if let Some(due) = present.due.replace(self.now) {
             self.due.remove(&(due, account));
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use engine::{AccountId, Command, Engine, Grace, Reject, Reply, Sequence};
 use exchange::{Bound, PROTECTED_ACCOUNTS_MAX, Requests, Unavailable};
 
-use crate::presence::{Left, Presence};
+use crate::presence::{Changed, Left, Presence};
 
 /// Whether a command is about protection.
 pub(crate) fn is_protection(command: &Command) -> bool {
@@ -17,12 +17,11 @@ pub(crate) fn is_protection(command: &Command) -> bool {
 impl Presence {
     /// Begins a turn after this time has passed. Returns the loop's commands for accounts whose grace has ended.
     pub(crate) fn lost(&mut self, engine: &Engine, passed: Duration) -> Vec<Command> {
-        let lost = self.begin_turn(passed);
+        let mut lost = self.begin_turn(passed);
         // If the engine refused to protect an account, nothing protects it.
-        let protected = lost.into_iter().filter(|account| engine.grace(*account).is_some());
-        let commands: Vec<Command> = protected.map(|account| Command::Unprotect { account, is_lost: true }).collect();
-        commands.iter().for_each(|command| self.note(command));
-        commands
+        lost.retain(|(account, _)| engine.grace(*account).is_some());
+        self.changed.extend(lost.iter().map(|(account, _)| (*account, Changed::Lost)));
+        lost.into_iter().map(|(account, through)| Command::Unprotect { account, is_lost: true, through }).collect()
     }
 
     /// Whether a command changes an account's protection, after those that this turn has let in. `is_there` says that
@@ -39,7 +38,7 @@ impl Presence {
         let (account, asked) = of(command);
         let changes = match asked {
             Some(grace) => {
-                let changes = is_there && self.so_far(engine, account) != Some(grace);
+                let changes = is_there && !self.is_so_far(engine, account, Some(grace));
                 if changes && disk_low {
                     return Err(Unavailable::DiskLow);
                 }
@@ -51,7 +50,7 @@ impl Presence {
                 }
                 changes
             }
-            None => self.part(account, protector) == Left::Nobody && self.so_far(engine, account).is_some(),
+            None => self.part(account, protector) == Left::Nobody && !self.is_so_far(engine, account, None),
         };
         if changes {
             self.note(command);
@@ -59,14 +58,18 @@ impl Presence {
         Ok(changes)
     }
 
-    /// The account's grace after the commands that this turn has let in.
-    fn so_far(&self, engine: &Engine, account: AccountId) -> Option<Grace> {
-        self.changed.get(&account).copied().unwrap_or_else(|| engine.grace(account))
+    /// Whether the account surely has this grace after the commands that this turn has let in.
+    fn is_so_far(&self, engine: &Engine, account: AccountId, grace: Option<Grace>) -> bool {
+        match self.changed.get(&account) {
+            Some(Changed::To(so_far)) => *so_far == grace,
+            Some(Changed::Lost) => false,
+            None => engine.grace(account) == grace,
+        }
     }
 
     fn note(&mut self, command: &Command) {
         let (account, grace) = of(command);
-        self.changed.insert(account, grace);
+        self.changed.insert(account, Changed::To(grace));
     }
 }
 

@@ -282,8 +282,8 @@ impl<L: Ledger> Turn<L> {
             ledger.request_applied(engine);
             if let (Command::Unprotect { account, .. }, Reply::CanceledAll { orders, left, .. }) = (command, reply) {
                 self.disconnected += orders as u64;
-                if let Some(grace) = engine.grace(account).filter(|_| left.is_some()) {
-                    admission.presence.goes_on(account, grace);
+                if let Some((grace, through)) = engine.grace(account).zip(left) {
+                    admission.presence.goes_on(account, grace, through);
                 }
             }
         }

@@ -62,17 +62,17 @@ impl Model {
         self.give_back(id, shares, events);
     }
 
-    /// Cancels what is left of kills, and ends the orders whose deadlines are past, the earliest deadline first.
+    /// Cancels what is left of kills, and ends as many orders whose deadlines are past, the earliest deadline first.
     pub(crate) fn expire_orders(&mut self, events: &mut Vec<Event>) {
-        let killed = self.go_on_with_kills(events);
+        self.go_on_with_kills(events);
         let mut ended: Vec<(Deadline, OrderId)> =
             self.open_orders().filter_map(|order| Some((order.until?, order.id))).collect();
         ended.sort();
         ended.retain(|(until, _)| until.time() <= self.time);
-        let mut canceled = killed;
+        let (mut canceled, before) = (0, self.open_orders().len());
         for (_, order) in ended {
             // An order of this list may have ended already, together with its partner.
-            if self.order(order).open.is_zero() || canceled == self.cancels_max {
+            if self.order(order).open.is_zero() || canceled == self.cancel_bounds.command {
                 continue;
             }
             canceled += 1;
@@ -80,5 +80,7 @@ impl Model {
             self.cancel_open(order, CancelReason::Expired, events);
             self.say_if_it_is_done(order, events);
         }
+        let ended = before - self.open_orders().len();
+        self.canceled_in_turn += ended;
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{
-    AccountId, AccountIndex, AccountLimits, CANCELS_MAX, CancelReason, Cancellation, ClientOrderId, Command, Deadline,
+    AccountId, AccountIndex, AccountLimits, CancelBounds, CancelReason, Cancellation, ClientOrderId, Command, Deadline,
     Entry, Event, Execution, ExecutionBounds, Fees, Grace, Group, KillScope, LogMessage, Money, OpenTerms, OrderId,
     OrderKind, OrderName, Position, Price, Query, Reject, Reply, SelfTrade, Sequence, Shares, Side, Status, Symbol,
     SymbolIndex, SymbolPhase, SymbolRules, Tier, Time, Trail, Trigger,
@@ -73,8 +73,11 @@ pub struct Model {
     pub(crate) execution_bounds: ExecutionBounds,
     pub(crate) executions_left: u64,
     pub(crate) executed_in_turn: u64,
-    /// Orders that one command ends, at most, where the client did not name each of them.
-    pub(crate) cancels_max: usize,
+    /// Orders that commands end, at most, where the client did not name each of them; those that the current command
+    /// may still end, and those that all commands of its time have ended.
+    pub(crate) cancel_bounds: CancelBounds,
+    pub(crate) cancels_left: usize,
+    pub(crate) canceled_in_turn: usize,
 }
 
 /// A working order whose request may not be over yet.
@@ -231,18 +234,20 @@ impl Model {
             execution_bounds: ExecutionBounds::ALL,
             executions_left: 0,
             executed_in_turn: 0,
-            cancels_max: CANCELS_MAX,
+            cancel_bounds: CancelBounds::ALL,
+            cancels_left: 0,
+            canceled_in_turn: 0,
         }
     }
 
-    /// Sets another bound of the orders that one command ends: for tests.
-    pub fn with_cancels_max(self, cancels_max: usize) -> Model {
-        Model { cancels_max, ..self }
+    /// Sets other bounds of the orders that commands end without naming them: for tests.
+    pub fn with_cancel_bounds(self, cancel_bounds: CancelBounds) -> Model {
+        Model { cancel_bounds, ..self }
     }
 
-    /// The most orders that one command ends where it does not name each of them.
-    pub fn cancels_max(&self) -> usize {
-        self.cancels_max
+    /// The most orders that a command and a turn end where they do not name each of them.
+    pub fn cancel_bounds(&self) -> CancelBounds {
+        self.cancel_bounds
     }
 
     /// The most executions of a command and of a turn.
@@ -269,6 +274,7 @@ impl Model {
     /// and everything that happened to `events`.
     pub fn apply(&mut self, entry: &Entry, executions: &mut Vec<Execution>, events: &mut Vec<Event>) -> Reply {
         self.sequence = entry.sequence;
+        self.cancels_left = self.cancels_of(entry);
         let may_execute = self.executions_of(entry);
         self.executions_left = may_execute;
         self.time = entry.time;
@@ -286,6 +292,19 @@ impl Model {
         self.release_after(events);
         self.executed_in_turn += may_execute - self.executions_left;
         outcome.unwrap_or_else(Reply::Rejected)
+    }
+
+    /// The most orders that a command ends without naming them.
+    fn cancels_of(&mut self, entry: &Entry) -> usize {
+        let CancelBounds { command, turn, small } = self.cancel_bounds;
+        if entry.time > self.time {
+            self.canceled_in_turn = 0;
+        }
+        match matches!(entry.command, Command::ExpireOrders | Command::EndAuction) {
+            true => command,
+            false if self.canceled_in_turn + small >= turn => small,
+            false => command.min(turn - self.canceled_in_turn),
+        }
     }
 
     /// The most executions of a command.
@@ -405,7 +424,7 @@ impl Model {
                 Ok(Reply::Created)
             }
             Command::Protect { account, grace } => self.protect(account, grace, events),
-            Command::Unprotect { account, is_lost } => self.unprotect(account, is_lost, events),
+            Command::Unprotect { account, is_lost, through } => self.unprotect(account, (is_lost, through), events),
             Command::ChangeLimits { account, limits } => self.change_limits(account, limits, events),
         }
     }

@@ -31,19 +31,16 @@ impl Model {
             self.kills.sort();
             events.push(Event::KillChanged { scope, is_killed: true });
         }
-        Ok(self.cancel_first(self.open_in(scope), self.newest(), CancelReason::Asked, events))
+        Ok(self.cancel_first(self.open_in(scope), None, CancelReason::Asked, events))
     }
 
-    /// Cancels what is left of kills, one scope after the other, as far as one command goes. Says how many orders.
-    pub(crate) fn go_on_with_kills(&mut self, events: &mut Vec<Event>) -> usize {
-        let mut canceled = 0;
+    /// Cancels what is left of kills, one scope after the other, as far as the command goes.
+    pub(crate) fn go_on_with_kills(&mut self, events: &mut Vec<Event>) {
         for scope in self.kills.clone() {
             let mut meant = self.open_in(scope);
-            meant.truncate(self.cancels_max - canceled);
-            canceled += meant.len();
+            meant.truncate(self.cancels_left);
             self.cancel_each(meant, CancelReason::Asked, events);
         }
-        canceled
     }
 
     /// The open orders of a scope, in the order in which they are canceled.

@@ -15,8 +15,7 @@ impl Model {
         events: &mut Vec<Event>,
     ) -> Result<Reply, Reject> {
         let meant = self.meant(account, symbol, through)?;
-        let newest = through.map_or(self.newest(), |through| through.min(self.newest()));
-        Ok(self.cancel_first(meant, newest, CancelReason::Asked, events))
+        Ok(self.cancel_first(meant, through, CancelReason::Asked, events))
     }
 
     /// Whether an account has an open order, of one symbol or of any, that is no newer than `through`.
@@ -56,25 +55,30 @@ impl Model {
     pub(crate) fn cancel_first(
         &mut self,
         mut meant: Vec<OrderId>,
-        newest: OrderId,
+        through: Option<OrderId>,
         why: CancelReason,
         events: &mut Vec<Event>,
     ) -> Reply {
-        let is_cut = meant.len() > self.cancels_max;
-        meant.truncate(self.cancels_max);
-        let orders = meant.len();
-        self.cancel_each(meant, why, events);
+        let is_cut = meant.len() > self.cancels_left;
+        meant.truncate(self.cancels_left);
+        let newest = through.map_or(self.newest(), |through| through.min(self.newest()));
+        let orders = self.cancel_each(meant, why, events);
         Reply::CanceledAll { orders, left: is_cut.then_some(newest), sequence: self.sequence }
     }
 
-    /// Cancels those of these orders that are open, and the orders that end with them.
-    pub(crate) fn cancel_each(&mut self, mut meant: Vec<OrderId>, why: CancelReason, events: &mut Vec<Event>) {
+    /// Cancels those of these orders that are open, and the orders that end with them. Says how many orders ended.
+    pub(crate) fn cancel_each(&mut self, mut meant: Vec<OrderId>, why: CancelReason, events: &mut Vec<Event>) -> usize {
+        let before = self.open_orders().len();
         meant.sort();
         for order in meant {
             if !self.order(order).open.is_zero() {
                 self.end_order(order, why, events);
             }
         }
+        let ended = before - self.open_orders().len();
+        self.cancels_left = self.cancels_left.saturating_sub(ended);
+        self.canceled_in_turn += ended;
+        ended
     }
 
     /// Cancels an open order, and what ends with it.

@@ -34,22 +34,23 @@ impl Model {
     pub(crate) fn unprotect(
         &mut self,
         account: AccountId,
-        is_lost: bool,
+        (is_lost, through): (bool, Option<OrderId>),
         events: &mut Vec<Event>,
     ) -> Result<Reply, Reject> {
         let account = self.account_named(account)?;
         let mut meant: Vec<OrderId> = Vec::new();
         if self.grace(account).is_some() {
             let open = self.open_orders().filter(|order| is_lost && order.account == account);
-            meant = open.map(|order| order.id).collect();
+            let is_old = |order: &OrderId| through.is_none_or(|through| *order <= through);
+            meant = open.map(|order| order.id).filter(is_old).collect();
             meant.sort();
             // It is protected until a command finds no more than it cancels.
-            if meant.len() <= self.cancels_max {
+            if meant.len() <= self.cancels_left {
                 self.protected.retain(|(protected, _)| *protected != account);
                 events.push(Event::ProtectionChanged { account, grace: None });
             }
         }
-        let canceled = self.cancel_first(meant, self.newest(), CancelReason::Disconnected, events);
+        let canceled = self.cancel_first(meant, through, CancelReason::Disconnected, events);
         Ok(if is_lost { canceled } else { Reply::Created })
     }
 }

@@ -129,9 +129,10 @@ pub fn describe(command: &Command) -> String {
         Command::Kill { scope } => format!("kill {}", scoped(scope)),
         Command::Release { scope } => format!("release {}", scoped(scope)),
         Command::Protect { account, grace } => format!("protect account {account} with a grace of {grace}"),
-        Command::Unprotect { account, is_lost: false } => format!("protect account {account} no longer"),
-        Command::Unprotect { account, is_lost: true } => {
-            format!("cancel all orders of account {account}, for which nobody came back")
+        Command::Unprotect { account, is_lost: false, .. } => format!("protect account {account} no longer"),
+        Command::Unprotect { account, is_lost: true, through } => {
+            let up_to = through.map(|order| format!(" up to {order}")).unwrap_or_default();
+            format!("cancel all orders of account {account}{up_to}, for which nobody came back")
         }
         Command::ChangeLimits { account, limits } => format!("limits of account {account}: {limits}"),
         Command::TakeMessage(LogMessage { position, node, epoch, number }) => {

@@ -84,7 +84,7 @@ pub(crate) async fn change(
     };
     let command = |account| match grace {
         Some(grace) => Command::Protect { account, grace },
-        None => Command::Unprotect { account, is_lost: false },
+        None => Command::Unprotect { account, is_lost: false, through: None },
     };
     let ops: Vec<Op> = accounts.iter().map(|&account| Op::Command(command(account))).collect();
     let answers = submitter.ask_on(&ops, id).await.map_err(|_| Problem::unknown_outcome())?;

@@ -5,8 +5,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use engine::{
-    AccountId, CANCELS_MAX, Command, DoneOrders, Engine, Entry, KillScope, Money, NewOrder, Op, OrderId, Price, Reply,
-    Sequence, Shares, Side, Symbol, Time,
+    AccountId, CANCELS_MAX, CancelBounds, Command, DoneOrders, Engine, Entry, KillScope, Money, NewOrder, Op, OrderId,
+    Price, Reply, Sequence, Shares, Side, Symbol, Time,
 };
 use model::workload::Random;
 
@@ -50,7 +50,8 @@ pub fn report() {
         market.report_steps(&format!("cancel all: {what}, of an account of a million"), &cancel);
     }
     for cancels_max in [100, CANCELS_MAX, 10_000] {
-        let mut market = Market::with(Engine::new(1, DoneOrders::Drop).with_cancels_max(cancels_max));
+        let mut market =
+            Market::with(Engine::new(1, DoneOrders::Drop).with_cancel_bounds(CancelBounds::of_command(cancels_max)));
         market.rest(&mut |random| random.below(flow::ACCOUNTS) as u32, OTHERS);
         let kill = Command::Kill { scope: KillScope::Everything };
         market.report_steps(&format!("kill: of everything, {cancels_max} orders with a command"), &|_| kill);

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use engine::{
-    CANCELS_MAX, CLIENT_ORDER_ID_KEPT_US, Command, DoneOrder, DoneOrders, Engine, Entry, Event, Execution,
+    CLIENT_ORDER_ID_KEPT_US, CancelBounds, Command, DoneOrder, DoneOrders, Engine, Entry, Event, Execution,
     ExecutionBounds, Fee, Importer, Op, OrderId, OrderName, Price, Query, Reject, Reply, Sequence, Shares, StateItem,
     SymbolIndex, SymbolRules, Tier, Time,
 };
@@ -49,15 +49,15 @@ impl Duel {
     }
 
     pub fn with_bounds(seed: u64, check_every: u64, bounds: ExecutionBounds) -> Duel {
-        Duel::with_cancels_max(seed, check_every, bounds, CANCELS_MAX)
+        Duel::with_cancel_bounds(seed, check_every, bounds, CancelBounds::ALL)
     }
 
-    pub fn with_cancels_max(seed: u64, check_every: u64, bounds: ExecutionBounds, cancels_max: usize) -> Duel {
-        let bounded = |engine: Engine| engine.with_execution_bounds(bounds).with_cancels_max(cancels_max);
+    pub fn with_cancel_bounds(seed: u64, check_every: u64, bounds: ExecutionBounds, cancels: CancelBounds) -> Duel {
+        let bounded = |engine: Engine| engine.with_execution_bounds(bounds).with_cancel_bounds(cancels);
         Duel {
             engine: bounded(Engine::new(seed, DoneOrders::Keep)),
             replica: bounded(Engine::new(!seed, DoneOrders::Drop)),
-            model: Model::with_execution_bounds(bounds).with_cancels_max(cancels_max),
+            model: Model::with_execution_bounds(bounds).with_cancel_bounds(cancels),
             mirror: Mirror::default(),
             archive: BTreeMap::new(),
             taken: Vec::new(),
@@ -80,14 +80,33 @@ impl Duel {
         &self.situations
     }
 
+    /// Plays a command, and returns the reply.
+    pub fn play_told(&mut self, command: Command) -> Reply {
+        let entry = self.entry(&Op::Command(command));
+        self.play_at(Op::Command(command), entry)
+    }
+
+    /// Plays commands at one time, which is later than that of all before.
+    pub fn turn(&mut self, commands: &[Command]) {
+        self.time = Time(self.time.0.max(self.earliest.0) + 1);
+        for &command in commands {
+            self.sequence = self.sequence.next();
+            let entry = Entry { sequence: self.sequence, time: self.time, command };
+            self.play_at(Op::Command(command), Some(entry));
+        }
+    }
+
     /// Has all three answer, and compares the answers.
     pub fn play(&mut self, op: Op) {
-        self.steps += 1;
         let entry = self.entry(&op);
+        self.play_at(op, entry);
+    }
+
+    fn play_at(&mut self, op: Op, entry: Option<Entry>) -> Reply {
+        self.steps += 1;
         self.situations.before(&op, entry.as_ref().map_or(self.time, |entry| entry.time), &self.model);
         if let Op::Command(Command::CancelAll { account, symbol, through }) = op {
-            let expected = self.model.clone().cancel_all(account, symbol, through, &mut Vec::new());
-            let expected = expected.map(|reply| !matches!(reply, Reply::CanceledAll { orders: 0, .. }));
+            let expected = self.model.would_cancel_any(account, symbol, through);
             assert_eq!(self.engine.would_cancel_any(account, symbol, through), expected, "whether {op:?} cancels one");
         }
         let mut found = ask_engine(&mut self.engine, &op, entry.as_ref());
@@ -124,6 +143,7 @@ impl Duel {
         if self.steps.is_multiple_of(self.check_every) {
             self.check_state();
         }
+        expected.reply
     }
 
     /// Does now and then what a server does with done orders and snapshots.
@@ -184,8 +204,9 @@ impl Duel {
         let imported = importer.finish().expect("what was exported is sound");
         assert_eq!(imported.state_hash(), self.engine.state_hash(), "an import has the hash of its export");
         assert_eq!(self.replica.state_hash(), self.engine.state_hash(), "the same commands give the same hash");
-        self.engine =
-            imported.with_execution_bounds(self.model.execution_bounds()).with_cancels_max(self.model.cancels_max());
+        self.engine = imported
+            .with_execution_bounds(self.model.execution_bounds())
+            .with_cancel_bounds(self.model.cancel_bounds());
         // State is written down between turns, and the next turn has a later time.
         self.earliest = Time(self.time.0 + 1);
         self.situations.count("state: exported and imported");
@@ -307,6 +328,7 @@ impl Duel {
     /// Whether many commands share one time, because the bounds are those of small turns.
     fn turns_are_long(&self) -> bool {
         self.model.execution_bounds().turn < ExecutionBounds::ALL.turn
+            || self.model.cancel_bounds().turn < CancelBounds::ALL.turn
     }
 
     /// The time at which the next client order id becomes free.

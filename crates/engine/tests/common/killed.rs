@@ -3,7 +3,7 @@
 use engine::{Command, Event, KillScope, Op, Reject, Reply};
 use model::Model;
 
-pub const ALL: [&str; 26] = [
+pub const ALL: [&str; 27] = [
     "kill: of an account",
     "kill: of a symbol",
     "kill: of everything",
@@ -24,6 +24,7 @@ pub const ALL: [&str; 26] = [
     "state: imported with kills",
     "state: imported while a kill goes on",
     "kill: leaves orders for the next command",
+    "kill: cut by what its turn has canceled",
     "kill: goes on",
     "kill: goes on with orders that another scope kills, too",
     "kill: goes on by itself",
@@ -82,6 +83,10 @@ pub fn after(op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'s
             };
             let situations = [
                 (matches!(reply, Reply::CanceledAll { left: Some(_), .. }), "kill: leaves orders for the next command"),
+                (
+                    matches!(reply, Reply::CanceledAll { left: Some(_), orders, .. } if *orders < model.cancel_bounds().command),
+                    "kill: cut by what its turn has canceled",
+                ),
                 (canceled().any(|order| order.account != first.account), "kill: cancels orders of several accounts"),
                 (canceled().any(|order| order.waits), "kill: cancels one that waits"),
                 (

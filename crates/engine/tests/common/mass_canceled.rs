@@ -49,7 +49,7 @@ pub fn before(op: &Op, model: &Model) -> Vec<&'static str> {
         (meant.len() > 1, "cancel all: several"),
         (!meant.is_empty() && meant.len() < own.len(), "cancel all: of a symbol, and others stay"),
         (meant.is_empty() && !own.is_empty(), "cancel all: of a symbol, and none is of that"),
-        (meant.len() > model.cancels_max(), "cancel all: of more than one command cancels"),
+        (meant.len() > model.cancel_bounds().command, "cancel all: of more than one command cancels"),
         (
             through.is_some_and(|through| meant.iter().any(|order| order.id > through)),
             "cancel all: of those that are old",

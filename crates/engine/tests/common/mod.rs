@@ -20,7 +20,7 @@ pub mod situations;
 mod terms;
 mod trails;
 
-use engine::ExecutionBounds;
+use engine::{CancelBounds, ExecutionBounds};
 use model::workload::{Random, Workload};
 
 use duel::Duel;
@@ -92,8 +92,15 @@ impl Market {
         }
         // In half of the markets a command may make few executions, and in most of a quarter so may a turn.
         let mut duel = match self.seed & 49_152 {
-            16_384 => Duel::with_cancels_max(self.seed, self.check_every, small_bounds(self.seed >> 16), 3),
-            32_768 => Duel::with_cancels_max(self.seed, self.check_every, ExecutionBounds::ALL, 2),
+            16_384 => Duel::with_cancel_bounds(
+                self.seed,
+                self.check_every,
+                small_bounds(self.seed >> 16),
+                CancelBounds { command: 3, turn: (self.seed >> 16) as usize % 8, small: 1 },
+            ),
+            32_768 => {
+                Duel::with_cancel_bounds(self.seed, self.check_every, ExecutionBounds::ALL, CancelBounds::of_command(2))
+            }
             _ => Duel::new(self.seed, self.check_every),
         };
         for _ in 0..self.ops {
@@ -109,7 +116,7 @@ impl Market {
 fn small_bounds(seed: u64) -> ExecutionBounds {
     let mut random = Random::new(seed);
     let command = 1 + random.below(8) as u32;
-    match random.below(4) {
+    match random.below(8) {
         0 => ExecutionBounds::of_command(command),
         _ => ExecutionBounds {
             command,

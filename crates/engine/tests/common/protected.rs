@@ -44,7 +44,7 @@ pub fn after(op: &Op, reply: &Reply, events: &[Event], was: bool, model: &Model)
                 (_, false) => "protection: with the same grace",
             }];
         }
-        Op::Command(Command::Unprotect { account, is_lost }) => (*account, *is_lost),
+        Op::Command(Command::Unprotect { account, is_lost, .. }) => (*account, *is_lost),
         _ => return Vec::new(),
     };
     let is_cut = matches!(reply, Reply::CanceledAll { left: Some(_), .. });

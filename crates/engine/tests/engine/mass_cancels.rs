@@ -2,8 +2,9 @@
 //! the next command, and killed orders no longer execute meanwhile. Each step is compared with the model.
 
 use engine::{
-    AccountId, CANCELS_MAX, Command, DOLLAR, Deadline, EXECUTIONS_MAX, ExecutionBounds, FundsOrder, Grace, KillScope,
-    Money, NewOrder, Op, OrderId, OrderKind, Phase, Position, Price, SelfTrade, Shares, Side, Symbol, Trigger,
+    AccountId, CANCELS_MAX, CancelBounds, Command, DOLLAR, Deadline, EXECUTIONS_MAX, ExecutionBounds, FundsOrder,
+    Grace, KillScope, Money, NewOrder, Op, OrderId, OrderKind, Phase, Position, Price, Reply, SelfTrade, Shares, Side,
+    Symbol, Trigger,
 };
 
 use crate::common::duel::Duel;
@@ -22,9 +23,12 @@ impl Market {
     }
 
     fn with_executions_max(executions_max: u32) -> Market {
+        Market::with_bounds(ExecutionBounds::of_command(executions_max), CancelBounds::of_command(MOST))
+    }
+
+    fn with_bounds(executions: ExecutionBounds, cancels: CancelBounds) -> Market {
         let symbol = Symbol::parse(b"SPY").unwrap();
-        let mut market =
-            Market { duel: Duel::with_cancels_max(1, 1, ExecutionBounds::of_command(executions_max), MOST), symbol };
+        let mut market = Market { duel: Duel::with_cancel_bounds(1, 1, executions, cancels), symbol };
         market.play(Command::CreateSymbol { symbol });
         for number in 1..=3 {
             let account = account(number);
@@ -208,8 +212,9 @@ fn kills_of_a_symbol_and_of_everything_go_on_with_the_best_orders_first() {
     market.duel.end();
 }
 
+/// Orders that a kill has left open kept those waiting that had ended, and every auction with them.
 #[test]
-fn kills_go_on_by_themselves_one_after_the_other_before_orders_that_end_at_a_time() {
+fn kills_go_on_by_themselves_one_after_the_other_beside_orders_that_end_at_a_time() {
     let mut market = Market::new();
     let until = market.duel.model().time().later_by_us(10_000 * 3_600_000_000);
     for number in [1, 2] {
@@ -217,20 +222,20 @@ fn kills_go_on_by_themselves_one_after_the_other_before_orders_that_end_at_a_tim
             market.limit(number, Side::Sell, 20, 1);
         }
     }
-    for _ in 0..MOST {
+    for _ in 0..2 * MOST {
         let order = NewOrder::limit(market.symbol, Side::Sell, units(20), of(1));
         market.play(Command::PlaceOrder { account: account(3), order, client_id: None, until: Deadline::new(until) });
     }
     for number in [1, 2] {
         market.play(Command::Kill { scope: KillScope::Account(account(number)) });
     }
-    assert_eq!([1, 2, 3].map(|number| market.open(number)), [1, 1, MOST]);
+    assert_eq!([1, 2, 3].map(|number| market.open(number)), [1, 1, 2 * MOST]);
     while market.duel.model().time() < until {
         market.play(Command::CreateSymbol { symbol: market.symbol });
     }
     market.duel.export_and_import();
     market.play(Command::ExpireOrders);
-    assert_eq!([1, 2, 3].map(|number| market.open(number)), [0, 0, MOST - 1], "one command ends as many as any");
+    assert_eq!([1, 2, 3].map(|number| market.open(number)), [0, 0, MOST], "a command's number of each");
     let scope = KillScope::Account(account(1));
     market.play(Command::Release { scope });
     market.limit(1, Side::Sell, 20, 1);
@@ -288,6 +293,51 @@ fn a_cancel_of_all_orders_goes_on_with_those_that_were_there() {
     market.duel.end();
 }
 
+/// The number left out what ended with the last order of a step.
+#[test]
+fn what_ends_with_the_last_order_of_a_step_is_counted() {
+    let mut market = Market::new();
+    let place = |market: &mut Market| {
+        for nth in 0..MOST as i64 - 1 {
+            market.limit(1, Side::Buy, 5 + nth, 1);
+        }
+        market.limit(1, Side::Sell, 20, 1);
+        let stop =
+            NewOrder::limit(market.symbol, Side::Sell, units(2), of(1)).triggered_by(Trigger::from_above(units(3)));
+        market.play(Command::PlaceLinked { account: account(1), order: stop, client_id: None, until: None });
+    };
+    place(&mut market);
+    let reply = market.duel.play_told(Command::CancelAll { account: account(1), symbol: None, through: None });
+    assert!(matches!(reply, Reply::CanceledAll { orders, .. } if orders == MOST + 1), "{reply:?}");
+    place(&mut market);
+    let reply = market.duel.play_told(Command::Kill { scope: KillScope::Account(account(1)) });
+    assert!(matches!(reply, Reply::CanceledAll { orders, .. } if orders == MOST + 1), "{reply:?}");
+    assert_eq!(market.open(1), 0);
+    market.duel.end();
+}
+
+/// A request of a hundred cancels, and sixteen lost accounts, each ended the orders of a whole command.
+#[test]
+fn the_commands_of_a_turn_end_so_many_orders_together_and_then_a_few_each() {
+    let cancels = CancelBounds { command: MOST, turn: 7, small: 1 };
+    let mut market = Market::with_bounds(ExecutionBounds::ALL, cancels);
+    for number in [1, 2] {
+        for nth in 0..10 {
+            market.limit(number, Side::Buy, 5 + nth, 1);
+        }
+    }
+    let cancel = Command::CancelAll { account: account(1), symbol: None, through: None };
+    let kill = Command::Kill { scope: KillScope::Account(account(2)) };
+    market.duel.turn(&[cancel, kill, cancel, kill, cancel]);
+    assert_eq!([market.open(1), market.open(2)], [10 - 3 - 1 - 1, 10 - 3 - 1]);
+    market.duel.turn(&[Command::ExpireOrders, cancel, kill, kill]);
+    assert_eq!([market.open(1), market.open(2)], [5 - 3, 6 - 3 - 1 - 1], "a step of a kill is always a whole one");
+    market.duel.export_and_import();
+    market.duel.turn(&[cancel, kill]);
+    assert_eq!([market.open(1), market.open(2)], [0, 0], "another turn");
+    market.duel.end();
+}
+
 #[test]
 fn an_account_stays_protected_until_all_its_orders_are_canceled() {
     let mut market = Market::new();
@@ -296,7 +346,7 @@ fn an_account_stays_protected_until_all_its_orders_are_canceled() {
     for nth in 0..7 {
         market.limit(1, Side::Buy, 5 + nth, 1);
     }
-    let lost = Command::Unprotect { account, is_lost: true };
+    let lost = Command::Unprotect { account, is_lost: true, through: None };
     for left in [4, 1] {
         market.play(lost);
         market.duel.export_and_import();
@@ -304,6 +354,23 @@ fn an_account_stays_protected_until_all_its_orders_are_canceled() {
     }
     market.play(lost);
     assert_eq!((market.open(1), market.duel.model().protections().len()), (0, 0));
+    market.duel.end();
+}
+
+#[test]
+fn a_lost_account_loses_the_orders_that_were_there_and_keeps_later_ones() {
+    let mut market = Market::new();
+    let account = account(1);
+    market.play(Command::Protect { account, grace: Grace::from_millis(1_000).unwrap() });
+    for nth in 0..5 {
+        market.limit(1, Side::Buy, 5 + nth, 1);
+    }
+    let reply = market.duel.play_told(Command::Unprotect { account, is_lost: true, through: None });
+    assert!(matches!(reply, Reply::CanceledAll { left: Some(OrderId(5)), .. }), "{reply:?}");
+    market.limit(1, Side::Buy, 9, 1);
+    market.duel.export_and_import();
+    market.play(Command::Unprotect { account, is_lost: true, through: Some(OrderId(5)) });
+    assert_eq!((market.open(1), market.duel.model().protections().len()), (1, 0));
     market.duel.end();
 }
 

@@ -332,7 +332,7 @@ fn altered_state_is_refused_or_read_as_it_stands() {
 fn who_is_protected_is_part_of_the_state() {
     let account = AccountId::parse(b"1").unwrap();
     let protect = |millis| Command::Protect { account, grace: Grace::from_millis(millis).unwrap() };
-    let last = [Command::Unprotect { account, is_lost: false }, protect(0), protect(5_000)];
+    let last = [Command::Unprotect { account, is_lost: false, through: None }, protect(0), protect(5_000)];
     let hashes = last.map(|last| {
         let mut engine = Engine::new(1, DoneOrders::Drop);
         for command in [Command::CreateAccount { account, balance: Money::ZERO }, last] {

@@ -141,7 +141,9 @@ fn command() -> impl Strategy<Value = Command> {
             account,
             grace: Grace::from_millis(millis).unwrap(),
         }),
-        1 => (account(), any::<bool>()).prop_map(|(account, is_lost)| Command::Unprotect { account, is_lost }),
+        1 => (account(), any::<bool>(), proptest::option::of(any::<u64>())).prop_map(|(account, is_lost, through)| {
+            Command::Unprotect { account, is_lost, through: through.map(OrderId).filter(|_| is_lost) }
+        }),
         1 => (account(), proptest::option::of(symbol()), proptest::option::of(any::<u64>().prop_map(OrderId)))
             .prop_map(|(account, symbol, through)| Command::CancelAll { account, symbol, through }),
         1 => symbol().prop_map(|symbol| Command::CreateOldSymbol { symbol }),
@@ -340,8 +342,9 @@ fn a_protection_has_one_encoding_and_a_bound() {
         (protect(0), &[43, 0xc1, 3, 0][..]),
         (protect(300), &[43, 0xc1, 3, 0xac, 2]),
         (protect(Grace::MAX_MILLIS), &[43, 0xc1, 3, 0xe0, 0xd4, 3]),
-        (Command::Unprotect { account, is_lost: false }, &[44, 0xc1, 3, 0]),
-        (Command::Unprotect { account, is_lost: true }, &[44, 0xc1, 3, 1]),
+        (Command::Unprotect { account, is_lost: false, through: None }, &[44, 0xc1, 3, 0]),
+        (Command::Unprotect { account, is_lost: true, through: None }, &[44, 0xc1, 3, 1]),
+        (Command::Unprotect { account, is_lost: true, through: Some(OrderId(300)) }, &[44, 0xc1, 3, 2, 0xac, 2]),
     ] {
         let mut bytes = Vec::new();
         encode(&command, &mut bytes);

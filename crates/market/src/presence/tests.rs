@@ -26,7 +26,7 @@ fn orders_are_lost_when_the_grace_is_over_after_the_last_one_left() {
     presence.depart(there);
     assert_eq!(presence.next(), Some(SECOND * 105));
     assert!(presence.begin_turn(SECOND * 105 - Duration::from_micros(1)).is_empty());
-    assert_eq!(presence.begin_turn(SECOND * 105), [one]);
+    assert_eq!(presence.begin_turn(SECOND * 105), [(one, None)]);
     assert!(presence.begin_turn(SECOND * 200).is_empty() && presence.next().is_none(), "once");
 }
 
@@ -44,7 +44,7 @@ fn whoever_comes_back_in_time_loses_nothing() {
     assert!(presence.begin_turn(SECOND * 200).is_empty(), "it left before");
     presence.depart(after);
     assert_eq!(presence.begin_turn(SECOND * 206), []);
-    assert_eq!(presence.begin_turn(SECOND * 207), [one], "the last grace counts");
+    assert_eq!(presence.begin_turn(SECOND * 207), [(one, None)], "the last grace counts");
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn whoever_may_not_any_more_is_not_there() {
     alice.set_rights(rights(&[Role::Viewer]));
     assert_eq!(presence.next(), Some(SECOND * 10 + REVIEWED_EVERY));
     assert!(presence.begin_turn(SECOND * 20).is_empty());
-    assert_eq!(presence.begin_turn(SECOND * 21), [account("1")]);
+    assert_eq!(presence.begin_turn(SECOND * 21), [(account("1"), None)]);
 }
 
 #[test]
@@ -96,12 +96,12 @@ fn accounts_that_come_later_are_judged_by_the_rights_that_there_are_then() {
     // The rights that allowed this are gone when the command comes.
     presence.join(account("3"), grace(1), Some(here), Some(&alice));
     assert!(presence.begin_turn(SECOND * 2).is_empty());
-    assert_eq!(presence.begin_turn(SECOND * 3), [account("3")]);
+    assert_eq!(presence.begin_turn(SECOND * 3), [(account("3"), None)]);
     assert!(presence.begin_turn(SECOND * 10).is_empty(), "the other one is alice's still");
     // Another caller continues on the same connection, and does not protect alice's accounts.
     presence.join(account("2"), grace(1), Some(here), Some(&bob));
     assert!(presence.begin_turn(SECOND * 11).is_empty());
-    assert_eq!(presence.begin_turn(SECOND * 12), [account("1")]);
+    assert_eq!(presence.begin_turn(SECOND * 12), [(account("1"), None)]);
     assert!(presence.begin_turn(SECOND * 20).is_empty());
 }
 
@@ -148,7 +148,7 @@ fn only_what_changes_a_protection_gets_a_number() {
         presence.decide(engine, (false, true), (&requests, 0), &command)
     };
     let protect = |seconds| Command::Protect { account: one, grace: grace(seconds) };
-    let unprotect = Command::Unprotect { account: one, is_lost: false };
+    let unprotect = Command::Unprotect { account: one, is_lost: false, through: None };
     assert_eq!(decide(&mut presence, &engine, here, unprotect), Ok(false));
     assert_eq!(decide(&mut presence, &engine, here, protect(5)), Ok(true));
     assert_eq!(decide(&mut presence, &engine, there, protect(5)), Ok(false));
@@ -161,7 +161,7 @@ fn only_what_changes_a_protection_gets_a_number() {
     assert!(presence.lost(&engine, SECOND).is_empty());
     assert_eq!(decide(&mut presence, &engine, here, protect(6)), Ok(false), "it came back in time");
     presence.depart(here);
-    assert_eq!(presence.lost(&engine, SECOND * 7), [Command::Unprotect { account: one, is_lost: true }]);
+    assert_eq!(presence.lost(&engine, SECOND * 7), [Command::Unprotect { account: one, is_lost: true, through: None }]);
     assert_eq!(decide(&mut presence, &engine, here, protect(6)), Ok(true), "too late");
     let low = |presence: &mut Presence, command| {
         let mut requests = Requests::new();

@@ -131,7 +131,7 @@ fn orders_are_lost_to_the_millisecond_and_a_replay_decides_the_same() {
     market.passes(1);
     assert_eq!((market.open(), market.turn.engine().protections().count()), (0, 0));
     let last = market.turn.ledger().kept().last().unwrap().command;
-    assert_eq!(last, Command::Unprotect { account: one(), is_lost: true });
+    assert_eq!(last, Command::Unprotect { account: one(), is_lost: true, through: None });
     let count = market.turn.ledger().kept().len();
     market.passes(1_000);
     assert_eq!(market.turn.ledger().kept().len(), count, "once");
@@ -173,7 +173,7 @@ fn what_comes_in_the_turn_that_cancels_comes_behind_that() {
     assert_eq!((market.open(), market.turn.engine().protections().count()), (1, 1));
     market.passes(1_000);
     assert_eq!(market.open(), 1);
-    let unprotect = Command::Unprotect { account: one(), is_lost: false };
+    let unprotect = Command::Unprotect { account: one(), is_lost: false, through: None };
     let batches = [asking(after, &[unprotect], false), asking(ProtectorId::new(), &[protect(10)], true)];
     let (batches, _answers): (Vec<_>, Vec<_>) = batches.into_iter().unzip();
     market.batch(batches.into_iter());

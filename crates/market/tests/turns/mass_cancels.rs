@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 
 use engine::{
-    AccountId, CANCELS_MAX, Command, DOLLAR, DoneOrders, Engine, Entry, Grace, KillScope, Money, NewOrder, Op,
-    Position, Price, Reply, Shares, Side, Symbol, Time,
+    AccountId, CANCELS_MAX, CancelBounds, Command, DOLLAR, DoneOrders, Engine, Entry, Grace, KillScope, Money,
+    NewOrder, Op, OrderId, Position, Price, Reject, Reply, Shares, Side, Symbol, Time,
 };
-use exchange::{Answer, Batch};
+use exchange::{Answer, Batch, Requests};
 use market::memory_ledger::MemoryLedger;
 use market::turn::Turn;
 
@@ -44,9 +44,13 @@ impl Market {
     }
 
     fn asks(&mut self, commands: &[Command]) -> Vec<Answer> {
+        self.requests(|requests| commands.iter().for_each(|command| requests.push(&[Op::Command(*command)])))
+    }
+
+    fn requests(&mut self, make: impl FnOnce(&mut Requests)) -> Vec<Answer> {
         let (back, answers) = channel();
         let mut batch = Batch::detached(back);
-        commands.iter().for_each(|command| batch.requests.push(&[Op::Command(*command)]));
+        make(&mut batch.requests);
         self.turn.step(&mut vec![batch]).unwrap();
         answers.recv().unwrap().answers
     }
@@ -92,7 +96,7 @@ fn a_kill_goes_on_turn_by_turn_and_others_are_answered_in_between() {
     // Each turn cancels some orders before it handles the requests.
     let told = market.asks(&[place(2, Side::Sell, 11), Command::Release { scope }]);
     assert!(matches!(told[0], Answer::Reply(Reply::Opened(_))), "{told:?}");
-    assert!(matches!(told[1], Answer::Reply(Reply::Rejected(engine::Reject::KillGoesOn))), "{told:?}");
+    assert!(matches!(told[1], Answer::Reply(Reply::Rejected(Reject::KillGoesOn))), "{told:?}");
     assert_eq!(market.open(), 2 * CANCELS_MAX + 7 + 1);
     let mut market = market.restart();
     market.turn.idle().unwrap();
@@ -110,6 +114,95 @@ fn a_kill_goes_on_turn_by_turn_and_others_are_answered_in_between() {
     let kills = market.turn.ledger().kept().iter().filter(|entry| matches!(entry.command, Command::Kill { .. }));
     assert_eq!(kills.count(), 1, "what goes on kills nothing anew, so that it may come behind a release");
     assert_eq!(market.asks(&[Command::Release { scope }]), [Answer::Reply(Reply::Created)]);
+}
+
+/// Account 1 sells this often, and is lost with the next turn.
+fn about_to_be_lost(orders: usize) -> Market {
+    let mut market = Market::new(orders);
+    market.asks(&[Command::Protect { account: account(1), grace: Grace::from_millis(10).unwrap() }]);
+    let market = market.restart();
+    market.clock.fetch_add(10_000, Ordering::Relaxed);
+    market
+}
+
+/// A lost account had its later orders canceled, too, as long as others of it were left.
+#[test]
+fn an_order_that_is_placed_for_a_lost_account_meanwhile_stays() {
+    let mut market = about_to_be_lost(2 * CANCELS_MAX + 7);
+    market.turn.idle().unwrap();
+    assert_eq!(market.open(), CANCELS_MAX + 7);
+    // Each turn cancels before it places.
+    let told = market.asks(&[place(1, Side::Sell, 12)]);
+    assert!(matches!(told[..], [Answer::Reply(Reply::Opened(_))]), "{told:?}");
+    assert_eq!(market.open(), 7 + 1);
+    (0..3).for_each(|_| market.turn.idle().unwrap());
+    assert_eq!((market.open(), market.turn.engine().protections().count()), (1, 0));
+    market.restart();
+}
+
+/// An `unprotect` in the turn in which the account was found lost was answered as done, and the next turns canceled the
+/// other orders.
+#[test]
+fn an_unprotect_in_the_turn_in_which_an_account_is_lost_keeps_the_orders_that_are_left() {
+    let mut market = about_to_be_lost(3 * CANCELS_MAX);
+    let unprotect = Command::Unprotect { account: account(1), is_lost: false, through: None };
+    assert_eq!(market.asks(&[unprotect]), [Answer::Reply(Reply::Created)]);
+    assert_eq!((market.open(), market.turn.engine().protections().count()), (2 * CANCELS_MAX, 0));
+    let kept = market.turn.ledger().kept().len();
+    (0..3).for_each(|_| market.turn.idle().unwrap());
+    assert_eq!((market.open(), market.turn.ledger().kept().len()), (2 * CANCELS_MAX, kept));
+    market.restart();
+}
+
+/// A turn ended the orders of a whole command for each of the cancels in it, and others waited for all of them.
+#[test]
+fn the_cancels_of_a_turn_end_a_bounded_number_of_orders_together() {
+    let CancelBounds { command, turn, small } = CancelBounds::ALL;
+    let mut market = Market::new(turn + 20 * small);
+    let cancel = |through| Command::CancelAll { account: account(1), symbol: None, through };
+    let told = market.asks(&[cancel(None); 15]);
+    let orders = told.iter().map(|answer| match answer {
+        Answer::Reply(Reply::CanceledAll { orders, left: Some(_), .. }) => *orders,
+        other => panic!("{other:?}"),
+    });
+    assert!(orders.eq([[command; 10].as_slice(), &[small; 5]].concat()), "{told:?}");
+    assert_eq!(market.open(), 15 * small);
+    let mut market = market.restart();
+    market.asks(&[cancel(Some(OrderId(u64::MAX))); 2]);
+    assert_eq!(market.open(), 0, "the next turn ends whole commands again");
+    market.restart();
+}
+
+/// A refused release of a member had released those of its accounts of which nothing was left.
+#[test]
+fn releases_of_a_member_are_all_refused_while_the_kill_of_one_account_goes_on() {
+    let mut market = Market::new(3 * CANCELS_MAX);
+    let scopes = [2, 1].map(|number| KillScope::Account(account(number)));
+    market.asks(&scopes.map(|scope| Command::Kill { scope }));
+    let release = |scope| Op::Command(Command::Release { scope });
+    let cancel = Op::Command(Command::CancelAll { account: account(2), symbol: None, through: None });
+    let ask = |market: &mut Market| {
+        market.requests(|requests| {
+            requests.push(&[cancel]);
+            requests.push_op(cancel);
+            requests.push_releases(&scopes.map(release));
+            requests.end_request();
+            requests.push(&[cancel]);
+        })
+    };
+    let told = ask(&mut market);
+    let goes_on = Answer::Reply(Reply::Rejected(Reject::KillGoesOn));
+    assert_eq!(told[2..4], [goes_on.clone(), goes_on], "{told:?}");
+    assert_eq!(market.turn.engine().kills().all().count(), 2);
+    (0..2).for_each(|_| market.turn.idle().unwrap());
+    let told = ask(&mut market);
+    assert_eq!(told[2..4], [Answer::Reply(Reply::Created), Answer::Reply(Reply::Created)], "{told:?}");
+    assert!(market.turn.engine().kills().is_empty());
+    // By themselves they are judged one by one.
+    let mut market = Market::new(3 * CANCELS_MAX);
+    market.asks(&scopes.map(|scope| Command::Kill { scope }));
+    let told = market.asks(&scopes.map(|scope| Command::Release { scope }));
+    assert_eq!(told, [Answer::Reply(Reply::Created), Answer::Reply(Reply::Rejected(Reject::KillGoesOn))]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Cancel on disconnect as a workload draws it: accounts are protected, and rarely does an account have no session any
 //! more.
 
-use engine::{Command, Grace};
+use engine::{Command, Grace, OrderId};
 
 use super::Workload;
 use crate::exchange::Model;
@@ -24,7 +24,12 @@ pub(super) fn draw(workload: &mut Workload, model: &Model) -> Option<Command> {
     let millis = MILLIS[workload.random.below(MILLIS.len())];
     Some(match workload.random.below(10) {
         0..4 => Command::Protect { account, grace: Grace::from_millis(millis).expect("it is in bounds") },
-        4..6 => Command::Unprotect { account, is_lost: false },
-        _ => Command::Unprotect { account, is_lost: true },
+        4..6 => Command::Unprotect { account, is_lost: false, through: None },
+        // Now and then it loses those alone that are no newer than some order.
+        _ => {
+            let through = OrderId(1 + workload.random.below(model.orders_placed() as usize + 1) as u64);
+            let through = Some(through).filter(|_| workload.random.percent(30));
+            Command::Unprotect { account, is_lost: true, through }
+        }
     })
 }

@@ -80,6 +80,25 @@ fn a_cancel_of_all_orders_goes_on_with_those_that_were_there() {
     server.stop();
 }
 
+/// The number of canceled orders left out those that ended with the last one of a step, and a request of many cancels
+/// ended a thousand orders with each of them.
+#[test]
+fn all_that_a_step_ends_is_counted_and_the_steps_of_one_request_are_bounded_together() {
+    let folder = Folder::new("mass-cancels-counted");
+    let server = Launch::new(&folder.data()).start();
+    server.ask(MARKET);
+    sell(&server, MOST - 1);
+    let pair = r#"<oco><order sym="SPY" amount="-1" limit="6" post-only="true"/><order sym="SPY" amount="-1" type="market" stop="3"/></oco>"#;
+    assert!(ask(&server, "1", pair).contains("<opened"));
+    assert_eq!(ask(&server, "1", "<cancel-all/>"), r#"<canceled-all orders="1001" left-through="1001"/>"#);
+    assert_eq!(ask(&server, "1", r#"<cancel-all through="1001"/>"#), r#"<canceled-all through="1001" orders="0"/>"#);
+    sell(&server, 11_000);
+    let told = ask(&server, "1", &"<cancel-all/>".repeat(12));
+    let orders = |number: usize| format!("<canceled-all orders=\"{number}\" left-through=\"12001\"/>");
+    assert_eq!(told, orders(MOST).repeat(10) + &orders(100).repeat(2));
+    server.stop();
+}
+
 /// A cancel of all orders stopped when its client went away, and most orders stayed open.
 #[test]
 fn a_cancel_of_all_orders_that_has_begun_ends_also_when_its_client_has_gone() {

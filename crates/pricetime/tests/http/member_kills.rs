@@ -97,17 +97,45 @@ fn a_request_kills_so_many_accounts_of_all_the_members_that_it_names() {
     server.stop();
 }
 
+/// Lets an account of alice have some ten thousand open orders.
+fn order_much(client: &mut XmlClient, account: &str) {
+    const AT_ONCE: usize = 9_000;
+    let order = r#"<order sym="SPY" amount="1" limit="0.00000001"/>"#.repeat(AT_ONCE);
+    for _ in 0..4 {
+        let told = client.ask(&format!("<transactions id=\"{account}\">{order}</transactions>"));
+        assert_eq!(told.matches("<opened").count(), AT_ONCE, "{told:.300}");
+    }
+}
+
+/// Over XML, too, a refused release had released the accounts of which nothing was left.
+#[test]
+fn over_xml_a_release_of_a_member_whose_kill_goes_on_releases_none_of_its_accounts() {
+    let (_folder, server, http) = start("member-kills-half-xml");
+    let mut client = log_in(&server, "olga");
+    order_much(&mut client, "2");
+    let olga = Client { http: &http, member: "olga" };
+    let killed = || olga.get("/api/v1/kill").body["accounts"].clone();
+    assert!(client.ask("<create><kill member=\"alice\"/></create>").contains("goes-on"));
+    let mut refused = 0;
+    wait_until("the member is released", PATIENCE, || {
+        let told = client.ask("<create><release member=\"alice\"/></create>");
+        if told.contains("<error member=\"alice\">") {
+            assert!(told.contains("orders are still being canceled"), "{told}");
+            assert_eq!(killed(), json!(["1", "2"]));
+            refused += 1;
+        }
+        told.contains("<changed member=\"alice\"/>")
+    });
+    assert!(refused > 0);
+    assert_eq!(killed(), Value::Null, "after {refused} refusals");
+    server.stop();
+}
+
 /// A refused release had released the accounts of the member of which nothing was left.
 #[test]
 fn a_release_of_a_member_whose_kill_goes_on_releases_none_of_its_accounts() {
-    const AT_ONCE: usize = 9_000;
     let (_folder, server, http) = start("member-kills-half");
-    let order = r#"<order sym="SPY" amount="1" limit="0.00000001"/>"#.repeat(AT_ONCE);
-    let mut client = log_in(&server, "olga");
-    for _ in 0..4 {
-        let told = client.ask(&format!("<transactions id=\"1\">{order}</transactions>"));
-        assert_eq!(told.matches("<opened").count(), AT_ONCE, "{told:.300}");
-    }
+    order_much(&mut log_in(&server, "olga"), "1");
     let olga = Client { http: &http, member: "olga" };
     let change = |killed: bool| olga.send("PUT", "/api/v1/members/alice/kill", Some(&json!({"killed": killed})));
     let killed = || olga.get("/api/v1/kill").body["accounts"].clone();

@@ -19,7 +19,7 @@ fn protected() -> Market {
     for (number, millis) in [(1, 5_000), (2, 0), (3, 60_000), (1, 250)] {
         market.apply(protect(number, millis));
     }
-    market.apply(Command::Unprotect { account: account(2), is_lost: false });
+    market.apply(Command::Unprotect { account: account(2), is_lost: false, through: None });
     market
 }
 
@@ -31,7 +31,7 @@ fn sql_shows_who_is_protected_and_a_server_goes_on_with_it() {
     place(&mut market, 1, limit(Side::Buy, 10, 5));
     place(&mut market, 2, limit(Side::Buy, 10, 5));
     market.restart(&database, "two");
-    market.apply(Command::Unprotect { account: account(1), is_lost: true });
+    market.apply(Command::Unprotect { account: account(1), is_lost: true, through: None });
     market.restart(&database, "three");
     assert_eq!(database.sql(SHOWN), ["2|60000"]);
     let told = database.sql("SELECT account, status, canceled_why FROM pricetime.order_history ORDER BY order_id");

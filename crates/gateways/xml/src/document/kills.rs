@@ -32,8 +32,11 @@ impl<'a> Grammar<'a, '_> {
             Ok(ops) if fields.values[2].is_some() => {
                 let own = Span { start, end: self.documents.text.len() };
                 let last = ops.len().saturating_sub(1);
-                for (place, op) in ops.into_iter().enumerate() {
-                    self.documents.requests.push_op(op);
+                match is_killed {
+                    true => ops.iter().for_each(|op| self.documents.requests.push_op(*op)),
+                    false => self.documents.requests.push_releases(&ops),
+                }
+                for place in 0..ops.len() {
                     let kind = if place == last { PartKind::LastOfMember } else { PartKind::OfMember };
                     self.documents.parts.push(Part { kind, symbol: Span::default(), own });
                 }

@@ -35,7 +35,7 @@ impl<'a> Grammar<'a, '_> {
         let start = self.documents.text.len();
         let op = account.and_then(|account| {
             fields.known("unprotect")?;
-            Ok(Op::Command(Command::Unprotect { account, is_lost: false }))
+            Ok(Op::Command(Command::Unprotect { account, is_lost: false, through: None }))
         });
         self.documents.protects |= op.is_ok();
         self.part(PartKind::Unprotect, Span::default(), start, op);
