@@ -64,11 +64,11 @@ pub enum Unchanged {
     /// The result would be no valid access file; the reason.
     #[error("it would be wrong, and was not changed: {0}")]
     Wrong(String),
-    #[error("nobody could change it any more: it would have no operator with a key that counts")]
+    #[error("no member could change it any more: it would have no operator with a key that counts")]
     NoOperator,
     #[error("members and keys are written otherwise than as [[member]] and [[member.key]]; change them by hand")]
     WrittenOtherwise,
-    #[error("somebody has changed the access file by hand, and that does not count yet: try again in a second")]
+    #[error("the access file was changed by hand, and that does not count yet: try again in a second")]
     BeingEdited,
     /// The file cannot be read or written; the path and the reason.
     #[error("{0}")]
@@ -76,7 +76,7 @@ pub enum Unchanged {
     /// The log that has the members of all nodes cannot be reached, and nothing was changed; the reason.
     #[error("nothing was changed: {0}")]
     Away(String),
-    #[error("nobody knows whether it was changed, for the log went away meanwhile: look at it later")]
+    #[error("it is not known whether it was changed, because the log went away meanwhile: look at it later")]
     InDoubt,
     #[error("this server is read-only: nothing was changed; send it to a server of the cluster that is not")]
     ReadOnly,

@@ -87,7 +87,7 @@ pub enum ClusterError {
     )]
     NotANode,
     #[error(
-        "the server stops while a message to the log is on its way: whoever sent its commands finds by queries what became of them"
+        "the server stops while a message to the log is on its way: queries show the clients what became of its commands"
     )]
     Stopping,
 }

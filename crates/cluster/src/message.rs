@@ -90,11 +90,11 @@ impl Message {
         let wrong = |what: &str| Err(LogError(what.to_owned()));
         // Bytes that are no message at all have no version either.
         if bytes.len() < OVERHEAD_BYTES {
-            return wrong("is cut short, or was written by somebody who is no node");
+            return wrong("is cut short, or was written by a program that is no node");
         }
         let (all, checksum) = bytes.split_at(bytes.len() - CHECKSUM_BYTES);
         if crc32fast::hash(all).to_le_bytes() != checksum {
-            return wrong("fails its checksum: the log has changed it, or it was written by somebody who is no node");
+            return wrong("fails its checksum: the log has changed it, or it was written by a program that is no node");
         }
         let version = all[0];
         if !(OLDEST..=NEWEST).contains(&version) {

@@ -14,13 +14,13 @@ pub(crate) fn subject(name: &str) -> String {
 pub(crate) async fn answer(client: Client, name: String, standing: NodeStatus) {
     let mut asked = match client.subscribe(subject(&name)).await {
         Ok(asked) => asked,
-        Err(error) => return tracing::warn!(%error, "nobody is told how this node is"),
+        Err(error) => return tracing::warn!(%error, "no program gets the status of this node"),
     };
     while let Some(message) = asked.next().await {
         let Some(reply) = message.reply else { continue };
         let report = serde_json::to_vec(&standing.report()).expect("invariant: a report has no maps but of numbers");
         if let Err(error) = client.publish(reply, report.into()).await {
-            tracing::warn!(%error, "whoever asked how this node is gets no answer");
+            tracing::warn!(%error, "the program that asked for the status of this node gets no answer");
         }
     }
 }

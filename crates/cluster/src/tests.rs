@@ -355,8 +355,7 @@ fn a_log_that_has_changed_is_found_out() {
         bytes[45] ^= 4;
         messages[5].1 = Bytes::from(bytes);
     });
-    let fault =
-        "message 6 of the log fails its checksum: the log has changed it, or it was written by somebody who is no node";
+    let fault = "message 6 of the log fails its checksum: the log has changed it, or it was written by a program that is no node";
     assert_eq!(opened(&log, &SimulatedDisk::new()), fault);
     let (log, _) = begin();
     log.tamper(|messages| {
@@ -392,10 +391,10 @@ fn bytes_that_are_no_message_are_said_to_be_none_and_only_a_message_is_of_anothe
         commands: Bytes::new(),
     };
     let read = |bytes: Bytes| Message::read(&bytes).expect_err("it is none").to_string();
-    assert_eq!(read(Bytes::new()), "is cut short, or was written by somebody who is no node");
-    assert_eq!(read(Bytes::from_static(b"hello")), "is cut short, or was written by somebody who is no node");
+    assert_eq!(read(Bytes::new()), "is cut short, or was written by a program that is no node");
+    assert_eq!(read(Bytes::from_static(b"hello")), "is cut short, or was written by a program that is no node");
     let foreign = read(Bytes::from(vec![b'h'; 500]));
-    assert_eq!(foreign, "fails its checksum: the log has changed it, or it was written by somebody who is no node");
+    assert_eq!(foreign, "fails its checksum: the log has changed it, or it was written by a program that is no node");
     let older = read(Message { version: NEWEST - 1, ..message.clone() }.to_bytes());
     assert_eq!(older, "is of version 4, and this program reads version 5 alone");
     let newer = read(Message { version: NEWEST + 1, ..message }.to_bytes());

@@ -60,7 +60,7 @@ fn hindrance(survey: &ClusterReport, gone: &[u16]) -> Option<String> {
     match (silent, older) {
         _ if survey.nodes.is_empty() => Some("no node answers: start them with this program first".to_owned()),
         (Some((node, _)), _) => Some(format!(
-            "node {node} does not answer, so that nobody knows whether it reads messages of version {NEWEST}: start it, or say --gone {node} \
+            "node {node} does not answer, so it is not known whether it reads messages of version {NEWEST}: start it, or say --gone {node} \
              if it never comes back"
         )),
         (None, Some(report)) => Some(format!(

@@ -72,7 +72,7 @@ impl fmt::Display for Unavailable {
             Unavailable::Stopping => "the server is stopping: nothing was changed; try again when it is back",
             Unavailable::ReplyTooLarge => "reply too large",
             Unavailable::RecordDamaged => {
-                "the server's record of this order is damaged: nothing was changed; whoever runs the server can restore it"
+                "the server's record of this order is damaged: nothing was changed; the operator can restore it"
             }
             Unavailable::NoLongerKept => "no longer kept",
             Unavailable::Shared => "cancel on disconnect is not offered by a cluster: no server of it knows who is connected to the others",

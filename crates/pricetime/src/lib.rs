@@ -32,6 +32,7 @@ mod past_markets;
 mod replayed_callers;
 pub mod send;
 pub mod serve;
+pub mod setting_choices;
 pub mod setting_units;
 pub mod settings;
 pub mod sql_history;

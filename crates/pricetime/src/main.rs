@@ -27,9 +27,13 @@ use signal_hook::consts::SIGPIPE;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// The end of the help texts of `serve`, whose settings may come from three places.
+const DEFAULTS: &str =
+    "Settings that are not given have their defaults: `pricetime serve --print-config` prints all of them.";
+
 /// An exchange matching server: price-time priority, exact accounts, durable acknowledgements.
 #[derive(Parser)]
-#[command(name = "pricetime", version, about, args_conflicts_with_subcommands = true)]
+#[command(name = "pricetime", version, about, args_conflicts_with_subcommands = true, after_help = DEFAULTS)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -40,6 +44,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Run the exchange; `pricetime` without a command does the same
+    #[command(after_help = DEFAULTS)]
     Serve(Box<ServeArgs>),
     /// Run a market of play money, with simulated traders and three days of history
     Demo(Box<DemoArgs>),

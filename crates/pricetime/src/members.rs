@@ -186,7 +186,7 @@ pub fn newcomers(settings: &Settings) -> Newcomers {
 fn refuse_strangers(settings: &Settings) -> Result<(), String> {
     match open_address(settings) {
         Some((flag, address)) if !settings.open_to_anyone => Err(format!(
-            "{flag} is {address}, which is not loopback, and there is no access file: whoever reaches it could trade with every \
+            "{flag} is {address}, which is not loopback, and there is no access file: every client that reaches it could trade with every \
              account. Either name who may do what (`pricetime access add {} --member alice --role operator` makes a file that \
              counts at the next start), or say --open-to-anyone",
             settings.data.join(FILE_NAME).display()

@@ -302,8 +302,8 @@ impl Server {
         for (what, address) in listening.into_iter().flatten() {
             if self.members.is_none() && !address.ip().is_loopback() {
                 text += &format!(
-                    "  warning    {what} is on {address}, which is not loopback: there is no access file, so whoever reaches it can \
-                     trade with every account\n"
+                    "  warning    {what} is on {address}, which is not loopback: there is no access file, so every client \
+                     that reaches it can trade with every account\n"
                 );
             }
         }
@@ -334,7 +334,7 @@ impl Server {
                 std::process::exit(1);
             }
             Ok(Ending::Stopped(_)) => unreachable!("invariant: it is stopped below"),
-            Err(_) => return Err("nobody is left who could end the server".to_string()),
+            Err(_) => return Err("no thread is left that could end the server".to_string()),
         }
         status.set(State::Stopping);
         self.stop_within(STOP_PATIENCE, settings.clone(), endings, ended)

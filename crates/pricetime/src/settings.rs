@@ -4,7 +4,7 @@ use std::io::Read;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use engine::{Money, Position};
 use history::Keep;
 use market::admission::Bounds;
@@ -13,40 +13,9 @@ use market::calendar::Calendar;
 use market::rewind::RewindBounds;
 use serde::{Deserialize, Serialize};
 
+pub use crate::setting_choices::{ClientCertificate, Durability, LogFormat};
 use crate::setting_units::{ByteSize, Span, Umask, Whole};
 use crate::store_location::StoreLocation;
-
-/// The moment at which a reply may leave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Durability {
-    /// The reply leaves once its command is on the disk (fdatasync): nothing acknowledged is lost, whatever happens to
-    /// the machine
-    Synced,
-    /// The reply leaves once its command is written to the operating system: it survives a crash of the server, not of
-    /// the machine
-    Written,
-}
-
-/// The format of logs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LogFormat {
-    /// Lines for people
-    Text,
-    /// A JSON object on each line, for programs
-    Json,
-}
-
-/// Whether a client may come without a certificate when the server asks for one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ClientCertificate {
-    /// The server closes the connection of a client without a certificate
-    Required,
-    /// A client may come without a certificate; the server verifies one that is shown
-    Optional,
-}
 
 /// One share, in units of [`Position`].
 const SHARE: i128 = 10i128.pow(engine::SHARE_DECIMALS);
@@ -84,23 +53,31 @@ macro_rules! settings {
 
 settings! {
     /// Address of the XML protocol; port 0 takes a free one
+    [value_name = "ADDR"]
     xml: SocketAddr = SocketAddr::from(([127, 0, 0, 1], 12345)), "PRICETIME_XML";
     /// Address of the page, REST, WebSocket, /health, /ready and /metrics
+    [value_name = "ADDR"]
     http: SocketAddr = SocketAddr::from(([127, 0, 0, 1], 8080)), "PRICETIME_HTTP";
     /// Names by which HTTP clients may call this server, besides its addresses and localhost; separated by commas
+    [value_name = "NAMES"]
     http_hosts: String = String::new(), "PRICETIME_HTTP_HOSTS";
     /// Another address for the interface compatible with Binance alone, at its root, for clients that accept no path;
     /// empty for none
+    [value_name = "ADDR"]
     binance_at: String = String::new(), "PRICETIME_BINANCE_AT";
     /// Address of FIX 4.4; port 0 takes a free one, empty for none. It needs --feed
+    [value_name = "ADDR"]
     fix: String = String::new(), "PRICETIME_FIX";
     /// API keys of the interface compatible with Binance; `pricetime keys add` makes them
+    [value_name = "FILE"]
     keys: PathBuf = PathBuf::new(), "PRICETIME_KEYS";
     /// File of members, roles and keys; `pricetime access` makes it. Without this setting access.toml in the data
     /// folder counts, if it is there at the start
+    [value_name = "FILE"]
     access: PathBuf = PathBuf::new(), "PRICETIME_ACCESS";
     /// File of the key that seals the members of a cluster in its log, the same for each node; `pricetime cluster key`
     /// makes it
+    [value_name = "FILE"]
     members_key: PathBuf = PathBuf::new(), "PRICETIME_MEMBERS_KEY";
     /// Listen on other addresses than loopback also without an access file: every client that reaches them may do
     /// everything
@@ -114,17 +91,20 @@ settings! {
     [num_args = 0..=1, require_equals = true, default_missing_value = "true"]
     feed: bool = true, "PRICETIME_FEED";
     /// Data folder; the server makes a missing one
+    [value_name = "DIR"]
     data: PathBuf = PathBuf::from("data"), "PRICETIME_DATA";
     /// Place of the market: `journal`, in the data folder; a database, postgres://USER:PASSWORD@HOST:5432/DATABASE; or
     /// a log that several servers share, nats://HOST:4222,HOST:4222/NAME
-    [hide_env_values = true]
+    [value_name = "PLACE", hide_env_values = true]
     store: StoreLocation = StoreLocation::Journal, "PRICETIME_STORE";
     /// Wait until no other server writes to the database, and then take over
     [num_args = 0..=1, require_equals = true, default_missing_value = "true"]
     standby: bool = false, "PRICETIME_STANDBY";
     /// Time that requests wait for a database or a log that is away before the server refuses them
+    [value_name = "TIME"]
     store_patience: Span = Span(std::time::Duration::from_secs(5)), "PRICETIME_STORE_PATIENCE";
     /// Number of this server among those that share a log: each has its own, from 1 to 65535
+    [value_name = "N"]
     node: u16 = 1, "PRICETIME_NODE";
     /// Only follow a log that several servers share, and refuse every change
     [num_args = 0..=1, require_equals = true, default_missing_value = "true"]
@@ -132,37 +112,51 @@ settings! {
     /// State of a command when its reply may leave
     durability: Durability = Durability::Synced, "PRICETIME_DURABILITY";
     /// Threads that read and write sockets [default: the cores this process may use]
+    [value_name = "N"]
     workers: usize = default_workers(), "PRICETIME_WORKERS";
     /// Connections that may wait to be accepted, on each worker's listener and on that for HTTP
+    [value_name = "N"]
     backlog: u32 = 8192, "PRICETIME_BACKLOG";
     /// XML connections at once; docs/SECURITY.md says which connections give way to further ones. 0 for as many as the
     /// limit of open files allows
+    [value_name = "N"]
     max_connections: usize = 0, "PRICETIME_MAX_CONNECTIONS";
     /// Connections at once from one source address (one /64 network of IPv6), XML, HTTP and FIX together; 0 for no
     /// bound
+    [value_name = "N"]
     max_connections_per_address: usize = 16_384, "PRICETIME_MAX_CONNECTIONS_PER_ADDRESS";
     /// The longest request
+    [value_name = "SIZE"]
     max_request: ByteSize = ByteSize(1 << 20), "PRICETIME_MAX_REQUEST";
     /// The most elements in a request; `cancel-all`, `kill` and `release` count as a hundredth of it each
+    [value_name = "N"]
     max_children: usize = 10_000, "PRICETIME_MAX_CHILDREN";
     /// The longest reply; the server refuses queries that do not fit
+    [value_name = "SIZE"]
     max_reply: ByteSize = ByteSize(16 << 20), "PRICETIME_MAX_REPLY";
     /// The most accounts; the server refuses further ones
+    [value_name = "N"]
     max_accounts: u64 = 1_000_000, "PRICETIME_MAX_ACCOUNTS";
     /// The most symbols; the server refuses further ones
+    [value_name = "N"]
     max_symbols: u64 = 100_000, "PRICETIME_MAX_SYMBOLS";
     /// The most dollars of a new account
+    [value_name = "N"]
     max_balance: Whole = Whole(10u128.pow(16)), "PRICETIME_MAX_BALANCE";
     /// The most shares of a symbol that an account may have after an issue
+    [value_name = "N"]
     max_position: Whole = Whole(10u128.pow(16)), "PRICETIME_MAX_POSITION";
     /// The most dollars, and shares of each symbol, that one request may issue
+    [value_name = "N"]
     max_issue: Whole = Whole(10u128.pow(17)), "PRICETIME_MAX_ISSUE";
     /// The most client order ids of an account: those of its open orders, and of orders that were done in the last 24
     /// hours
+    [value_name = "N"]
     max_client_orders: u64 = 1_000_000, "PRICETIME_MAX_CLIENT_ORDERS";
     /// The most client order ids of all accounts; an account may have as many as are left to all
     max_client_orders_in_all: u64 = 4_000_000, "PRICETIME_MAX_CLIENT_ORDERS_IN_ALL";
     /// Close a connection this long after its last complete request
+    [value_name = "TIME"]
     idle_timeout: Span = Span(std::time::Duration::from_secs(60)), "PRICETIME_IDLE_TIMEOUT";
     /// Close a connection after its first reply
     [num_args = 0..=1, require_equals = true, default_missing_value = "true"]
@@ -171,47 +165,63 @@ settings! {
     [num_args = 0..=1, require_equals = true, default_missing_value = "true"]
     reply_length: bool = false, "PRICETIME_REPLY_LENGTH";
     /// Size of a journal file
+    [value_name = "SIZE"]
     segment_size: ByteSize = ByteSize(64 << 20), "PRICETIME_SEGMENT_SIZE";
     /// Keep every journal file, as an audit trail that can rebuild everything
     [num_args = 0..=1, require_equals = true, default_missing_value = "true"]
     keep_journal: bool = false, "PRICETIME_KEEP_JOURNAL";
     /// Make a snapshot when full journal files hold this many commands since the last one
+    [value_name = "N"]
     snapshot_every: u64 = 4_000_000, "PRICETIME_SNAPSHOT_EVERY";
     /// The most commands that the server replays from a snapshot to show a moment of the past; 0 shows none
+    [value_name = "N"]
     replay_commands: u64 = 10_000_000, "PRICETIME_REPLAY_COMMANDS";
     /// The most accounts, positions and open orders of a past market that the server shows
+    [value_name = "N"]
     replay_items: u64 = 2_000_000, "PRICETIME_REPLAY_ITEMS";
     /// Keep done orders and trades for at least this many days; older ones go in whole files or tables. 0 keeps them
     /// for ever
+    [value_name = "N"]
     history_keep_days: u64 = 0, "PRICETIME_HISTORY_KEEP_DAYS";
     /// Remove the oldest done orders and trades, in whole files or tables, while the history holds more than this; 0
     /// for any size
+    [value_name = "SIZE"]
     history_keep_bytes: ByteSize = ByteSize(0), "PRICETIME_HISTORY_KEEP_BYTES";
     /// Permissions that new files and folders lack, in octal: with 077 only the server's user may read them, with 027
     /// its group may, too
+    [value_name = "MASK"]
     umask: Umask = Umask::OWNER_ALONE, "PRICETIME_UMASK";
     /// Refuse everything but queries and cancels while less than this would be free on the disk after the next journal
     /// file; 0 for never
+    [value_name = "SIZE"]
     disk_low: ByteSize = ByteSize(256 << 20), "PRICETIME_DISK_LOW";
     /// The longest leap ahead of the machine's clock that market time follows, once the leap has lasted for ten
     /// minutes; at a start, the longest time since the last command
+    [value_name = "TIME"]
     max_clock_leap: Span = Span(std::time::Duration::from_secs(366 * 24 * 60 * 60)), "PRICETIME_MAX_CLOCK_LEAP";
     /// File of the phases of symbols by the time of the day, with lines such as `09:00 SPY open`; empty for none
+    [value_name = "FILE"]
     calendar: PathBuf = PathBuf::new(), "PRICETIME_CALENDAR";
     /// Certificate of the server and those of its signers (PEM): with it every address speaks TLS; empty for plain
     /// connections
+    [value_name = "FILE"]
     tls_cert: PathBuf = PathBuf::new(), "PRICETIME_TLS_CERT";
     /// Private key of the certificate (PEM); only the server's user may be able to read the file
+    [value_name = "FILE"]
     tls_key: PathBuf = PathBuf::new(), "PRICETIME_TLS_KEY";
     /// Ask clients for certificates that these authorities have signed (PEM); empty to ask for none
+    [value_name = "FILE"]
     tls_client_ca: PathBuf = PathBuf::new(), "PRICETIME_TLS_CLIENT_CA";
     /// Whether a client has to show a certificate when the server asks for one
     tls_client_cert: ClientCertificate = ClientCertificate::Required, "PRICETIME_TLS_CLIENT_CERT";
     /// Time that a TLS handshake may take; over XML and HTTP a fifth of it while others wait for theirs
+    [value_name = "TIME"]
     tls_handshake_timeout: Span = Span(std::time::Duration::from_secs(10)), "PRICETIME_TLS_HANDSHAKE_TIMEOUT";
     /// Stop after this many requests, and print the time that they took; 0 for never
+    [value_name = "N"]
     stop_after_requests: u64 = 0, "PRICETIME_STOP_AFTER_REQUESTS";
     /// Lowest level of log lines: error, warn, info, debug or trace
+    [value_name = "LEVEL"]
     log_level: String = "info".to_string(), "PRICETIME_LOG_LEVEL";
     /// Format of log lines, on standard error
     log_format: LogFormat = LogFormat::Text, "PRICETIME_LOG_FORMAT";

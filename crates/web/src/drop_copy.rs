@@ -162,7 +162,7 @@ fn check(whose: &DropCopyScope, count: usize) -> Result<(), Problem> {
         }
         DropCopyScope::Accounts(named) if named.len() != count => Err(Problem::unknown_account()),
         DropCopyScope::Theirs if count == 0 => {
-            Err(Problem::field("accounts", "accounts is missing: no accounts are named of whoever asks"))
+            Err(Problem::field("accounts", "accounts is missing: the asker's member has no accounts of its own"))
         }
         DropCopyScope::Member(_) if count == 0 => Err(unknown_member()),
         DropCopyScope::Theirs | DropCopyScope::Accounts(_) | DropCopyScope::Member(_) => Ok(()),

@@ -326,7 +326,7 @@ impl PlacedConnection {
         if self.place.is_wanted(cx) {
             // A WebSocket says why it ends.
             if !matches!(*self.life.lock(), Doing::Lasting) {
-                return Poll::Ready(io::Error::new(io::ErrorKind::TimedOut, "somebody else needs the place"));
+                return Poll::Ready(io::Error::new(io::ErrorKind::TimedOut, "another client needs the place"));
             }
         }
         loop {

@@ -130,7 +130,7 @@ impl Problem {
         }
         if error.is_damage() {
             // The history has logged it, once.
-            return Problem::damaged("the server's record of this is damaged; whoever runs the server can restore it");
+            return Problem::damaged("the server's record of this is damaged; the operator can restore it");
         }
         if matches!(error, HistoryError::Ended) {
             return Problem::not_ready();

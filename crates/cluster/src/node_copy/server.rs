@@ -86,7 +86,7 @@ async fn answer(client: &Client, request: Message, given: &mut Option<ServedCopy
     };
     let Some(reply) = request.reply else { return };
     if let Err(error) = client.publish(reply, answer).await {
-        tracing::warn!(%error, "whoever asked for a copy gets no answer");
+        tracing::warn!(%error, "the node that asked for a copy gets no answer");
     }
 }
 
@@ -102,7 +102,7 @@ async fn make(copy: u64, given: &mut Option<ServedCopy>, source: &Arc<dyn CopySo
         return CopyAnswer::Making;
     };
     if current.copy != copy {
-        return CopyAnswer::Refused("it gives a copy to somebody else".to_owned());
+        return CopyAnswer::Refused("it gives a copy to another node".to_owned());
     }
     current.asked = Instant::now();
     let made = match &mut current.progress {

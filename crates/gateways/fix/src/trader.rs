@@ -524,7 +524,7 @@ impl Trader {
     pub(crate) fn refuse_kind(&self, message: &Message<'_>, session: &mut Session) {
         self.count_malformed();
         let number = message.get(tags::MSG_SEQ_NUM).ok().flatten().unwrap_or("0");
-        let text = "MsgType(35) is none of D, F, G, H, q and AF: the market is told of over WebSocket";
+        let text = "MsgType(35) is none of D, F, G, H, q and AF: the WebSocket has the market";
         let fields = Fields::new()
             .add(tags::REF_SEQ_NUM, number)
             .add(tags::REF_MSG_TYPE, message.kind())

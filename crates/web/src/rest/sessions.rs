@@ -155,7 +155,7 @@ async fn proven(members: &Members, life: &Life, asked: LogIn) -> Result<Principa
 }
 
 pub(super) fn no_members() -> Problem {
-    let detail = "this server has no access file: whoever reaches it may do everything, and nobody logs in";
+    let detail = "this server has no access file: every client that reaches it may do everything, and none logs in";
     Problem::new(StatusCode::CONFLICT, "no-members", "No members", detail)
 }
 
