@@ -90,8 +90,8 @@ impl Engine {
         Ok((account, symbol.map(found).transpose()?))
     }
 
-    /// Cancels open orders, by their ids and slots. Returns the number of orders that ended, with those that were linked
-    /// with them or waited for them.
+    /// Cancels open orders, by their ids and slots. Returns the number of orders that ended, with those that were
+    /// linked with them or waited for them.
     pub(crate) fn cancel_each(
         &mut self,
         found: &[(OrderId, u32)],

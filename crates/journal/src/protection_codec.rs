@@ -20,9 +20,9 @@ pub(crate) fn put_protect(out: &mut Vec<u8>, account: AccountId, grace: Grace) {
 
 /// The protection ends because somebody asked for it.
 const ASKED: u8 = 0;
-/// Nobody came back, and all orders are lost.
+/// The account is lost, with all of its orders.
 const LOST: u8 = 1;
-/// Nobody came back, and the orders up to one that follows are lost.
+/// The account is lost, with its orders up to one that follows.
 const LOST_THROUGH: u8 = 2;
 
 pub(crate) fn put_unprotect(out: &mut Vec<u8>, account: AccountId, is_lost: bool, through: Option<OrderId>) {

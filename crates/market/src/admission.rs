@@ -90,8 +90,8 @@ impl Default for Bounds {
 pub enum Decision {
     /// The command gets a number, and is kept.
     LetIn,
-    /// The command changes nothing when its turn comes, such as a cancel that finds nothing open. It is answered without
-    /// a number, and not kept.
+    /// The command changes nothing when its turn comes, such as a cancel that finds nothing open. It is answered
+    /// without a number, and not kept.
     Vain,
     /// The caller may not give this command.
     Denied,
@@ -511,8 +511,7 @@ fn refuses_one(engine: &mut Engine, releases: &[Op]) -> bool {
     })
 }
 
-/// Asserts that an order on the condition of a cancel stands just behind it: otherwise its fate would depend on where a
-/// snapshot was made.
+/// Asserts that the second of two linked orders stands just behind the first one.
 #[cold]
 fn assert_behind_its_first(account: AccountId, before: &[Op]) {
     let first = before.last();
@@ -527,6 +526,7 @@ fn assert_behind_its_first(account: AccountId, before: &[Op]) {
     assert!(is_its, "invariant: gateways ask for two linked orders as an order and the other one behind it");
 }
 
+/// Asserts that an order that waits for a working order stands behind it, or behind another one that waits for it.
 fn assert_behind_its_working_order(account: AccountId, before: &[Op]) {
     let first = before.last();
     let is_its = matches!(
@@ -537,6 +537,8 @@ fn assert_behind_its_working_order(account: AccountId, before: &[Op]) {
     assert!(is_its, "invariant: gateways ask for orders that wait behind their working order");
 }
 
+/// Asserts that an order on the condition of a cancel stands just behind it: otherwise its fate would depend on where a
+/// snapshot was made.
 fn assert_behind_cancel(account: AccountId, before: &[Op]) {
     let cancel = before.last();
     let is_its = matches!(cancel, Some(Op::Command(Command::CancelOrder { account: other, .. })) if *other == account);

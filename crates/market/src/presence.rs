@@ -32,9 +32,10 @@ pub(crate) struct Presence {
 /// A change of an account's protection in a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Changed {
-    /// It has this grace now; none if it is not protected.
+    /// The grace that the account has now; none if it is not protected.
     To(Option<Grace>),
-    /// Nobody came back. It stays protected if it has more orders than the turn cancels.
+    /// The account is lost: no connection came back in time. It stays protected if it has more orders than the turn
+    /// cancels.
     Lost,
 }
 
