@@ -4,6 +4,7 @@
 
 mod amending;
 mod auctions;
+pub mod calendar;
 mod drawn_fees;
 mod drawn_rules;
 mod exchange;

@@ -26,6 +26,11 @@ pub fn completed(mut reply: Reply, executions: &mut Vec<Execution>, all: &[Execu
 }
 
 impl Told {
+    /// Whether the command was refused.
+    pub fn is_rejected(&self) -> bool {
+        matches!(self.reply, Reply::Rejected(_))
+    }
+
     /// Pairs a reply with those of `executions` that it refers to.
     pub fn of(reply: &Reply, executions: &[Execution]) -> Told {
         let whole = |status: &Status| {

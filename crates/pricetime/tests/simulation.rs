@@ -18,7 +18,7 @@ const LIVES: u64 = 120;
 const LIVES_MAX: u64 = 480;
 
 /// The number of times that each of these must come up at least.
-const ENOUGH: [(&str, u64); 14] = [
+const ENOUGH: [(&str, u64); 15] = [
     (tally::ARCHIVED_ANSWERS, 501),
     (tally::EXECUTIONS_LOOKED_UP, 6),
     (tally::ROTATIONS, 101),
@@ -33,6 +33,7 @@ const ENOUGH: [(&str, u64); 14] = [
     (tally::TRAILS_REACHED, 20),
     (tally::LINKED, 11),
     (tally::RELEASED, 3),
+    (tally::LINES, 101),
 ];
 
 #[test]

@@ -16,10 +16,12 @@ use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use engine::{EXECUTIONS_MAX, Time};
+use engine::{EXECUTIONS_MAX, Sequence, Time};
 use exchange::{Metrics, State};
 use market::timekeeper::Clock;
+use model::calendar::Calendar;
 use model::workload::{Random, Workload};
 
 use self::database::Database;
@@ -36,6 +38,9 @@ const ROUNDS: u64 = 1_300;
 const STEPS: usize = 100;
 /// 2026 in microseconds.
 const CLOCK_START: u64 = 1_790_000_000_000_000;
+const HOUR_US: u64 = 3_600_000_000;
+/// The lead of a wrong clock: ten years.
+const LEAP_US: u64 = 10 * 365 * 24 * HOUR_US;
 
 /// A server, which writes to the database until another one takes over.
 struct Server {
@@ -49,18 +54,37 @@ struct World {
     database: Database,
     servers: Vec<Server>,
     weather: Rc<Cell<Weather>>,
-    clock: Arc<AtomicU64>,
+    clock: Arc<MachineClock>,
+    /// The calendar of whoever is in charge.
+    calendar: Calendar,
     workload: Rc<RefCell<Workload>>,
     random: Random,
+}
+
+/// The clock of the servers' machine, which may be wrong.
+struct MachineClock {
+    right: AtomicU64,
+    ahead: AtomicU64,
+}
+
+impl MachineClock {
+    /// The clock as a server reads it: what it shows, and the time that has passed.
+    fn of_a_server(self: &Arc<MachineClock>) -> Clock {
+        let (shows, passed) = (self.clone(), self.clone());
+        let shows = move || Time(shows.right.load(Ordering::Relaxed) + shows.ahead.load(Ordering::Relaxed));
+        Clock::new(shows, move || Duration::from_micros(passed.right.load(Ordering::Relaxed)))
+    }
 }
 
 impl Server {
     /// Takes the database over and begins with its content.
     fn start(world: &mut World) -> Server {
-        let World { database, weather, clock, workload, random, .. } = world;
+        let World { database, weather, clock, calendar, workload, random, .. } = world;
         let epoch = database.look().take_over();
-        let shown = clock.clone();
-        let clock = Clock::steady(move || Time(shown.load(Ordering::Relaxed)));
+        // At times the next server is started without the calendar.
+        let none = Calendar::default();
+        let calendar = if random.percent(80) { &*calendar } else { &none };
+        let clock = (clock.of_a_server(), calendar);
         let (front, committed, follower) = Front::new(database, epoch, clock, workload, random);
         let queue = front.queue.clone();
         let front = Rc::new(RefCell::new(front));
@@ -95,7 +119,7 @@ impl World {
     fn new(seed: u64) -> World {
         let mut random = Random::new(seed);
         let weather = Rc::new(Cell::new(Weather::new(&mut random)));
-        let clock = Arc::new(AtomicU64::new(CLOCK_START));
+        let clock = Arc::new(MachineClock { right: AtomicU64::new(CLOCK_START), ahead: AtomicU64::new(0) });
         let workload = Workload::with_client_orders(random.any()).with_all_kinds().with_terms().with_rules();
         // A workload with all of these would trade little, so each has some seeds of its own.
         let workload = if seed.is_multiple_of(4) { workload.with_fees() } else { workload };
@@ -106,7 +130,10 @@ impl World {
         } else {
             workload
         };
-        let workload = if seed.is_multiple_of(32) { workload.with_phases() } else { workload };
+        let has_phases = seed.is_multiple_of(32) || seed % 16 == 9;
+        let workload = if has_phases { workload.with_phases() } else { workload };
+        let lines = if has_phases { random.pick(&[0, 10, 300]) } else { 0 };
+        let calendar = Calendar::draw(&mut random, lines, Time(CLOCK_START), 86_400);
         let workload = match seed % 16 {
             5 => workload.with_icebergs(),
             7 => workload.with_trails(),
@@ -117,13 +144,15 @@ impl World {
         let workload = Rc::new(RefCell::new(workload));
         // With one execution a command, orders get under way, or wait behind one that is.
         let database = Database::new(if seed % 4 == 2 { 1 } else { EXECUTIONS_MAX });
-        World { database, servers: Vec::new(), weather, clock, workload, random }
+        World { database, servers: Vec::new(), weather, clock, calendar, workload, random }
     }
 
     /// Lives through everything that the seed decides, and then checks that a database that is back serves again.
     fn live(&mut self) {
         for _ in 0..STEPS {
             self.step();
+            let (market, right) = (self.database.look().model.time(), self.clock.right.load(Ordering::Relaxed));
+            assert!(market.0 < right + HOUR_US, "a wrong clock has moved the market to {market:?}");
         }
         self.weather.set(Weather::CALM);
         self.recover();
@@ -133,14 +162,26 @@ impl World {
         self.start_if_none_is_in_charge();
         // Hours pass, so that client order ids become free again.
         let hours = if self.random.percent(2) { self.random.below(30) as u64 } else { 0 };
-        self.clock.fetch_add(hours * 3_600_000_000 + self.random.below(5_000) as u64, Ordering::Relaxed);
+        let passes = hours * HOUR_US + self.random.below(5_000) as u64;
+        let now = self.clock.right.fetch_add(passes, Ordering::Relaxed) + passes;
+        if self.random.percent(4)
+            && let Some(next) = self.calendar.next(Time(now))
+        {
+            self.clock.right.store(next.0 + 1, Ordering::Relaxed);
+        }
+        // The clock goes wrong by ten years, and is set right again. Before the first command any clock is believed.
+        if self.random.percent(1) && self.database.look().rows.sequence() > Sequence::ZERO {
+            self.database.count("clocks that leapt");
+            let ahead = LEAP_US - self.clock.ahead.load(Ordering::Relaxed);
+            self.clock.ahead.store(ahead, Ordering::Relaxed);
+        }
         // The server in charge, or one that does not know yet that it has been replaced.
         let last = self.servers.len() - 1;
         let chosen = if self.random.percent(70) { last } else { self.random.below(last + 1) };
         let server = &mut self.servers[chosen];
         match self.random.below(1000) {
             0..450 => server.front.borrow_mut().turn(),
-            450..550 => server.front.borrow_mut().idle(),
+            450..550 => drop(server.front.borrow_mut().idle()),
             550..980 => {
                 if server.commit(&self.database).is_err() {
                     drop(self.servers.remove(chosen));
@@ -237,6 +278,8 @@ fn whatever_happens_to_the_database_nobody_is_told_what_it_does_not_hold() {
         ("transactions with activated orders", 700),
         ("transactions with orders that shares were taken off", 2_000),
         ("transactions with orders that ended by themselves", 250),
+        ("transactions that follow a calendar", 300),
+        ("clocks that leapt", 300),
         ("transactions with orders that were linked", 50),
         ("transactions with parts of orders that came on show", 50),
         ("transactions with triggers that were moved", 35),

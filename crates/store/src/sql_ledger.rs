@@ -225,6 +225,7 @@ mod tests {
 
     use engine::{AccountId, DoneOrders, Engine, Money, Op, OrderId, Query};
     use exchange::{Answer, State, Status, Unavailable};
+    use market::calendar::Calendar;
     use market::timekeeper::Clock;
     use market::turn::Turn;
 
@@ -251,7 +252,7 @@ mod tests {
             let queue = Arc::new(CommitQueue::new(Head::ZERO, patience, status.clone()));
             let (back, returned) = channel();
             let engine = Engine::new(0, DoneOrders::Keep);
-            let (turn, committed) = turn_before(&queue, engine, None, Clock::steady(|| Time(1)));
+            let (turn, committed) = turn_before(&queue, engine, None, (Clock::steady(|| Time(1)), Calendar::default()));
             let effects = Effects::after(Head::ZERO);
             Market { turn, queue, status, effects, back, returned, _committed: committed }
         }

@@ -25,7 +25,7 @@ pub(crate) fn turn_before(
     queue: &Arc<CommitQueue>,
     engine: Engine,
     events: Option<EventSink>,
-    clock: Clock,
+    (clock, calendar): (Clock, Calendar),
 ) -> (Turn<SqlLedger>, Sender<Vec<OrderId>>) {
     let (committed, forgotten) = channel();
     let options = TurnOptions {
@@ -33,8 +33,8 @@ pub(crate) fn turn_before(
         bounds: Bounds::NONE,
         metrics: Metrics::new(&[]),
         clock,
-        clock_leap_max: Duration::MAX,
-        calendar: Calendar::default(),
+        clock_leap_max: Duration::from_secs(366 * 86_400),
+        calendar,
         audit: false,
     };
     (Turn::new(engine, SqlLedger::new(queue.clone(), forgotten, events), options), committed)

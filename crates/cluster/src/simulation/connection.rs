@@ -4,6 +4,7 @@
 use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -25,6 +26,8 @@ pub(super) struct Fate {
     pub is_killed: Cell<bool>,
     /// Whether it is to stop.
     pub is_closed: Cell<bool>,
+    /// The lead of its machine's clock since that went wrong, in microseconds.
+    pub leap: Arc<AtomicU64>,
     /// The operation at which its disk fails.
     pub crashes_at: Cell<Option<u64>>,
     /// The first message that it sent.
@@ -78,7 +81,22 @@ impl Connection {
         if others {
             world.others_go_on();
         }
+        if world.draw(1_000) < weather.sleepy {
+            self.sleep();
+        }
         Ok(())
+    }
+
+    /// The node's machine stands still, in the middle of whatever it does, and the others go on.
+    fn sleep(&self) {
+        let world = &self.world;
+        world.count("sleeps in the middle of something");
+        for _ in 0..world.draw(30) {
+            if !world.others_go_on() {
+                return;
+            }
+            world.pass(Duration::from_micros(world.draw(200_000)));
+        }
     }
 
     /// Gives the next message, mostly; or one that it gave before.

@@ -5,7 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
-use engine::{Command, DoneOrders, Engine, Entry, Execution, LogMessage, NodeId, Op, Reply, Sequence, Time};
+use engine::{
+    Command, DoneOrders, Engine, Entry, Execution, LogMessage, NodeId, Op, Reply, Sequence, Symbol, SymbolIndex, Time,
+};
+use model::calendar::Calendar;
 use model::{Model, Told, completed};
 
 use super::tally::Tally;
@@ -14,6 +17,9 @@ use crate::message::Message;
 
 /// A process: its node, and the number of times that the node had begun.
 pub(super) type Process = (NodeId, u32);
+
+/// The most by which clocks of the log's servers differ.
+const CLOCKS_APART_US: u64 = 6_000_000;
 
 pub(super) struct Judge {
     pub model: Model,
@@ -29,6 +35,20 @@ pub(super) struct Judge {
     ends: BTreeSet<Sequence>,
     /// The last request of each process.
     asked: BTreeMap<Process, AskedOps>,
+    phases: Phases,
+}
+
+/// The judge's memory of phases.
+#[derive(Default)]
+struct Phases {
+    /// The symbols whose phases clients changed, and when.
+    asked: Vec<(Symbol, Time)>,
+    /// The lines of a calendar that the rules of their symbols did not allow, with the times at which they were due.
+    refused: Vec<(Symbol, Time)>,
+    /// The times at which symbols were created, by their index.
+    created: Vec<Time>,
+    /// The first time up to which a calendar was followed.
+    followed: Option<Time>,
 }
 
 struct AskedOps {
@@ -47,6 +67,7 @@ impl Judge {
             begun: BTreeMap::new(),
             ends: BTreeSet::from([Sequence::ZERO]),
             asked: BTreeMap::new(),
+            phases: Phases::default(),
         }
     }
 
@@ -101,7 +122,7 @@ impl Judge {
             tally.count("states said at marks");
         }
         if count > 0 {
-            self.obey((node, epoch), time, &commands.slice(callers_bytes as usize..), is_watched);
+            self.obey((node, epoch), time, &commands.slice(callers_bytes as usize..), is_watched, tally);
         }
         self.ends.insert(self.engine.sequence());
     }
@@ -138,7 +159,7 @@ impl Judge {
         of_node.map(|message| (message.epoch, message.number)).max().unwrap_or((0, 0))
     }
 
-    fn obey(&mut self, process: Process, time: Time, mut commands: &[u8], is_watched: bool) {
+    fn obey(&mut self, process: Process, time: Time, mut commands: &[u8], is_watched: bool, tally: &mut Tally) {
         let mut decoded = Vec::new();
         while !commands.is_empty() {
             decoded.push(journal::decode(&mut commands).expect("it was encoded"));
@@ -147,26 +168,79 @@ impl Judge {
             decoded.into_iter().for_each(|command| drop(self.apply(time, command)));
             return;
         }
+        if decoded.iter().any(is_of_calendar) && decoded.iter().all(is_own) {
+            // A turn for what the calendar has due, before the one with the requests.
+            return decoded.into_iter().for_each(|command| self.obey_own(time, command, tally));
+        }
         let asked = self.asked.get(&process).unwrap_or_else(|| panic!("{process:?} has sent what nobody asked for"));
         assert!(asked.told.is_none(), "what {process:?} was asked for counts twice");
         let ops = asked.ops.clone();
         let wanted = ops.iter().filter(|op| matches!(op, Op::Command(_))).count();
         let own = decoded.len().checked_sub(wanted).expect("a message has all commands of its batch");
         for command in decoded.drain(..own) {
-            let is_own = matches!(command, Command::ExpireOrders | Command::ActivateReached | Command::EndAuction);
-            assert!(is_own, "nobody asked for {command:?}");
-            self.apply(time, command);
+            self.obey_own(time, command, tally);
         }
         let mut decoded = decoded.into_iter();
         let told = ops.iter().map(|op| match op {
             Op::Command(command) => {
                 assert_eq!(decoded.next().as_ref(), Some(command), "a message has the commands of its batch");
-                self.apply(time, *command)
+                let told = self.apply(time, *command);
+                if let Command::ChangePhase { symbol, .. } = command
+                    && !told.is_rejected()
+                {
+                    self.phases.asked.push((*symbol, time));
+                }
+                told
             }
             Op::Query(_) => self.query(op),
         });
         let told = told.collect();
         self.asked.get_mut(&process).expect("it was there").told = Some(told);
+    }
+
+    /// Applies a command that a node gives by itself.
+    fn obey_own(&mut self, time: Time, command: Command, tally: &mut Tally) {
+        assert!(is_own(&command), "nobody asked for {command:?}");
+        if let Command::ChangePhase { symbol, due: Some(due), .. } = command {
+            return self.obey_line(time, command, (symbol, due), tally);
+        }
+        if let Command::FollowCalendar { through } = command {
+            self.phases.followed.get_or_insert(through);
+        }
+        self.apply(time, command);
+    }
+
+    /// Applies a line of a calendar. It undoes nothing that a client asked for since it was due.
+    fn obey_line(&mut self, time: Time, command: Command, (symbol, due): (Symbol, Time), tally: &mut Tally) {
+        let at = self.model.symbols().position(|name| name == symbol).expect("it exists");
+        let at = SymbolIndex(at as u32);
+        let before = self.model.phase(at);
+        let told = self.apply(time, command);
+        if self.phases.asked.iter().any(|(asked, at)| *asked == symbol && *at >= due) {
+            tally.count("lines that came when a client had asked for a phase since");
+            assert_eq!(self.model.phase(at), before, "a line of {due:?} undoes what was asked for {symbol} since");
+        } else if told.is_rejected() {
+            self.phases.refused.push((symbol, due));
+        } else {
+            tally.count("lines of calendars done");
+        }
+    }
+
+    /// Checks that no line of the calendar of all nodes was left out, now that they rest.
+    pub fn check_calendar(&self, calendar: &Calendar, tally: &mut Tally) {
+        let Phases { refused, created, followed: Some(followed), .. } = &self.phases else { return };
+        for (at, (symbol, created)) in self.model.symbols().zip(created).enumerate() {
+            // A node whose idea of the log's clock was ahead has done what was due before the symbol was there.
+            let from = Time(followed.0.max(created.0 + CLOCKS_APART_US));
+            let lines = calendar.due(from, self.engine.time());
+            let of_symbol = lines.filter(|(_, of, _)| of.is_none_or(|of| of == symbol));
+            let Some((due, ..)) = of_symbol.last().filter(|(due, ..)| !refused.contains(&(symbol, *due))) else {
+                continue;
+            };
+            tally.count("symbols whose last line was looked for");
+            let is_done = self.model.phase_was_changed_since(SymbolIndex(at as u32), due);
+            assert!(is_done, "the line of {due:?} was never done for {symbol}");
+        }
     }
 
     fn apply(&mut self, time: Time, command: Command) -> Told {
@@ -176,6 +250,7 @@ impl Judge {
         let mut model_events = Vec::new();
         let model = self.model.apply(&entry, &mut expected, &mut model_events);
         assert!(events == model_events, "the events of {command:?} are not those of the model");
+        self.phases.created.resize(self.model.symbols().count(), time);
         self.compare((reply, found), (model, expected))
     }
 
@@ -209,4 +284,15 @@ impl Judge {
         self.engine.export(&mut |item| items.push(item));
         assert!(items == self.model.state_items(), "the engine's state is not the model's");
     }
+}
+
+/// Whether a node gives this command for its calendar.
+fn is_of_calendar(command: &Command) -> bool {
+    matches!(command, Command::FollowCalendar { .. } | Command::ChangePhase { due: Some(_), .. })
+}
+
+/// Whether a node gives this command by itself.
+fn is_own(command: &Command) -> bool {
+    let is_work = matches!(command, Command::ExpireOrders | Command::ActivateReached | Command::EndAuction);
+    is_work || is_of_calendar(command)
 }

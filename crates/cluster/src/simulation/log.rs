@@ -23,10 +23,12 @@ pub(super) struct Weather {
     pub leader: usize,
     pub others: usize,
     pub killed: usize,
+    /// A node falls asleep while it waits, in a thousand.
+    pub sleepy: u64,
 }
 
 impl Weather {
-    pub const CALM: Weather = Weather { lost: 0, twice: 0, leader: 0, others: 0, killed: 0 };
+    pub const CALM: Weather = Weather { lost: 0, twice: 0, leader: 0, others: 0, killed: 0, sleepy: 0 };
 
     pub fn new(random: &mut Random) -> Weather {
         Weather {
@@ -35,6 +37,7 @@ impl Weather {
             leader: random.pick(&[0, 2, 10]),
             others: random.pick(&[5, 20, 40]),
             killed: random.pick(&[0, 1, 2]),
+            sleepy: random.pick(&[0, 2, 10]),
         }
     }
 }

@@ -33,6 +33,7 @@ fn live(seed: u64) -> Tally {
         let judge = world.judge.borrow();
         assert_eq!(up.len(), 4, "all nodes serve when nothing happens any more");
         judge.check();
+        judge.check_calendar(&world.calendar, &mut world.tally.borrow_mut());
         for at in up {
             let place = world.places[at].borrow();
             let State::Up(node) = &place.state else { panic!("it is up") };
@@ -74,7 +75,11 @@ fn whatever_happens_to_messages_and_nodes_what_was_answered_is_done_once_on_all_
         ("batches answered", 10_000),
         ("batches refused while the log was away", 200),
         ("changes of the leader", 10_000),
+        ("clocks that leapt", 25),
         ("folders lost", 200),
+        ("lines of calendars done", 300),
+        ("lines that came when a client had asked for a phase since", 60),
+        ("machines that fell asleep", 150),
         ("messages given again", 10_000),
         ("messages lost", 10_000),
         ("messages that count nowhere", 20_000),
@@ -87,7 +92,9 @@ fn whatever_happens_to_messages_and_nodes_what_was_answered_is_done_once_on_all_
         ("processes that another one had replaced", 300),
         ("processes that began with a snapshot", 300),
         ("processes whose disk failed", 1_000),
+        ("sleeps in the middle of something", 1_500),
         ("states said at marks", 300),
+        ("symbols whose last line was looked for", 25),
     ] {
         assert!(tally.get(what) > enough, "too few {what}:\n{tally}");
     }

@@ -32,6 +32,9 @@ pub(super) struct Node {
     pub process: Process,
     pub fate: Rc<Fate>,
     inbox: Arc<Inbox>,
+    /// Whether its machine's clock may leap. A node that starts while the market is ahead of its clock believes the
+    /// market's time, and goes on from there when the clock leaps.
+    pub may_leap: bool,
 }
 
 /// The reason why a process does not go on.
@@ -46,7 +49,7 @@ impl Node {
     /// Begins with the content of a disk, which must reach at least to `floor`.
     pub fn open(
         world: &Rc<Surroundings>,
-        number: u16,
+        (number, calendar): (u16, &str),
         disk: &SimulatedDisk,
         floor: Sequence,
         fate: &Rc<Fate>,
@@ -55,7 +58,7 @@ impl Node {
         let options = Options { segment_bytes, durability: Durability::Synced };
         let recovered = recovery::open(disk, options).map_err(|error| Ended::Disk(error.to_string()))?;
         let Recovered { mut engine, journal, report } = recovered;
-        let found = engine.sequence();
+        let (found, ended_at) = (engine.sequence(), engine.time());
         assert!(found >= floor, "node {number} has answered up to {floor}, and its journal ends at {found}");
         world.check_end(&engine);
         let (coverage, low) = (Arc::new(JournalCoverage::default()), Arc::new(AtomicBool::new(false)));
@@ -86,7 +89,8 @@ impl Node {
             last: None,
         };
         let standing = NodeStatus::new(Status::new(), metrics.clone());
-        let (shown, skew) = (world.clock.clone(), world.draw(4_000_000));
+        let (shown, passed, skew) = (world.clock.clone(), world.clock.clone(), world.draw(4_000_000));
+        let leap = fate.leap.clone();
         let shows = Time(world.now() - 2_000_000 + skew);
         let ledger = ClusterLedger::open((own, &mut engine), (client, seen), member, (inbox.clone(), standing), shows);
         let ledger = ledger.map_err(Ended::Replica)?;
@@ -95,12 +99,17 @@ impl Node {
             limits: AnswerLimits { request_executions_max: 1 << 20 },
             bounds: Bounds::NONE,
             metrics,
-            clock: Clock::steady(move || Time(shown.load(Ordering::Relaxed) - 2_000_000 + skew)),
-            clock_leap_max: Duration::from_secs(1 << 30),
-            calendar: Calendar::default(),
+            clock: Clock::new(
+                move || Time(shown.load(Ordering::Relaxed) - 2_000_000 + skew + leap.load(Ordering::Relaxed)),
+                move || Duration::from_micros(passed.load(Ordering::Relaxed)),
+            ),
+            clock_leap_max: Duration::from_secs(86_400),
+            calendar: Calendar::parse(calendar).expect("it is one"),
             audit: true,
         };
-        Ok(Node { turn: Turn::new(engine, ledger, options), maker, process, fate: fate.clone(), inbox })
+        let turn = Turn::new(engine, ledger, options).away_since(ended_at);
+        let may_leap = turn.engine().time() <= shows;
+        Ok(Node { turn, maker, process, fate: fate.clone(), inbox, may_leap })
     }
 
     pub fn engine(&self) -> &Engine {

@@ -15,7 +15,7 @@ use super::log::{Log, Weather};
 use super::tally::Tally;
 
 /// 2026 in microseconds.
-const CLOCK_START: u64 = 1_790_000_000_000_000;
+pub(super) const CLOCK_START: u64 = 1_790_000_000_000_000;
 /// The time by which the market may be ahead: two seconds of a node's clock, and ten of the log's after a writer's.
 const AHEAD_US: u64 = 12_000_000;
 const YEAR_US: u64 = 365 * 86_400 * 1_000_000;
@@ -70,8 +70,9 @@ impl Surroundings {
         assert!(self.others.set(Box::new(others)).is_ok(), "it is said once");
     }
 
-    pub fn others_go_on(&self) {
-        self.others.get().expect("it is said at the beginning")();
+    /// Lets others go on. Returns false when the life has had its steps.
+    pub fn others_go_on(&self) -> bool {
+        self.others.get().expect("it is said at the beginning")()
     }
 
     /// Ends all faults: all messages arrive, and no process is killed.

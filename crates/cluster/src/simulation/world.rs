@@ -4,23 +4,29 @@
 use std::cell::{Cell, RefCell};
 use std::ops::Deref;
 use std::rc::Rc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use engine::{Op, Sequence};
+use engine::{Command, Op, Sequence, Time};
 use exchange::{Answer, Unavailable};
 use journal::simulated::{Fault, PowerCut, SimulatedDisk};
+use model::calendar::Calendar;
 use model::workload::{Random, Workload, asked_by_gateways};
 
 use super::connection::Fate;
 use super::log::Weather;
 use super::process::{Ended, Node};
-use super::surroundings::{Settings, Surroundings};
+use super::surroundings::{CLOCK_START, Settings, Surroundings};
 use crate::ClusterError;
 
 /// The numbers of the nodes, by their places: two have the same.
 const NUMBERS: [u16; 5] = [1, 2, 3, 700, 1];
 /// The place whose number another one has: an operator's mistake.
 const RIVAL: usize = 4;
+/// The place whose node has lines of its own in its calendar.
+const ALONE: usize = 3;
+/// The leap of a machine's clock: ten years.
+const YEARS_US: u64 = 10 * 365 * 86_400 * 1_000_000;
 /// Steps of a life before it becomes calm.
 const STEPS: u32 = 250;
 /// The number of rounds without requests after which all nodes have reached the end of the log.
@@ -30,6 +36,10 @@ pub(super) struct World {
     surroundings: Rc<Surroundings>,
     pub places: Vec<RefCell<NodeSlot>>,
     workload: RefCell<Workload>,
+    /// The calendar that all nodes have; none in some lives.
+    pub calendar: Calendar,
+    /// The lines that one node alone has.
+    own_calendar: Calendar,
     steps_left: Cell<u32>,
 }
 
@@ -42,6 +52,8 @@ pub(super) struct NodeSlot {
     pub state: State,
     /// The reason why its last process ended, where the log was damaged.
     pub said: Option<String>,
+    /// The time until which its machine stands still.
+    asleep_until: u64,
 }
 
 pub(super) enum State {
@@ -76,12 +88,16 @@ impl World {
             floor: Sequence::ZERO,
             state: State::Down,
             said: None,
+            asleep_until: 0,
         };
+        let (calendar, own_calendar) = calendars(seed, &mut random);
         let (weather, workload) = (Weather::new(&mut random), workload(seed, &mut random));
         let world = Rc::new(World {
             surroundings: Surroundings::new(settings, weather, random),
             places: NUMBERS.into_iter().map(|number| RefCell::new(place(number))).collect(),
             workload: RefCell::new(workload),
+            calendar,
+            own_calendar,
             steps_left: Cell::new(STEPS),
         });
         let others = Rc::downgrade(&world);
@@ -103,6 +119,9 @@ impl World {
 
     fn step(self: &Rc<World>, at: usize) {
         self.pass(Duration::from_micros(self.draw(20_000)));
+        if self.now() < self.places[at].borrow().asleep_until {
+            return;
+        }
         match self.take(at) {
             State::Busy => panic!("it is free"),
             State::Down => match self.draw(100) {
@@ -135,11 +154,13 @@ impl World {
             (place.number, place.disk.clone(), place.floor)
         };
         let fate = Rc::new(Fate::default());
+        let calendar =
+            if at == ALONE { format!("{}{}", self.calendar, self.own_calendar) } else { self.calendar.to_string() };
         if is_to_crash {
             self.plan_crash(&disk, &fate, 40);
         }
         self.count("processes started");
-        match Node::open(&self.surroundings, number, &disk, floor, &fate) {
+        match Node::open(&self.surroundings, (number, &calendar), &disk, floor, &fate) {
             Ok(node) => self.put(at, State::Up(Box::new(node))),
             Err(ended) => self.ends(at, &fate, ended),
         }
@@ -164,8 +185,8 @@ impl World {
                 self.plan_crash(&disk, &node.fate, 12);
                 self.asks(&mut node)
             }
-            66..84 => self.idles(&mut node),
-            84..94 => {
+            66..82 => self.idles(&mut node),
+            82..90 => {
                 node.make_a_snapshot();
                 Ok(())
             }
@@ -173,6 +194,18 @@ impl World {
                 self.count("processes killed between turns");
                 self.cut_power(at);
                 return;
+            }
+            90..92 => {
+                self.count("machines that fell asleep");
+                self.places[at].borrow_mut().asleep_until = self.now() + self.draw(3_000_000);
+                Ok(())
+            }
+            92..94 if node.may_leap => {
+                self.count("clocks that leapt");
+                // A clock that went wrong is set right the next time.
+                let leap = YEARS_US - node.fate.leap.load(Ordering::Relaxed);
+                node.fate.leap.store(leap, Ordering::Relaxed);
+                Ok(())
             }
             _ => {
                 node.fate.is_closed.set(true);
@@ -240,7 +273,7 @@ impl World {
     fn requests(&self) -> Vec<Vec<Op>> {
         let (judge, mut workload) = (self.judge.borrow(), self.workload.borrow_mut());
         let requests = (0..1 + self.draw(6)).map(|_| workload.next_request(&judge.model));
-        requests.filter(|ops| asked_by_gateways(ops)).collect()
+        requests.filter(|ops| asked_by_gateways(ops)).map(|ops| ops.into_iter().map(as_clients_ask).collect()).collect()
     }
 
     /// Ends a process. Checks that it had to end, and what it leaves.
@@ -284,6 +317,7 @@ impl World {
         self.become_calm();
         self.all_arrive();
         self.kill(RIVAL);
+        (0..RIVAL).for_each(|at| self.wake(at));
         let is_down = |at: &usize| matches!(self.places[*at].borrow().state, State::Down);
         let mut rounds = 0..ROUNDS_MAX;
         let mut end = 0;
@@ -296,6 +330,15 @@ impl World {
             (0..RIVAL).filter(is_down).for_each(|at| self.start(at));
         }
         (0..RIVAL).filter(|at| matches!(self.places[*at].borrow().state, State::Up(_))).collect()
+    }
+
+    /// Sets the machine of a node right.
+    fn wake(&self, at: usize) {
+        let mut place = self.places[at].borrow_mut();
+        place.asleep_until = 0;
+        if let State::Up(node) = &place.state {
+            node.fate.leap.store(0, Ordering::Relaxed);
+        }
     }
 
     pub fn in_peace(&self, at: usize, act: impl FnOnce(&mut Node) -> Result<(), Ended>) {
@@ -317,6 +360,31 @@ impl World {
     }
 }
 
+/// Draws the calendar of all nodes, and the lines that one alone has. Lives without phases have none.
+fn calendars(seed: u64, random: &mut Random) -> (Calendar, Calendar) {
+    if !has_phases(seed) {
+        return (Calendar::default(), Calendar::default());
+    }
+    let lines = random.pick(&[0, 5, 20]);
+    let mut draw = |lines| Calendar::draw(random, lines, Time(CLOCK_START), 30);
+    (draw(lines), draw(lines / 5))
+}
+
+/// An op as a client gives it: only a calendar says when a phase was due.
+fn as_clients_ask(op: Op) -> Op {
+    match op {
+        Op::Command(Command::ChangePhase { symbol, phase, .. }) => {
+            Op::Command(Command::ChangePhase { symbol, phase, due: None })
+        }
+        Op::Command(_) | Op::Query(_) => op,
+    }
+}
+
+/// Whether operators change the phases of symbols in the life of this seed.
+fn has_phases(seed: u64) -> bool {
+    matches!(seed % 8, 3 | 7)
+}
+
 /// Makes a workload of all kinds of commands, but not of all in each life, where little would be traded.
 fn workload(seed: u64, random: &mut Random) -> Workload {
     let workload = Workload::with_client_orders(random.any()).with_all_kinds().with_terms();
@@ -325,6 +393,7 @@ fn workload(seed: u64, random: &mut Random) -> Workload {
         1 => workload.with_links().with_groups(),
         2 => workload.with_mass_cancels().with_kills().with_limits().with_funding(),
         3 => workload.with_rules().with_phases(),
+        7 => workload.with_phases(),
         4 => workload.with_icebergs().with_trails(),
         5 => workload.with_pendings().with_own_commands(),
         6 => workload.with_links().with_icebergs().with_trails().with_pendings(),

@@ -270,6 +270,8 @@ fn a_command_that_executed_so_often_activates_nothing() {
     market.place(2, stop);
     market.place(2, order(Side::Buy, 102, 3));
     assert_eq!((market.executed(), market.engine.reached_orders()), (3, 1), "its turn comes with another command");
+    let begins = |event: &Event| matches!(event, Event::OrderTriggered { .. });
+    assert!(!market.events.iter().any(begins), "and not to find that nothing is left to execute");
     market.apply(Command::ActivateReached);
     assert_eq!((market.executed(), market.engine.reached_orders()), (1, 0));
     market.check();

@@ -128,7 +128,13 @@ fn phase(market: &Market, number: u32) -> Phase {
 fn a_line_that_was_added_for_the_days_to_come_undoes_no_halt() {
     let mut market = start(&kept_of_a_market("00:00:30 * open", 1), "00:00:30 * open", 31);
     ask(&mut market, [buy(0)]);
-    let mut market = start(market.ledger().kept(), "00:00:30 * open", 70);
+    // The start notes that nothing was left to do then, and the halt comes later.
+    let now = Arc::new(AtomicU64::new(55));
+    let clock = now.clone();
+    let shows = move || Time(clock.load(Ordering::Relaxed) * SECOND);
+    let mut market = start_by(market.ledger().kept(), "00:00:30 * open", shows);
+    ask(&mut market, [buy(0)]);
+    now.store(70, Ordering::Relaxed);
     ask(&mut market, [change(0, Phase::Halted)]);
     let calendar = "00:00:30 * open\n00:01:00 * open";
     let mut market = start(market.ledger().kept(), calendar, 80);
@@ -153,6 +159,14 @@ fn a_start_without_the_calendar_lets_its_lines_pass() {
     let mut market = start(market.ledger().kept(), calendar, 70);
     ask(&mut market, [buy(1)]);
     assert_eq!([0, 1].map(|number| phase(&market, number)), [Phase::Halted; 2]);
+    // Also where nobody changed a phase meanwhile: the line of second 60 came while no calendar was followed.
+    let mut market = start(&kept_of_a_market(calendar, 1), calendar, 31);
+    ask(&mut market, [buy(0)]);
+    let mut market = start(market.ledger().kept(), "", 65);
+    ask(&mut market, [buy(0)]);
+    let mut market = start(market.ledger().kept(), calendar, 70);
+    ask(&mut market, [buy(1)]);
+    assert_eq!(phase(&market, 1), Phase::Halted);
 }
 
 /// A halt that was refused while lines waited for room on the disk had these lines pass over its symbol, until a

@@ -1,7 +1,7 @@
-//! The acknowledged commands with their sequences and times, as clients were told, and the naive model after these
-//! commands. The ledger also keeps the turn whose result is unknown. It does not know the disk.
+//! The commands with their sequences and times, as clients were told, and the naive model after them. The last ones may
+//! be of turns whose result is unknown. It does not know the disk.
 
-use engine::{Entry, Event, Op, Sequence, Time};
+use engine::{Entry, Event, Op, Sequence, Symbol, Time};
 use model::{Model, Told};
 
 use super::ensure;
@@ -11,12 +11,16 @@ use super::ensure;
 pub struct Ledger {
     /// The market after all entries.
     pub model: Model,
-    /// The commands that are certainly in the journal.
+    /// The commands, and behind `certain` those of turns that were neither acknowledged nor seen after a restart.
     pub entries: Vec<Entry>,
+    /// The last command that is certainly in the journal.
+    certain: Sequence,
     /// The sequences at which the journal's units end.
     pub units: Vec<Sequence>,
-    /// The commands of a turn that was neither acknowledged nor seen after a restart.
-    pub doubt: Vec<Entry>,
+    /// The ends of the units behind `certain`.
+    doubtful: Vec<Sequence>,
+    /// The commands with which clients changed the phases of symbols.
+    pub asked: Vec<(Sequence, Symbol)>,
     /// The last command that was acknowledged before the disk began to lie.
     pub safe: Sequence,
     /// Whether the journal has a mark after the last of the commands.
@@ -26,11 +30,19 @@ pub struct Ledger {
 impl Ledger {
     /// A ledger in which nothing has happened.
     pub fn new() -> Ledger {
-        let (entries, units, doubt) = (Vec::new(), Vec::new(), Vec::new());
-        Ledger { model: Model::new(), entries, units, doubt, safe: Sequence::ZERO, marked: false }
+        Ledger {
+            model: Model::new(),
+            entries: Vec::new(),
+            certain: Sequence::ZERO,
+            units: Vec::new(),
+            doubtful: Vec::new(),
+            asked: Vec::new(),
+            safe: Sequence::ZERO,
+            marked: false,
+        }
     }
 
-    /// The sequence of the last command that is certainly there.
+    /// The sequence of the last command.
     pub fn sequence(&self) -> Sequence {
         Sequence(self.entries.len() as u64)
     }
@@ -57,34 +69,58 @@ impl Ledger {
         Told::of(&reply, &executions)
     }
 
-    /// Notes that all entered commands were acknowledged as one unit.
-    pub fn close_unit(&mut self, disk_lies: bool) {
-        if self.units.last() != Some(&self.sequence()) && self.sequence() > Sequence::ZERO {
-            self.units.push(self.sequence());
-            self.marked = false;
+    /// The time at which a client last asked for a phase of a symbol.
+    pub fn asked_at(&self, symbol: Symbol) -> Option<Time> {
+        let (sequence, _) = self.asked.iter().rev().find(|(_, asked)| *asked == symbol)?;
+        Some(self.entries[sequence.0 as usize - 1].time)
+    }
+
+    /// Notes that a unit of the journal ends here, of which nobody knows yet whether it is there.
+    pub fn end_unit(&mut self) {
+        let before = self.doubtful.last().copied().unwrap_or(self.certain);
+        if self.sequence() > before {
+            self.doubtful.push(self.sequence());
+        }
+    }
+
+    /// Notes that all entered commands were acknowledged.
+    pub fn acknowledge(&mut self, disk_lies: bool) {
+        self.end_unit();
+        self.acknowledge_units(self.doubtful.len(), disk_lies);
+    }
+
+    /// Notes that so many of the units that nobody knew of were acknowledged.
+    pub fn acknowledge_units(&mut self, count: usize, disk_lies: bool) {
+        self.marked &= count == 0;
+        self.units.extend(self.doubtful.drain(..count));
+        if count > 0 {
+            self.certain = self.units.last().copied().unwrap_or(self.certain);
         }
         if !disk_lies {
-            self.safe = self.sequence();
+            self.safe = self.certain;
         }
     }
 
     /// Takes over the journal's end `found` after a restart. If the disk has lied since `safe`, later acknowledged
     /// commands may be missing, in whole units. Returns the number of missing acknowledged commands.
     pub fn settle(&mut self, found: Sequence, disk_lied: bool) -> Result<u64, String> {
-        let (known, doubt) = (self.sequence(), std::mem::take(&mut self.doubt));
-        if found == Sequence(known.0 + doubt.len() as u64) {
-            for entry in &doubt {
-                self.tell(&Op::Command(entry.command), entry.time, &mut Vec::new());
-            }
-            self.close_unit(disk_lied);
+        let known = self.certain;
+        if found > known {
+            ensure!(
+                self.doubtful.contains(&found),
+                "the journal ends at {found}, inside or behind the last turns: {known} was acknowledged, and {:?} were \
+                 in doubt",
+                self.doubtful
+            );
+            self.truncate(found);
+            self.acknowledge(disk_lied);
             return Ok(0);
         }
-        ensure!(
-            found <= known,
-            "the journal ends at {found}, inside or behind the last turn: {known} was acknowledged, and {} commands more \
-             were in doubt",
-            doubt.len()
-        );
+        let is_whole = found == self.sequence();
+        self.truncate(known);
+        if is_whole {
+            self.acknowledge(disk_lied);
+        }
         if found == known {
             return Ok(0);
         }
@@ -100,8 +136,14 @@ impl Ledger {
     }
 
     fn truncate(&mut self, end: Sequence) {
-        self.entries.truncate(end.0 as usize);
         self.units.retain(|unit| *unit <= end);
+        self.doubtful.retain(|unit| *unit <= end);
+        self.asked.retain(|(sequence, _)| *sequence <= end);
+        self.certain = self.certain.min(end);
+        if end == self.sequence() {
+            return;
+        }
+        self.entries.truncate(end.0 as usize);
         self.model = Model::new();
         for entry in &self.entries {
             self.model.apply(entry, &mut Vec::new(), &mut Vec::new());

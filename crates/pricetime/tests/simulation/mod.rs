@@ -8,6 +8,7 @@
 
 pub mod audit;
 pub mod campaign;
+pub mod clock;
 pub mod faults;
 pub mod follower;
 pub mod ledger;

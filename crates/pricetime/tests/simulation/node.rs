@@ -2,9 +2,8 @@
 //! of them when it likes. The node does not know the model and the faults.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
-use std::time::Duration;
 
 use engine::{
     AccountId, Command, DoneOrder, Engine, Event, Execution, Money, Op, OrderId, Reject, Reply, Sequence, StateItem,
@@ -24,6 +23,7 @@ use market::turn::{Turn, TurnOptions};
 use model::{Told, completed};
 
 use super::Stop;
+use super::clock::LEAP_MAX;
 use super::ensure;
 use super::follower::{Follower, Pace};
 use super::process::Process;
@@ -46,19 +46,20 @@ pub struct Node {
 
 /// The result of a turn.
 pub struct Answered {
-    /// The result of each op of each batch. None if the conditions refused the op.
+    /// The result of each op of each batch; no batch if the node died before they left. None if the conditions refused
+    /// the op.
     pub told: Vec<Vec<Option<Told>>>,
     pub events: Vec<(Sequence, Event)>,
-    /// Why the node died after its answers had left.
+    /// Why the node died.
     pub death: Option<String>,
 }
 
 impl Node {
-    /// Opens the folder as the server does when it starts. `clock` shows the time in microseconds.
+    /// Opens the folder as the server does when it starts.
     pub fn open(
         process: &Process,
         options: Options,
-        clock: &Arc<AtomicU64>,
+        (clock, calendar): (Clock, Calendar),
         pace: Pace,
     ) -> Result<Node, RecoveryError> {
         let mut follower = None;
@@ -82,14 +83,13 @@ impl Node {
         snapshots.look();
         let disk_low = Arc::new(AtomicBool::new(false));
         let ledger = JournalLedger::new(journal, Some(follower.sink()), coverage, false, disk_low.clone());
-        let shown = clock.clone();
         let options = TurnOptions {
             limits: LIMITS,
             bounds: Bounds::NONE,
             metrics,
-            clock: Clock::steady(move || Time(shown.load(Ordering::Relaxed))),
-            clock_leap_max: Duration::MAX,
-            calendar: Calendar::default(),
+            clock,
+            clock_leap_max: LEAP_MAX,
+            calendar,
             audit: true,
         };
         Ok(Node {
@@ -129,8 +129,8 @@ impl Node {
         let death = match ended {
             Err(Stop::Dead(what)) if answered.is_empty() => {
                 let silent = handed_in.iter().all(|batch| batch.answers.is_empty() && batch.executions.is_empty());
-                ensure!(silent && events.is_empty(), "a turn whose journal failed told something: {what}");
-                return Err(Stop::Dead(what));
+                ensure!(silent, "a turn whose journal failed told something: {what}");
+                return Ok(Answered { told: Vec::new(), events, death: Some(what) });
             }
             Err(Stop::Dead(what)) => Some(what),
             ended => {

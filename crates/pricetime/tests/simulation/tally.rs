@@ -45,6 +45,8 @@ pub const LINKED: &str = "linked";
 pub const RELEASED: &str = "released";
 /// Commands of the sequencer itself.
 pub const OWN_COMMANDS: &str = "own commands";
+/// Changes of phases that a calendar had due.
+pub const LINES: &str = "lines of calendars";
 /// Answers that came from the history.
 pub const ARCHIVED_ANSWERS: &str = "archived answers";
 pub const EXECUTIONS_LOOKED_UP: &str = "executions looked up";

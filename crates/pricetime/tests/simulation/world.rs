@@ -2,18 +2,18 @@
 //! compares every reply and event with the model, and the state after each restart.
 
 use std::collections::HashSet;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use engine::{AccountId, Command, Entry, Event, KillScope, Op, OrderId, Query, Reject, Reply, Sequence, Symbol, Time};
+use engine::{AccountId, Command, Event, KillScope, Op, OrderId, Query, Reject, Reply, Sequence, Symbol, Time};
 use exchange::Requests;
 use journal::simulated::SimulatedDisk;
 use journal::{Durability, Options};
 use market::timekeeper::next_turn;
+use model::calendar::{Calendar, Following};
 use model::workload::Random;
 use model::{Model, Told};
 
 use super::audit;
+use super::clock::{Belief, MachineClock};
 use super::follower::Pace;
 use super::ledger::Ledger;
 use super::node::Node;
@@ -24,34 +24,8 @@ use super::{Stop, ensure};
 
 /// The number of steps of a world's life.
 pub const STEPS: usize = 90;
-/// 2026 in microseconds.
-const CLOCK_START: u64 = 1_790_000_000_000_000;
-
-/// A clock that stands still, runs, and jumps, also backward. The node reads it.
-#[derive(Clone, Debug)]
-struct Clock(Arc<AtomicU64>);
-
-impl Clock {
-    fn shows(&self) -> Time {
-        Time(self.0.load(Ordering::Relaxed))
-    }
-
-    /// Moves the clock. Returns what it shows.
-    fn tick(&mut self, random: &mut Random) -> Time {
-        let now = self.0.load(Ordering::Relaxed);
-        let now = match random.below(100) {
-            0..25 => now,
-            25..85 => now + random.below(5_000) as u64,
-            85..95 => now - random.below(20_000_000) as u64,
-            95..97 => now + random.below(3_600_000_000) as u64,
-            // Hours, so that client order ids become free again.
-            97..98 => now + random.below(30) as u64 * 3_600_000_000,
-            _ => CLOCK_START,
-        };
-        self.0.store(now, Ordering::Relaxed);
-        Time(now)
-    }
-}
+/// The number of starts of which one is without the calendar.
+const WITHOUT_CALENDAR: usize = 5;
 
 /// One market on one disk.
 pub struct World {
@@ -65,7 +39,13 @@ pub struct World {
     pace: Pace,
     random: Random,
     clients: Clients,
-    clock: Clock,
+    clock: MachineClock,
+    /// The time that the node has to believe.
+    belief: Belief,
+    /// The lines of the operator's calendar.
+    calendar: Calendar,
+    /// The calendar that the node follows, and how far it has to be.
+    following: Following,
 }
 
 impl World {
@@ -79,6 +59,9 @@ impl World {
         let mut random = Random::new(seed);
         let durability = if random.percent(12) { Durability::Written } else { Durability::Synced };
         let pace = Pace { is_prompt: random.percent(30), line_max: random.pick(&[5, 40, usize::MAX]) };
+        let clients = Clients::new(random.any());
+        let clock = MachineClock::new(&mut random);
+        let calendar = calendar(&mut random, clock.shows());
         World {
             disk: disk.clone(),
             process: Process::start(disk, fate),
@@ -87,8 +70,11 @@ impl World {
             done: Tally::default(),
             options: Options { segment_bytes: random.pick(&[512, 512, 1024, 2048, 4096]), durability },
             pace,
-            clients: Clients::new(random.any()),
-            clock: Clock(Arc::new(AtomicU64::new(CLOCK_START + random.below(1_000_000_000) as u64))),
+            clients,
+            belief: Belief::at_start(&clock, Time::ZERO),
+            following: Following::start(&Calendar::default(), &Model::new(), Time::ZERO),
+            clock,
+            calendar,
             random,
         }
     }
@@ -114,10 +100,17 @@ impl World {
 
     /// Does as `start`, possibly after deceit. Returns the number of acknowledged commands that the deceit lost.
     pub fn start_after(&mut self, deceived: bool) -> Result<u64, Stop> {
-        let opened = Node::open(&self.process, self.options, &self.clock.0, self.pace);
+        // At times an operator forgets the calendar, or means to.
+        let has_calendar = self.random.below(WITHOUT_CALENDAR) > 0;
+        let calendar = if has_calendar { self.calendar.clone() } else { Calendar::default() };
+        let read = market::calendar::Calendar::parse(&calendar.to_string()).expect("it is one");
+        let opened = Node::open(&self.process, self.options, (self.clock.of_a_node(), read), self.pace);
         let node = opened.map_err(|error| Stop::Refused(Box::new(error)))?;
         let lost = self.ledger.settle(node.engine().sequence(), deceived || self.process.is_lied_to())?;
         audit::check_state(&node, &self.ledger)?;
+        self.belief = Belief::at_start(&self.clock, self.ledger.time());
+        let now = self.belief.now(&self.clock).max(self.ledger.time());
+        self.following = Following::start(&calendar, &self.ledger.model, now);
         if !self.process.is_lied_to() {
             // Recovery promises that what it found is durable.
             self.ledger.safe = self.ledger.sequence();
@@ -145,65 +138,119 @@ impl World {
         Ok(())
     }
 
-    /// Clients send requests, and their answers must be the model's.
+    /// Clients send requests, and their answers must be the model's. What the calendar has due comes before them.
     pub fn turn(&mut self) -> Result<(), Stop> {
         let batches = self.clients.turn(&self.ledger.model);
-        let time = next_turn(self.clock.tick(&mut self.random), self.ledger.time());
+        self.tick();
+        let now = self.belief.now(&self.clock);
         let disk_low = self.random.percent(5);
-        let own = self.own(time, disk_low);
-        let ops: Vec<Op> = batches.iter().flat_map(Requests::ops).copied().collect();
-        let let_in = self.let_in(&ops, disk_low);
-        let commands = ops.iter().zip(&let_in).filter_map(|(op, let_in)| match op {
-            Op::Command(command) if *let_in => Some(*command),
-            Op::Command(_) | Op::Query(_) => None,
-        });
-        self.ledger.doubt = self.numbered(own.iter().copied().chain(commands), time);
+        let mut events = Vec::new();
+        // The events after each unit.
+        let mut told_after = vec![0];
+        let mut time = next_turn(now, self.ledger.time());
+        while !disk_low && self.following.is_due(time) {
+            self.own_turn(time, &mut events)?;
+            told_after.push(events.len());
+            time = next_turn(now, self.ledger.time());
+        }
+        let expected = self.expect_answers(&batches, disk_low, time, &mut events)?;
         let node = self.node.as_mut().expect("a node is running");
         let answered = node.turn(&batches, disk_low)?;
-        let expected_commands = self.ledger.doubt.len();
-        self.ledger.doubt.clear();
-        let (before, mut events) = (self.ledger.sequence(), Vec::new());
-        self.tell_own(&own, time, &mut events);
-        for ((op, let_in), told) in ops.iter().zip(let_in).zip(answered.told.iter().flatten()) {
-            let expected = match below_low_water(&self.ledger.model, op).filter(|_| !let_in) {
-                None => self.ledger.tell(op, time, &mut events),
-                Some(LowWater::Refused) => {
-                    ensure!(told.is_none(), "{op:?} was let in though the disk is low");
-                    continue;
+        let disk_lies = self.process.is_lied_to() || !self.is_synced();
+        if let Some(what) = answered.death.as_ref().filter(|_| answered.told.is_empty()) {
+            let told = answered.events;
+            let units = told_after.iter().position(|after| *after == told.len());
+            let units = units.filter(|_| told == events[..told.len()]);
+            let units = units.ok_or_else(|| format!("a turn whose journal failed told something: {what}"))?;
+            self.ledger.acknowledge_units(units, disk_lies);
+            return Err(Stop::Dead(what.clone()));
+        }
+        let ops = batches.iter().flat_map(Requests::ops);
+        for ((op, expected), told) in ops.zip(expected).zip(answered.told.iter().flatten()) {
+            ensure!(*told == expected, "{op:?} was told {told:?}, the model says {expected:?}");
+        }
+        ensure!(answered.events == events, "the events are not those of the model");
+        self.count(&events);
+        let sequence = self.node.as_ref().expect("a node is running").engine().sequence();
+        ensure!(sequence == self.ledger.sequence(), "{sequence} commands were counted");
+        self.ledger.acknowledge(disk_lies);
+        answered.death.map_or(Ok(()), |what| Err(Stop::Dead(what)))
+    }
+
+    /// Enters a turn's commands at this time, and returns what has to be told of each op; none if it is not let in.
+    fn expect_answers(
+        &mut self,
+        batches: &[Requests],
+        disk_low: bool,
+        time: Time,
+        events: &mut Vec<(Sequence, Event)>,
+    ) -> Result<Vec<Option<Told>>, Stop> {
+        let ops: Vec<Op> = batches.iter().flat_map(Requests::ops).copied().collect();
+        let let_in = self.let_in(&ops, disk_low);
+        let own = if disk_low { Vec::new() } else { self.own(time) };
+        let changes_phases = !disk_low && ops.iter().any(|op| asks_for_phase(op).is_some());
+        let caught_up = changes_phases.then(|| self.following.caught_up(&self.ledger.model, time)).flatten();
+        self.tell_own(own.into_iter().chain(caught_up), time, events);
+        let mut expected = Vec::new();
+        for (op, let_in) in ops.iter().zip(let_in) {
+            expected.push(match below_low_water(&self.ledger.model, op).filter(|_| !let_in) {
+                None => {
+                    let told = self.ledger.tell(op, time, events);
+                    let asked = asks_for_phase(op).map(|symbol| (self.ledger.sequence(), symbol));
+                    self.ledger.asked.extend(asked);
+                    Some(told)
                 }
-                Some(LowWater::Vain(reject)) => Told::of(&Reply::Rejected(reject), &[]),
+                Some(LowWater::Refused) => None,
+                Some(LowWater::Vain(reject)) => Some(Told::of(&Reply::Rejected(reject), &[])),
                 Some(LowWater::VainOfMany) => {
-                    Told::of(&Reply::CanceledAll { orders: 0, left: None, sequence: Sequence::ZERO }, &[])
+                    Some(Told::of(&Reply::CanceledAll { orders: 0, left: None, sequence: Sequence::ZERO }, &[]))
                 }
                 Some(LowWater::Cancels(frees)) => {
                     return Err(Stop::Wrong(format!("{op:?} was not let in, and would end {frees:?}")));
                 }
-            };
-            ensure!(told.as_ref() == Some(&expected), "{op:?} was told {told:?}, the model says {expected:?}");
+            });
         }
-        ensure!(answered.events == events, "the events are not those of the model");
-        self.count(&events);
-        ensure!(self.ledger.sequence().0 == before.0 + expected_commands as u64, "commands were counted wrongly");
-        self.ledger.close_unit(self.process.is_lied_to() || !self.is_synced());
-        answered.death.map_or(Ok(()), |what| Err(Stop::Dead(what)))
+        self.ledger.end_unit();
+        Ok(expected)
+    }
+
+    /// Enters the commands of a turn without requests, at this time.
+    fn own_turn(&mut self, time: Time, events: &mut Vec<(Sequence, Event)>) -> Result<(), Stop> {
+        let own = self.own(time);
+        let scheduled = self.following.follow(&self.ledger.model, time);
+        for (due, command) in &scheduled {
+            let Command::ChangePhase { symbol, .. } = command else { continue };
+            self.done.count(tally::LINES, 1);
+            let asked = self.ledger.asked_at(*symbol).filter(|asked| asked >= due);
+            ensure!(asked.is_none(), "a line of {due:?} undoes what was asked for {symbol} at {asked:?}");
+        }
+        self.tell_own(own.into_iter().chain(scheduled.into_iter().map(|(_, command)| command)), time, events);
+        self.ledger.end_unit();
+        Ok(())
+    }
+
+    /// Lets time pass, at times until the next line of the calendar is due.
+    fn tick(&mut self) {
+        let next = self.calendar.next(self.clock.shows()).filter(|_| self.clock.is_right());
+        match next.filter(|_| self.random.percent(6)) {
+            Some(next) => self.clock.pass_until(Time(next.0 + self.random.below(3) as u64)),
+            None => self.clock.tick(&mut self.random),
+        }
     }
 
     /// No requests come for a while.
     fn idle(&mut self) -> Result<(), Stop> {
-        let (shows, last) = (self.clock.shows(), self.ledger.time());
-        // The sequencer decides by the clock whether it has something to do, and gives its commands a later time.
-        let (is_due, time) = (!self.own(shows.max(last), false).is_empty(), next_turn(shows, last));
-        let own = if is_due { self.own(time, false) } else { Vec::new() };
+        let now = self.belief.now(&self.clock);
+        let last = self.ledger.time();
         let mut expected = Vec::new();
-        self.ledger.doubt = self.numbered(own.iter().copied(), time);
+        // The sequencer decides by the clock whether it has something to do, and gives its commands a later time.
+        if !self.own(now.max(last)).is_empty() || self.following.is_due(now.max(last)) {
+            self.own_turn(next_turn(now, last), &mut expected)?;
+        }
         let events = self.node.as_mut().expect("a node is running").idle()?;
-        self.ledger.doubt.clear();
-        self.tell_own(&own, time, &mut expected);
         ensure!(events == expected, "the events of an idle moment are not those of the model");
         self.count(&events);
-        if !own.is_empty() {
-            self.ledger.close_unit(self.process.is_lied_to() || !self.is_synced());
-        }
+        self.ledger.acknowledge(self.process.is_lied_to() || !self.is_synced());
         self.ledger.marked = true;
         if !self.process.is_lied_to() {
             self.ledger.safe = self.ledger.sequence();
@@ -212,15 +259,15 @@ impl World {
     }
 
     /// The commands of a turn that the sequencer gives by itself, before anything else.
-    fn own(&self, time: Time, disk_low: bool) -> Vec<Command> {
+    fn own(&self, time: Time) -> Vec<Command> {
         let model = &self.ledger.model;
         let activates = (model.reached_orders() > 0).then_some(Command::ActivateReached);
         let ends_auction = model.next_auction_end().is_some_and(|end| end <= time).then_some(Command::EndAuction);
-        activates.into_iter().chain(ends_auction).filter(|_| !disk_low).collect()
+        activates.into_iter().chain(ends_auction).collect()
     }
 
-    fn tell_own(&mut self, own: &[Command], time: Time, events: &mut Vec<(Sequence, Event)>) {
-        for &command in own {
+    fn tell_own(&mut self, own: impl Iterator<Item = Command>, time: Time, events: &mut Vec<(Sequence, Event)>) {
+        for command in own {
             self.done.count(tally::OWN_COMMANDS, 1);
             self.ledger.tell(&Op::Command(command), time, events);
         }
@@ -255,15 +302,6 @@ impl World {
         decided.collect()
     }
 
-    fn numbered(&self, commands: impl Iterator<Item = Command>, time: Time) -> Vec<Entry> {
-        let mut sequence = self.ledger.sequence();
-        let numbered = commands.map(|command| {
-            sequence = sequence.next();
-            Entry { sequence, time, command }
-        });
-        numbered.collect()
-    }
-
     /// Removes everything that the folder can forget: a snapshot is taken, and journal files are removed.
     pub fn snapshot_now(&mut self) -> Result<(), Stop> {
         let node = self.node.as_mut().expect("a node is running");
@@ -286,6 +324,10 @@ impl World {
             drop(node);
         }
         self.process = self.process.restart();
+        // At times nobody starts it for a while.
+        if self.random.percent(50) {
+            self.tick();
+        }
         self.start()
     }
 
@@ -301,6 +343,21 @@ impl World {
         let mut done = self.done.clone();
         self.node.iter().for_each(|node| done.add(&node.done()));
         done
+    }
+}
+
+/// Draws the calendar of an operator, for a market that begins at this time: some lines in the next hours, or many a
+/// day, or none.
+fn calendar(random: &mut Random, now: Time) -> Calendar {
+    let (lines, seconds) = random.pick(&[(0, 1), (30, 20_000), (200, 86_400)]);
+    Calendar::draw(random, lines, now, seconds)
+}
+
+/// The symbol whose phase an op asks to change.
+fn asks_for_phase(op: &Op) -> Option<Symbol> {
+    match op {
+        Op::Command(Command::ChangePhase { symbol, .. }) => Some(*symbol),
+        Op::Command(_) | Op::Query(_) => None,
     }
 }
 

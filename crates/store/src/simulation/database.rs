@@ -73,6 +73,9 @@ impl Committed {
         if !effects.terms.reduced().is_empty() {
             self.tally.count("transactions with orders that shares were taken off");
         }
+        if effects.calendar.is_some() {
+            self.tally.count("transactions that follow a calendar");
+        }
         if !effects.links.linked.is_empty() {
             self.tally.count("transactions with orders that were linked");
         }

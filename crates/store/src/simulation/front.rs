@@ -6,10 +6,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use engine::{Engine, Op, OrderId, Reply, Sequence};
+use engine::{Command, Engine, Op, OrderId, Reply, Sequence};
 use exchange::{Answer, Batch, EventBatch, EventQueue, Requests, State, Status};
 use market::timekeeper::Clock;
 use market::turn::Turn;
+use model::calendar::{Calendar, Following};
 use model::workload::{Random, Workload, asked_by_gateways};
 
 use super::database::Database;
@@ -26,6 +27,7 @@ const BATCHES_MAX: usize = 4;
 pub(super) struct Front {
     /// The loop; none while the server stops.
     turn: Option<Turn<SqlLedger>>,
+    clock: Clock,
     pub queue: Arc<CommitQueue>,
     pub oracle: Oracle,
     pub status: Status,
@@ -43,22 +45,26 @@ impl Front {
     pub fn new(
         database: &Database,
         epoch: Epoch,
-        clock: Clock,
+        (clock, calendar): (Clock, &Calendar),
         workload: &Rc<RefCell<Workload>>,
         random: &mut Random,
     ) -> (Front, Sender<Vec<OrderId>>, Arc<Follower>) {
         let committed = database.look();
         let (head, engine) = (committed.rows.head, committed.load(random.any()));
-        let oracle = Oracle::new(committed.model.clone(), head.sequence, epoch);
+        let model = committed.model.clone();
         drop(committed);
         let status = Status::new();
         status.set(State::Ready);
         let queue = Arc::new(CommitQueue::new(head, FOR_EVER, status.clone()).probing_at_once());
         let (outbox, notices) = channel();
         let follower = Arc::new(Follower { outbox: outbox.clone(), database: database.clone() });
-        let (turn, committed) = turn_before(&queue, engine, Some(follower.clone()), clock);
+        let read = market::calendar::Calendar::parse(&calendar.to_string()).expect("it is one");
+        let (turn, committed) = turn_before(&queue, engine, Some(follower.clone()), (clock.clone(), read));
+        let following = Following::start(calendar, &model, clock.market_time().max(model.time()));
+        let oracle = Oracle::new((model, following), head.sequence, epoch);
         let front = Front {
             turn: Some(turn),
+            clock,
             queue,
             oracle,
             status,
@@ -81,6 +87,8 @@ impl Front {
         if self.turn.is_none() {
             return;
         }
+        // What the calendar has due comes first in any case, and is looked at by itself.
+        while self.follows_calendar() && self.idle() > 0 {}
         let epoch = self.database.look().epoch;
         let mut asked = Vec::new();
         for _ in 0..1 + self.random.below(3) {
@@ -97,6 +105,12 @@ impl Front {
         self.hear();
     }
 
+    /// Whether the calendar has something due.
+    fn follows_calendar(&self) -> bool {
+        let is_due = |turn: &Turn<_>| self.oracle.is_due(self.clock.market_time().max(turn.engine().time()));
+        self.turn.as_ref().is_some_and(is_due)
+    }
+
     /// Has the loop take a batch, after the commands of its own.
     fn take(&mut self, batch: Box<Batch>) {
         let Some(turn) = &mut self.turn else { return };
@@ -105,30 +119,39 @@ impl Front {
         let Ok(()) = turn.step(&mut vec![batch]);
         let (commands, time) = (turn.engine().sequence().0 - before.0, turn.engine().time());
         let handed_in = requests.ops().iter().filter(|op| matches!(op, Op::Command(_))).count() as u64;
-        let own = if commands > 0 { self.oracle.own(time).len() as u64 } else { 0 };
+        let changes_phases = requests.ops().iter().any(asks_for_phase);
+        let own = if commands > 0 { self.oracle.own_before(changes_phases, time) } else { Vec::new() };
+        let count = own.len() as u64;
         assert!(
-            commands == 0 || commands == handed_in + own,
-            "{commands} of {handed_in} and {own} commands were applied"
+            commands == 0 || commands == handed_in + count,
+            "{commands} of {handed_in} and {count} commands were applied"
         );
         assert!(commands == 0 || !away, "commands were applied while the database was away");
         // A batch of queries alone does not show whether it reached the engine.
-        if commands == handed_in + own {
+        if commands == handed_in + count {
             self.oracle.applies_own(own, time);
             self.oracle.applies(ticket, &requests, time);
         }
     }
 
-    /// Has the loop idle for a moment.
-    pub fn idle(&mut self) {
+    /// Has the loop idle for a moment. Returns the number of its commands.
+    pub fn idle(&mut self) -> u64 {
+        let mut commands = 0;
         if let Some(turn) = &mut self.turn {
             let (before, away) = (turn.engine().sequence(), self.queue.is_away());
             let Ok(()) = turn.idle();
-            let (commands, time) = (turn.engine().sequence().0 - before.0, turn.engine().time());
+            let time = turn.engine().time();
+            commands = turn.engine().sequence().0 - before.0;
             assert!(commands == 0 || !away, "orders were ended while the database was away");
-            self.oracle.applies_own(commands, time);
+            if commands > 0 {
+                let own = self.oracle.own_when_idle(time);
+                assert_eq!(own.len() as u64, commands, "what is due is done, and nothing else");
+                self.oracle.applies_own(own, time);
+            }
             self.oracle.ends_here();
         }
         self.hear();
+        commands
     }
 
     /// Lets more time pass than any request waits for the database.
@@ -193,6 +216,11 @@ impl Front {
         }
         requests
     }
+}
+
+/// Whether an op asks to change the phase of a symbol.
+fn asks_for_phase(op: &Op) -> bool {
+    matches!(op, Op::Command(Command::ChangePhase { .. }))
 }
 
 /// A follower of the market.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{Command, DoneOrder, Entry, Event, Execution, Op, Reply, Sequence, Time};
 use exchange::{Answer, Batch, EventBatch, Requests, Unavailable};
+use model::calendar::Following;
 use model::{Model, Told, completed};
 
 use super::tally::Tally;
@@ -39,6 +40,8 @@ pub(super) enum FoundRows {
 pub(super) struct Oracle {
     /// The market after all that the server applied, committed or not.
     pub model: Model,
+    /// The calendar, and how far the server has followed it.
+    following: Following,
     epoch: Epoch,
     /// The command behind which it began.
     began: Sequence,
@@ -71,9 +74,10 @@ struct Expected {
 
 impl Oracle {
     /// Makes the oracle of a server that begins with the content of the database.
-    pub fn new(model: Model, began: Sequence, epoch: Epoch) -> Oracle {
+    pub fn new((model, following): (Model, Following), began: Sequence, epoch: Epoch) -> Oracle {
         Oracle {
             model,
+            following,
             epoch,
             began,
             entries: Vec::new(),
@@ -110,8 +114,13 @@ impl Oracle {
         asked.expected = Some(Expected { told, before, after });
     }
 
+    /// Whether the calendar has something for a turn at this time.
+    pub fn is_due(&self, time: Time) -> bool {
+        self.following.is_due(time)
+    }
+
     /// The loop's own commands before a turn at this time: it ends orders, and an auction.
-    pub fn own(&self, time: Time) -> Vec<Command> {
+    fn own(&self, time: Time) -> Vec<Command> {
         let expires = self.model.open_orders().any(|order| order.until.is_some_and(|until| until.time() <= time));
         let ends_an_auction = self.model.next_auction_end().is_some_and(|until| until <= time);
         let own = [
@@ -122,13 +131,21 @@ impl Oracle {
         own.into_iter().filter(|(is_due, _)| *is_due).map(|(_, command)| command).collect()
     }
 
+    /// The loop's own commands in a turn at this time with requests.
+    pub fn own_before(&self, changes_phases: bool, time: Time) -> Vec<Command> {
+        let caught_up = changes_phases.then(|| self.following.caught_up(&self.model, time)).flatten();
+        self.own(time).into_iter().chain(caught_up).collect()
+    }
+
+    /// The loop's own commands in a turn at this time without requests: it follows the calendar, too.
+    pub fn own_when_idle(&mut self, time: Time) -> Vec<Command> {
+        let scheduled = self.following.follow(&self.model, time);
+        self.own(time).into_iter().chain(scheduled.into_iter().map(|(_, command)| command)).collect()
+    }
+
     /// Has the model apply the loop's own commands, at `time`.
-    pub fn applies_own(&mut self, commands: u64, time: Time) {
-        if commands > 0 {
-            let own = self.own(time);
-            assert_eq!(own.len() as u64, commands, "what is due is done, and nothing else");
-            own.into_iter().for_each(|command| drop(self.tell(&Op::Command(command), time)));
-        }
+    pub fn applies_own(&mut self, own: Vec<Command>, time: Time) {
+        own.into_iter().for_each(|command| drop(self.tell(&Op::Command(command), time)));
     }
 
     /// Notes the end of a turn, where a transaction may end.

@@ -88,7 +88,7 @@ impl SimulatedWriter {
             }
             match self.random.percent(70) {
                 true => front.turn(),
-                false => front.idle(),
+                false => drop(front.idle()),
             }
         }
         if self.stopped { Err(StoreError::Stopped) } else { Ok(()) }
