@@ -1,12 +1,13 @@
 //! Inputs of fuzzing. For the gateways, bytes become documents, messages and requests for a market in memory; the
-//! readers of stored bytes get them unchanged. Each target is one function, which panics if the fuzzed code does, or if
-//! an answer is malformed. `proof/fuzz` runs the targets under libFuzzer, and the tests here run them over the kept
-//! corpora and some changes of these.
+//! readers of stored bytes, and of a cluster's log, get them nearly unchanged. Each target is one function. It panics
+//! if the fuzzed code does, or if an answer is malformed. `proof/fuzz` runs the targets under libFuzzer, and the tests
+//! here run them over the kept corpora and some changes of these.
 
 pub mod corpus;
 mod fix_target;
 mod http_target;
 mod memory_market;
+mod message_target;
 mod mutation;
 mod served;
 mod stage;
@@ -39,11 +40,21 @@ pub enum Target {
     Items,
     /// A byte with a number of records, and a packed block of the history.
     Block,
+    /// Messages of a cluster's log, each behind its length.
+    Message,
 }
 
 impl Target {
-    pub const ALL: [Target; 7] =
-        [Target::Xml, Target::Fix, Target::Http, Target::WebSocket, Target::Commands, Target::Items, Target::Block];
+    pub const ALL: [Target; 8] = [
+        Target::Xml,
+        Target::Fix,
+        Target::Http,
+        Target::WebSocket,
+        Target::Commands,
+        Target::Items,
+        Target::Block,
+        Target::Message,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -54,6 +65,7 @@ impl Target {
             Target::Commands => "commands",
             Target::Items => "items",
             Target::Block => "block",
+            Target::Message => "message",
         }
     }
 
@@ -67,6 +79,7 @@ impl Target {
             Target::Commands => stored_target::commands(input),
             Target::Items => stored_target::items(input),
             Target::Block => stored_target::block(input),
+            Target::Message => message_target::take(input),
         }
     }
 }

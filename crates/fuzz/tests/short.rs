@@ -53,3 +53,8 @@ fn snapshots_take_any_item() {
 fn the_history_takes_any_block() {
     takes_any_bytes(Target::Block);
 }
+
+#[test]
+fn a_node_takes_any_message() {
+    takes_any_bytes(Target::Message);
+}
