@@ -18,7 +18,7 @@ use common::port;
 use std::time::Duration;
 
 use account::{Account, AccountCall, Asked, Order, Told};
-use clients::{ACCOUNTS, Caller, Stage, Target, lock};
+use clients::{Caller, Stage, Target, lock};
 use common::checker::{Call, is_linearizable};
 use common::client::Client;
 use common::folder::Folder;
@@ -30,6 +30,8 @@ use postgres::Database;
 use rustix::process::Signal;
 
 const CALLERS: usize = 6;
+/// The number of accounts that the callers share.
+const ACCOUNTS: usize = 8_000;
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
@@ -152,9 +154,11 @@ fn whatever_two_servers_answer_is_what_one_would_have() {
     let (folder, database) = (Folder::new("linearizable"), postgres::database());
     let (launch, way) = launch(&folder, &database);
     let server = launch.start();
-    let created = server.ask(&Stage::creation());
-    assert!(!created.contains("<error"), "{created:.500}");
-    let stage = Stage::new(target(&server));
+    for request in Stage::creation(ACCOUNTS) {
+        let created = server.ask(&request);
+        assert!(!created.contains("<error"), "{created:.500}");
+    }
+    let stage = Stage::new(target(&server), ACCOUNTS);
     let mut random = Random::new(seed);
     let mut pair = Pair {
         stage: &stage,

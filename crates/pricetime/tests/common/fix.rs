@@ -54,9 +54,14 @@ impl<S: Read + Write> Fix<S> {
 
     /// Sends a message of this kind.
     pub fn send(&mut self, kind: &str, fields: &str) {
+        self.try_send(kind, fields).unwrap();
+    }
+
+    /// Sends a message of this kind to a server that may have ended.
+    pub fn try_send(&mut self, kind: &str, fields: &str) -> io::Result<()> {
         let bytes = self.made(kind, self.next, fields);
         self.next += 1;
-        self.stream.write_all(&bytes).unwrap();
+        self.stream.write_all(&bytes)
     }
 
     /// Makes a message with this number.

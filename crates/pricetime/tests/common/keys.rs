@@ -12,7 +12,7 @@ use super::folder::Folder;
 use super::http::{Answer, Http, Socket};
 use super::server::{Launch, Server};
 
-/// A key file with one key, for account 1.
+/// A key file with one key, for account 1 unless another one is named.
 pub struct KeyFile {
     pub path: PathBuf,
     pub key: String,
@@ -21,11 +21,15 @@ pub struct KeyFile {
 
 impl KeyFile {
     pub fn new(folder: &Folder) -> KeyFile {
+        KeyFile::of_account(folder, "1")
+    }
+
+    pub fn of_account(folder: &Folder, account: &str) -> KeyFile {
         let path = folder.path().join("keys.toml");
         let made = Command::new(env!("CARGO_BIN_EXE_pricetime"))
             .args(["keys", "add"])
             .arg(&path)
-            .args(["--account", "1"])
+            .args(["--account", account])
             .output()
             .unwrap();
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));

@@ -1,7 +1,7 @@
 //! HTTP and WebSocket as bytes, for clients that no library would make: they send exactly these bytes, read nothing
 //! unless a test does, and their kernel buffers next to nothing.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
@@ -11,12 +11,17 @@ use super::server::PATIENCE;
 
 /// Opens a connection whose kernel buffers next to nothing.
 pub fn connect_narrow(address: SocketAddr) -> TcpStream {
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None).unwrap();
-    socket.set_recv_buffer_size(4096).unwrap();
-    socket.connect(&address.into()).unwrap();
+    try_connect_narrow(address).unwrap()
+}
+
+/// Does the same where the server may have ended.
+pub fn try_connect_narrow(address: SocketAddr) -> io::Result<TcpStream> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    socket.set_recv_buffer_size(4096)?;
+    socket.connect(&address.into())?;
     let stream: TcpStream = socket.into();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    stream
+    stream.set_read_timeout(Some(PATIENCE))?;
+    Ok(stream)
 }
 
 /// Opens a connection from an address of this machine.

@@ -18,9 +18,10 @@ use crate::common::once::{connect, exchange};
 use crate::common::reply::{Element, Status};
 use crate::common::server::PATIENCE;
 
-/// Accounts that exist from the beginning. Clients move from one to the next as each gets its share of calls.
-pub const ACCOUNTS: usize = 8_000;
-const CALLS: usize = 48;
+/// The number of accounts that one request creates.
+const CREATED_TOGETHER: usize = 8_000;
+/// The calls of an account.
+pub const CALLS: usize = 48;
 
 /// The addresses of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -67,22 +68,35 @@ pub fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 impl Stage {
-    pub fn new(first: Target) -> Stage {
+    /// Makes a stage of so many accounts, which exist from the beginning. Clients move from one to the next as each
+    /// gets its share of calls.
+    pub fn new(first: Target, accounts: usize) -> Stage {
         Stage {
             began: Instant::now(),
             targets: Mutex::new(vec![first]),
             ended: AtomicBool::new(false),
             calls: AtomicUsize::new(0),
-            history: (0..ACCOUNTS).map(|_| Mutex::new(Vec::new())).collect(),
+            history: (0..accounts).map(|_| Mutex::new(Vec::new())).collect(),
             numbers: Mutex::new(HashMap::new()),
         }
     }
 
-    /// The request that creates the accounts.
-    pub fn creation() -> String {
-        let accounts: String =
-            (0..ACCOUNTS).map(|at| format!("<account id=\"{}\" balance=\"1000\"/>", at + 1)).collect();
-        format!("<create>{accounts}<symbol sym=\"SPY\"><account id=\"1\">1</account></symbol></create>")
+    /// The requests that create the accounts.
+    pub fn creation(accounts: usize) -> Vec<String> {
+        let numbers: Vec<usize> = (1..=accounts).collect();
+        let creates = numbers.chunks(CREATED_TOGETHER).map(|numbers| {
+            let accounts: String =
+                numbers.iter().map(|number| format!("<account id=\"{number}\" balance=\"1000\"/>")).collect();
+            format!("<create>{accounts}</create>")
+        });
+        let symbol = "<create><symbol sym=\"SPY\"><account id=\"1\">1</account></symbol></create>".to_owned();
+        creates.chain([symbol]).collect()
+    }
+
+    /// The number of calls so far.
+    #[allow(dead_code, reason = "the soak reports it")]
+    pub fn calls(&self) -> usize {
+        self.calls.load(Ordering::Relaxed)
     }
 
     /// The calls of each account.
@@ -128,7 +142,7 @@ impl<'a> Caller<'a> {
     pub fn run(mut self) {
         while !self.stage.ended.load(Ordering::Relaxed) {
             let account = self.stage.calls.load(Ordering::Relaxed) / CALLS;
-            if account >= ACCOUNTS {
+            if account >= self.stage.history.len() {
                 return;
             }
             self.call(account);
