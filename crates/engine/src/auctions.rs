@@ -76,26 +76,44 @@ impl Engine {
                     self.enter(symbol, SymbolPhase { phase: Phase::Auction, until: Some(self.time) }, events);
                 }
             }
-            (false, Phase::Open) => self.open(symbol, events),
+            (false, Phase::Open) => {
+                let reached_before = self.stops.reached_orders();
+                self.open(symbol, events);
+                self.activate_after(reached_before, events);
+            }
             (false, Phase::Halted | Phase::Auction) => self.enter(symbol, asked, events),
         }
-        Ok(Reply::Created)
+        Ok(match self.phase(symbol).phase == phase {
+            true => Reply::Created,
+            false => Reply::InAuction,
+        })
     }
 
-    /// Ends the auction with the earliest end, if its time has come. A symbol that its rules halt is halted then,
-    /// because nobody may trade in it. The auction waits until all orders that had ended by its end are taken out.
-    /// Later orders cannot prolong that, because they end later.
+    /// Ends the auctions whose time has come, the earliest first, until they executed as often as one command may. Each
+    /// auction counts as one more execution. Reached orders are activated behind the last one.
     #[cold]
     pub(crate) fn end_auction(&mut self, events: &mut impl FnMut(Event)) {
+        let reached_before = self.stops.reached_orders();
+        while self.executions_left > 0 && self.end_next_auction(events) {
+            self.executions_left = self.executions_left.saturating_sub(1);
+        }
+        self.activate_after(reached_before, events);
+    }
+
+    /// Ends the auction with the earliest end, if its time has come. Returns whether it has ended. A symbol that its
+    /// rules halt is halted then, because nobody may trade in it. The auction waits until all orders that had ended by
+    /// its end are taken out. Later orders cannot prolong that, because they end later.
+    fn end_next_auction(&mut self, events: &mut impl FnMut(Event)) -> bool {
         let next = self.instruments.next_end();
-        let Some((until, symbol)) = next.filter(|(until, _)| *until <= self.time) else { return };
+        let Some((until, symbol)) = next.filter(|(until, _)| *until <= self.time) else { return false };
         if self.has_passed_deadlines(until) {
-            return;
+            return false;
         }
         match self.is_halted_by_rules(symbol) {
             true => self.enter(symbol, SymbolPhase { phase: Phase::Halted, until: None }, events),
-            false => self.open(symbol, events),
+            false => return self.open(symbol, events),
         }
+        true
     }
 
     pub(crate) fn is_halted_by_rules(&self, symbol: SymbolIndex) -> bool {
@@ -111,20 +129,19 @@ impl Engine {
         events(Event::PhaseChanged { symbol, phase, last: self.stops.last_price(symbol) });
     }
 
-    /// Opens a symbol: the gathered orders execute, then the reached ones are activated. If there are more executions
-    /// than one command may make, the auction goes on with an end that has come at once: another command ends it, at
-    /// the price of the orders that have gathered by then.
-    fn open(&mut self, symbol: SymbolIndex, events: &mut impl FnMut(Event)) {
-        let reached_before = self.stops.reached_orders();
+    /// Opens a symbol: the gathered orders execute. Returns whether it stays open. If there are more executions than
+    /// one command may make, the auction goes on with an end that has come at once: another command ends it, at the
+    /// price of the orders that have gathered by then.
+    fn open(&mut self, symbol: SymbolIndex, events: &mut impl FnMut(Event)) -> bool {
         self.instruments.set_phase(symbol, SymbolPhase::OPEN);
         self.stops.let_go(symbol);
         let last = self.stops.last_price(symbol);
         events(Event::PhaseChanged { symbol, phase: SymbolPhase::OPEN, last });
-        if self.uncross(symbol, events) {
-            self.activate_after(reached_before, events);
-        } else {
+        let is_all = self.uncross(symbol, events);
+        if !is_all {
             self.enter(symbol, SymbolPhase { phase: Phase::Auction, until: Some(self.time) }, events);
         }
+        is_all
     }
 
     /// Continues `place_by_rules` for a symbol that is not open.

@@ -18,14 +18,17 @@ pub struct ExecutionBounds {
     pub turn: u32,
     /// Executions that every command may make. At most `command`.
     pub small: u32,
+    /// Executions after which an order that an `ActivateReached` goes on with, or brings to its book, goes behind those
+    /// of other symbols: who has little left to execute does not wait for all of who has much. Not zero.
+    pub share: u32,
 }
 
 impl ExecutionBounds {
     /// The bounds of every exchange.
-    pub const ALL: ExecutionBounds = ExecutionBounds { command: EXECUTIONS_MAX, turn: 100_000, small: 10 };
+    pub const ALL: ExecutionBounds = ExecutionBounds { command: EXECUTIONS_MAX, turn: 100_000, small: 100, share: 100 };
 
     /// Bounds in which each command may make this many executions, whatever other commands did. For tests.
     pub const fn of_command(command: u32) -> ExecutionBounds {
-        ExecutionBounds { command, turn: u32::MAX, small: 0 }
+        ExecutionBounds { command, turn: u32::MAX, small: 0, share: command }
     }
 }

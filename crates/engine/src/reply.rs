@@ -31,6 +31,10 @@ pub enum Reply {
     Activated,
     /// Orders were canceled at their deadlines, by a command of the loop.
     Expired,
+    /// The symbol was to open, and is in an auction that a command of the loop ends. More executes than this command
+    /// may execute, orders that have ended or were killed are still to be taken out, or one that waited interrupts
+    /// trading.
+    InAuction,
     /// Shares were taken off an order. `open` shares of it are still open.
     Amended { order: OrderId, open: Shares },
     /// The status of the canceled order.
@@ -57,6 +61,7 @@ impl Reply {
             | Reply::Freed(_)
             | Reply::Activated
             | Reply::Expired
+            | Reply::InAuction
             | Reply::Amended { .. }
             | Reply::CanceledAll { .. }
             | Reply::Done(_)

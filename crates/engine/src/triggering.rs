@@ -123,6 +123,7 @@ impl Engine {
                 return;
             }
             let taken = match self.stops.next_turn() {
+                Some(slot) if releases => self.take_share(slot, events),
                 Some(slot) => self.take_turn(slot, events),
                 None if releases => self.turns_of_release().filter(|_| self.release_next(events)),
                 None => None,
@@ -130,6 +131,19 @@ impl Engine {
             let Some(taken) = taken else { return };
             turns = turns.saturating_add(taken);
         }
+    }
+
+    /// Takes the turn of an order, as `take_turn` does, with a share of what the command may execute while orders of
+    /// other symbols have turns. A fill-or-kill is not cut.
+    fn take_share(&mut self, slot: u32, events: &mut impl FnMut(Event)) -> Option<usize> {
+        let is_cut =
+            self.stops.symbols_with_turns() > 1 && self.stops.placed(&self.orders, slot).kind != OrderKind::FillOrKill;
+        let share = if is_cut { self.execution_bounds.share } else { u32::MAX };
+        let kept = self.executions_left.saturating_sub(share);
+        self.executions_left = self.executions_left.saturating_sub(kept);
+        let taken = self.take_turn(slot, events);
+        self.executions_left = self.executions_left.saturating_add(kept);
+        taken
     }
 
     /// Takes the turn of an order. Returns what the turn counts; none if the order did not take it: a fill-or-kill may

@@ -173,6 +173,7 @@ impl Outcome {
                 | Reply::Amended { .. }
                 | Reply::Activated
                 | Reply::Expired
+                | Reply::InAuction
                 | Reply::Status(_)
                 | Reply::Canceled(_)
                 | Reply::CanceledAll { .. },

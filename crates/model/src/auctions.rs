@@ -48,10 +48,12 @@ impl Model {
             if self.phase(symbol).until.is_none_or(|until| until > self.time) {
                 self.enter_phase(symbol, SymbolPhase { phase: Phase::Auction, until: Some(self.time) }, events);
             }
-            return Ok(Reply::Created);
+            return Ok(Reply::InAuction);
         }
+        let reached_before = self.reached_stops();
         self.enter_phase(symbol, SymbolPhase { phase, until: None }, events);
-        Ok(Reply::Created)
+        self.activate_unless(reached_before, events);
+        Ok(if self.phase(symbol).phase == phase { Reply::Created } else { Reply::InAuction })
     }
 
     /// Whether somebody asked for a change of its phase then or later, or a calendar had one due, where nodes share a
@@ -60,14 +62,33 @@ impl Model {
         self.phase_changes.iter().any(|(of, at)| *of == symbol && *at >= time)
     }
 
-    /// Ends the auction with the earliest end time, if that time is past.
+    /// Ends auctions whose end time is past, in the order of their end times, until the command may execute no further.
     pub(crate) fn end_auction(&mut self, events: &mut Vec<Event>) {
-        let symbols = (0..).map(SymbolIndex).zip(&self.symbols);
-        let ends = symbols.filter_map(|(symbol, listing)| Some((listing.phase.until?, symbol)));
-        let Some((until, symbol)) = ends.min() else { return };
-        if until <= self.time && !self.has_orders_that_ended_by(until) {
+        let reached_before = self.reached_stops();
+        while self.executions_left > 0
+            && let Some(symbol) = self.auction_to_end()
+        {
             let phase = if self.rules(symbol).is_halted { Phase::Halted } else { Phase::Open };
             self.enter_phase(symbol, SymbolPhase { phase, until: None }, events);
+            if self.phase(symbol).phase != phase {
+                break;
+            }
+            // The end of an auction counts as an execution.
+            self.executions_left = self.executions_left.saturating_sub(1);
+        }
+        self.activate_unless(reached_before, events);
+    }
+
+    fn auction_to_end(&self) -> Option<SymbolIndex> {
+        let symbols = (0..).map(SymbolIndex).zip(&self.symbols);
+        let ends = symbols.filter_map(|(symbol, listing)| Some((listing.phase.until?, symbol)));
+        let (until, symbol) = ends.min()?;
+        (until <= self.time && !self.has_orders_that_ended_by(until)).then_some(symbol)
+    }
+
+    fn activate_unless(&mut self, reached_before: usize, events: &mut Vec<Event>) {
+        if reached_before == 0 {
+            self.activate_stops(events);
         }
     }
 
@@ -81,7 +102,6 @@ impl Model {
     }
 
     pub(crate) fn enter_phase(&mut self, symbol: SymbolIndex, phase: SymbolPhase, events: &mut Vec<Event>) {
-        let reached_before = self.reached_stops();
         let listing = &mut self.symbols[symbol.0 as usize];
         if listing.phase == phase {
             return;
@@ -90,14 +110,8 @@ impl Model {
         listing.is_watched = true;
         let last = listing.last;
         events.push(Event::PhaseChanged { symbol, phase, last });
-        if phase.phase == Phase::Open {
-            if !self.uncross(symbol, events) {
-                let until = Some(self.time);
-                return self.enter_phase(symbol, SymbolPhase { phase: Phase::Auction, until }, events);
-            }
-            if reached_before == 0 {
-                self.activate_stops(events);
-            }
+        if phase.phase == Phase::Open && !self.uncross(symbol, events) {
+            self.enter_phase(symbol, SymbolPhase { phase: Phase::Auction, until: Some(self.time) }, events);
         }
     }
 

@@ -309,7 +309,7 @@ impl Model {
 
     /// The most executions of a command.
     fn executions_of(&mut self, entry: &Entry) -> u64 {
-        let ExecutionBounds { command, turn, small } = self.execution_bounds;
+        let ExecutionBounds { command, turn, small, .. } = self.execution_bounds;
         if entry.time > self.time || entry.command == Command::ActivateReached {
             self.executed_in_turn = 0;
         }

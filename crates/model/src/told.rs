@@ -54,6 +54,7 @@ impl Told {
             | Reply::Amended { .. }
             | Reply::Activated
             | Reply::Expired
+            | Reply::InAuction
             | Reply::CanceledAll { .. }
             | Reply::Done(_)
             | Reply::Rejected(_) => Told { reply: reply.clone(), executions: Vec::new() },

@@ -1,6 +1,8 @@
 //! Orders that wait for a price.
 
-use engine::{AccountIndex, CancelReason, Event, NewOrder, OrderId, Price, Reject, Reply, Side, SymbolIndex, Trigger};
+use engine::{
+    AccountIndex, CancelReason, Event, NewOrder, OrderId, OrderKind, Price, Reject, Reply, Side, SymbolIndex, Trigger,
+};
 
 use crate::exchange::{Delay, Model, Order, Terms};
 use crate::placing::pays_as_it_goes;
@@ -106,44 +108,61 @@ impl Model {
                 return;
             }
             turns += self.turns(&[self.reached[next]]);
+            let is_cut = releases && self.shares_with_others(self.reached[next]);
+            let may = if is_cut { self.execution_bounds.share.into() } else { u64::MAX };
+            let kept = self.executions_left.saturating_sub(may);
+            self.executions_left -= kept;
             let id = self.reached.remove(next);
-            if self.is_killed_order(id) {
-                self.end_order(id, CancelReason::Asked, events);
-                continue;
-            }
-            let delayed = self.orders[id.0 as usize - 1].delayed.take();
-            if delayed != Some(Delay::Queued) {
-                self.cancel_partner(id, events);
-            }
-            self.arrivals += 1;
-            let arrival = self.arrivals;
-            let order = &mut self.orders[id.0 as usize - 1];
-            (order.waits, order.arrival) = (false, arrival);
-            let Order { account, symbol, open: shares, .. } = *order;
-            let placed = NewOrder { shares, limit: order.worst.unwrap_or(order.limit), ..order.as_placed() };
-            events.push(match delayed {
-                Some(_) => Event::OrderResumed { order: id, account, placed },
-                None => Event::OrderTriggered { order: id, account, placed },
-            });
-            if delayed == Some(Delay::UnderWay) {
-                let before = [self.balance_changed(account), self.position_changed(account, symbol)];
-                self.execute_all(id, before, events.len(), events);
-                continue;
-            }
-            let is_near = self.past_collar(account, &placed).is_none();
-            if let Some(phase) = self.interruption(&placed).filter(|_| is_near) {
-                // The order rests, and gathers.
-                self.enter_phase(symbol, phase, events);
-                self.show_first(id, events);
-                continue;
-            }
-            let meets = !self.matching(symbol, placed.side, placed.limit).is_empty();
-            if meets || !placed.kind.rests() || self.refusal_on_arrival(account, &placed).is_some() {
-                self.cancel_partner(id, events);
-            }
+            self.take_turn(id, events);
+            self.executions_left += kept;
+        }
+    }
+
+    /// Whether orders of other symbols have turns, too, so that this one has a share of what the command may execute.
+    fn shares_with_others(&self, id: OrderId) -> bool {
+        let Order { symbol, kind, .. } = *self.order(id);
+        let is_of_another = |&other: &OrderId| self.order(other).symbol != symbol;
+        let mut others = self.reached.iter().filter(|other| is_of_another(other));
+        kind != OrderKind::FillOrKill && others.any(|&other| self.is_open(self.order(other).symbol))
+    }
+
+    fn take_turn(&mut self, id: OrderId, events: &mut Vec<Event>) {
+        if self.is_killed_order(id) {
+            self.end_order(id, CancelReason::Asked, events);
+            return;
+        }
+        let delayed = self.orders[id.0 as usize - 1].delayed.take();
+        if delayed != Some(Delay::Queued) {
+            self.cancel_partner(id, events);
+        }
+        self.arrivals += 1;
+        let arrival = self.arrivals;
+        let order = &mut self.orders[id.0 as usize - 1];
+        (order.waits, order.arrival) = (false, arrival);
+        let Order { account, symbol, open: shares, .. } = *order;
+        let placed = NewOrder { shares, limit: order.worst.unwrap_or(order.limit), ..order.as_placed() };
+        events.push(match delayed {
+            Some(_) => Event::OrderResumed { order: id, account, placed },
+            None => Event::OrderTriggered { order: id, account, placed },
+        });
+        if delayed == Some(Delay::UnderWay) {
             let before = [self.balance_changed(account), self.position_changed(account, symbol)];
             self.execute_all(id, before, events.len(), events);
+            return;
         }
+        let is_near = self.past_collar(account, &placed).is_none();
+        if let Some(phase) = self.interruption(&placed).filter(|_| is_near) {
+            // The order rests, and gathers.
+            self.enter_phase(symbol, phase, events);
+            self.show_first(id, events);
+            return;
+        }
+        let meets = !self.matching(symbol, placed.side, placed.limit).is_empty();
+        if meets || !placed.kind.rests() || self.refusal_on_arrival(account, &placed).is_some() {
+            self.cancel_partner(id, events);
+        }
+        let before = [self.balance_changed(account), self.position_changed(account, symbol)];
+        self.execute_all(id, before, events.len(), events);
     }
 
     /// The number of orders that are not active yet and wait for nothing but their turn: those with a reached trigger

@@ -208,6 +208,7 @@ impl Oracle {
                 write!(children, "<phase{echo}/>").unwrap();
                 match self.apply(command).0 {
                     Reply::Created => write!(answers, "<changed{echo}/>").unwrap(),
+                    Reply::InAuction => write!(answers, "<changed sym=\"{symbol}\" is=\"auction\"/>").unwrap(),
                     refused => write_answer(answers, &echo, &refused, &[]),
                 }
                 return;
@@ -372,6 +373,7 @@ fn write_answer(out: &mut String, echo: &str, reply: &Reply, executions: &[Execu
             write!(out, "<amended{echo}><open shares=\"{open}\"/></amended>").unwrap();
         }
         Reply::Activated | Reply::Expired | Reply::Freed(_) => unreachable!("no client asks for it"),
+        Reply::InAuction => unreachable!("a change of phase is answered by itself"),
     }
 }
 

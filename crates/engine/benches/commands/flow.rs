@@ -271,6 +271,7 @@ impl Maker {
             Reply::Opened(_) | Reply::Moved { .. } => self.counts.placed += 1,
             Reply::Canceled(_) => self.counts.canceled += 1,
             Reply::Created | Reply::Amended { .. } | Reply::Activated | Reply::Expired | Reply::Freed(_) => {}
+            Reply::InAuction => {}
             Reply::CanceledAll { .. } => {}
             Reply::Rejected(_) | Reply::Done(_) | Reply::Repeated(_) | Reply::Status(_) => self.counts.refused += 1,
         }

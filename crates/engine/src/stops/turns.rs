@@ -152,6 +152,11 @@ impl Stops {
         self.turns.orders
     }
 
+    /// The number of symbols whose orders have turns.
+    pub(crate) fn symbols_with_turns(&self) -> usize {
+        self.turns.symbols.len()
+    }
+
     /// Whether an order is under way, or waits behind one.
     #[inline]
     pub(crate) fn delays_any(&self) -> bool {

@@ -146,6 +146,13 @@ impl Duel {
         expected.reply
     }
 
+    /// Goes on with orders under way, now and then: a server does at once, and here others come behind them first.
+    pub fn go_on(&mut self) {
+        if self.turns_are_long() && self.model.reached_orders() > 0 && self.random.percent(10) {
+            self.play(Op::Command(Command::ActivateReached));
+        }
+    }
+
     /// Does now and then what a server does with done orders and snapshots.
     pub fn keep_house(&mut self) {
         match self.random.below(1_000) {
@@ -371,6 +378,7 @@ impl Duel {
                 | Reply::Moved { .. }
                 | Reply::Activated
                 | Reply::Expired
+                | Reply::InAuction
                 | Reply::Amended { .. }
                 | Reply::Canceled(_)
                 | Reply::CanceledAll { .. }

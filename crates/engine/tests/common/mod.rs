@@ -105,6 +105,10 @@ impl Market {
         };
         for _ in 0..self.ops {
             workload.next_request(duel.model()).into_iter().for_each(|op| duel.play(op));
+            // Where there are kills, orders stay under way until they are killed.
+            if self.seed & 768 != 768 {
+                duel.go_on();
+            }
             duel.keep_house();
         }
         duel.end();
@@ -122,6 +126,7 @@ fn small_bounds(seed: u64) -> ExecutionBounds {
             command,
             turn: random.below(2 * command as usize) as u32,
             small: random.below(1 + command as usize / 2) as u32,
+            share: 1 + random.below(command as usize) as u32,
         },
     }
 }

@@ -5,7 +5,7 @@ use engine::{
 };
 use model::{Model, Order, Uncrossed};
 
-pub const ALL: [&str; 52] = [
+pub const ALL: [&str; 54] = [
     "phase: an auction begins",
     "phase: halted",
     "phase: halted while crossed",
@@ -25,6 +25,8 @@ pub const ALL: [&str; 52] = [
     "auction: begins because of an order",
     "auction: begins because of an order that was triggered",
     "auction: ends by itself",
+    "auction: several end with one command",
+    "phase: to open, and in an auction yet",
     "auction: ends halted",
     "auction: none ends yet",
     "auction: made to last",
@@ -153,6 +155,7 @@ fn changed(before: &Before, command: &Command, reply: &Reply, events: &[Event], 
     if let (Command::ChangePhase { .. }, Reply::Created, true) = (command, reply, events.is_empty()) {
         met.push("phase: the same again");
     }
+    met.extend((*reply == Reply::InAuction).then_some("phase: to open, and in an auction yet"));
     if *command == Command::EndAuction && events.is_empty() && model.next_auction_end().is_some() {
         met.push("auction: none ends yet");
     }
@@ -215,13 +218,20 @@ fn has_opened(events: &[Event], symbol: SymbolIndex) -> bool {
     events.iter().any(is_one)
 }
 
-/// The situations of the executions at an auction price.
+/// The symbols that opened, each with the executions at its one price.
 fn uncrossed(before: &Before, events: &[Event], model: &Model) -> Vec<&'static str> {
-    let opened = events.iter().find_map(|event| match *event {
-        Event::PhaseChanged { symbol, phase: SymbolPhase::OPEN, .. } => Some(symbol.0 as usize),
+    let opened = events.iter().filter_map(|event| match *event {
+        Event::PhaseChanged { symbol, phase: SymbolPhase::OPEN, .. } => Some(symbol),
         _ => None,
     });
-    let Some(symbol) = opened else { return Vec::new() };
+    let mut met: Vec<&str> = opened.clone().flat_map(|symbol| uncrossed_in(symbol, before, events, model)).collect();
+    met.extend((opened.count() > 1).then_some("auction: several end with one command"));
+    met
+}
+
+/// The executions at the one price of a symbol.
+fn uncrossed_in(opened: SymbolIndex, before: &Before, events: &[Event], model: &Model) -> Vec<&'static str> {
+    let symbol = opened.0 as usize;
     let Some(found) = before.crossed[symbol] else { return vec!["uncross: nothing executes"] };
     let mut met = vec![match found.surplus {
         0 => "uncross: nobody is left over",
@@ -231,9 +241,13 @@ fn uncrossed(before: &Before, events: &[Event], model: &Model) -> Vec<&'static s
     let (mut executions, mut limits, mut executed) = (0, Vec::new(), 0);
     let (mut showed, mut charged) = (Vec::new(), Vec::new());
     for (at, event) in events.iter().enumerate() {
-        let Event::Uncrossed { maker, aggressor, price, shares, maker_done, aggressor_done, .. } = *event else {
+        let Event::Uncrossed { symbol: of, maker, aggressor, price, shares, maker_done, aggressor_done, .. } = *event
+        else {
             continue;
         };
+        if of != opened {
+            continue;
+        }
         assert_eq!(price, found.price, "all at one price");
         let [maker, aggressor] = [maker, aggressor].map(|order| model.order(order));
         executions += 1;
@@ -285,7 +299,7 @@ fn uncrossed(before: &Before, events: &[Event], model: &Model) -> Vec<&'static s
         ];
         met.extend(facts.into_iter().filter(|(is_met, _)| *is_met).map(|(_, name)| name));
     }
-    let is_all = !goes_on(events, SymbolIndex(symbol as u32), model);
+    let is_all = !goes_on(events, opened, model);
     assert!(executed <= found.shares && is_all == (executed == found.shares), "as many shares as can execute");
     let is_limit = limits.contains(&found.price);
     let reached = events.iter().any(|event| matches!(event, Event::TriggerReached { .. }));

@@ -1,6 +1,6 @@
 //! Situations of a duel, counted, so that a comparison that never met one does not pass as if it had.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use engine::{
@@ -15,7 +15,7 @@ use super::{
 };
 
 /// All situations that a comparison should meet.
-pub const ALL: [&str; 138] = [
+pub const ALL: [&str; 139] = [
     "account created",
     "symbol created",
     "symbol created again",
@@ -82,6 +82,7 @@ pub const ALL: [&str; 138] = [
     "under way: cut off",
     "under way: another order waits behind it",
     "under way: goes on, or the next one does",
+    "under way: gives way to orders of other symbols, and goes on with the same command",
     "under way: a fill or kill order waits for a command that may execute more",
     "order: spends the whole balance",
     "order: sells the whole position",
@@ -340,7 +341,7 @@ impl Situations {
         match reply {
             Reply::Created => self.created(op, events),
             Reply::Activated | Reply::Expired | Reply::Amended { .. } | Reply::Freed(_) | Reply::Moved { .. } => {}
-            Reply::CanceledAll { .. } => {}
+            Reply::CanceledAll { .. } | Reply::InAuction => {}
             Reply::Opened(order) if model.order(*order).trigger.is_some() => self.stopped(model.order(*order)),
             Reply::Opened(order) => {
                 let own = events.iter().position(|event| matches!(event, Event::OrderTriggered { .. }));
@@ -492,6 +493,14 @@ impl Situations {
                 Event::OrderResumed { .. } => self.count("under way: goes on, or the next one does"),
                 _ => {}
             }
+        }
+        let resumed = events.iter().filter_map(|event| match event {
+            Event::OrderResumed { order, .. } => Some(order),
+            _ => None,
+        });
+        let mut had_turns = BTreeSet::new();
+        if !resumed.clone().all(|order| had_turns.insert(order)) {
+            self.count("under way: gives way to orders of other symbols, and goes on with the same command");
         }
         let is_triggered = |event: &Event| matches!(event, Event::OrderTriggered { .. });
         let is_one = |event: &Event| is_triggered(event) || matches!(event, Event::OrderResumed { .. });

@@ -49,7 +49,9 @@ impl Market {
     }
 
     fn phase(&mut self, phase: Phase) {
-        assert_eq!(self.apply(Command::ChangePhase { symbol: symbol(), phase, due: None }), Reply::Created);
+        let told = self.apply(Command::ChangePhase { symbol: symbol(), phase, due: None });
+        let is_it = self.engine.phase(SymbolIndex(0)).phase == phase;
+        assert_eq!(told, if is_it { Reply::Created } else { Reply::InAuction });
     }
 
     /// The number of executions of the last command.
@@ -317,7 +319,7 @@ fn an_auction_ends_piece_by_piece_at_one_price_and_cancels_come_between() {
 /// Begins a turn whose commands may make 25 executions together. Account 1 sells one share 20 times in each of two
 /// symbols.
 fn begin_turn(small: u32) -> Market {
-    let mut market = Market::with_bounds(ExecutionBounds { command: 10, turn: 25, small });
+    let mut market = Market::with_bounds(ExecutionBounds { command: 10, turn: 25, small, share: 3 });
     market.apply(Command::CreateSymbol { symbol: other_symbol() });
     let shares = Position::from_units(SHARES);
     market.apply(Command::IssueShares { symbol: other_symbol(), account: account(1), shares });
@@ -373,6 +375,56 @@ fn what_goes_on_is_not_bounded_by_the_turn_and_gives_it_all_executions_anew() {
     market.place(2, buy(10));
     assert_eq!(market.executed(), 10, "at the same time");
     market.check();
+}
+
+/// Symbol by symbol, one client's orders executed all that a command may, and who had little left waited for them all.
+#[test]
+fn an_order_that_goes_on_gives_way_to_those_of_other_symbols() {
+    let elsewhere = |order| NewOrder { symbol: other_symbol(), ..order };
+    for kind in [OrderKind::Limit, OrderKind::FillOrKill] {
+        let mut market = begin_turn(2);
+        for _ in 0..30 {
+            market.place(1, order(Side::Sell, 500, 1));
+        }
+        let large = market.place(2, order(Side::Buy, 500, 30));
+        assert_eq!((market.executed(), open_of(&market, 2, large)), (5, 25));
+        let short = market.place(2, NewOrder { kind, ..elsewhere(order(Side::Buy, 500, 6)) });
+        let is_cut = kind == OrderKind::Limit;
+        assert_eq!(open_of(&market, 2, short), if is_cut { 4 } else { 6 });
+        market.apply(Command::ActivateReached);
+        // Of ten executions the large order has three, then the other one three or all that it needs.
+        assert_eq!((market.executed(), open_of(&market, 2, short)), (10, 0));
+        assert_eq!(open_of(&market, 2, large), if is_cut { 19 } else { 21 });
+        market.check();
+        market.apply(Command::ActivateReached);
+        assert_eq!(market.executed(), 10, "it is alone");
+        market.check();
+    }
+}
+
+/// A thousand auctions that were to end took a thousand turns, however little executed in each.
+#[test]
+fn one_command_ends_auctions_until_it_has_executed_so_often() {
+    let phase_of = |market: &Market, number| market.engine.phase(SymbolIndex(number)).phase;
+    for (shares, executed) in [(3, 6), (20, 9)] {
+        let mut market = begin_turn(0);
+        market.place(2, NewOrder { symbol: other_symbol(), ..order(Side::Buy, 500, 5) });
+        for (symbol, shares) in [(symbol(), 3), (other_symbol(), shares)] {
+            market.apply(Command::ChangePhase { symbol, phase: Phase::Auction, due: None });
+            for _ in 0..shares {
+                market.place(1, NewOrder { symbol, ..order(Side::Sell, 400, 1) });
+                market.place(2, NewOrder { symbol, ..order(Side::Buy, 400, 1) });
+            }
+            market.apply(Command::ChangePhase { symbol, phase: Phase::Open, due: None });
+            assert_eq!(market.executed(), 0, "the turn has no executions left");
+        }
+        market.apply(Command::EndAuction);
+        assert_eq!(market.executed(), executed, "an auction counts as one of ten");
+        let is_all = executed == 6;
+        assert_eq!(phase_of(&market, 0), Phase::Open);
+        assert_eq!(phase_of(&market, 1), if is_all { Phase::Open } else { Phase::Auction });
+        market.check();
+    }
 }
 
 /// An auction that a command of a turn ends goes on, too.

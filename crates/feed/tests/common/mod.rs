@@ -5,8 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use engine::{
-    AccountId, AccountIndex, CancelReason, ClientOrderId, Command, DoneOrders, Engine, Entry, Event, Fee, Money,
-    NewOrder, Op, OrderId, OrderKind, Position, Price, Sequence, Shares, Side, Symbol, SymbolIndex, Time, Trigger,
+    AccountId, AccountIndex, CancelReason, ClientOrderId, Command, DoneOrders, Engine, Entry, Event, ExecutionBounds,
+    Fee, Money, NewOrder, Op, OrderId, OrderKind, Position, Price, Sequence, Shares, Side, Symbol, SymbolIndex, Time,
+    Trigger,
 };
 use exchange::{EventBatch, EventFork, EventSink};
 use feed::{
@@ -107,8 +108,13 @@ impl Market {
 
     /// Limits how many executions a command makes, from the start on.
     pub fn with_executions_max(self, executions_max: u32) -> Market {
-        let engine = self.engine.with_executions_max(executions_max);
-        Market { engine, model: Model::with_executions_max(executions_max), ..self }
+        self.with_execution_bounds(ExecutionBounds::of_command(executions_max))
+    }
+
+    /// Sets how many executions commands, turns and orders make, from the start on.
+    pub fn with_execution_bounds(self, bounds: ExecutionBounds) -> Market {
+        let engine = self.engine.with_execution_bounds(bounds);
+        Market { engine, model: Model::with_execution_bounds(bounds), ..self }
     }
 
     /// Returns how often an order went on, or came to its book behind one that did.

@@ -3,7 +3,8 @@
 
 use crate::common::{EAGER, Market, apply, batch, follow_sized};
 use engine::{
-    AccountId, Command, Event, Money, NewOrder, OrderId, OrderKind, Position, Price, Shares, Side, Symbol, Time,
+    AccountId, Command, Event, ExecutionBounds, Money, NewOrder, OrderId, OrderKind, Position, Price, Shares, Side,
+    Symbol, Time,
 };
 use feed::{History, View};
 use journal::simulated::{PowerCut, SimulatedDisk};
@@ -12,9 +13,17 @@ use model::workload::Random;
 const ONE: i64 = 100_000_000;
 const TURNS: usize = 250;
 
-/// Builds a market of two symbols with small orders, and large ones that take them. A command executes twice.
+/// A command executes twice; or four times, and one execution after the other of orders of different symbols.
+fn bounds(seed: u64) -> ExecutionBounds {
+    match seed % 2 {
+        0 => ExecutionBounds::of_command(2),
+        _ => ExecutionBounds { share: 1, ..ExecutionBounds::of_command(4) },
+    }
+}
+
+/// Builds a market of two symbols with small orders, and large ones that take them.
 fn market(seed: u64) -> Market {
-    let mut market = Market::new(seed).with_executions_max(2);
+    let mut market = Market::new(seed).with_execution_bounds(bounds(seed));
     let mut random = Random::new(seed ^ 0xBEEF);
     let symbols = ["S", "T"].map(|name| Symbol::parse(name.as_bytes()).unwrap());
     let accounts = ["1", "22", "333"].map(|id| AccountId::parse(id.as_bytes()).unwrap());
@@ -85,7 +94,7 @@ fn the_view_shows_orders_under_way_and_those_behind_them_from_wherever_it_begins
         let mut market = market(seed);
         resumed += market.resumed();
         let (model, batches) = (std::mem::take(&mut market.entries), std::mem::take(&mut market.batches));
-        let mut again = Market::new(seed).with_executions_max(2);
+        let mut again = Market::new(seed).with_execution_bounds(bounds(seed));
         let mut view = View::new(&again.engine, None);
         let mut entries = model.into_iter().peekable();
         for (at, (through, time, _)) in batches.into_iter().enumerate() {

@@ -322,3 +322,42 @@ fn orders_that_end_with_an_auction_take_no_part_in_it() {
     assert_eq!(shown["volume_24h"], "2", "{shown}");
     server.stop();
 }
+
+/// An opening executes more often than its turn may: symbols that were answered as open were in an auction, and each
+/// needed a turn of its own to open.
+#[test]
+fn an_opening_of_many_symbols_is_answered_with_their_phases_and_ends_with_few_commands() {
+    const WHOLE: usize = 10;
+    const CUT: usize = 20;
+    let folder = Folder::new("phases-many");
+    let server = Launch::new(&folder.data()).start();
+    let every = |make: &dyn Fn(usize) -> String| (0..WHOLE + CUT).map(make).collect::<String>();
+    server.ask(r#"<create><account id="1" balance="100000000"/><account id="2" balance="0"/></create>"#);
+    server.ask(&format!(
+        "<create>{}</create>",
+        every(&|at| format!(
+            r#"<symbol sym="S{at}"><account id="2">20000</account></symbol><phase sym="S{at}" is="auction"/>"#
+        ))
+    ));
+    let icebergs = |at: usize| if at < WHOLE { 100 } else { 2 };
+    let sells =
+        every(&|at| format!(r#"<order sym="S{at}" amount="-100" limit="10" display="1"/>"#).repeat(icebergs(at)));
+    let buys = every(&|at| format!(r#"<order sym="S{at}" amount="{}" limit="10"/>"#, icebergs(at) * 100));
+    for (account, orders) in [(2, sells), (1, buys)] {
+        let told = server.ask(&format!("<transactions id=\"{account}\">{orders}</transactions>"));
+        assert!(!told.contains("<error"), "{told:.300}");
+    }
+    let http = Http::new(server.http);
+    let told = server.ask(&format!("<create>{}</create>", every(&|at| format!(r#"<phase sym="S{at}" is="open"/>"#))));
+    for at in 0..WHOLE + CUT {
+        let phase = if at < WHOLE { "open" } else { "auction" };
+        assert!(told.contains(&format!(r#"<changed sym="S{at}" is="{phase}"/>"#)), "{told}");
+    }
+    let is_open = |at: usize| http.read(&format!("/api/v1/symbols/S{at}")).get("phase").is_none();
+    wait_until("all symbols to be open", PATIENCE, || (0..WHOLE + CUT).all(is_open));
+    // Two accounts, three commands that make each symbol, a buy and an opening of each, and the sells.
+    let asked = 2 + 5 * (WHOLE + CUT) + (0..WHOLE + CUT).map(icebergs).sum::<usize>();
+    let done = http.read("/api/v1/status")["sequence"].as_u64().unwrap();
+    assert_eq!(done, asked as u64 + 1, "what is left of all auctions executes with one command");
+    server.stop();
+}

@@ -412,6 +412,7 @@ fn below_low_water(model: &Model, op: &Op) -> Option<LowWater> {
         | Reply::Amended { .. }
         | Reply::Activated
         | Reply::Expired
+        | Reply::InAuction
         | Reply::CanceledAll { .. }
         | Reply::Canceled(_)
         | Reply::Done(_) => unreachable!("the model does not answer a query so"),

@@ -51,6 +51,7 @@ pub(super) async fn amend(State(app): State<AppState>, asked: Parameters) -> Ans
         | Reply::Moved { .. }
         | Reply::Activated
         | Reply::Expired
+        | Reply::InAuction
         | Reply::CanceledAll { .. }
         | Reply::Status(_)
         | Reply::Canceled(_) => return Err(Refusal::internal()),

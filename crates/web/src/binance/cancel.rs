@@ -112,6 +112,7 @@ pub(super) async fn after_cancel(app: &AppState, open: Order, reply: Reply) -> R
         | Reply::Amended { .. }
         | Reply::Activated
         | Reply::Expired
+        | Reply::InAuction
         | Reply::CanceledAll { .. }
         | Reply::Status(_) => {
             return Err(Refusal::internal());

@@ -68,6 +68,7 @@ pub(super) async fn find_order(
         | Reply::Amended { .. }
         | Reply::Activated
         | Reply::Expired
+        | Reply::InAuction
         | Reply::CanceledAll { .. }
         | Reply::Canceled(_) => Err(Refusal::internal()),
     }

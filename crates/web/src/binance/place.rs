@@ -100,6 +100,7 @@ pub(super) fn placed(reply: Reply) -> Result<OrderId, Refusal> {
         | Reply::Amended { .. }
         | Reply::Activated
         | Reply::Expired
+        | Reply::InAuction
         | Reply::CanceledAll { .. }
         | Reply::Status(_)
         | Reply::Canceled(_)

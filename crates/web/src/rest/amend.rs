@@ -82,6 +82,7 @@ async fn amend_by(
         | Reply::Moved { .. }
         | Reply::Activated
         | Reply::Expired
+        | Reply::InAuction
         | Reply::CanceledAll { .. }
         | Reply::Status(_)
         | Reply::Canceled(_)

@@ -115,6 +115,7 @@ pub(crate) async fn one_by_client_id(
         | Reply::Amended { .. }
         | Reply::Activated
         | Reply::Expired
+        | Reply::InAuction
         | Reply::CanceledAll { .. }
         | Reply::Canceled(_)
         | Reply::Rejected(_) => Err(Problem::unknown_outcome()),
@@ -155,6 +156,7 @@ pub(super) async fn canceled(app: &AppState, account: AccountId, reply: Reply) -
         | Reply::Amended { .. }
         | Reply::Activated
         | Reply::Expired
+        | Reply::InAuction
         | Reply::CanceledAll { .. }
         | Reply::Status(_)
         | Reply::Rejected(_) => Err(Problem::unknown_outcome()),

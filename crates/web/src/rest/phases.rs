@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use engine::{Command, Op};
+use engine::{Command, Op, Phase, Reply};
 
 use crate::app_state::AppState;
 use crate::input::{self, Body, PathParameter};
@@ -10,7 +10,8 @@ use crate::problem::{self, Problem};
 use crate::schema_values;
 use crate::shapes::{PhaseAsked, PhaseGiven};
 
-/// Puts a symbol into a phase. When it opens, the orders that gathered execute at one price.
+/// Puts a symbol into a phase. When it opens, the orders that gathered execute at one price. The answer is `auction`
+/// where they execute more often than one command may: the symbol opens by itself when all have executed.
 #[utoipa::path(
     put, path = "/symbols/{symbol}/phase", operation_id = "changePhase", tag = "Symbols",
     params(("symbol" = schema_values::Symbol, Path, description = "The symbol's name")),
@@ -27,8 +28,11 @@ pub(crate) async fn change_phase(
     let phase = asked.read()?;
     let ops = [Op::Command(Command::ChangePhase { symbol, phase, due: None })];
     let answers = app.submitter()?.ask(&ops).await.map_err(|_| Problem::unknown_outcome())?;
+    let mut given = phase;
     for answer in answers {
-        problem::reply(answer)?;
+        if problem::reply(answer)? == Reply::InAuction {
+            given = Phase::Auction;
+        }
     }
-    Ok(Json(PhaseGiven { phase: phase.name() }))
+    Ok(Json(PhaseGiven { phase: given.name() }))
 }

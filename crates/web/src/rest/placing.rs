@@ -164,6 +164,7 @@ pub(crate) async fn place(
         | Reply::Amended { .. }
         | Reply::Activated
         | Reply::Expired
+        | Reply::InAuction
         | Reply::CanceledAll { .. }
         | Reply::Status(_)
         | Reply::Canceled(_)

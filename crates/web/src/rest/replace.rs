@@ -124,6 +124,7 @@ async fn replace_by(
             | Reply::Amended { .. }
             | Reply::Activated
             | Reply::Expired
+            | Reply::InAuction
             | Reply::CanceledAll { .. }
             | Reply::Status(_)
             | Reply::Canceled(_)

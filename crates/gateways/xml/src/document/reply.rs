@@ -145,6 +145,7 @@ fn refusal(answer: &Answer) -> Option<Refusal<'_>> {
             | Reply::Amended { .. }
             | Reply::Activated
             | Reply::Expired
+            | Reply::InAuction
             | Reply::Status(_)
             | Reply::Canceled(_)
             | Reply::CanceledAll { .. }
@@ -173,6 +174,9 @@ fn insert_length_line(out: &mut Vec<u8>, start: usize) {
     line.push(b'\n');
     out.splice(start..start, line);
 }
+
+/// The text between the symbol and the phase of a change of phase.
+const IS: &[u8] = b" is=";
 
 struct Writer<'a> {
     documents: &'a Documents,
@@ -215,6 +219,7 @@ impl Writer<'_> {
             }
             Answer::Reply(Reply::Status(status)) => self.query(part, status),
             Answer::Reply(Reply::Canceled(status)) => self.canceled(part, status),
+            Answer::Reply(Reply::InAuction) => self.in_auction(part),
             Answer::Reply(Reply::Amended { open, .. }) => {
                 self.out.extend_from_slice(b"<amended");
                 self.echo(part);
@@ -276,12 +281,22 @@ impl Writer<'_> {
             (None, Answer::Reply(Reply::CanceledAll { orders, left, .. })) => {
                 self.killed(part, KilledTogether { orders: *orders, goes_on: left.is_some() });
             }
+            (None, Answer::Reply(Reply::InAuction)) => self.in_auction(part),
             (None, _) => {
                 self.out.extend_from_slice(b"<changed");
                 self.echo(part);
                 self.out.extend_from_slice(b"/>");
             }
         }
+    }
+
+    /// Writes that a symbol that was to open is in an auction.
+    fn in_auction(&mut self, part: &Part) {
+        let asked = self.documents.text_of(part.own);
+        let named = asked.windows(IS.len()).rposition(|text| text == IS).map_or(asked, |at| &asked[..at]);
+        self.out.extend_from_slice(b"<changed");
+        self.out.extend_from_slice(named);
+        self.out.extend_from_slice(b" is=\"auction\"/>");
     }
 
     /// Writes that the request was done, or why it was refused.
