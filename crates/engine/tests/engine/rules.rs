@@ -3,8 +3,8 @@
 use crate::common::duel::Duel;
 use engine::{
     AccountId, BrokenRule, Command, DOLLAR, Distance, DoneOrders, Engine, Entry, Event, FundsOrder, Importer, Money,
-    NewOrder, Op, OrderId, OrderKind, Position, Price, Reject, Reply, SelfTrade, Sequence, Shares, Side, StateItem,
-    Symbol, SymbolIndex, SymbolRules, Time, Trigger,
+    NewOrder, Op, OrderId, OrderKind, Pause, Position, Price, Reject, Reply, SelfTrade, Sequence, Shares, Side,
+    StateItem, Symbol, SymbolIndex, SymbolRules, Time, Trigger,
 };
 
 const UNIT: i64 = 100_000_000;
@@ -217,6 +217,32 @@ fn a_market_order_executes_up_to_the_band_and_no_further() {
     assert_eq!(market.executed(), [""; 0]);
     assert_eq!(market.canceled(), ["3"]);
     market.duel.end();
+}
+
+/// An order that would reach the end of the band behind more orders than it looks at begins no auction. It must not
+/// execute outside the band either.
+#[test]
+fn nothing_executes_outside_the_band_however_many_orders_stand_before_its_end() {
+    let rules = SymbolRules { band_up: percent(10), interruption: Pause::from_seconds(60), ..SymbolRules::NONE };
+    for (orders, is_seen) in [(999, true), (1_000, false)] {
+        let mut market = Market::new(rules);
+        market.place_of(2, sell("120", "10")).unwrap();
+        market.trade_at("100", "1");
+        for _ in 0..orders {
+            market.place_of(2, sell("100", "0.5")).unwrap();
+        }
+        let all = buy("125", "510");
+        let told = market.place(all);
+        assert_eq!(market.executed(), [""; 0]);
+        if is_seen {
+            assert!(told.is_ok() && market.engine.phase(SymbolIndex(0)).until.is_some());
+            continue;
+        }
+        assert_eq!(told.unwrap_err(), "Limit 125 is outside the price band, which is from 0.00000001 to 110 now");
+        market.place(NewOrder::market(symbol(), Side::Buy, all.shares)).unwrap();
+        assert_eq!(market.executed().len(), orders);
+        assert!(market.executed().iter().all(|one| one == "0.5 at 100") && market.canceled() == ["10"]);
+    }
 }
 
 #[test]
