@@ -37,10 +37,12 @@ impl Engine {
     }
 
     /// Whether an `EndAuction` at this time would end an auction, after an `ExpireOrders`. None ends while there are
-    /// more ended orders than one such command takes out, or while a kill goes on.
+    /// more ended orders than one such command takes out, while a kill goes on, or while further triggers of the first
+    /// one's symbol are reached.
     pub fn has_auctions_to_end(&self, now: Time) -> bool {
-        let is_due = |until| until <= now && !self.outlasts_an_expiry(until);
-        self.next_auction_end().is_some_and(is_due) && !self.has_kills_going_on()
+        let is_due =
+            |(until, symbol)| until <= now && !self.outlasts_an_expiry(until) && !self.stops.is_being_reached(symbol);
+        self.instruments.next_end().is_some_and(is_due) && !self.has_kills_going_on()
     }
 
     /// The result of an auction if it ended now; none if no orders would execute.
@@ -70,8 +72,8 @@ impl Engine {
         let asked = SymbolPhase { phase, until: None };
         match (self.phase(symbol) == asked, phase) {
             (true, _) => {}
-            (false, Phase::Open) if self.has_passed_deadlines(self.time) && self.auction_price(symbol).is_some() => {
-                // Orders that have ended are taken out before.
+            (false, Phase::Open) if self.waits_to_open(symbol, self.time) && self.auction_price(symbol).is_some() => {
+                // Orders that have ended are taken out before, and what the last price reaches is reached before.
                 if !self.phase(symbol).ends_by(self.time) {
                     self.enter(symbol, SymbolPhase { phase: Phase::Auction, until: Some(self.time) }, events);
                 }
@@ -102,11 +104,12 @@ impl Engine {
 
     /// Ends the auction with the earliest end, if its time has come. Returns whether it has ended. A symbol that its
     /// rules halt is halted then, because nobody may trade in it. The auction waits until all orders that had ended by
-    /// its end are taken out. Later orders cannot prolong that, because they end later.
+    /// its end are taken out, which later orders cannot prolong, because they end later, and until all triggers that
+    /// the last price reaches are reached.
     fn end_next_auction(&mut self, events: &mut impl FnMut(Event)) -> bool {
         let next = self.instruments.next_end();
         let Some((until, symbol)) = next.filter(|(until, _)| *until <= self.time) else { return false };
-        if self.has_passed_deadlines(until) {
+        if self.waits_to_open(symbol, until) {
             return false;
         }
         match self.is_halted_by_rules(symbol) {
@@ -114,6 +117,11 @@ impl Engine {
             false => return self.open(symbol, events),
         }
         true
+    }
+
+    /// Whether an auction that ends at this time has to wait.
+    fn waits_to_open(&self, symbol: SymbolIndex, until: Time) -> bool {
+        self.has_passed_deadlines(until) || self.stops.is_being_reached(symbol)
     }
 
     pub(crate) fn is_halted_by_rules(&self, symbol: SymbolIndex) -> bool {
@@ -223,9 +231,7 @@ impl Engine {
             next.is_some() || self.is_uncrossed(symbol),
             "invariant: the price of the most shares leaves nothing that executes"
         );
-        if self.stops.traded(symbol, price, price) {
-            self.stops.follow(&mut self.orders, symbol, price, price, events);
-        }
+        self.follow_price(symbol, price, events);
         next.is_none()
     }
 

@@ -428,8 +428,6 @@ impl Importer {
         if is_reached {
             stops.wait_for_turn(orders, slot, placed, Some(trigger), Turn::Reached);
             if trail.is_some() { Err("a stop that was reached and follows the market") } else { Ok(()) }
-        } else if stops.last_price(symbol).is_some_and(|last| trigger.is_reached_by(last)) {
-            Err("an order that waits for a price that was reached")
         } else if let Some(trail) = trail {
             self.engine.restore_trailing(slot, placed, trigger, trail)
         } else {

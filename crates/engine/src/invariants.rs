@@ -1,5 +1,7 @@
 //! Invariants that hold after every command. The full check walks the whole state and is for tests and tools.
 
+use std::collections::BTreeSet;
+
 use crate::account_limits::AccountLimits;
 use crate::amount::{Money, Position};
 use crate::command::{NewOrder, OrderKind, Side};
@@ -50,6 +52,7 @@ impl Engine {
             (0usize, 0usize, 0usize, 0usize, 0usize, 0usize);
         let (mut trailing, mut added_up) = (0usize, 0usize);
         let (mut pending_orders, mut due_orders) = (0usize, 0usize);
+        let mut being_reached = BTreeSet::new();
         let mut last: Option<(SymbolIndex, Side, crate::Price)> = None;
         self.export(&mut |item| match item {
             StateItem::Head { .. } | StateItem::Symbol { .. } | StateItem::Watch { .. } => {}
@@ -135,7 +138,10 @@ impl Engine {
                     .stops
                     .last_price(symbol)
                     .is_some_and(|last| trigger.expect("it waits for a price").is_reached_by(last));
-                assert!(is_reached || !is_reached_now, "an order does not wait for a price that was reached");
+                if !is_reached && is_reached_now {
+                    assert!(self.stops.is_being_reached(symbol), "what the last price reaches is being reached");
+                    being_reached.insert(symbol);
+                }
                 let (held, held_shares) = self.held_beside(order, &placed);
                 money = money.plus(held);
                 shares[symbol.0 as usize] = shares[symbol.0 as usize].plus(held_shares);
@@ -203,6 +209,7 @@ impl Engine {
         let followed = (0..self.symbols.all().len()).map(|at| self.stops.trailing(SymbolIndex(at as u32)));
         assert!(followed.sum::<usize>() == trailing, "every order that follows the market is counted");
         assert!(icebergs == self.icebergs.len(), "every order that shows a part is one");
+        let reached_orders = reached_orders.saturating_add(being_reached.len());
         assert!(reached_orders == self.stops.reached_orders(), "orders that were reached are counted");
         assert!(due_orders == self.pendings.due_orders(), "those whose turn comes are counted");
         let waiting = pending_orders.saturating_add(self.stops.len());

@@ -312,9 +312,8 @@ impl Engine {
         let (order, slot) = self.open_order(account, placed, terms, events);
         let reached_before = self.stops.reached_orders();
         let rest = if placed.kind.rests() { Rest::Stays } else { Rest::Canceled(CancelReason::NotResting) };
-        if self.execute_all((slot, order, account), arriving, wanted, before, rest, events) {
-            self.activate_after(reached_before, events);
-        }
+        self.execute_all((slot, order, account), arriving, wanted, before, rest, events);
+        self.activate_after(reached_before, events);
         Ok(Reply::Opened(order))
     }
 
@@ -374,8 +373,7 @@ impl Engine {
         }
     }
 
-    /// Executes the wanted shares of an active order as far as the book goes. Returns whether an execution reached a
-    /// trigger.
+    /// Executes the wanted shares of an active order as far as the book goes. Its executions reach triggers.
     #[inline(always)]
     pub(crate) fn execute_all(
         &mut self,
@@ -385,7 +383,7 @@ impl Engine {
         before: Before,
         rest: Rest,
         events: &mut impl FnMut(Event),
-    ) -> bool {
+    ) {
         let NewOrder { symbol, side, limit, shares, .. } = *placed;
         let mut aggressor = Aggressor {
             slot,
@@ -425,12 +423,17 @@ impl Engine {
                 }
             }
         }
-        match aggressor.prices {
-            Some((first, last)) if self.stops.traded(symbol, first, last) => {
-                self.stops.follow(&mut self.orders, symbol, first, last, events);
-                true
-            }
-            Some(_) | None => false,
+        if let Some((_, last)) = aggressor.prices {
+            self.follow_price(symbol, last, events);
+        }
+    }
+
+    /// Applies executions at this price to triggers. Each one that it reaches counts as an execution; later commands
+    /// reach those for which this one has none left.
+    #[inline(always)]
+    pub(crate) fn follow_price(&mut self, symbol: SymbolIndex, price: Price, events: &mut impl FnMut(Event)) {
+        if self.stops.traded(symbol, price) {
+            self.executions_left = self.stops.follow(&mut self.orders, symbol, price, self.executions_left, events);
         }
     }
 
@@ -544,7 +547,9 @@ impl Engine {
     }
 
     /// Executes against the other side of the book, best level first, while the limit and the bound of the command
-    /// allow. Returns whether the order would go on beyond that bound.
+    /// allow. Before it leaves its first price, that reaches triggers: at the later ones, which all lie in one
+    /// direction, the last price alone says which triggers they reach. Returns whether the order would go on beyond the
+    /// bound.
     #[inline(always)]
     fn walk_book(
         &mut self,
@@ -562,6 +567,13 @@ impl Engine {
             };
             if !placed.accepts(price) {
                 break;
+            }
+            if let Some((first, last)) = aggressor.prices
+                && first == last
+                && first != price
+                && self.stops.traded(aggressor.symbol, first)
+            {
+                left = self.stops.follow(&mut self.orders, aggressor.symbol, first, left, events);
             }
             aggressor.want_what_is_paid_for(price);
             if left == 0 {

@@ -78,9 +78,8 @@ impl Engine {
         let (order, slot) = self.open_order(account, placed, terms, events);
         let reached_before = self.stops.reached_orders();
         let rest = if placed.kind.rests() { Rest::Stays } else { Rest::Canceled(CancelReason::NotResting) };
-        if self.execute_all((slot, order, account), &arriving, wanted, before, rest, events) {
-            self.activate_after(reached_before, events);
-        }
+        self.execute_all((slot, order, account), &arriving, wanted, before, rest, events);
+        self.activate_after(reached_before, events);
         Ok(Reply::Opened(order))
     }
 

@@ -73,7 +73,8 @@ pub enum StateItem {
     Watch { symbol: SymbolIndex, last: Option<Price> },
     /// The rules of a symbol that has any.
     Rules { symbol: SymbolIndex, rules: SymbolRules },
-    /// An open order that waits for its trigger, or, if that `is_reached`, for its turn. Its shares are all its open
+    /// An open order that waits for its trigger, or, if that `is_reached`, for its turn. A command may leave triggers
+    /// that the last price reaches to later ones; their orders are not `is_reached` yet. Its shares are all its open
     /// ones. `trail` is the distance between its trigger and the market; none for a fixed trigger, or one that was
     /// reached.
     Stop {

@@ -3,7 +3,7 @@
 //! activated (`stops/turns.rs`). Orders that wait for their turn without a trigger stand there, too. This file knows
 //! nothing of accounts, and of books no more than each symbol's last price.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::amount::Price;
 use crate::command::{NewOrder, OrderKind, SelfTrade, Side, Trigger};
@@ -86,6 +86,9 @@ pub(crate) struct Stops {
     watches: Vec<Watch>,
     /// The symbols whose prices orders follow.
     followed: BTreeMap<SymbolIndex, Followed>,
+    /// The symbols whose last price reaches further triggers, because the command that executed at it could not reach
+    /// all of them. Nothing executes in them until the others are reached, so that price does not change meanwhile.
+    being_reached: BTreeSet<SymbolIndex>,
     /// The number of moves of triggers so far.
     moves: usize,
 }
@@ -99,6 +102,7 @@ impl Stops {
             turns: Turns::new(),
             watches: Vec::new(),
             followed: BTreeMap::new(),
+            being_reached: BTreeSet::new(),
             moves: 0,
         }
     }
@@ -153,7 +157,8 @@ impl Stops {
         NewOrder { symbol, side, limit, shares: order.open, kind, trigger, self_trade }
     }
 
-    /// Has an order wait for a price of a watched symbol. Its trigger was not reached.
+    /// Has an order wait for a price of a watched symbol. Its trigger was not reached; the last price may reach it if
+    /// the order is imported.
     pub(crate) fn wait(&mut self, orders: &mut Orders, slot: u32, placed: &NewOrder<SymbolIndex>, trigger: Trigger) {
         let symbol = placed.symbol;
         let new = || self.queues.insert(Queue::new(symbol, Some(trigger)));
@@ -163,6 +168,9 @@ impl Stops {
         match trigger.is_from_below() {
             true => watch.rising = watch.rising.min(trigger.price().units()),
             false => watch.falling = watch.falling.max(trigger.price().units()),
+        }
+        if watch.last.is_some_and(|last| trigger.is_reached_by(last)) {
+            self.note_being_reached(symbol, true);
         }
     }
 
@@ -188,25 +196,30 @@ impl Stops {
         stop
     }
 
-    /// Notes an order's executions with resting ones, given its first and last price. Returns whether they reached a
-    /// trigger.
+    /// Notes executions at this price. Returns whether they reach or move a trigger.
     #[inline]
-    pub(crate) fn traded(&mut self, symbol: SymbolIndex, first: Price, last: Price) -> bool {
+    pub(crate) fn traded(&mut self, symbol: SymbolIndex, price: Price) -> bool {
         let Some(watch) = self.watches.get_mut(symbol.0 as usize).filter(|watch| watch.is_on) else { return false };
-        watch.last = Some(last);
-        let (low, high) = (first.min(last).units(), first.max(last).units());
-        high >= watch.rising || low <= watch.falling
+        watch.last = Some(price);
+        price.units() >= watch.rising || price.units() <= watch.falling
     }
 
-    /// Reaches the queues for an execution at this price: those that wait from below first, and in each direction the
-    /// nearest trigger first.
+    /// Reaches the queues for an execution at this price, as many as the command may: those that wait from below first,
+    /// and in each direction the nearest trigger first. Returns how many more it may reach.
     #[cold]
-    fn reach(&mut self, orders: &Orders, symbol: SymbolIndex, price: Price, events: &mut impl FnMut(Event)) {
-        for (nearest, farthest) in [
-            (Trigger::from_below(Price::MIN), Trigger::from_below(price)),
-            (Trigger::from_above(Price::MAX), Trigger::from_above(price)),
-        ] {
-            while let Some((key, queue)) = self.nearest(symbol, nearest, farthest) {
+    fn reach(
+        &mut self,
+        orders: &Orders,
+        symbol: SymbolIndex,
+        price: Price,
+        mut left: u32,
+        events: &mut impl FnMut(Event),
+    ) -> u32 {
+        for (nearest, farthest) in reached_by(price) {
+            while left > 0
+                && let Some((key, queue)) = self.nearest(symbol, nearest, farthest)
+            {
+                left = left.saturating_sub(1);
                 self.waiting.remove(&key);
                 let (_, trails, trigger) = key;
                 self.queues[queue].trails = false;
@@ -218,6 +231,41 @@ impl Stops {
             }
         }
         self.look_out(symbol);
+        left
+    }
+
+    /// The number of queues that an execution at this price reaches, counted up to `most`.
+    #[cold]
+    pub(crate) fn reached_at(&self, symbol: SymbolIndex, price: Price, most: u32) -> u32 {
+        let of = |trails: bool| {
+            let within =
+                reached_by(price).map(|(nearest, farthest)| (symbol, trails, nearest)..=(symbol, trails, farthest));
+            within.into_iter().flat_map(|within| self.waiting.range(within))
+        };
+        (0..most).zip(of(false).chain(of(true))).map(|(before, _)| before.saturating_add(1)).last().unwrap_or(0)
+    }
+
+    /// The symbols whose last prices reach further triggers.
+    pub(crate) fn being_reached(&self) -> Vec<SymbolIndex> {
+        self.being_reached.iter().copied().collect()
+    }
+
+    /// Whether a symbol's last price reaches further triggers.
+    pub(crate) fn is_being_reached(&self, symbol: SymbolIndex) -> bool {
+        self.being_reached.contains(&symbol)
+    }
+
+    /// Goes on with the triggers that a symbol's last price reaches, as `reach` does.
+    #[cold]
+    pub(crate) fn reach_further(
+        &mut self,
+        orders: &Orders,
+        symbol: SymbolIndex,
+        left: u32,
+        events: &mut impl FnMut(Event),
+    ) -> u32 {
+        let last = self.last_price(symbol).expect("invariant: a price reached the triggers of this symbol");
+        self.reach(orders, symbol, last, left, events)
     }
 
     /// The queue of the nearest trigger between these; of two with the same one, the one that does not follow the
@@ -239,7 +287,7 @@ impl Stops {
         [still, first(true)].into_iter().flatten().min_by_key(|&((_, trails, trigger), _)| (trigger, trails))
     }
 
-    /// Notes the nearest prices of a symbol for which orders wait.
+    /// Notes the nearest prices of a symbol for which orders wait, and whether the last price reaches them.
     fn look_out(&mut self, symbol: SymbolIndex) {
         let nearest = |from: Trigger, through: Trigger| {
             self.nearest(symbol, from, through).map(|((_, _, trigger), _)| trigger.price().units())
@@ -249,6 +297,21 @@ impl Stops {
         let (above, below) = self.moved_from(symbol);
         let watch = &mut self.watches[symbol.0 as usize];
         (watch.rising, watch.falling) = (rising.unwrap_or(i64::MAX).min(above), falling.unwrap_or(0).max(below));
+        let reaches =
+            |last: i64| rising.is_some_and(|rising| rising <= last) || falling.is_some_and(|falling| falling >= last);
+        let is_being_reached = watch.last.is_some_and(|last| reaches(last.units()));
+        self.note_being_reached(symbol, is_being_reached);
+    }
+
+    /// Notes whether a symbol's last price reaches further triggers.
+    fn note_being_reached(&mut self, symbol: SymbolIndex, is_being_reached: bool) {
+        let has_changed = match is_being_reached {
+            true => self.being_reached.insert(symbol),
+            false => self.being_reached.remove(&symbol),
+        };
+        if has_changed {
+            self.turns.note_being_reached(symbol, is_being_reached);
+        }
     }
 
     /// The number of waiting orders.
@@ -323,4 +386,12 @@ impl Stops {
         let waiting = self.waiting.range((symbol, false, first)..=(symbol, true, last)).map(|(_, &queue)| queue);
         waiting.chain(self.turns.of_symbol(symbol)).map(|queue| self.queues[queue].oldest)
     }
+}
+
+/// The ranges of triggers that an execution at this price reaches, each from the nearest to the farthest.
+fn reached_by(price: Price) -> [(Trigger, Trigger); 2] {
+    [
+        (Trigger::from_below(Price::MIN), Trigger::from_below(price)),
+        (Trigger::from_above(Price::MAX), Trigger::from_above(price)),
+    ]
 }

@@ -19,7 +19,8 @@ const TURNS_MAX: usize = 10_000;
 
 impl Engine {
     /// The number of orders that wait only for an `ActivateReached`, including those under way or behind one under way,
-    /// and pending ones that are due. Orders in symbols that are not open do not count.
+    /// and pending ones that are due. Orders in symbols that are not open do not count. A symbol in which the last
+    /// execution reaches further triggers counts as one order.
     pub fn reached_orders(&self) -> usize {
         self.stops.reached_orders().saturating_add(self.pendings.due_orders())
     }
@@ -101,20 +102,35 @@ impl Engine {
     }
 
     /// Activates orders that the order placed before has reached. Orders that were reached earlier come first.
-    #[cold]
+    #[inline]
     pub(crate) fn activate_after(&mut self, reached_before: usize, events: &mut impl FnMut(Event)) {
-        if reached_before == 0 && !self.pendings.is_releasing() {
+        if reached_before == 0 && self.stops.reached_orders() > 0 && !self.pendings.is_releasing() {
             self.activate(false, events);
         }
     }
 
-    /// Activates the orders that were reached first, then those that these reach, behind all others, and then the due
-    /// pending orders.
+    /// Reaches the triggers that earlier commands left. Activates the orders that were reached first, then those that
+    /// these reach, behind all others, and then the due pending orders.
     #[cold]
     pub(crate) fn activate_reached(&mut self, events: &mut impl FnMut(Event)) {
+        self.reach_further(events);
         self.activate(true, events);
     }
 
+    /// Reaches triggers that earlier commands left, for half of the executions that the command may make, so that the
+    /// orders of other symbols go on meanwhile. Each symbol has an equal part.
+    fn reach_further(&mut self, events: &mut impl FnMut(Event)) {
+        let symbols = self.stops.being_reached();
+        let parts = u32::try_from(symbols.len()).unwrap_or(u32::MAX).saturating_mul(2);
+        let part = self.executions_left.checked_div(parts).unwrap_or(0).max(1);
+        for symbol in symbols {
+            let may = part.min(self.executions_left);
+            let left = self.stops.reach_further(&self.orders, symbol, may, events);
+            self.executions_left = self.executions_left.saturating_sub(may.saturating_sub(left));
+        }
+    }
+
+    #[cold]
     fn activate(&mut self, releases: bool, events: &mut impl FnMut(Event)) {
         let (mut turns, moves_before) = (0usize, self.stops.moves());
         loop {

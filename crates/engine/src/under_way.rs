@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use crate::amount::Shares;
+use crate::amount::{Price, Shares};
 use crate::command::{NewOrder, OrderKind, Terms};
 use crate::counting::Counted;
 use crate::engine::Engine;
@@ -39,6 +39,8 @@ struct Filling {
     executions: u32,
     /// The most executions of one command.
     most: u32,
+    /// The price of the first execution.
+    first: Option<Price>,
 }
 
 impl Filling {
@@ -97,15 +99,22 @@ impl Engine {
     }
 
     /// The number of executions that it takes to execute all shares of an order now, in the order of the walk: at each
-    /// price first the shown shares, and then the next parts of icebergs, round by round. Error: the number counted
+    /// price first the shown shares, and then the next parts of icebergs, round by round. The triggers that its first
+    /// price reaches count, too, if it goes further. Error: the number counted
     /// until it was clear that the order cannot execute completely, or not with one command.
     pub(crate) fn executions_to_fill(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<u32, u32> {
-        let mut filling = Filling { left: placed.shares, executions: 0, most: self.execution_bounds.command };
-        let mut looked_at = 0usize;
+        let mut filling =
+            Filling { left: placed.shares, executions: 0, most: self.execution_bounds.command, first: None };
+        let (mut looked_at, mut before) = (0usize, None);
         for level in self.books.levels(placed.symbol, placed.side.opposite()) {
             if !placed.accepts(level.price) {
                 break;
             }
+            if let Some(first) = before.filter(|_| before == filling.first) {
+                let reached = self.stops.reached_at(placed.symbol, first, filling.most);
+                filling.executions = filling.executions.saturating_add(reached).min(filling.most);
+            }
+            before = Some(level.price);
             let (mut slot, mut hiding) = (level.oldest, VecDeque::new());
             while slot != NONE {
                 let maker = self.orders.get(slot);
@@ -117,6 +126,7 @@ impl Engine {
                     Counted::NothingFromHere => return Err(filling.executions),
                     Counted::Nothing => Shares::ZERO,
                     Counted::Whole => {
+                        filling.first.get_or_insert(level.price);
                         hiding.extend(self.icebergs.get(maker.id).filter(|hiding| !hiding.hidden.is_zero()));
                         maker.open
                     }

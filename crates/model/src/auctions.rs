@@ -44,7 +44,7 @@ impl Model {
         if !self.messages.is_empty() {
             self.phase_changes.push((symbol, due.unwrap_or(self.time)));
         }
-        if phase == Phase::Open && !self.is_open(symbol) && self.waits_for_ended_orders(symbol) {
+        if phase == Phase::Open && !self.is_open(symbol) && self.waits_to_open(symbol) {
             if self.phase(symbol).until.is_none_or(|until| until > self.time) {
                 self.enter_phase(symbol, SymbolPhase { phase: Phase::Auction, until: Some(self.time) }, events);
             }
@@ -79,11 +79,13 @@ impl Model {
         self.activate_unless(reached_before, events);
     }
 
+    /// The symbol of the auction that ends now.
     fn auction_to_end(&self) -> Option<SymbolIndex> {
         let symbols = (0..).map(SymbolIndex).zip(&self.symbols);
         let ends = symbols.filter_map(|(symbol, listing)| Some((listing.phase.until?, symbol)));
         let (until, symbol) = ends.min()?;
-        (until <= self.time && !self.has_orders_that_ended_by(until)).then_some(symbol)
+        let waits = self.has_orders_that_ended_by(until) || self.is_being_reached(symbol);
+        (until <= self.time && !waits).then_some(symbol)
     }
 
     fn activate_unless(&mut self, reached_before: usize, events: &mut Vec<Event>) {
@@ -92,9 +94,11 @@ impl Model {
         }
     }
 
-    /// Orders that have ended take no part in the one price: they are taken out before.
-    fn waits_for_ended_orders(&self, symbol: SymbolIndex) -> bool {
-        self.has_orders_that_ended_by(self.time) && self.auction_price(symbol).is_some()
+    /// Orders that have ended take no part in the one price: they are taken out before. All triggers that the last price
+    /// reaches are reached before there is another one.
+    fn waits_to_open(&self, symbol: SymbolIndex) -> bool {
+        let waits = self.has_orders_that_ended_by(self.time) || self.is_being_reached(symbol);
+        waits && self.auction_price(symbol).is_some()
     }
 
     fn has_orders_that_ended_by(&self, time: Time) -> bool {

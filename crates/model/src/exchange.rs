@@ -53,7 +53,8 @@ pub struct Model {
     pub(crate) noted: Vec<Event>,
     /// The orders whose triggers these executions moved.
     pub(crate) moved: BTreeSet<OrderId>,
-    /// The number of moves of triggers; the executions of one order move a trigger once.
+    /// The number of moves of triggers; the executions of one order move a trigger once at its first price, and once
+    /// behind it.
     pub(crate) moves: usize,
     /// The killed scopes, sorted.
     pub(crate) kills: Vec<KillScope<AccountIndex, SymbolIndex>>,

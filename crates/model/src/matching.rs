@@ -40,9 +40,14 @@ impl Model {
         let mut is_prevented = false;
         let mut wanted = shares;
         let mut price_before = None;
-        let mut goes_on = false;
+        let (mut goes_on, mut has_left_first) = (false, false);
         while let Some(maker) = self.best_match(id, worst).filter(|_| !is_short && !is_refused) {
             let price = self.order(maker).limit;
+            if !wanted.is_zero() && !has_left_first && self.prices.first().is_some_and(|&first| first != price) {
+                // The first price reaches triggers before the order leaves it.
+                self.say_what_was_reached(symbol, events);
+                has_left_first = true;
+            }
             if pays_as_it_goes && price_before != Some(price) {
                 // At each price, the order no longer wants shares that the rest of the money does not pay for, nor a
                 // part of a lot.

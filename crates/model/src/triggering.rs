@@ -1,5 +1,7 @@
 //! Orders that wait for a price.
 
+use std::collections::BTreeSet;
+
 use engine::{
     AccountIndex, CancelReason, Event, NewOrder, OrderId, OrderKind, Price, Reject, Reply, Side, SymbolIndex, Trigger,
 };
@@ -40,7 +42,8 @@ impl Model {
         Ok(Reply::Opened(id))
     }
 
-    /// Marks the orders whose triggers an execution at this price reaches.
+    /// Marks the orders whose triggers an execution at this price reaches. Each trigger counts as an execution; later
+    /// commands reach those for which this one has none left.
     fn reach(&mut self, symbol: SymbolIndex, price: Price) {
         let listing = &mut self.symbols[symbol.0 as usize];
         if !listing.is_watched {
@@ -64,9 +67,14 @@ impl Model {
         for (.., id) in reached {
             let Order { trail, trigger, .. } = *self.order(id);
             let trigger = trigger.expect("it waited");
+            let is_next = told.replace((trigger, trail.is_some())) != Some((trigger, trail.is_some()));
+            if is_next && self.executions_left == 0 {
+                break;
+            }
+            self.executions_left -= u64::from(is_next);
             if trail.is_some() {
                 self.noted.push(Event::TrailReached { order: id, trigger });
-            } else if told.replace(trigger) != Some(trigger) {
+            } else if is_next {
                 self.noted.push(Event::TriggerReached { symbol, trigger });
             }
             self.reached.push(id);
@@ -83,8 +91,45 @@ impl Model {
         self.moves += std::mem::take(&mut self.moved).len();
     }
 
-    /// Activates the orders that were reached first, and behind them the orders that these reach.
+    /// Whether the last execution of a symbol reaches triggers that no command has reached yet.
+    pub fn is_being_reached(&self, symbol: SymbolIndex) -> bool {
+        let Some(last) = self.last_price(symbol) else { return false };
+        let is_reached = |order: &&Order| order.trigger.is_some_and(|trigger| trigger.is_reached_by(last));
+        let reached: BTreeSet<OrderId> = self.reached.iter().copied().collect();
+        let of_symbol = self.open_orders().filter(|order| order.symbol == symbol && order.waits);
+        of_symbol.filter(is_reached).any(|order| !reached.contains(&order.id))
+    }
+
+    /// The symbols whose last executions reach further triggers.
+    pub(crate) fn being_reached(&self) -> impl Iterator<Item = SymbolIndex> {
+        (0..self.symbols.len() as u32).map(SymbolIndex).filter(|&symbol| self.is_being_reached(symbol))
+    }
+
+    /// Whether orders of a symbol have turns.
+    fn has_turns(&self, symbol: SymbolIndex) -> bool {
+        self.is_open(symbol) && !self.is_being_reached(symbol)
+    }
+
+    /// The number of triggers that an execution at this price would reach.
+    pub(crate) fn reached_at(&self, symbol: SymbolIndex, price: Price) -> usize {
+        let of_symbol = self.waiting().filter(|order| order.symbol == symbol);
+        let triggers = of_symbol.filter_map(|order| Some((order.trigger?, order.trail.is_some())));
+        triggers.filter(|(trigger, _)| trigger.is_reached_by(price)).collect::<BTreeSet<_>>().len()
+    }
+
+    /// Reaches the triggers that earlier commands left, then activates the orders that were reached first, and behind
+    /// them the orders that these reach.
     pub(crate) fn activate_reached(&mut self, events: &mut Vec<Event>) {
+        let (symbols, may_execute): (Vec<SymbolIndex>, u64) = (self.being_reached().collect(), self.executions_left);
+        for &symbol in &symbols {
+            // Half of the executions are left to other symbols.
+            let part = (may_execute / 2 / symbols.len() as u64).max(1);
+            let kept = self.executions_left.saturating_sub(part);
+            self.executions_left -= kept;
+            self.prices.push(self.last_price(symbol).expect("it reaches a trigger"));
+            self.say_what_was_reached(symbol, events);
+            self.executions_left += kept;
+        }
         self.activate(true, events);
     }
 
@@ -123,7 +168,7 @@ impl Model {
         let Order { symbol, kind, .. } = *self.order(id);
         let is_of_another = |&other: &OrderId| self.order(other).symbol != symbol;
         let mut others = self.reached.iter().filter(|other| is_of_another(other));
-        kind != OrderKind::FillOrKill && others.any(|&other| self.is_open(self.order(other).symbol))
+        kind != OrderKind::FillOrKill && others.any(|&other| self.has_turns(self.order(other).symbol))
     }
 
     fn take_turn(&mut self, id: OrderId, events: &mut Vec<Event>) {
@@ -166,19 +211,25 @@ impl Model {
     }
 
     /// The number of orders that are not active yet and wait for nothing but their turn: those with a reached trigger
-    /// in an open symbol, and those with an executed working order.
+    /// in an open symbol, and those with an executed working order. Each symbol with further triggers to be reached
+    /// counts as one more.
     pub fn reached_orders(&self) -> usize {
         self.reached_stops() + self.due_orders().count()
     }
 
-    /// The number of orders with a reached trigger in an open symbol that are not active yet.
+    /// The number of orders with a reached trigger in an open symbol that are not active yet, and of symbols with
+    /// further triggers to be reached.
     pub(crate) fn reached_stops(&self) -> usize {
+        self.orders_with_turns() + self.being_reached().count()
+    }
+
+    fn orders_with_turns(&self) -> usize {
         self.reached.iter().filter(|&&order| self.is_open(self.order(order).symbol)).count()
     }
 
     /// The number of orders with a reached trigger that wait until their symbols are open.
     pub fn held_back_orders(&self) -> usize {
-        self.reached.len() - self.reached_stops()
+        self.reached.len() - self.orders_with_turns()
     }
 
     /// The number of orders with a reached trigger that are not active yet, in open symbols or not.

@@ -13,6 +13,7 @@ impl Model {
     /// Whether an order that arrives at a symbol's book waits behind others.
     pub fn delays(&self, symbol: SymbolIndex) -> bool {
         self.open_orders().any(|order| order.symbol == symbol && order.delayed.is_some())
+            || self.is_being_reached(symbol)
     }
 
     /// Opens an order that arrives at its book later.
@@ -53,25 +54,35 @@ impl Model {
     }
 
     /// The order whose turn is next, as an index into `reached`. An order that is under way goes before the others of
-    /// its symbol.
+    /// its symbol. Orders have no turns while further triggers of their symbol are to be reached.
     pub(crate) fn next_turn(&self) -> Option<usize> {
         let is_under_way = |order: OrderId| self.order(order).delayed == Some(Delay::UnderWay);
+        let being_reached: Vec<SymbolIndex> = self.being_reached().collect();
         self.reached.iter().position(|&id| {
             let symbol = self.order(id).symbol;
             let others = || self.reached.iter().filter(|&&other| self.order(other).symbol == symbol);
-            self.is_open(symbol) && (is_under_way(id) || !others().any(|&other| is_under_way(other)))
+            let has_turns = self.is_open(symbol) && !being_reached.contains(&symbol);
+            has_turns && (is_under_way(id) || !others().any(|&other| is_under_way(other)))
         })
     }
 
-    /// The number of executions that fill an order. Errors: the executions counted so far, if the order is not filled,
+    /// The number of executions that fill an order, with the triggers that its first price reaches if it goes further.
+    /// Errors: the executions counted so far, if the order is not filled,
     /// or not by as many as one command may do.
     pub(crate) fn executions_to_fill(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<u64, u64> {
         let (mut left, mut executions, mut looked_at) = (i128::from(placed.shares.units()), 0, 0);
         let matching = self.matching(placed.symbol, placed.side, placed.limit);
+        let (mut first, mut before) = (None, None);
         for at_one_price in matching.chunk_by(|one, next| self.order(*one).limit == self.order(*next).limit) {
             let makers = at_one_price.iter().map(|&maker| self.order(maker));
             let mut queue: Vec<(&Order, Shares, Shares)> =
                 makers.map(|maker| (maker, maker.shown, maker.open.less(maker.shown))).collect();
+            if let Some(price) = first.filter(|_| first == before) {
+                executions += self.reached_at(placed.symbol, price) as u64;
+                executions = executions.min(self.execution_bounds.command.into());
+            }
+            let price = self.order(at_one_price[0]).limit;
+            before = Some(price);
             let mut taken = 0;
             while taken < queue.len() {
                 let (maker, shown, hidden) = queue[taken];
@@ -93,6 +104,7 @@ impl Model {
                 if is_own || is_killed {
                     continue;
                 }
+                first = first.or(Some(price));
                 left -= i128::from(shown.units());
                 if left <= 0 {
                     return Ok(executions);

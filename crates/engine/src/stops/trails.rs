@@ -79,28 +79,25 @@ impl Stops {
         (followed.above.saturating_add(1), followed.below.saturating_sub(1).max(0))
     }
 
-    /// Applies an order's executions, given their first and last price, of which at least one reaches or moves a
-    /// trigger. The first price reaches triggers and moves those that follow; then the last one does.
+    /// Applies executions at a price that reaches or moves a trigger: it reaches triggers, and moves those that follow.
+    /// Returns how many triggers the command may reach further.
     #[cold]
     pub(crate) fn follow(
         &mut self,
         orders: &mut Orders,
         symbol: SymbolIndex,
-        first: Price,
-        last: Price,
+        price: Price,
+        left: u32,
         events: &mut impl FnMut(Event),
-    ) {
-        self.reach(orders, symbol, first, events);
-        if !self.followed.contains_key(&symbol) {
-            self.reach(orders, symbol, last, events);
-            return;
+    ) -> u32 {
+        let left = self.reach(orders, symbol, price, left, events);
+        if self.followed.contains_key(&symbol) {
+            for side in [Side::Buy, Side::Sell] {
+                self.trail_behind(orders, symbol, side, price, events);
+            }
+            self.look_out(symbol);
         }
-        // Going upwards the first price is the lowest and the last the highest.
-        let farthest_first = if first <= last { Side::Buy } else { Side::Sell };
-        self.trail_behind(orders, symbol, farthest_first, first, events);
-        self.reach(orders, symbol, last, events);
-        self.trail_behind(orders, symbol, farthest_first.opposite(), last, events);
-        self.look_out(symbol);
+        left
     }
 
     /// Ends the following of the orders in a queue that was reached.

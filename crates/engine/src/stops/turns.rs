@@ -43,6 +43,8 @@ struct SymbolTurns {
     delaying: usize,
     /// Whether the symbol is not open.
     is_held_back: bool,
+    /// Whether the symbol's last price reaches further triggers: nothing may execute before these are reached.
+    is_being_reached: bool,
     /// The symbol's rank among all; none if its orders have no turn now.
     rank: Option<u64>,
 }
@@ -119,7 +121,7 @@ impl Turns {
     /// Gives a symbol the rank of its first queue.
     fn rank(&mut self, symbol: SymbolIndex) {
         let Some(turns) = self.of_symbol.get_mut(&symbol) else { return };
-        let first = turns.first().map(|(rank, _)| rank).filter(|_| !turns.is_held_back);
+        let first = turns.first().map(|(rank, _)| rank).filter(|_| !turns.is_held_back && !turns.is_being_reached);
         if first != turns.rank {
             if let Some(rank) = std::mem::replace(&mut turns.rank, first) {
                 self.symbols.remove(&rank);
@@ -128,9 +130,15 @@ impl Turns {
                 self.symbols.insert(rank, symbol);
             }
         }
-        if turns.orders == 0 && !turns.is_held_back {
+        if turns.orders == 0 && !turns.is_held_back && !turns.is_being_reached {
             self.of_symbol.remove(&symbol);
         }
+    }
+
+    /// Notes whether a symbol's last price reaches further triggers.
+    pub(super) fn note_being_reached(&mut self, symbol: SymbolIndex, is_being_reached: bool) {
+        self.of_symbol.entry(symbol).or_default().is_being_reached = is_being_reached;
+        self.rank(symbol);
     }
 
     fn hold_back(&mut self, symbol: SymbolIndex, is_held_back: bool) {
@@ -146,10 +154,11 @@ impl Turns {
 }
 
 impl Stops {
-    /// The number of orders that wait for their turn and are not held back.
+    /// The number of orders that wait for their turn and are not held back, and of symbols whose last price reaches
+    /// further triggers.
     #[inline]
     pub(crate) fn reached_orders(&self) -> usize {
-        self.turns.orders
+        self.turns.orders.saturating_add(self.being_reached.len())
     }
 
     /// The number of symbols whose orders have turns.
@@ -157,16 +166,18 @@ impl Stops {
         self.turns.symbols.len()
     }
 
-    /// Whether an order is under way, or waits behind one.
+    /// Whether an order is under way, or waits behind one, or a symbol's last price reaches further triggers.
     #[inline]
     pub(crate) fn delays_any(&self) -> bool {
-        self.turns.delaying > 0
+        self.turns.delaying > 0 || !self.being_reached.is_empty()
     }
 
     /// Whether an order that comes to a symbol's book has to wait behind others.
     #[inline]
     pub(crate) fn delays(&self, symbol: SymbolIndex) -> bool {
-        self.delays_any() && self.turns.of_symbol.get(&symbol).is_some_and(|turns| turns.delaying > 0)
+        self.delays_any()
+            && (self.turns.of_symbol.get(&symbol).is_some_and(|turns| turns.delaying > 0)
+                || self.is_being_reached(symbol))
     }
 
     /// The number of a symbol's orders that are under way or wait behind one.

@@ -237,6 +237,9 @@ impl Duel {
         if self.model.kills_going_on().next().is_some() {
             self.situations.count("state: imported while a kill goes on");
         }
+        if (0..self.model.symbols().count() as u32).any(|at| self.model.is_being_reached(SymbolIndex(at))) {
+            self.situations.count("state: imported while further triggers are to be reached");
+        }
         if !self.model.protections().is_empty() {
             self.situations.count("state: imported with protections");
         }

@@ -48,6 +48,8 @@ pub struct Mirror {
     /// The symbols that are not open, and the symbols of all orders.
     closed: BTreeSet<SymbolIndex>,
     symbols: BTreeMap<OrderId, SymbolIndex>,
+    /// The prices of the last executions.
+    last: BTreeMap<SymbolIndex, Price>,
 }
 
 impl Mirror {
@@ -95,9 +97,7 @@ impl Mirror {
                 self.arrived = Some(order);
                 assert_eq!(self.open.insert(order, shares), None);
                 self.symbols.insert(order, symbol);
-                if let Some(trigger) = trigger {
-                    self.waiting.entry((symbol, trigger)).or_default().push(order);
-                }
+                self.wait(order, symbol, trigger);
             }
             Event::OrderPends { order, is_second, placed: NewOrder { symbol, shares, .. }, .. } => {
                 assert_eq!(self.open.insert(order, shares), None);
@@ -109,9 +109,7 @@ impl Mirror {
                 self.arrived = Some(order);
                 let working = self.pending.remove(&order).expect("it waited");
                 assert!(!self.open.contains_key(&working), "the working order was executed");
-                if let Some(trigger) = trigger {
-                    self.waiting.entry((symbol, trigger)).or_default().push(order);
-                }
+                self.wait(order, symbol, trigger);
             }
             Event::TriggerReached { symbol, trigger } => {
                 let reached = self.waiting.remove(&(symbol, trigger)).expect("somebody waits for what is reached");
@@ -161,7 +159,9 @@ impl Mirror {
             {
                 panic!("order {aggressor} trades through those that wait for their turn")
             }
-            Event::Executed { maker, aggressor, shares, .. } | Event::Uncrossed { maker, aggressor, shares, .. } => {
+            Event::Executed { symbol, maker, aggressor, price, shares, .. }
+            | Event::Uncrossed { symbol, maker, aggressor, price, shares, .. } => {
+                self.last.insert(symbol, price);
                 for order in [maker, aggressor] {
                     assert!(!self.pending.contains_key(&order), "what waits for another order does not execute");
                     assert!(!self.links.contains_key(&order), "a linked order executes alone");
@@ -278,6 +278,24 @@ impl Mirror {
         assert_eq!(self.client_ids.len(), named, "open orders with client order ids heard of");
     }
 
+    /// Notes a new order; with a trigger it waits for that.
+    fn wait(&mut self, order: OrderId, symbol: SymbolIndex, trigger: Option<Trigger>) {
+        let Some(trigger) = trigger else { return };
+        self.waiting.entry((symbol, trigger)).or_default().push(order);
+        // Nobody waits for what the last price reaches, so that price was not noted.
+        if self.last.get(&symbol).is_some_and(|last| trigger.is_reached_by(*last)) {
+            self.last.remove(&symbol);
+        }
+    }
+
+    /// Whether the last price of a symbol reaches triggers that were not reached.
+    fn is_being_reached(&self, symbol: SymbolIndex) -> bool {
+        let Some(&last) = self.last.get(&symbol) else { return false };
+        let still = self.waiting.keys().filter(|(of, _)| *of == symbol).map(|(_, trigger)| *trigger);
+        let trails = self.trails.iter().filter(|(order, _)| self.symbols[order] == symbol);
+        still.chain(trails.map(|(_, (_, trigger))| *trigger)).any(|trigger| trigger.is_reached_by(last))
+    }
+
     fn is_under_way(&self, symbol: SymbolIndex) -> bool {
         self.delayed.iter().any(|(order, is_under_way)| *is_under_way && self.symbols[order] == symbol)
     }
@@ -291,7 +309,7 @@ impl Mirror {
         let is_next = |order: &OrderId| {
             let symbol = self.symbols[order];
             let comes_first = self.delayed.get(order) == Some(&true) || !self.is_under_way(symbol);
-            comes_first && !self.closed.contains(&symbol)
+            comes_first && !self.closed.contains(&symbol) && !self.is_being_reached(symbol)
         };
         let next = self.reached.iter().position(is_next).expect("somebody waits");
         self.reached.remove(next)

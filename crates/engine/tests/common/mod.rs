@@ -14,6 +14,7 @@ mod parts;
 mod pended;
 mod phased;
 mod protected;
+mod reached;
 pub mod ruled;
 mod shared_log;
 pub mod situations;

@@ -10,7 +10,7 @@ use engine::{
 use model::{Model, Order};
 
 use super::{
-    bounded, charged, funded, grouped, killed, mass_canceled, moved, parts, pended, phased, protected, ruled,
+    bounded, charged, funded, grouped, killed, mass_canceled, moved, parts, pended, phased, protected, reached, ruled,
     shared_log, terms, trails,
 };
 
@@ -167,6 +167,7 @@ fn all() -> impl Iterator<Item = &'static str> {
         .chain(phased::ALL)
         .chain(grouped::ALL)
         .chain(trails::ALL)
+        .chain(reached::ALL)
         .chain(pended::ALL)
         .chain(moved::ALL)
         .chain(mass_canceled::ALL)
@@ -193,6 +194,7 @@ pub struct Situations {
     phased_before: Option<phased::Before>,
     /// The triggers that follow the market.
     trails_before: trails::Before,
+    reached_before: reached::Before,
     was_protected: bool,
 }
 
@@ -227,6 +229,7 @@ impl Situations {
             parts_before: parts::Before::default(),
             phased_before: None,
             trails_before: trails::Before::default(),
+            reached_before: reached::Before::default(),
             was_protected: false,
         }
     }
@@ -252,6 +255,7 @@ impl Situations {
         self.parts_before = parts::Before::of(model);
         self.phased_before = Some(phased::Before::of(model));
         self.trails_before = trails::Before::of(model);
+        self.reached_before = reached::Before::of(model);
         self.was_protected = protected::is_protected(op, model);
         shared_log::before(op, model).into_iter().for_each(|name| self.count(name));
         mass_canceled::before(op, model).into_iter().for_each(|name| self.count(name));
@@ -287,6 +291,8 @@ impl Situations {
 
     /// Counts the situations that `op` caused; `model` stands after it.
     pub fn after(&mut self, op: &Op, reply: &Reply, events: &[Event], model: &Model) {
+        let reached_before = std::mem::take(&mut self.reached_before);
+        reached::after(&reached_before, op, reply, events, model).into_iter().for_each(|name| self.count(name));
         pended::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
         killed::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
         let protection = protected::after(op, reply, events, self.was_protected, model);

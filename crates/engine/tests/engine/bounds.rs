@@ -8,15 +8,15 @@ use engine::{
 
 const SHARES: i128 = 1_000_000_000_000;
 
-struct Market {
-    engine: Engine,
-    events: Vec<Event>,
+pub(crate) struct Market {
+    pub(crate) engine: Engine,
+    pub(crate) events: Vec<Event>,
     /// The time of all commands. If none, each command has a time of its own.
     turn: Option<Time>,
 }
 
 impl Market {
-    fn new(executions_max: u32) -> Market {
+    pub(crate) fn new(executions_max: u32) -> Market {
         Market::with_bounds(ExecutionBounds::of_command(executions_max))
     }
 
@@ -33,7 +33,7 @@ impl Market {
         market
     }
 
-    fn apply(&mut self, command: Command) -> Reply {
+    pub(crate) fn apply(&mut self, command: Command) -> Reply {
         let sequence = self.engine.sequence().next();
         let entry = Entry { sequence, time: self.turn.unwrap_or(Time(sequence.0)), command };
         self.events.clear();
@@ -41,40 +41,40 @@ impl Market {
         self.engine.apply(&entry, &mut Vec::new(), &mut |event| events.push(event))
     }
 
-    fn place(&mut self, number: u32, order: NewOrder) -> OrderId {
+    pub(crate) fn place(&mut self, number: u32, order: NewOrder) -> OrderId {
         match self.apply(Command::PlaceOrder { account: account(number), order, client_id: None, until: None }) {
             Reply::Opened(order) => order,
             refused => panic!("{refused:?}"),
         }
     }
 
-    fn phase(&mut self, phase: Phase) {
+    pub(crate) fn phase(&mut self, phase: Phase) {
         let told = self.apply(Command::ChangePhase { symbol: symbol(), phase, due: None });
         let is_it = self.engine.phase(SymbolIndex(0)).phase == phase;
         assert_eq!(told, if is_it { Reply::Created } else { Reply::InAuction });
     }
 
     /// The number of executions of the last command.
-    fn executed(&self) -> usize {
+    pub(crate) fn executed(&self) -> usize {
         let is_one = |event: &&Event| matches!(event, Event::Executed { .. } | Event::Uncrossed { .. });
         self.events.iter().filter(is_one).count()
     }
 
     /// Checks that no shares or money are missing.
-    fn check(&self) {
+    pub(crate) fn check(&self) {
         self.engine.check_invariants();
     }
 }
 
-fn account(number: u32) -> AccountId {
+pub(crate) fn account(number: u32) -> AccountId {
     AccountId::parse(number.to_string().as_bytes()).unwrap()
 }
 
-fn symbol() -> Symbol {
+pub(crate) fn symbol() -> Symbol {
     Symbol::parse(b"SPY").unwrap()
 }
 
-fn order(side: Side, limit: i64, shares: i64) -> NewOrder {
+pub(crate) fn order(side: Side, limit: i64, shares: i64) -> NewOrder {
     let (limit, shares) = (Price::from_units(limit).unwrap(), Shares::from_units(shares).unwrap());
     NewOrder::limit(symbol(), side, limit, shares)
 }
@@ -253,7 +253,7 @@ fn looks_at_the_book_count_among_the_turns_of_a_command() {
     market.check();
 }
 
-fn open_of(market: &Market, number: u32, order: OrderId) -> i64 {
+pub(crate) fn open_of(market: &Market, number: u32, order: OrderId) -> i64 {
     match market.engine.query(&Query { account: account(number), order: order.into() }, &mut Vec::new()) {
         Reply::Status(status) => status.open.units(),
         Reply::Done(_) => 0,
@@ -519,7 +519,7 @@ fn orders_that_end_with_an_auction_take_no_part_in_it() {
 }
 
 /// Continues with an engine that imports the state.
-fn restart(market: &mut Market) {
+pub(crate) fn restart(market: &mut Market) {
     let mut importer = Importer::new(9, DoneOrders::Drop);
     market.engine.export(&mut |item| importer.add(item).unwrap());
     let engine = importer.finish().unwrap().with_executions_max(10);

@@ -101,6 +101,10 @@ fn orders_that_are_held_back_cost_the_activations_of_other_symbols_nothing() {
     }
     large.place("A", Side::Sell, 100_000, None);
     large.place("A", Side::Buy, 100_000, None);
+    // One command reaches 5,000 of their prices.
+    for _ in 0..12 {
+        large.apply(Command::ActivateReached);
+    }
     assert!(large.engine.reached_orders() > 50_000, "most wait for their turn");
     large.apply(Command::ChangePhase { symbol: symbol("A"), phase: Phase::Halted, due: None });
     assert_eq!(large.engine.reached_orders(), 0, "and are held back");

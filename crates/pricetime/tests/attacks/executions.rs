@@ -96,10 +96,11 @@ fn a_request_of_sweeps_lets_others_have_their_turn() {
     attack.end(&format!("{symbols} orders, {} executions", symbols * shares));
 }
 
-/// One execution reaches the triggers of all these orders, each of which has a price of its own.
+/// One execution reaches the triggers of all these orders, each of which has a price of its own. Once they were events
+/// of one command.
 #[test]
 fn orders_that_one_execution_triggers_let_others_have_their_turn() {
-    let stops = size(20_000, 500_000);
+    let stops = size(20_000, 1_000_000);
     let scene = Scene::set("stops of one execution", EXECUTIONS, |launch| launch);
     let mut client = open(&scene.server, 1);
     let stop =

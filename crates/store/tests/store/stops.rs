@@ -101,6 +101,33 @@ fn orders_that_one_command_reached_are_activated_over_many_restarts() {
     assert_eq!(database.sql("SELECT count(*) FROM pricetime.waiting"), ["0"]);
 }
 
+#[test]
+fn triggers_that_one_command_left_are_reached_by_later_ones_over_restarts() {
+    let database = database();
+    let mut market = market();
+    let triggers = i64::from(engine::EXECUTIONS_MAX) + 50;
+    for at in 0..triggers {
+        wait(&mut market, limit(Side::Buy, 1, 1), Trigger::from_below(price(100 + at)));
+    }
+    market.restart(&database, "before");
+    trade(&mut market, 20_000);
+    // The execution counts, too.
+    let reached = |market: &Market| state(&market.engine).iter().filter(|item| is_reached(item)).count() as i64;
+    assert_eq!(reached(&market), i64::from(engine::EXECUTIONS_MAX) - 1);
+    market.restart(&database, "some are left");
+    place(&mut market, limit(Side::Sell, 1, 1));
+    assert_eq!(market.engine.reached_orders() as i64, i64::from(engine::EXECUTIONS_MAX) + 1, "it waits for its turn");
+    market.restart(&database, "one waits behind them");
+    market.apply(Command::ActivateReached);
+    assert_eq!(reached(&market), triggers - ACTIVATED_MAX as i64);
+    market.restart(&database, "all are reached");
+    while market.engine.reached_orders() > 0 {
+        market.apply(Command::ActivateReached);
+    }
+    market.restart(&database, "all are active");
+    assert_eq!(database.sql("SELECT count(*) FROM pricetime.waiting"), ["0"]);
+}
+
 fn is_reached(item: &StateItem) -> bool {
     matches!(item, StateItem::Stop { is_reached: true, .. })
 }
