@@ -21,7 +21,7 @@ use futures_util::future::join_all;
 use futures_util::{SinkExt, pin_mut};
 use model::workload::Random;
 use postgres::{Database, Server};
-use store::{Effects, Head, MIGRATIONS, Writer};
+use store::{Effects, Head, Writer};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls, Statement};
 
@@ -289,35 +289,14 @@ const PAST_ROUNDS: usize = 7;
 /// Orders a batch, of them.
 const PAST_BATCH: usize = 400;
 
-/// The statement of a cancellation without the order's account.
-const CANCELED_ALONE: &str = "(order_id, time, sequence, shares)\n            SELECT u.order_id,";
-
 /// The writer's costs of the indexes that serve the past: orders/s and processor time without a part of them, compared
 /// with those with all of them in the same round.
 fn past(server: &Server) {
-    let schema = MIGRATIONS[0].sql;
-    let function = &schema[schema.find("CREATE FUNCTION pricetime.write_batch(").unwrap()..];
-    let function = &function[..function.find("END $$;").unwrap() + "END $$;".len()];
-    let without_columns = function
-        .replacen("CREATE", "CREATE OR REPLACE", 1)
-        .replace("(id, symbol, buy_order, buyer, sell_order, seller,", "(id, buy_order, sell_order,")
-        .replace("SELECT u.id, u.symbol, u.buy, u.buyer, u.sell, u.seller,", "SELECT u.id, u.buy, u.sell,")
-        .replace(
-            "(order_id, account, time, sequence, shares)\n            SELECT u.order_id, u.account,",
-            CANCELED_ALONE,
-        );
     let indexes = ["executions_by_symbol", "executions_by_buyer", "executions_by_seller", "cancellations_by_account"];
     let drop = |index: &str| format!("DROP INDEX pricetime.{index};");
     let mut cases = vec![("as it is".to_owned(), "SELECT 1".to_owned())];
     cases.extend(indexes.map(|index| (format!("no {index}"), drop(index))));
     cases.push(("none of the four".to_owned(), indexes.map(drop).concat()));
-    cases.push((
-        "nor what they need".to_owned(),
-        "ALTER TABLE pricetime.executions DROP COLUMN symbol, DROP COLUMN buyer, DROP COLUMN seller;
-         ALTER TABLE pricetime.cancellations DROP COLUMN account;"
-            .to_owned()
-            + &without_columns,
-    ));
     let mut ratios: Vec<[Vec<f64>; 2]> = cases.iter().map(|_| Default::default()).collect();
     for round in 0..PAST_ROUNDS {
         // Each begins with another case, should the machine change under way.

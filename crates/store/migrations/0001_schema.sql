@@ -841,28 +841,19 @@ BEGIN
     END IF;
 END $$;
 
--- The functions that the server's one statement calls, in this order: each writes its part of the effects of a batch of
--- commands. A statement outside a transaction block is one transaction: all of it takes effect, or nothing. First it
--- moves the sequence, which fails unless this server is the last that took over and everything before is there.
+-- The functions that the server's one statement calls, in this order. A statement outside a transaction block is one
+-- transaction: all of it takes effect, or nothing. A parameter has rows of a table, with the columns that its statement
+-- needs; the others are null. So a new column needs nothing here.
 
+-- Moves the sequence, which fails unless this server is the last that took over and everything before is there. Writes
+-- what nearly every batch has.
 CREATE FUNCTION pricetime.write_batch(
     expected_epoch bigint, expected_sequence bigint,
     new_sequence bigint, new_time timestamptz, new_next_order bigint, new_next_execution bigint,
-    symbol_number bigint[], symbol_name text[],
-    issued_symbol bigint[], issued_shares numeric[],
-    account_number bigint[], account_id text[], account_balance numeric[],
-    balance_account bigint[], balance_dollars numeric[],
-    position_account bigint[], position_symbol bigint[], position_shares numeric[],
-    opened_order bigint[], opened_account bigint[], opened_symbol bigint[], opened_time timestamptz[],
-    opened_sequence bigint[],
-    opened_buys boolean[], opened_limit numeric[], opened_shares numeric[], opened_kind bigint[],
-    resting_order bigint[], resting_open numeric[],
-    taken_order bigint[], taken_shares numeric[],
-    execution_id bigint[], execution_symbol bigint[], execution_buy bigint[], execution_buyer bigint[],
-    execution_sell bigint[], execution_seller bigint[], execution_time timestamptz[],
-    execution_sequence bigint[], execution_bought boolean[], execution_price numeric[], execution_shares numeric[],
-    cancellation_order bigint[], cancellation_account bigint[], cancellation_time timestamptz[],
-    cancellation_sequence bigint[], cancellation_shares numeric[]
+    new_symbols pricetime.symbols[], issued_symbols pricetime.symbols[],
+    new_accounts pricetime.accounts[], balances pricetime.accounts[], positions pricetime.positions[],
+    new_orders pricetime.orders[], new_resting pricetime.resting[], taken pricetime.resting[],
+    new_executions pricetime.executions[], new_cancellations pricetime.cancellations[]
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     gone bigint;
@@ -875,491 +866,260 @@ BEGIN
         RAISE EXCEPTION 'the sequence is not at % in epoch %: another server writes to this database',
             expected_sequence, expected_epoch USING ERRCODE = 'PT001';
     END IF;
-    IF cardinality(symbol_number) > 0 THEN
-        INSERT INTO pricetime.symbols (number, name, issued)
-            SELECT u.number, u.name, 0 FROM unnest(symbol_number, symbol_name) AS u(number, name);
+    IF cardinality(new_symbols) > 0 THEN
+        INSERT INTO pricetime.symbols SELECT * FROM unnest(new_symbols);
     END IF;
-    IF cardinality(issued_symbol) > 0 THEN
-        UPDATE pricetime.symbols s SET issued = u.issued
-            FROM unnest(issued_symbol, issued_shares) AS u(number, issued) WHERE s.number = u.number;
+    IF cardinality(issued_symbols) > 0 THEN
+        UPDATE pricetime.symbols s SET issued = u.issued FROM unnest(issued_symbols) u WHERE s.number = u.number;
         GET DIAGNOSTICS less = ROW_COUNT;
-        PERFORM pricetime.expect('symbols', less, cardinality(issued_symbol));
+        PERFORM pricetime.expect('symbols', less, cardinality(issued_symbols));
     END IF;
-    IF cardinality(account_number) > 0 THEN
-        INSERT INTO pricetime.accounts (number, id, balance)
-            SELECT u.number, u.id, u.balance FROM unnest(account_number, account_id, account_balance) AS u(number, id, balance);
+    IF cardinality(new_accounts) > 0 THEN
+        INSERT INTO pricetime.accounts SELECT * FROM unnest(new_accounts);
     END IF;
-    IF cardinality(balance_account) > 0 THEN
-        UPDATE pricetime.accounts a SET balance = u.balance
-            FROM unnest(balance_account, balance_dollars) AS u(number, balance) WHERE a.number = u.number;
+    IF cardinality(balances) > 0 THEN
+        UPDATE pricetime.accounts a SET balance = u.balance FROM unnest(balances) u WHERE a.number = u.number;
         GET DIAGNOSTICS less = ROW_COUNT;
-        PERFORM pricetime.expect('accounts', less, cardinality(balance_account));
+        PERFORM pricetime.expect('accounts', less, cardinality(balances));
     END IF;
-    IF cardinality(position_account) > 0 THEN
-        UPDATE pricetime.positions p SET shares = u.shares
-            FROM unnest(position_account, position_symbol, position_shares) AS u(account, symbol, shares)
+    IF cardinality(positions) > 0 THEN
+        UPDATE pricetime.positions p SET shares = u.shares FROM unnest(positions) u
             WHERE p.account = u.account AND p.symbol = u.symbol;
         GET DIAGNOSTICS less = ROW_COUNT;
         -- Nearly all are there already: to update them costs less than a conflict each.
-        IF less < cardinality(position_account) THEN
-            INSERT INTO pricetime.positions (account, symbol, shares)
-                SELECT u.account, u.symbol, u.shares
-                FROM unnest(position_account, position_symbol, position_shares) AS u(account, symbol, shares)
-                ON CONFLICT (account, symbol) DO NOTHING;
+        IF less < cardinality(positions) THEN
+            INSERT INTO pricetime.positions SELECT * FROM unnest(positions) ON CONFLICT (account, symbol) DO NOTHING;
         END IF;
     END IF;
-    IF cardinality(opened_order) > 0 THEN
-        INSERT INTO pricetime.orders (id, account, symbol, time, sequence, side, limit_price, shares, kind)
-            SELECT u.id, u.account, u.symbol, u.time, u.sequence,
-                CASE WHEN u.buys THEN 'buy'::pricetime.side ELSE 'sell'::pricetime.side END, u.limit_price, u.shares,
-                CASE u.kind WHEN 0 THEN 'limit'::pricetime.order_kind WHEN 1 THEN 'post_only'::pricetime.order_kind
-                    WHEN 2 THEN 'immediate_or_cancel'::pricetime.order_kind WHEN 3 THEN 'fill_or_kill'::pricetime.order_kind
-                    WHEN 4 THEN 'market'::pricetime.order_kind END
-            FROM unnest(opened_order, opened_account, opened_symbol, opened_time, opened_sequence, opened_buys,
-                opened_limit, opened_shares, opened_kind)
-                AS u(id, account, symbol, time, sequence, buys, limit_price, shares, kind);
+    IF cardinality(new_orders) > 0 THEN
+        INSERT INTO pricetime.orders SELECT * FROM unnest(new_orders);
     END IF;
-    IF cardinality(resting_order) > 0 THEN
-        INSERT INTO pricetime.resting (order_id, open)
-            SELECT u.order_id, u.open FROM unnest(resting_order, resting_open) AS u(order_id, open);
+    IF cardinality(new_resting) > 0 THEN
+        INSERT INTO pricetime.resting SELECT * FROM unnest(new_resting);
     END IF;
-    IF cardinality(taken_order) > 0 THEN
-        DELETE FROM pricetime.resting r USING unnest(taken_order, taken_shares) AS u(order_id, shares)
-            WHERE r.order_id = u.order_id AND r.open = u.shares;
+    IF cardinality(taken) > 0 THEN
+        -- The open shares of a row of taken are those that were taken of the order.
+        DELETE FROM pricetime.resting r USING unnest(taken) u WHERE r.order_id = u.order_id AND r.open = u.open;
         GET DIAGNOSTICS gone = ROW_COUNT;
         less := 0;
-        IF gone < cardinality(taken_order) THEN
-            UPDATE pricetime.resting r SET open = r.open - u.shares
-                FROM unnest(taken_order, taken_shares) AS u(order_id, shares) WHERE r.order_id = u.order_id;
+        IF gone < cardinality(taken) THEN
+            UPDATE pricetime.resting r SET open = r.open - u.open FROM unnest(taken) u WHERE r.order_id = u.order_id;
             GET DIAGNOSTICS less = ROW_COUNT;
         END IF;
-        PERFORM pricetime.expect('resting', gone + less, cardinality(taken_order));
+        PERFORM pricetime.expect('resting', gone + less, cardinality(taken));
     END IF;
-    IF cardinality(execution_id) > 0 THEN
-        INSERT INTO pricetime.executions (id, symbol, buy_order, buyer, sell_order, seller, time, sequence, aggressor, price,
-                shares)
-            SELECT u.id, u.symbol, u.buy, u.buyer, u.sell, u.seller, u.time, u.sequence,
-                CASE WHEN u.bought THEN 'buy'::pricetime.side ELSE 'sell'::pricetime.side END, u.price, u.shares
-            FROM unnest(execution_id, execution_symbol, execution_buy, execution_buyer, execution_sell, execution_seller,
-                execution_time, execution_sequence, execution_bought, execution_price, execution_shares)
-                AS u(id, symbol, buy, buyer, sell, seller, time, sequence, bought, price, shares);
+    IF cardinality(new_executions) > 0 THEN
+        INSERT INTO pricetime.executions SELECT * FROM unnest(new_executions);
     END IF;
-    IF cardinality(cancellation_order) > 0 THEN
-        INSERT INTO pricetime.cancellations (order_id, account, time, sequence, shares)
-            SELECT u.order_id, u.account, u.time, u.sequence, u.shares
-            FROM unnest(cancellation_order, cancellation_account, cancellation_time, cancellation_sequence,
-                cancellation_shares) AS u(order_id, account, time, sequence, shares);
+    IF cardinality(new_cancellations) > 0 THEN
+        INSERT INTO pricetime.cancellations SELECT * FROM unnest(new_cancellations);
     END IF;
 END $$;
 
-CREATE FUNCTION pricetime.write_client_orders(
-    named_order bigint[], named_account bigint[], named_id text[], named_done timestamptz[],
-    done_order bigint[], done_time timestamptz[]
+-- Notes that orders came to the end of a queue. An order may have come to another one later in the same batch, or be
+-- done.
+CREATE FUNCTION pricetime.queue(came pricetime.resting[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE pricetime.resting r SET queued_sequence = u.queued_sequence, queued_nth = u.queued_nth FROM unnest(came) u
+        WHERE r.order_id = u.order_id AND
+            (coalesce(r.queued_sequence, -1), coalesce(r.queued_nth, -1)) < (u.queued_sequence, u.queued_nth);
+END $$;
+
+-- Writes the rows that only some orders have.
+CREATE FUNCTION pricetime.write_orders(
+    new_client_orders pricetime.client_orders[], done_client_orders pricetime.client_orders[],
+    freed_client_orders pricetime.client_orders[],
+    activated pricetime.waiting[], canceled pricetime.waiting[], reached pricetime.waiting[],
+    new_waiting pricetime.waiting[], queued_stops pricetime.resting[],
+    reductions pricetime.reductions[], new_notes pricetime.notes[], amended pricetime.notes[],
+    new_links pricetime.links[], parted pricetime.links[],
+    new_icebergs pricetime.icebergs[], changed_icebergs pricetime.icebergs[], queued_icebergs pricetime.resting[],
+    new_trails pricetime.trails[], moved pricetime.waiting[], reached_trails pricetime.waiting[],
+    new_pending pricetime.pending[], closed pricetime.pending[], queued_pending pricetime.resting[],
+    delayed_orders pricetime.waiting[]
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     changed bigint;
 BEGIN
-    IF cardinality(named_order) > 0 THEN
-        INSERT INTO pricetime.client_orders (order_id, account, client_order_id, done)
-            SELECT u.order_id, u.account, u.id, u.done
-            FROM unnest(named_order, named_account, named_id, named_done) AS u(order_id, account, id, done);
+    IF cardinality(new_client_orders) > 0 THEN
+        INSERT INTO pricetime.client_orders SELECT * FROM unnest(new_client_orders);
     END IF;
-    IF cardinality(done_order) > 0 THEN
-        UPDATE pricetime.client_orders c SET done = u.done
-            FROM unnest(done_order, done_time) AS u(order_id, done) WHERE c.order_id = u.order_id AND c.done IS NULL;
+    IF cardinality(done_client_orders) > 0 THEN
+        UPDATE pricetime.client_orders c SET done = u.done FROM unnest(done_client_orders) u
+            WHERE c.order_id = u.order_id AND c.done IS NULL;
         GET DIAGNOSTICS changed = ROW_COUNT;
-        PERFORM pricetime.expect('client_orders', changed, cardinality(done_order));
+        PERFORM pricetime.expect('client_orders', changed, cardinality(done_client_orders));
     END IF;
-END $$;
-
-CREATE FUNCTION pricetime.write_stops(
-    opened_order bigint[], opened_account bigint[], opened_symbol bigint[], opened_time timestamptz[],
-    opened_sequence bigint[], opened_buys boolean[], opened_limit numeric[], opened_shares numeric[], opened_kind text[],
-    opened_trigger numeric[], opened_from_below boolean[],
-    activated_order bigint[], canceled_order bigint[],
-    reached_symbol bigint[], reached_trigger numeric[], reached_from_below boolean[], reached_in bigint[], reached_as bigint[],
-    waiting_order bigint[], waiting_symbol bigint[], waiting_trigger numeric[], waiting_from_below boolean[],
-    waiting_reached_in bigint[], waiting_reached_as bigint[],
-    queued_order bigint[], queued_in bigint[], queued_as bigint[],
-    watched_symbol bigint[], watched_price numeric[]
-) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-    changed bigint;
-BEGIN
-    IF cardinality(opened_order) > 0 THEN
-        INSERT INTO pricetime.orders (id, account, symbol, time, sequence, side, limit_price, shares, kind, trigger_price,
-                trigger_from_below)
-            SELECT u.id, u.account, u.symbol, u.time, u.sequence,
-                CASE WHEN u.buys THEN 'buy'::pricetime.side ELSE 'sell'::pricetime.side END, u.limit_price, u.shares,
-                u.kind::pricetime.order_kind, u.trigger_price, u.from_below
-            FROM unnest(opened_order, opened_account, opened_symbol, opened_time, opened_sequence, opened_buys,
-                opened_limit, opened_shares, opened_kind, opened_trigger, opened_from_below)
-                AS u(id, account, symbol, time, sequence, buys, limit_price, shares, kind, trigger_price, from_below);
-    END IF;
-    IF cardinality(activated_order) > 0 THEN
-        DELETE FROM pricetime.waiting w USING unnest(activated_order) AS u(order_id) WHERE w.order_id = u.order_id;
+    IF cardinality(freed_client_orders) > 0 THEN
+        UPDATE pricetime.client_orders c SET freed = true FROM unnest(freed_client_orders) u
+            WHERE c.order_id = u.order_id AND c.done IS NOT NULL AND NOT c.freed;
         GET DIAGNOSTICS changed = ROW_COUNT;
-        PERFORM pricetime.expect('waiting', changed, cardinality(activated_order));
+        PERFORM pricetime.expect('client_orders', changed, cardinality(freed_client_orders));
     END IF;
-    IF cardinality(canceled_order) > 0 THEN
+    IF cardinality(activated) > 0 THEN
+        DELETE FROM pricetime.waiting w USING unnest(activated) u WHERE w.order_id = u.order_id;
+        GET DIAGNOSTICS changed = ROW_COUNT;
+        PERFORM pricetime.expect('waiting', changed, cardinality(activated));
+    END IF;
+    IF cardinality(canceled) > 0 THEN
         -- Most of them were on a book.
-        DELETE FROM pricetime.waiting w USING unnest(canceled_order) AS u(order_id) WHERE w.order_id = u.order_id;
+        DELETE FROM pricetime.waiting w USING unnest(canceled) u WHERE w.order_id = u.order_id;
     END IF;
-    IF cardinality(reached_symbol) > 0 THEN
-        -- Those that were waiting before the batch: of what is reached twice in it, they were reached by the first.
-        UPDATE pricetime.waiting w SET reached_sequence = u.sequence, reached_nth = u.nth
+    IF cardinality(reached) > 0 THEN
+        -- Orders that waited before the batch. Those whose trigger it reached twice were reached the first time.
+        -- Trailing stops are reached by their ids, because their triggers may have moved in the same batch.
+        UPDATE pricetime.waiting w SET reached_sequence = u.reached_sequence, reached_nth = u.reached_nth
             FROM (
-                SELECT DISTINCT ON (r.symbol, r.trigger_price, r.from_below) r.*
-                FROM unnest(reached_symbol, reached_trigger, reached_from_below, reached_in, reached_as)
-                    AS r(symbol, trigger_price, from_below, sequence, nth)
-                ORDER BY r.symbol, r.trigger_price, r.from_below, r.nth
+                SELECT DISTINCT ON (r.symbol, r.trigger_price, r.from_below) r.* FROM unnest(reached) r
+                ORDER BY r.symbol, r.trigger_price, r.from_below, r.reached_nth
             ) u
             WHERE w.symbol = u.symbol AND w.trigger_price = u.trigger_price AND w.from_below = u.from_below
                 AND w.reached_sequence IS NULL AND NOT w.follows;
     END IF;
-    IF cardinality(waiting_order) > 0 THEN
-        INSERT INTO pricetime.waiting (order_id, symbol, trigger_price, from_below, reached_sequence, reached_nth)
-            SELECT * FROM unnest(waiting_order, waiting_symbol, waiting_trigger, waiting_from_below, waiting_reached_in,
-                waiting_reached_as);
+    IF cardinality(new_waiting) > 0 THEN
+        INSERT INTO pricetime.waiting SELECT * FROM unnest(new_waiting);
     END IF;
-    IF cardinality(queued_order) > 0 THEN
-        -- As far as something was left of them.
-        UPDATE pricetime.resting r SET queued_sequence = u.sequence, queued_nth = u.nth
-            FROM unnest(queued_order, queued_in, queued_as) AS u(order_id, sequence, nth) WHERE r.order_id = u.order_id;
+    IF cardinality(queued_stops) > 0 THEN
+        PERFORM pricetime.queue(queued_stops);
     END IF;
-    IF cardinality(watched_symbol) > 0 THEN
-        UPDATE pricetime.symbols s SET watched = true, last_price = u.price
-            FROM unnest(watched_symbol, watched_price) AS u(number, price) WHERE s.number = u.number;
-        GET DIAGNOSTICS changed = ROW_COUNT;
-        PERFORM pricetime.expect('symbols', changed, cardinality(watched_symbol));
-    END IF;
-END $$;
-
-CREATE FUNCTION pricetime.write_notes(
-    noted_order bigint[], noted_account bigint[], noted_kind text[], noted_price numeric[], noted_time timestamptz[],
-    noted_sequence bigint[], noted_place bigint[], noted_next bigint[]
-) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    IF cardinality(noted_order) > 0 THEN
-        INSERT INTO pricetime.notes (order_id, account, kind, price, time, sequence, place, next_execution)
-            SELECT * FROM unnest(noted_order, noted_account, noted_kind, noted_price, noted_time, noted_sequence,
-                noted_place, noted_next);
-    END IF;
-END $$;
-
-CREATE FUNCTION pricetime.write_rules(
-    ruled_symbol bigint[], ruled_tick numeric[], ruled_lot numeric[], ruled_min_shares numeric[], ruled_max_shares numeric[],
-    ruled_min_value numeric[], ruled_max_value numeric[], ruled_band_up numeric[], ruled_band_down numeric[], ruled_halted boolean[]
-) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    IF cardinality(ruled_symbol) > 0 THEN
-        DELETE FROM pricetime.symbol_rules r USING unnest(ruled_symbol) AS u(symbol) WHERE r.symbol = u.symbol;
-        -- Rules that say nothing have no row.
-        INSERT INTO pricetime.symbol_rules
-            SELECT * FROM unnest(ruled_symbol, ruled_tick, ruled_lot, ruled_min_shares, ruled_max_shares, ruled_min_value,
-                    ruled_max_value, ruled_band_up, ruled_band_down, ruled_halted)
-                AS u(symbol, tick, lot, min_shares, max_shares, min_value, max_value, band_up, band_down, halted)
-            WHERE u.halted OR num_nonnulls(u.tick, u.lot, u.min_shares, u.max_shares, u.min_value, u.max_value, u.band_up,
-                u.band_down) > 0;
-    END IF;
-END $$;
-
-CREATE FUNCTION pricetime.write_terms(
-    opened_order bigint[], opened_account bigint[], opened_symbol bigint[], opened_time timestamptz[],
-    opened_sequence bigint[], opened_buys boolean[], opened_limit numeric[], opened_shares numeric[], opened_kind text[],
-    opened_trigger numeric[], opened_from_below boolean[], opened_self_trade text[], opened_until timestamptz[],
-    reduced_order bigint[], reduced_shares numeric[],
-    cancellation_order bigint[], cancellation_account bigint[], cancellation_time timestamptz[],
-    cancellation_sequence bigint[], cancellation_shares numeric[], cancellation_why bigint[]
-) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    IF cardinality(opened_order) > 0 THEN
-        INSERT INTO pricetime.orders (id, account, symbol, time, sequence, side, limit_price, shares, kind, trigger_price,
-                trigger_from_below, self_trade, until)
-            SELECT u.id, u.account, u.symbol, u.time, u.sequence,
-                CASE WHEN u.buys THEN 'buy'::pricetime.side ELSE 'sell'::pricetime.side END, u.limit_price, u.shares,
-                u.kind::pricetime.order_kind, u.trigger_price, u.from_below, u.self_trade::pricetime.self_trade, u.until
-            FROM unnest(opened_order, opened_account, opened_symbol, opened_time, opened_sequence, opened_buys,
-                opened_limit, opened_shares, opened_kind, opened_trigger, opened_from_below, opened_self_trade, opened_until)
-                AS u(id, account, symbol, time, sequence, buys, limit_price, shares, kind, trigger_price, from_below,
-                    self_trade, until);
-    END IF;
-    IF cardinality(reduced_order) > 0 THEN
-        INSERT INTO pricetime.reductions AS r (order_id, shares)
-            SELECT u.order_id, u.shares FROM unnest(reduced_order, reduced_shares) AS u(order_id, shares)
+    IF cardinality(reductions) > 0 THEN
+        INSERT INTO pricetime.reductions AS r SELECT * FROM unnest(reductions)
             ON CONFLICT (order_id) DO UPDATE SET shares = r.shares + excluded.shares;
     END IF;
-    IF cardinality(cancellation_order) > 0 THEN
-        INSERT INTO pricetime.cancellations (order_id, account, time, sequence, shares, why)
-            SELECT u.order_id, u.account, u.time, u.sequence, u.shares, u.why::smallint
-            FROM unnest(cancellation_order, cancellation_account, cancellation_time, cancellation_sequence,
-                cancellation_shares, cancellation_why) AS u(order_id, account, time, sequence, shares, why);
+    IF cardinality(new_notes) > 0 THEN
+        INSERT INTO pricetime.notes SELECT * FROM unnest(new_notes);
+    END IF;
+    IF cardinality(amended) > 0 THEN
+        -- The reductions above have all that the batch took off an order.
+        INSERT INTO pricetime.notes (order_id, account, kind, taken, taken_in_all, why, time, sequence, place, next_execution)
+            SELECT u.order_id, u.account, u.kind, u.taken,
+                d.shares - sum(u.taken) OVER (PARTITION BY u.order_id)
+                    + sum(u.taken) OVER (PARTITION BY u.order_id ORDER BY u.sequence, u.place),
+                u.why, u.time, u.sequence, u.place, u.next_execution
+            FROM unnest(amended) u JOIN pricetime.reductions d ON d.order_id = u.order_id;
+    END IF;
+    IF cardinality(new_links) > 0 THEN
+        INSERT INTO pricetime.links SELECT * FROM unnest(new_links);
+    END IF;
+    IF cardinality(parted) > 0 THEN
+        -- The batch may have linked them, too.
+        DELETE FROM pricetime.links l USING unnest(parted) u WHERE l.order_id = u.order_id;
+        DELETE FROM pricetime.links l USING unnest(parted) u WHERE l.partner = u.order_id;
+    END IF;
+    IF cardinality(new_icebergs) > 0 THEN
+        INSERT INTO pricetime.icebergs SELECT * FROM unnest(new_icebergs);
+    END IF;
+    IF cardinality(changed_icebergs) > 0 THEN
+        -- Most orders that are reduced are no icebergs.
+        UPDATE pricetime.icebergs i SET hidden = u.hidden FROM unnest(changed_icebergs) u
+            WHERE i.order_id = u.order_id AND i.hidden <> u.hidden;
+    END IF;
+    IF cardinality(queued_icebergs) > 0 THEN
+        PERFORM pricetime.queue(queued_icebergs);
+    END IF;
+    IF cardinality(new_trails) > 0 THEN
+        INSERT INTO pricetime.trails SELECT * FROM unnest(new_trails);
+    END IF;
+    IF cardinality(moved) > 0 THEN
+        -- Some of them wait no longer.
+        UPDATE pricetime.waiting w SET trigger_price = u.trigger_price FROM unnest(moved) u
+            WHERE w.order_id = u.order_id AND w.trigger_price <> u.trigger_price;
+    END IF;
+    IF cardinality(reached_trails) > 0 THEN
+        UPDATE pricetime.waiting w SET trigger_price = u.trigger_price, follows = false,
+                reached_sequence = u.reached_sequence, reached_nth = u.reached_nth
+            FROM unnest(reached_trails) u WHERE w.order_id = u.order_id;
+    END IF;
+    IF cardinality(new_pending) > 0 THEN
+        INSERT INTO pricetime.pending SELECT * FROM unnest(new_pending);
+    END IF;
+    IF cardinality(closed) > 0 THEN
+        -- Most of those that were canceled waited for no other order.
+        DELETE FROM pricetime.pending p USING unnest(closed) u WHERE p.order_id = u.order_id;
+    END IF;
+    IF cardinality(queued_pending) > 0 THEN
+        PERFORM pricetime.queue(queued_pending);
+    END IF;
+    IF cardinality(delayed_orders) > 0 THEN
+        -- Behind the deletes and updates above: an order that waits again has its row anew.
+        INSERT INTO pricetime.waiting SELECT * FROM unnest(delayed_orders);
     END IF;
 END $$;
 
-CREATE FUNCTION pricetime.write_freed_ids(freed_order bigint[]) RETURNS void LANGUAGE plpgsql AS $$
+-- Writes the settings of symbols and accounts. The new rows of a table take the place of the old ones; a setting that
+-- was taken back has an old row alone.
+CREATE FUNCTION pricetime.write_settings(
+    watched_symbols pricetime.symbols[],
+    old_rules pricetime.symbol_rules[], new_rules pricetime.symbol_rules[],
+    old_phases pricetime.symbol_phases[], new_phases pricetime.symbol_phases[],
+    old_fees pricetime.fees[], new_fees pricetime.fees[],
+    old_tiers pricetime.account_tiers[], new_tiers pricetime.account_tiers[],
+    old_groups pricetime.account_groups[], new_groups pricetime.account_groups[],
+    old_limits pricetime.account_limits[], new_limits pricetime.account_limits[],
+    old_protections pricetime.protections[], new_protections pricetime.protections[],
+    old_kills pricetime.kills[], new_kills pricetime.kills[],
+    new_calendar timestamptz
+) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     changed bigint;
 BEGIN
-    IF cardinality(freed_order) > 0 THEN
-        UPDATE pricetime.client_orders c SET freed = true
-            FROM unnest(freed_order) AS u(order_id) WHERE c.order_id = u.order_id AND c.done IS NOT NULL AND NOT c.freed;
+    IF cardinality(watched_symbols) > 0 THEN
+        UPDATE pricetime.symbols s SET watched = true, last_price = u.last_price FROM unnest(watched_symbols) u
+            WHERE s.number = u.number;
         GET DIAGNOSTICS changed = ROW_COUNT;
-        PERFORM pricetime.expect('client_orders', changed, cardinality(freed_order));
+        PERFORM pricetime.expect('symbols', changed, cardinality(watched_symbols));
     END IF;
-END $$;
-
-CREATE FUNCTION pricetime.write_links(
-    linked_order bigint[], linked_partner bigint[], canceled_order bigint[],
-    noted_order bigint[], noted_account bigint[], noted_partner bigint[], noted_time timestamptz[],
-    noted_sequence bigint[], noted_place bigint[], noted_next bigint[]
-) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    IF cardinality(linked_order) > 0 THEN
-        INSERT INTO pricetime.links (order_id, partner) SELECT * FROM unnest(linked_order, linked_partner);
+    IF cardinality(old_rules) > 0 THEN
+        DELETE FROM pricetime.symbol_rules r USING unnest(old_rules) u WHERE r.symbol = u.symbol;
+        INSERT INTO pricetime.symbol_rules SELECT * FROM unnest(new_rules);
     END IF;
-    IF cardinality(canceled_order) > 0 THEN
-        DELETE FROM pricetime.links l USING unnest(canceled_order) AS u(id) WHERE l.order_id = u.id;
-        DELETE FROM pricetime.links l USING unnest(canceled_order) AS u(id) WHERE l.partner = u.id;
+    IF cardinality(old_phases) > 0 THEN
+        DELETE FROM pricetime.symbol_phases p USING unnest(old_phases) u WHERE p.symbol = u.symbol;
+        INSERT INTO pricetime.symbol_phases SELECT * FROM unnest(new_phases);
     END IF;
-    IF cardinality(noted_order) > 0 THEN
-        INSERT INTO pricetime.notes (order_id, account, kind, partner, time, sequence, place, next_execution)
-            SELECT u.id, u.account, 'linked', u.partner, u.time, u.sequence, u.place, u.next
-            FROM unnest(noted_order, noted_account, noted_partner, noted_time, noted_sequence, noted_place, noted_next)
-                AS u(id, account, partner, time, sequence, place, next);
+    IF cardinality(old_fees) > 0 THEN
+        DELETE FROM pricetime.fees f USING unnest(old_fees) u WHERE f.symbol = u.symbol AND f.tier = u.tier;
+        INSERT INTO pricetime.fees SELECT * FROM unnest(new_fees);
     END IF;
-END $$;
-
-CREATE FUNCTION pricetime.write_icebergs(
-    opened_order bigint[], opened_display numeric[],
-    changed_order bigint[], changed_hidden numeric[],
-    queued_order bigint[], queued_in bigint[], queued_as bigint[]
-) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    IF cardinality(opened_order) > 0 THEN
-        INSERT INTO pricetime.icebergs (order_id, display) SELECT * FROM unnest(opened_order, opened_display);
+    IF cardinality(old_tiers) > 0 THEN
+        DELETE FROM pricetime.account_tiers t USING unnest(old_tiers) u WHERE t.account = u.account;
+        INSERT INTO pricetime.account_tiers SELECT * FROM unnest(new_tiers);
     END IF;
-    IF cardinality(changed_order) > 0 THEN
-        -- Most orders that are reduced are none of these.
-        UPDATE pricetime.icebergs i SET hidden = u.hidden
-            FROM unnest(changed_order, changed_hidden) AS u(order_id, hidden)
-            WHERE i.order_id = u.order_id AND i.hidden <> u.hidden;
+    IF cardinality(old_groups) > 0 THEN
+        DELETE FROM pricetime.account_groups g USING unnest(old_groups) u WHERE g.account = u.account;
+        INSERT INTO pricetime.account_groups SELECT * FROM unnest(new_groups);
     END IF;
-    IF cardinality(queued_order) > 0 THEN
-        -- As far as something is left of them.
-        UPDATE pricetime.resting r SET queued_sequence = u.sequence, queued_nth = u.nth
-            FROM unnest(queued_order, queued_in, queued_as) AS u(order_id, sequence, nth) WHERE r.order_id = u.order_id;
+    IF cardinality(old_limits) > 0 THEN
+        DELETE FROM pricetime.account_limits l USING unnest(old_limits) u WHERE l.account = u.account;
+        INSERT INTO pricetime.account_limits SELECT * FROM unnest(new_limits);
     END IF;
-END $$;
-
-CREATE FUNCTION pricetime.write_fees(
-    changed_symbol bigint[], changed_tier bigint[], changed_maker numeric[], changed_taker numeric[], changed_account bigint[],
-    moved_account bigint[], moved_tier bigint[],
-    execution_id bigint[], execution_symbol bigint[], execution_buy bigint[], execution_buyer bigint[], execution_sell bigint[],
-    execution_seller bigint[], execution_time timestamptz[], execution_sequence bigint[], execution_bought boolean[],
-    execution_price numeric[], execution_shares numeric[], execution_buyer_rate numeric[], execution_seller_rate numeric[]
-) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    IF cardinality(changed_symbol) > 0 THEN
-        DELETE FROM pricetime.fees f USING unnest(changed_symbol, changed_tier) AS u(symbol, tier)
-            WHERE f.symbol = u.symbol AND f.tier = u.tier;
-        INSERT INTO pricetime.fees (symbol, tier, maker, taker, account)
-            SELECT * FROM unnest(changed_symbol, changed_tier, changed_maker, changed_taker, changed_account)
-                AS u(symbol, tier, maker, taker, account)
-            WHERE u.account IS NOT NULL;
+    IF cardinality(old_protections) > 0 THEN
+        DELETE FROM pricetime.protections p USING unnest(old_protections) u WHERE p.account = u.account;
+        INSERT INTO pricetime.protections SELECT * FROM unnest(new_protections);
     END IF;
-    IF cardinality(moved_account) > 0 THEN
-        DELETE FROM pricetime.account_tiers t USING unnest(moved_account) AS u(account) WHERE t.account = u.account;
-        INSERT INTO pricetime.account_tiers (account, tier)
-            SELECT * FROM unnest(moved_account, moved_tier) AS u(account, tier) WHERE u.tier > 0;
-    END IF;
-    IF cardinality(execution_id) > 0 THEN
-        INSERT INTO pricetime.executions (id, symbol, buy_order, buyer, sell_order, seller, time, sequence, aggressor, price,
-                shares, buyer_fee_rate, seller_fee_rate)
-            SELECT u.id, u.symbol, u.buy, u.buyer, u.sell, u.seller, u.time, u.sequence,
-                CASE WHEN u.bought THEN 'buy'::pricetime.side ELSE 'sell'::pricetime.side END, u.price, u.shares,
-                u.buyer_rate, u.seller_rate
-            FROM unnest(execution_id, execution_symbol, execution_buy, execution_buyer, execution_sell, execution_seller,
-                execution_time, execution_sequence, execution_bought, execution_price, execution_shares,
-                execution_buyer_rate, execution_seller_rate)
-                AS u(id, symbol, buy, buyer, sell, seller, time, sequence, bought, price, shares, buyer_rate, seller_rate);
-    END IF;
-END $$;
-
-CREATE FUNCTION pricetime.write_phases(
-    phased_symbol bigint[], phased_phase text[], phased_until timestamptz[],
-    interrupting_symbol bigint[], interrupting_seconds bigint[]
-) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    IF cardinality(phased_symbol) > 0 THEN
-        DELETE FROM pricetime.symbol_phases p USING unnest(phased_symbol) AS u(symbol) WHERE p.symbol = u.symbol;
-        -- A symbol that is open has no row.
-        INSERT INTO pricetime.symbol_phases (symbol, phase, until)
-            SELECT u.symbol, u.phase, u.until FROM unnest(phased_symbol, phased_phase, phased_until) AS u(symbol, phase, until)
-            WHERE u.phase <> 'open';
-    END IF;
-    IF cardinality(interrupting_symbol) > 0 THEN
-        UPDATE pricetime.symbol_rules r SET interruption = u.seconds
-            FROM unnest(interrupting_symbol, interrupting_seconds) AS u(symbol, seconds) WHERE r.symbol = u.symbol;
-    END IF;
-END $$;
-
-CREATE FUNCTION pricetime.write_amendments(
-    amended_order bigint[], amended_account bigint[], amended_taken numeric[], amended_why bigint[],
-    amended_time timestamptz[], amended_sequence bigint[], amended_place bigint[], amended_next bigint[]
-) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    IF cardinality(amended_order) > 0 THEN
-        INSERT INTO pricetime.notes (order_id, account, kind, taken, taken_in_all, why, time, sequence, place, next_execution)
-            SELECT u.id, u.account, 'amended', u.taken,
-                d.shares - sum(u.taken) OVER (PARTITION BY u.id)
-                    + sum(u.taken) OVER (PARTITION BY u.id ORDER BY u.sequence, u.place),
-                u.why, u.time, u.sequence, u.place, u.next
-            FROM unnest(amended_order, amended_account, amended_taken, amended_why, amended_time, amended_sequence,
-                amended_place, amended_next) AS u(id, account, taken, why, time, sequence, place, next)
-            JOIN pricetime.reductions d ON d.order_id = u.id;
-    END IF;
-END $$;
-
-CREATE FUNCTION pricetime.write_groups(moved_account bigint[], moved_group bigint[]) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    IF cardinality(moved_account) > 0 THEN
-        DELETE FROM pricetime.account_groups g USING unnest(moved_account) AS u(account) WHERE g.account = u.account;
-        -- Who is of none has no row.
-        INSERT INTO pricetime.account_groups (account, group_number)
-            SELECT u.account, u.number FROM unnest(moved_account, moved_group) AS u(account, number) WHERE u.number > 0;
-    END IF;
-END $$;
-
-CREATE FUNCTION pricetime.write_trails(
-    opened_order bigint[], opened_distance numeric[], opened_bips bigint[],
-    moved_order bigint[], moved_trigger numeric[],
-    reached_order bigint[], reached_trigger numeric[], reached_in bigint[], reached_as bigint[]
-) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    IF cardinality(opened_order) > 0 THEN
-        INSERT INTO pricetime.trails (order_id, distance, bips)
-            SELECT * FROM unnest(opened_order, opened_distance, opened_bips);
-        UPDATE pricetime.waiting w SET follows = true FROM unnest(opened_order) AS u(order_id)
-            WHERE w.order_id = u.order_id;
-    END IF;
-    IF cardinality(moved_order) > 0 THEN
-        -- As far as they wait still.
-        UPDATE pricetime.waiting w SET trigger_price = u.trigger_price
-            FROM unnest(moved_order, moved_trigger) AS u(order_id, trigger_price)
-            WHERE w.order_id = u.order_id AND w.trigger_price <> u.trigger_price;
-    END IF;
-    IF cardinality(reached_order) > 0 THEN
-        UPDATE pricetime.waiting w
-            SET trigger_price = u.trigger_price, follows = false, reached_sequence = u.sequence, reached_nth = u.nth
-            FROM unnest(reached_order, reached_trigger, reached_in, reached_as) AS u(order_id, trigger_price, sequence, nth)
-            WHERE w.order_id = u.order_id;
-    END IF;
-END $$;
-
-CREATE FUNCTION pricetime.write_pendings(
-    opened_order bigint[], opened_working bigint[], closed_order bigint[],
-    queued_order bigint[], queued_in bigint[], queued_as bigint[],
-    noted_order bigint[], noted_account bigint[], noted_kind text[], noted_partner bigint[], noted_time timestamptz[],
-    noted_sequence bigint[], noted_place bigint[], noted_next bigint[]
-) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    IF cardinality(opened_order) > 0 THEN
-        INSERT INTO pricetime.pending (order_id, working) SELECT * FROM unnest(opened_order, opened_working);
-    END IF;
-    IF cardinality(closed_order) > 0 THEN
-        -- Most of those that were canceled waited for no other order.
-        DELETE FROM pricetime.pending p USING unnest(closed_order) AS u(order_id) WHERE p.order_id = u.order_id;
-    END IF;
-    IF cardinality(queued_order) > 0 THEN
-        -- Unless another function says that it came to the end of another queue later, and as far as something is left of them.
-        UPDATE pricetime.resting r SET queued_sequence = u.sequence, queued_nth = u.nth
-            FROM unnest(queued_order, queued_in, queued_as) AS u(order_id, sequence, nth)
-            WHERE r.order_id = u.order_id
-                AND (coalesce(r.queued_sequence, -1), coalesce(r.queued_nth, -1)) < (u.sequence, u.nth);
-    END IF;
-    IF cardinality(noted_order) > 0 THEN
-        INSERT INTO pricetime.notes (order_id, account, kind, partner, time, sequence, place, next_execution)
-            SELECT u.* FROM unnest(noted_order, noted_account, noted_kind, noted_partner, noted_time, noted_sequence, noted_place,
-                noted_next) AS u(id, account, kind, partner, time, sequence, place, next);
-    END IF;
-END $$;
-
-CREATE FUNCTION pricetime.write_kills(kill_scope text[], kill_account bigint[], kill_symbol bigint[], kill_is_on boolean[])
-    RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    IF cardinality(kill_scope) > 0 THEN
-        DELETE FROM pricetime.kills k USING unnest(kill_scope, kill_account, kill_symbol) AS u(scope, account, symbol)
+    IF cardinality(old_kills) > 0 THEN
+        DELETE FROM pricetime.kills k USING unnest(old_kills) u
             WHERE k.scope = u.scope AND k.account IS NOT DISTINCT FROM u.account AND k.symbol IS NOT DISTINCT FROM u.symbol;
-        -- What is released has no row.
-        INSERT INTO pricetime.kills (scope, account, symbol)
-            SELECT u.scope, u.account, u.symbol
-            FROM unnest(kill_scope, kill_account, kill_symbol, kill_is_on) AS u(scope, account, symbol, is_on) WHERE u.is_on;
+        INSERT INTO pricetime.kills SELECT * FROM unnest(new_kills);
     END IF;
-END $$;
-
-CREATE FUNCTION pricetime.write_protections(protected_account bigint[], protected_grace bigint[]) RETURNS void
-    LANGUAGE plpgsql AS $$
-BEGIN
-    IF cardinality(protected_account) > 0 THEN
-        DELETE FROM pricetime.protections p USING unnest(protected_account) AS u(account) WHERE p.account = u.account;
-        -- Who is protected no longer has no row.
-        INSERT INTO pricetime.protections (account, grace_ms)
-            SELECT u.account, u.grace FROM unnest(protected_account, protected_grace) AS u(account, grace) WHERE u.grace IS NOT NULL;
-    END IF;
-END $$;
-
-CREATE FUNCTION pricetime.write_limits(
-    limited_account bigint[], limited_orders bigint[], limited_shares numeric[], limited_value numeric[], limited_position numeric[],
-    limited_collar numeric[]
-) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    IF cardinality(limited_account) > 0 THEN
-        DELETE FROM pricetime.account_limits l USING unnest(limited_account) AS u(account) WHERE l.account = u.account;
-        -- Limits that say nothing have no row.
-        INSERT INTO pricetime.account_limits
-            SELECT * FROM unnest(limited_account, limited_orders, limited_shares, limited_value, limited_position, limited_collar)
-                AS u(account, orders, shares, value, position, collar)
-            WHERE num_nonnulls(u.orders, u.shares, u.value, u.position, u.collar) > 0;
-    END IF;
-END $$;
-
-CREATE FUNCTION pricetime.write_delays(
-    delayed_order bigint[], delayed_symbol bigint[], delayed_trigger numeric[], delayed_from_below boolean[], delayed_in bigint[],
-    delayed_as bigint[], delayed_how text[], delayed_goes_to numeric[]
-) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    IF cardinality(delayed_order) > 0 THEN
-        INSERT INTO pricetime.waiting
-                (order_id, symbol, trigger_price, from_below, reached_sequence, reached_nth, delayed, goes_to)
-            SELECT * FROM unnest(delayed_order, delayed_symbol, delayed_trigger, delayed_from_below, delayed_in, delayed_as,
-                delayed_how, delayed_goes_to);
-    END IF;
-END $$;
-
-CREATE FUNCTION pricetime.write_audit(
-    audit_first bigint, audit_anew boolean, audit_time timestamptz[], audit_caller bigint[], audit_what text[],
-    caller_id bigint[], caller_protocol text[], caller_session bigint[], caller_member text[], caller_key text[],
-    caller_address text[]
-) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    IF cardinality(caller_id) > 0 THEN
-        INSERT INTO pricetime.callers (id, protocol, session, member, key, address)
-            SELECT u.id, u.protocol, u.session, nullif(u.member, ''), nullif(u.key, ''), u.address::inet
-            FROM unnest(caller_id, caller_protocol, caller_session, caller_member, caller_key, caller_address)
-                AS u(id, protocol, session, member, key, address);
-    END IF;
-    IF cardinality(audit_time) > 0 THEN
-        INSERT INTO pricetime.audited (first_command, anew, times, callers, whats)
-            VALUES (audit_first, audit_anew, audit_time, audit_caller, audit_what);
-    END IF;
-END $$;
-
-CREATE FUNCTION pricetime.write_calendar(calendar_followed timestamptz) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    IF calendar_followed IS NOT NULL THEN
-        INSERT INTO pricetime.calendar (followed) VALUES (calendar_followed)
+    IF new_calendar IS NOT NULL THEN
+        INSERT INTO pricetime.calendar (followed) VALUES (new_calendar)
             ON CONFLICT (one) DO UPDATE SET followed = excluded.followed;
+    END IF;
+END $$;
+
+-- Writes the callers of a batch of commands: of all, or of none.
+CREATE FUNCTION pricetime.write_audit(
+    new_callers pricetime.callers[],
+    new_first_command bigint, new_anew boolean, new_times timestamptz[], new_ids bigint[], new_whats text[]
+) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF cardinality(new_callers) > 0 THEN
+        INSERT INTO pricetime.callers SELECT * FROM unnest(new_callers);
+    END IF;
+    IF cardinality(new_times) > 0 THEN
+        INSERT INTO pricetime.audited (first_command, anew, times, callers, whats)
+            VALUES (new_first_command, new_anew, new_times, new_ids, new_whats);
     END IF;
 END $$;
 
@@ -1367,7 +1127,9 @@ DO $$
 DECLARE
     name regproc;
 BEGIN
-    FOR name IN SELECT oid::regproc FROM pg_proc WHERE pronamespace = 'pricetime'::regnamespace AND proname ~ '^write_' LOOP
+    FOR name IN SELECT oid::regproc FROM pg_proc
+        WHERE pronamespace = 'pricetime'::regnamespace AND (proname ~ '^write_' OR proname = 'queue')
+    LOOP
         EXECUTE format('COMMENT ON FUNCTION %s IS ''Used by the exchange server alone: writes a batch of commands.''', name);
     END LOOP;
 END $$;

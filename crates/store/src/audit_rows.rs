@@ -3,11 +3,14 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use engine::{Command, Sequence, Time};
 use exchange::Caller;
 use foldhash::fast::FixedState;
+
+use crate::column::table;
 
 /// The commands of one transaction, from the first one on, and the callers that were not noted before.
 #[derive(Debug, Default)]
@@ -35,6 +38,15 @@ pub struct CallerRow {
     pub member: String,
     pub key: String,
     pub address: String,
+}
+
+table! { callers: CallerRow, row =>
+    id: row.id,
+    protocol: row.protocol,
+    session: row.session,
+    member: Some(row.member.as_str()).filter(|member| !member.is_empty()),
+    key: Some(row.key.as_str()).filter(|key| !key.is_empty()),
+    address: row.address.parse::<IpAddr>().ok(),
 }
 
 impl AuditRows {

@@ -14,16 +14,11 @@ use hashbrown::HashTable;
 
 use crate::audit_rows::AuditRows;
 use crate::fee_rows::FeeRows;
-use crate::group_rows::{self, GroupRow};
 use crate::iceberg_rows::IcebergRows;
-use crate::kill_rows::{self, KillRow};
-use crate::limits_rows::{self, LimitsRow};
 use crate::link_rows::LinkRows;
 use crate::notes::NoteRows;
 use crate::pending_rows::PendingRows;
-use crate::phase_rows::{self, PhaseRow};
-use crate::protection_rows::{self, ProtectionRow};
-use crate::rules_rows::{self, RulesRow};
+use crate::setting_rows::{GroupRow, KillRow, LimitsRow, PhaseRow, ProtectionRow, RulesRow, change, change_rules};
 use crate::stop_rows::{StopRows, Turn};
 use crate::term_rows::TermRows;
 use crate::trail_rows::TrailRows;
@@ -302,21 +297,27 @@ impl Effects {
                 self.accounts.push(AccountRow { account, id, balance: Money::ZERO });
             }
             Event::SymbolCreated { symbol, name } => self.symbols.push(SymbolRow { symbol, name }),
-            Event::RulesChanged { symbol, part } => rules_rows::change(&mut self.rules, symbol, part),
+            Event::RulesChanged { symbol, part } => change_rules(&mut self.rules, symbol, part),
             Event::FeesChanged { symbol, tier, fees } => self.fees.change(symbol, tier, fees),
             Event::TierChanged { account, tier } => self.fees.move_to(account, tier),
-            Event::GroupChanged { account, group } => group_rows::change(&mut self.groups, account, group),
-            Event::KillChanged { scope, is_killed } => kill_rows::change(&mut self.kills, scope, is_killed),
+            Event::GroupChanged { account, group } => {
+                change(&mut self.groups, GroupRow { account, group }, |row| row.account == account)
+            }
+            Event::KillChanged { scope, is_killed } => {
+                change(&mut self.kills, KillRow { scope, is_killed }, |row| row.scope == scope)
+            }
             Event::CalendarFollowed { through } => self.calendar = Some(through),
             Event::ProtectionChanged { account, grace } => {
-                protection_rows::change(&mut self.protections, account, grace);
+                change(&mut self.protections, ProtectionRow { account, grace }, |row| row.account == account);
             }
             Event::LimitsChanged { account, open_orders, order_shares, order_value, position, collar } => {
                 let limits = AccountLimits { open_orders, order_shares, order_value, position, collar };
-                limits_rows::change(&mut self.limits, account, limits);
+                change(&mut self.limits, LimitsRow { account, limits }, |row| row.account == account);
             }
             Event::FeesTaken { maker, aggressor } => self.fees.take(maker, aggressor),
-            Event::PhaseChanged { symbol, phase, .. } => phase_rows::change(&mut self.phases, symbol, phase),
+            Event::PhaseChanged { symbol, phase, .. } => {
+                change(&mut self.phases, PhaseRow { symbol, phase }, |row| row.symbol == symbol)
+            }
             Event::OrderOpened { order, account, placed } => {
                 self.orders.push(OrderRow::of(order, account, &placed, sequence, time));
                 self.arriving = Some(Arriving { order, account, side: placed.side });
@@ -606,18 +607,6 @@ impl OrderRow {
         let NewOrder { symbol, side, limit, shares, kind, trigger, self_trade } = *placed;
         let (open, until) = (shares, None);
         OrderRow { order, account, symbol, side, limit, shares, kind, trigger, self_trade, until, open, sequence, time }
-    }
-
-    /// Whether it has a deadline or prevents self-trades.
-    pub(crate) fn has_terms(&self) -> bool {
-        self.self_trade != SelfTrade::Allowed || self.until.is_some()
-    }
-}
-
-impl ExecutionRow {
-    /// Whether a party paid a fee for it.
-    pub(crate) fn has_fees(&self) -> bool {
-        self.buyer_fee != FeeRate::ZERO || self.seller_fee != FeeRate::ZERO
     }
 }
 

@@ -3,6 +3,7 @@
 
 use engine::{AccountIndex, Execution, Fee, FeeRate, Fees, Price, Shares, Side, SymbolIndex, Tier};
 
+use crate::column::table;
 use crate::error::StoreError;
 use crate::fields::Fields;
 
@@ -85,19 +86,15 @@ impl FeeRows {
     }
 }
 
-impl FeesRow {
-    pub(crate) fn maker(&self) -> Option<FeeRate> {
-        self.fees.map(|fees| fees.maker)
-    }
-
-    pub(crate) fn taker(&self) -> Option<FeeRate> {
-        self.fees.map(|fees| fees.taker)
-    }
-
-    pub(crate) fn account(&self) -> Option<u32> {
-        self.fees.map(|fees| fees.account.0)
-    }
+table! { fees: FeesRow, row =>
+    symbol: row.symbol,
+    tier: row.tier,
+    maker: row.fees.map(|fees| fees.maker),
+    taker: row.fees.map(|fees| fees.taker),
+    account: row.fees.map(|fees| fees.account),
 }
+
+table! { account_tiers: TierRow, row => account: row.account, tier: row.tier }
 
 /// A rate as a column: null for zero.
 pub(crate) fn column(rate: FeeRate) -> Option<FeeRate> {
@@ -129,14 +126,7 @@ pub(crate) fn columns_of(fee: Fee) -> [Option<FeeRate>; 2] {
 /// Takes the next fields of a row: a symbol, a tier, both rates, and the account. Errors: `Unreadable`.
 pub(crate) fn take_fees(fields: &mut Fields<'_>) -> Result<(SymbolIndex, Tier, Fees<AccountIndex>), StoreError> {
     let symbol = SymbolIndex(fields.next()?);
-    let tier = tier(fields)?;
+    let tier = fields.next()?;
     let (maker, taker, account) = (fields.next()?, fields.next()?, AccountIndex(fields.next()?));
     Ok((symbol, tier, Fees { maker, taker, account }))
-}
-
-/// Takes the next field of a row, a tier. Errors: `Unreadable`.
-pub(crate) fn tier(fields: &mut Fields<'_>) -> Result<Tier, StoreError> {
-    let number: u32 = fields.next()?;
-    let tier = u8::try_from(number).ok().and_then(Tier::new);
-    tier.ok_or_else(|| StoreError::Unreadable { column: "tier".to_owned() })
 }

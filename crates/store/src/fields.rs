@@ -1,8 +1,12 @@
 //! Fields of a row as the engine's types. This file does not know tables.
 
 use std::error::Error;
+use std::num::NonZeroU32;
 
-use engine::{Distance, FeeRate, Money, OrderKind, Position, Price, Shares, Time, Trigger, Turnover};
+use engine::{
+    CancelReason, Deadline, Distance, FeeRate, Grace, Group, Money, OrderKind, Pause, Phase, Position, Price,
+    SelfTrade, Shares, Tier, Time, Trigger, Turnover,
+};
 use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, Type};
 
@@ -85,10 +89,35 @@ impl Take<'_> for u32 {
     }
 }
 
-impl Take<'_> for OrderKind {
-    fn take(raw: &[u8]) -> Option<OrderKind> {
-        OrderKind::named(std::str::from_utf8(raw).ok()?)
+/// Reads a `smallint`.
+impl Take<'_> for u8 {
+    fn take(raw: &[u8]) -> Option<u8> {
+        u8::try_from(i16::from_be_bytes(raw.try_into().ok()?)).ok()
     }
+}
+
+/// Reads types by a number, a name or a time of theirs.
+macro_rules! take_as {
+    ($($type:ty: $as:ty => $made:expr),+ $(,)?) => {
+        $(impl Take<'_> for $type {
+            fn take(raw: &[u8]) -> Option<$type> {
+                $made(<$as>::take(raw)?)
+            }
+        })+
+    };
+}
+
+take_as! {
+    OrderKind: &str => OrderKind::named,
+    SelfTrade: &str => SelfTrade::named,
+    Phase: &str => Phase::named,
+    CancelReason: u8 => CancelReason::from_code,
+    Tier: u8 => Tier::new,
+    Deadline: Time => Deadline::new,
+    Pause: u32 => Pause::from_seconds,
+    Group: u32 => Group::new,
+    Grace: u32 => Grace::from_millis,
+    NonZeroU32: u32 => NonZeroU32::new,
 }
 
 impl Take<'_> for bool {

@@ -9,25 +9,20 @@ use std::fmt::Display;
 
 use engine::{
     AccountId, AccountIndex, ClientOrderId, Deadline, DoneOrder, DoneOrders, Executed, Execution, Importer, NewOrder,
-    OrderId, Position, Price, Shares, Side, StateItem, Symbol, SymbolIndex, Time, Trigger,
+    OrderId, Position, Price, Sequence, Shares, StateItem, Symbol, SymbolIndex, Time, Trigger,
 };
 
 use tokio_postgres::types::ToSql;
 
-use crate::column::{Parameter, Single, columns};
+use crate::column::{Named, Parameter, Single, Table, columns, rows, table};
 use crate::effects::Head;
 use crate::error::StoreError;
 use crate::fee_rows::{self, FeesRow, TierRow};
-use crate::group_rows::GroupRow;
-use crate::kill_rows::KillRow;
-use crate::limits_rows::LimitsRow;
 use crate::parts;
-use crate::phase_rows::PhaseRow;
-use crate::protection_rows::ProtectionRow;
-use crate::rules_rows::RulesRow;
 use crate::session::Session;
+use crate::setting_rows::{GroupRow, KillRow, LimitsRow, PhaseRow, ProtectionRow, RulesRow};
 use crate::standing;
-use crate::stop_rows::Delayed;
+use crate::stop_rows::{Delayed, Turn, WaitingRow};
 use crate::trail_rows::TrailRow;
 
 /// The result of an import.
@@ -47,85 +42,20 @@ const ACTION: &str = "import a market";
 /// Rows written by one statement.
 const ROWS_MAX: usize = 10_000;
 
-const ACCOUNTS: &str = "
-    INSERT INTO pricetime.accounts (number, id, balance)
-    SELECT * FROM unnest($1::bigint[], $2::text[], $3::numeric[])";
-const SYMBOLS: &str = "
-    INSERT INTO pricetime.symbols (number, name, issued)
-    SELECT * FROM unnest($1::bigint[], $2::text[], $3::numeric[])";
-const POSITIONS: &str = "
-    INSERT INTO pricetime.positions (account, symbol, shares)
-    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::numeric[])";
-const ORDERS: &str = "
-    INSERT INTO pricetime.orders
-        (id, account, symbol, side, limit_price, shares, kind, trigger_price, trigger_from_below, self_trade, until)
-    SELECT u.id, u.account, u.symbol,
-        CASE u.buys WHEN true THEN 'buy'::pricetime.side WHEN false THEN 'sell'::pricetime.side END, u.limit_price, u.shares,
-        u.kind::pricetime.order_kind, u.trigger_price, u.from_below, u.self_trade::pricetime.self_trade, u.until
-    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::boolean[], $5::numeric[], $6::numeric[], $7::text[],
-        $8::numeric[], $9::boolean[], $10::text[], $11::timestamptz[])
-        AS u(id, account, symbol, buys, limit_price, shares, kind, trigger_price, from_below, self_trade, until)";
-/// Inserts resting orders in the order in which they stand in their queues, which is not that of their ids.
-const RESTING: &str = "
-    INSERT INTO pricetime.resting (order_id, open, queued_sequence, queued_nth)
-    SELECT u.order_id, u.open, 0, u.ordinal
-    FROM unnest($1::bigint[], $2::numeric[], $3::bigint[]) AS u(order_id, open, ordinal)";
 const WATCHED: &str = "
     UPDATE pricetime.symbols s SET watched = true, last_price = u.price
     FROM unnest($1::bigint[], $2::numeric[]) AS u(number, price) WHERE s.number = u.number";
-const RULES: &str = "SELECT pricetime.write_rules($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
-const PHASES: &str = "SELECT pricetime.write_phases($1, $2, $3, $4, $5)";
-/// Inserts waiting orders; reached ones come in their order.
-const WAITING: &str = "
-    INSERT INTO pricetime.waiting
-        (order_id, symbol, trigger_price, from_below, reached_sequence, reached_nth, follows, delayed, goes_to)
-    SELECT u.order_id, u.symbol, u.trigger_price, u.from_below, CASE WHEN u.is_reached THEN 0 END,
-        CASE WHEN u.is_reached THEN u.ordinal END, u.follows, u.delayed, u.goes_to
-    FROM unnest($1::bigint[], $2::bigint[], $3::numeric[], $4::boolean[], $5::boolean[], $6::bigint[], $7::boolean[],
-        $8::text[], $9::numeric[])
-        AS u(order_id, symbol, trigger_price, from_below, is_reached, ordinal, follows, delayed, goes_to)";
-const PENDING: &str = "
-    INSERT INTO pricetime.pending (order_id, working, imported_nth)
-    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[])";
-const EXECUTIONS: &str = "
-    INSERT INTO pricetime.imported_executions (order_id, ordinal, shares, price, time, share_fee_rate, money_fee_rate)
-    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::numeric[], $4::numeric[], $5::timestamptz[], $6::numeric[], $7::numeric[])";
-const FEES: &str = "
-    INSERT INTO pricetime.fees (symbol, tier, maker, taker, account)
-    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::numeric[], $4::numeric[], $5::bigint[])";
-const GROUPS: &str =
-    "INSERT INTO pricetime.account_groups (account, group_number) SELECT * FROM unnest($1::bigint[], $2::bigint[])";
-const LIMITS: &str = "SELECT pricetime.write_limits($1, $2, $3, $4, $5, $6)";
-const KILLS: &str = "
-    INSERT INTO pricetime.kills (scope, account, symbol) SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[])";
-const PROTECTIONS: &str =
-    "INSERT INTO pricetime.protections (account, grace_ms) SELECT * FROM unnest($1::bigint[], $2::bigint[])";
 const CALENDAR: &str = "INSERT INTO pricetime.calendar (followed) VALUES ($1)";
-const TIERS: &str =
-    "INSERT INTO pricetime.account_tiers (account, tier) SELECT * FROM unnest($1::bigint[], $2::bigint[])";
-const CANCELLATIONS: &str = "
-    INSERT INTO pricetime.cancellations (order_id, account, shares, time, why)
-    SELECT u.*, NULL::smallint FROM unnest($1::bigint[], $2::bigint[], $3::numeric[], $4::timestamptz[]) AS u";
-/// Inserts the reductions of done orders.
-const REDUCTIONS: &str = "
-    INSERT INTO pricetime.reductions (order_id, shares) SELECT * FROM unnest($1::bigint[], $2::numeric[])";
-const LINKS: &str = "
-    INSERT INTO pricetime.links (order_id, partner) SELECT * FROM unnest($1::bigint[], $2::bigint[])";
 const ICEBERGS: &str = "
     INSERT INTO pricetime.icebergs (order_id, display, hidden)
     SELECT u.order_id, u.display, CASE WHEN u.shown > 0 THEN r.open - u.shown ELSE 0 END
     FROM unnest($1::bigint[], $2::numeric[], $3::numeric[]) AS u(order_id, display, shown)
     LEFT JOIN pricetime.resting r ON r.order_id = u.order_id";
 /// Inserts trails. A waiting order with a client order id comes twice.
-const TRAILS: &str = "
-    INSERT INTO pricetime.trails (order_id, distance, bips) SELECT * FROM unnest($1::bigint[], $2::numeric[], $3::bigint[])
-    ON CONFLICT DO NOTHING";
+const TRAILS: &str = "INSERT INTO pricetime.trails SELECT * FROM unnest($1::pricetime.trails[]) ON CONFLICT DO NOTHING";
 const DEADLINES: &str = "
     UPDATE pricetime.orders o SET until = u.until FROM unnest($1::bigint[], $2::timestamptz[]) AS u(id, until)
     WHERE o.id = u.id";
-const CLIENT_ORDERS: &str = "
-    INSERT INTO pricetime.client_orders (order_id, account, client_order_id, done)
-    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::timestamptz[])";
 /// Sets the terms of open orders, as far as their client order ids tell them. An order was reduced by the shares with
 /// which it was placed beyond its open and executed ones. A client order id does not tell the trigger of a trailing
 /// stop. Both parts see the rows as they were before.
@@ -161,7 +91,7 @@ struct Rows {
     watched: Vec<(SymbolIndex, Option<Price>)>,
     rules: Vec<RulesRow>,
     phases: Vec<PhaseRow>,
-    waiting: Vec<Waiting>,
+    waiting: Vec<WaitingRow>,
     deadlines: Vec<(OrderId, Deadline)>,
     links: Vec<(OrderId, OrderId)>,
     /// Pending orders, their working orders, and their places.
@@ -201,16 +131,6 @@ struct Order {
     shares: Shares,
     /// The shares by which a done order was reduced.
     reduced: Shares,
-}
-
-struct Waiting {
-    order: OrderId,
-    symbol: SymbolIndex,
-    trigger: Option<Trigger>,
-    is_reached: bool,
-    follows: bool,
-    delayed: Option<Delayed>,
-    ordinal: u64,
 }
 
 /// Imports into an empty market. Errors: `NotEmpty`, `Import`, `Unsound`; after one, nothing was changed.
@@ -349,15 +269,16 @@ impl Rows {
             StateItem::Stop { order, account, placed, is_reached, trail } => {
                 self.add_open(order, account, placed);
                 self.trails.extend(trail.map(|trail| TrailRow { order, trail }));
-                let (symbol, trigger, ordinal) = (placed.symbol, placed.trigger, self.open_orders);
-                let (follows, delayed) = (trail.is_some(), None);
-                self.waiting.push(Waiting { order, symbol, trigger, is_reached, follows, delayed, ordinal });
+                let (symbol, trigger, reached) = (placed.symbol, placed.trigger, self.turn().filter(|_| is_reached));
+                let (follows, delayed, waits) = (trail.is_some(), None, true);
+                self.waiting.push(WaitingRow { order, symbol, trigger, reached, follows, delayed, waits });
             }
             StateItem::Delayed { order, account, placed, is_under_way } => {
                 self.add_open(order, account, placed.as_placed());
-                let (symbol, trigger, ordinal) = (placed.symbol, placed.trigger, self.open_orders);
-                let (follows, delayed) = (false, Some(Delayed { is_under_way, goes_to: placed.limit }));
-                self.waiting.push(Waiting { order, symbol, trigger, is_reached: true, follows, delayed, ordinal });
+                let (symbol, trigger, reached) = (placed.symbol, placed.trigger, self.turn());
+                let (follows, waits) = (false, true);
+                let delayed = Some(Delayed { is_under_way, goes_to: placed.limit });
+                self.waiting.push(WaitingRow { order, symbol, trigger, reached, follows, delayed, waits });
             }
         }
     }
@@ -368,6 +289,11 @@ impl Rows {
         // Its deadline follows, if it has one.
         let (asked, until) = (Some(placed), None);
         self.orders.push(Order { order, account, asked, until, open, ordinal, shares: open, reduced });
+    }
+
+    /// The turn of the last open order: imported orders have theirs before all commands.
+    fn turn(&self) -> Option<Turn> {
+        Some(Turn { sequence: Sequence::ZERO, nth: self.open_orders })
     }
 
     fn add_execution(&mut self, order: OrderId, execution: Execution) {
@@ -415,64 +341,53 @@ impl Rows {
 
     /// Writes the gathered rows, each after the rows to which it refers.
     async fn write(&mut self, session: &Session) -> Result<(), StoreError> {
-        execute(session, ACCOUNTS, columns!(&self.accounts, row => row.0, row.1, row.2)).await?;
-        execute(session, SYMBOLS, columns!(&self.symbols, row => row.0, row.1, row.2)).await?;
-        execute(session, POSITIONS, columns!(&self.positions, row => row.0.0, row.1.0, row.2)).await?;
-        execute(session, WATCHED, columns!(&self.watched, row => row.0.0, row.1)).await?;
-        let rules = columns!(&self.rules, row => row.symbol.0, row.tick(), row.lot(), row.shares_min(), row.shares_max(),
-            row.value_min(), row.value_max(), row.rules.band_up, row.rules.band_down, row.rules.is_halted);
-        execute(session, RULES, rules).await?;
-        let mut phases =
-            Vec::from(columns!(&self.phases, row => row.symbol.0, row.phase.phase.name(), row.phase.until));
-        phases.extend(
-            columns!(&self.rules, if |row| row.interruption().is_some(), row => row.symbol.0, row.interruption()),
-        );
-        execute(session, PHASES, phases).await?;
-        let orders = columns!(&self.orders, row => row.order.0, row.account.0, row.asked.map(|asked| asked.symbol.0),
-            row.asked.map(|asked| asked.side == Side::Buy), row.asked.map(|asked| asked.limit), row.shares,
-            row.asked.map(|asked| asked.kind.name()), row.trigger().map(Trigger::price),
-            row.trigger().map(Trigger::is_from_below), row.asked.map(|asked| asked.self_trade.name()),
-            row.until.map(Deadline::time));
-        execute(session, ORDERS, orders).await?;
-        let reduced = columns!(&self.orders, if |order| !order.reduced.is_zero(), row => row.order.0, row.reduced);
-        execute(session, REDUCTIONS, reduced).await?;
-        execute(session, LINKS, columns!(&self.links, row => row.0.0, row.1.0)).await?;
-        execute(session, DEADLINES, columns!(&self.deadlines, row => row.0.0, row.1.time())).await?;
-        let resting =
-            columns!(&self.orders, if |order| !order.open.is_zero(), row => row.order.0, row.open, row.ordinal);
-        execute(session, RESTING, resting).await?;
-        execute(session, ICEBERGS, columns!(&self.icebergs, row => row.0.0, row.1, row.2)).await?;
-        let waiting = columns!(&self.waiting, row => row.order.0, row.symbol.0, row.trigger.map(Trigger::price),
-            row.trigger.map(Trigger::is_from_below), row.is_reached, row.ordinal, row.follows,
-            row.delayed.map(Delayed::name), row.delayed.map(|delayed| delayed.goes_to));
-        execute(session, WAITING, waiting).await?;
-        execute(session, TRAILS, columns!(&self.trails, row => row.order.0, row.distance(), row.bips())).await?;
-        execute(session, PENDING, columns!(&self.pending, row => row.0.0, row.1.0, row.2)).await?;
-        let executions = columns!(&self.executions, row => row.0.0, row.1, row.2.shares, row.2.price, row.2.time,
-            fee_rows::columns_of(row.2.fee)[0], fee_rows::columns_of(row.2.fee)[1]);
-        execute(session, EXECUTIONS, executions).await?;
-        execute(session, CANCELLATIONS, columns!(&self.cancellations, row => row.0.0, row.1.0, row.2, row.3)).await?;
-        let client_orders = columns!(&self.client_orders, row => row.0.0, row.1.0, row.2, row.3);
-        execute(session, CLIENT_ORDERS, client_orders).await?;
-        let terms = columns!(&self.terms, row => row.0.0, row.1.kind.name(), row.1.trigger.map(Trigger::price),
-            row.1.trigger.map(Trigger::is_from_below), row.1.self_trade.name(), row.1.shares);
+        insert_into(session, "accounts", rows!(rows: &self.accounts, row => number: row.0, id: row.1, balance: row.2))
+            .await?;
+        let symbols = rows!(rows: &self.symbols, row => number: row.0, name: row.1, issued: row.2, watched: false);
+        insert_into(session, "symbols", symbols).await?;
+        let positions = rows!(rows: &self.positions, row => account: row.0, symbol: row.1, shares: row.2);
+        insert_into(session, "positions", positions).await?;
+        execute(session, WATCHED, columns!(&self.watched, row => row.0, row.1)).await?;
+        insert(session, &self.rules).await?;
+        insert(session, &self.phases).await?;
+        insert(session, &self.orders).await?;
+        let is_reduced: fn(&Order) -> bool = |order| !order.reduced.is_zero();
+        let reduced = rows!(rows: &self.orders, if is_reduced, row => order_id: row.order, shares: row.reduced);
+        insert_into(session, "reductions", reduced).await?;
+        insert_into(session, "links", rows!(rows: &self.links, row => order_id: row.0, partner: row.1)).await?;
+        execute(session, DEADLINES, columns!(&self.deadlines, row => row.0, row.1)).await?;
+        // They come in the order in which they stand in their queues, which is not that of their ids.
+        let rests: fn(&Order) -> bool = |order| !order.open.is_zero();
+        let resting = rows!(rows: &self.orders, if rests, row => order_id: row.order, open: row.open,
+            queued_sequence: Sequence::ZERO, queued_nth: row.ordinal);
+        insert_into(session, "resting", resting).await?;
+        execute(session, ICEBERGS, columns!(&self.icebergs, row => row.0, row.1, row.2)).await?;
+        insert(session, &self.waiting).await?;
+        execute(session, TRAILS, [rows!(rows: &self.trails).value]).await?;
+        let pending = rows!(rows: &self.pending, row => order_id: row.0, working: row.1, imported_nth: row.2);
+        insert_into(session, "pending", pending).await?;
+        let executions = rows!(rows: &self.executions, row => order_id: row.0, ordinal: row.1, shares: row.2.shares,
+            price: row.2.price, time: row.2.time, share_fee_rate: fee_rows::columns_of(row.2.fee)[0],
+            money_fee_rate: fee_rows::columns_of(row.2.fee)[1]);
+        insert_into(session, "imported_executions", executions).await?;
+        let cancellations =
+            rows!(rows: &self.cancellations, row => order_id: row.0, account: row.1, shares: row.2, time: row.3);
+        insert_into(session, "cancellations", cancellations).await?;
+        let client_orders = rows!(rows: &self.client_orders, row => order_id: row.0, account: row.1,
+            client_order_id: row.2, done: row.3, freed: false);
+        insert_into(session, "client_orders", client_orders).await?;
+        let terms = columns!(&self.terms, row => row.0, row.1.kind, row.1.trigger.map(Trigger::price),
+            row.1.trigger.map(Trigger::is_from_below), row.1.self_trade, row.1.shares);
         execute(session, TERMS, terms).await?;
-        let fees = columns!(&self.fees, row => row.symbol.0, u64::from(row.tier.number()), row.maker(), row.taker(), row.account());
-        execute(session, FEES, fees).await?;
-        let tiers = columns!(&self.tiers, row => row.account.0, u64::from(row.tier.number()));
-        execute(session, TIERS, tiers).await?;
-        let groups = columns!(&self.groups, row => row.account.0, u64::from(row.group.number()));
-        execute(session, GROUPS, groups).await?;
-        let kills = columns!(&self.kills, row => row.scope.name(), row.account(), row.symbol());
-        execute(session, KILLS, kills).await?;
-        let protections = columns!(&self.protections, row => row.account.0, row.millis());
-        execute(session, PROTECTIONS, protections).await?;
+        insert(session, &self.fees).await?;
+        insert(session, &self.tiers).await?;
+        insert(session, &self.groups).await?;
+        insert(session, &self.kills).await?;
+        insert(session, &self.protections).await?;
         if let Some(through) = self.calendar.take() {
             execute(session, CALENDAR, [Box::new(Single(through)) as Parameter<'_>]).await?;
         }
-        let limits = columns!(&self.limits, row => row.account.0, row.open_orders(), row.order_shares(), row.order_value(),
-            row.position(), row.limits.collar);
-        execute(session, LIMITS, limits).await?;
+        insert(session, &self.limits).await?;
         self.accounts.clear();
         self.symbols.clear();
         self.positions.clear();
@@ -500,10 +415,35 @@ impl Rows {
     }
 }
 
+table! { orders: Order, row =>
+    id: row.order,
+    account: row.account,
+    symbol: row.asked.map(|asked| asked.symbol),
+    side: row.asked.map(|asked| asked.side),
+    limit_price: row.asked.map(|asked| asked.limit),
+    shares: row.shares,
+    kind: row.asked.map(|asked| asked.kind),
+    trigger_price: row.trigger().map(Trigger::price),
+    trigger_from_below: row.trigger().map(Trigger::is_from_below),
+    self_trade: row.asked.map(|asked| asked.self_trade),
+    until: row.until,
+}
+
 impl Order {
     fn trigger(&self) -> Option<Trigger> {
         self.asked?.trigger
     }
+}
+
+/// Inserts rows of a described table.
+async fn insert<R: Table + Sync>(session: &Session, rows: &[R]) -> Result<u64, StoreError> {
+    insert_into(session, R::NAME, rows!(rows: rows)).await
+}
+
+/// Inserts rows into a table.
+async fn insert_into(session: &Session, table: &str, rows: Named<'_>) -> Result<u64, StoreError> {
+    let sql = format!("INSERT INTO pricetime.{table} SELECT * FROM unnest($1::pricetime.{table}[])");
+    execute(session, &sql, [rows.value]).await
 }
 
 async fn execute(session: &Session, sql: &str, parameters: impl AsRef<[Parameter<'_>]>) -> Result<u64, StoreError> {

@@ -12,18 +12,14 @@ use futures_util::TryStreamExt;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
+use crate::column::select;
 use crate::error::StoreError;
-use crate::fee_rows;
+use crate::fee_rows::{self, FeesRow, TierRow};
 use crate::fields::Fields;
-use crate::group_rows;
 use crate::kept::NOTHING_GOES;
-use crate::kill_rows;
-use crate::limits_rows;
 use crate::pages::side;
-use crate::phase_rows;
-use crate::protection_rows;
-use crate::rules_rows;
 use crate::session::Session;
+use crate::setting_rows::{GroupRow, KillRow, LimitsRow, PhaseRow, ProtectionRow, RulesRow};
 use crate::standing::{self, Standing};
 use crate::term_rows;
 use crate::trail_rows;
@@ -54,8 +50,6 @@ const ORDERS: &str = "
     ORDER BY o.symbol, o.side, CASE WHEN o.side = 'buy' THEN -o.limit_price ELSE o.limit_price END,
         coalesce(r.queued_sequence, o.sequence, 0), coalesce(r.queued_nth, 0), o.id";
 const WATCHED: &str = "SELECT number, last_price FROM pricetime.symbols WHERE watched ORDER BY number";
-const PHASES: &str = "SELECT symbol, phase, until FROM pricetime.symbol_phases ORDER BY symbol";
-const RULES: &str = "SELECT symbol, COLUMNS FROM pricetime.symbol_rules ORDER BY symbol";
 /// Selects waiting orders: those that no execution has reached, by symbol, in each those with fixed triggers before the
 /// trailing ones, by trigger; then those that wait for their turn, in their order. A trigger is the present one. Orders
 /// with one trigger come in the order in which they began to wait.
@@ -117,14 +111,7 @@ const CLIENT_ORDERS: &str = "
         AND (c.done IS NULL OR c.done > (SELECT time FROM pricetime.command_sequence) - interval '24 hours')
     ORDER BY o.id";
 
-const FEES: &str = "SELECT symbol, tier::bigint, maker, taker, account FROM pricetime.fees ORDER BY symbol, tier";
-const KILLS: &str = "
-    SELECT account, symbol FROM pricetime.kills ORDER BY scope <> 'everything', scope, account, symbol";
-const PROTECTIONS: &str = "SELECT account, grace_ms FROM pricetime.protections ORDER BY account";
 const CALENDAR: &str = "SELECT followed FROM pricetime.calendar";
-const LIMITS: &str = "SELECT account, COLUMNS FROM pricetime.account_limits ORDER BY account";
-const GROUPS: &str = "SELECT account, group_number FROM pricetime.account_groups ORDER BY account";
-const TIERS: &str = "SELECT account, tier::bigint FROM pricetime.account_tiers ORDER BY account";
 
 /// Reads an engine from a snapshot of its own. Errors: `Unsound`, `Inconsistent`, `Unreadable`, `Unreachable`.
 pub(crate) async fn load(session: &Session, hash_seed: u64, done_orders: DoneOrders) -> Result<Loaded, StoreError> {
@@ -181,8 +168,9 @@ pub(crate) async fn visit_state(
         visit(StateItem::Link { order: OrderId(fields.next()?), partner: OrderId(fields.next()?) })
     })
     .await?;
-    each_row(session, PHASES, &mut |fields| {
-        visit(StateItem::Phase { symbol: SymbolIndex(fields.next()?), phase: phase_rows::take_phase(fields)? })
+    each_row(session, &select::<PhaseRow>("symbol"), &mut |fields| {
+        let PhaseRow { symbol, phase } = PhaseRow::take(fields)?;
+        visit(StateItem::Phase { symbol, phase })
     })
     .await?;
     let pasts = visit_orders(session, visit).await?;
@@ -192,18 +180,21 @@ pub(crate) async fn visit_state(
     visit_icebergs(session, visit).await?;
     visit_client_orders(session, visit).await?;
     visit_fees(session, visit).await?;
-    each_row(session, GROUPS, &mut |fields| {
-        visit(StateItem::Group { account: AccountIndex(fields.next()?), group: group_rows::take_group(fields)? })
+    each_row(session, &select::<GroupRow>("account"), &mut |fields| {
+        visit(StateItem::Group { account: AccountIndex(fields.next()?), group: fields.next()? })
     })
     .await?;
-    each_row(session, KILLS, &mut |fields| visit(StateItem::Kill { scope: kill_rows::take_scope(fields)? })).await?;
-    each_row(session, PROTECTIONS, &mut |fields| {
-        let (account, grace) = (AccountIndex(fields.next()?), protection_rows::take_grace(fields)?);
-        visit(StateItem::Protection { account, grace })
+    each_row(session, &select::<KillRow>("scope <> 'everything', scope, account, symbol"), &mut |fields| {
+        visit(StateItem::Kill { scope: KillRow::take(fields)?.scope })
     })
     .await?;
-    each_row(session, &LIMITS.replace("COLUMNS", limits_rows::COLUMNS), &mut |fields| {
-        visit(StateItem::Limits { account: AccountIndex(fields.next()?), limits: limits_rows::take_limits(fields)? })
+    each_row(session, &select::<ProtectionRow>("account"), &mut |fields| {
+        visit(StateItem::Protection { account: AccountIndex(fields.next()?), grace: fields.next()? })
+    })
+    .await?;
+    each_row(session, &select::<LimitsRow>("account"), &mut |fields| {
+        let LimitsRow { account, limits } = LimitsRow::take(fields)?;
+        visit(StateItem::Limits { account, limits })
     })
     .await?;
     each_row(session, CALENDAR, &mut |fields| visit(StateItem::Calendar { through: fields.next()? })).await?;
@@ -267,8 +258,9 @@ async fn visit_stops(
         visit(StateItem::Watch { symbol: SymbolIndex(fields.next()?), last: fields.maybe()? })
     })
     .await?;
-    each_row(session, &RULES.replace("COLUMNS", rules_rows::COLUMNS), &mut |fields| {
-        visit(StateItem::Rules { symbol: SymbolIndex(fields.next()?), rules: rules_rows::take_rules(fields)? })
+    each_row(session, &select::<RulesRow>("symbol"), &mut |fields| {
+        let RulesRow { symbol, rules } = RulesRow::take(fields)?;
+        visit(StateItem::Rules { symbol, rules })
     })
     .await?;
     each_row(session, WAITING, &mut |fields| {
@@ -304,8 +296,7 @@ async fn visit_deadlines(
 ) -> Result<(), StoreError> {
     each_row(session, DEADLINES, &mut |fields| {
         let order = OrderId(fields.next()?);
-        let until = term_rows::until(fields)?.ok_or_else(|| unreadable("orders.until"))?;
-        visit(StateItem::Deadline { order, until })
+        visit(StateItem::Deadline { order, until: fields.next()? })
     })
     .await
 }
@@ -329,7 +320,7 @@ async fn visit_client_orders(
         let id = ClientOrderId::parse(fields.next::<&str>()?.as_bytes())
             .map_err(|_| unreadable("client_orders.client_order_id"))?;
         let (account, placed) = placed(fields)?;
-        let (until, display, trail) = (term_rows::until(fields)?, fields.maybe()?, trail_rows::trail(fields)?);
+        let (until, display, trail) = (fields.maybe()?, fields.maybe()?, trail_rows::trail(fields)?);
         visit(StateItem::ClientOrder { order, id, account, placed, until, display, trail, done: fields.maybe()? })
     })
     .await
@@ -339,13 +330,13 @@ async fn visit_fees(
     session: &Session,
     visit: &mut dyn FnMut(StateItem) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
-    each_row(session, FEES, &mut |fields| {
+    each_row(session, &select::<FeesRow>("symbol, tier"), &mut |fields| {
         let (symbol, tier, fees) = fee_rows::take_fees(fields)?;
         visit(StateItem::Fees { symbol, tier, fees })
     })
     .await?;
-    each_row(session, TIERS, &mut |fields| {
-        visit(StateItem::Tier { account: AccountIndex(fields.next()?), tier: fee_rows::tier(fields)? })
+    each_row(session, &select::<TierRow>("account"), &mut |fields| {
+        visit(StateItem::Tier { account: AccountIndex(fields.next()?), tier: fields.next()? })
     })
     .await
 }

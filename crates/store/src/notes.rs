@@ -7,13 +7,12 @@ use engine::{
     AccountIndex, CancelReason, NewOrder, OrderId, Price, Sequence, Shares, Side, SymbolIndex, Time, Trigger,
 };
 
-use crate::column::Single;
+use crate::column::{Single, table};
 use crate::error::{StoreError, Told};
 use crate::fields::Fields;
 use crate::pages::side;
 use crate::reader::{Given, Reader, Seen, each};
 use crate::session::Session;
-use crate::term_rows;
 
 /// A row of `pricetime.notes` to write.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +29,21 @@ pub(crate) struct NoteRow {
     /// The number of notes that its command had made before.
     pub place: u64,
     pub next_execution: u64,
+}
+
+// The function that writes amendments adds `taken_in_all`.
+table! { notes: NoteRow, row =>
+    order_id: row.order,
+    account: row.account,
+    kind: row.kind.name(),
+    price: row.price,
+    partner: row.partner,
+    taken: row.taken,
+    why: row.why,
+    time: row.time,
+    sequence: row.sequence,
+    place: row.place,
+    next_execution: row.next_execution,
 }
 
 /// The kinds of notes, by their names in the table.
@@ -183,7 +197,7 @@ pub enum Befell {
 
 /// Columns of note `n` of order `o`.
 const NOTE: &str = "n.order_id, o.symbol, o.side = 'buy', n.kind, coalesce(n.price, o.trigger_price), o.trigger_from_below, n.partner,
-    o.shares - n.taken_in_all + n.taken, o.shares - n.taken_in_all, n.why::bigint, n.time, n.sequence, n.place, n.next_execution";
+    o.shares - n.taken_in_all + n.taken, o.shares - n.taken_in_all, n.why, n.time, n.sequence, n.place, n.next_execution";
 
 /// Reads the notes of an account behind a command, in order, up to a number.
 pub(crate) async fn noted(session: &Session, given: &[Given<'_>; 3]) -> Told<Vec<NotedRow>> {
@@ -228,7 +242,7 @@ fn noted_row(fields: &mut Fields<'_>) -> Result<NotedRow, StoreError> {
     let (order, symbol, side) = (OrderId(fields.next()?), SymbolIndex(fields.next()?), side(fields.next()?));
     let kind: &str = fields.next()?;
     let (trigger, partner) = (fields.trigger()?, fields.maybe()?.map(OrderId));
-    let (before, after, why) = (fields.maybe()?, fields.maybe()?, term_rows::why(fields)?);
+    let (before, after, why) = (fields.maybe()?, fields.maybe()?, fields.maybe()?);
     let is = |one: Kind| kind == one.name();
     let amended = before.zip(after).zip(why);
     let what = match (trigger, partner, amended) {

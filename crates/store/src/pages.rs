@@ -167,7 +167,7 @@ fn placed() -> String {
     format!(
         "SELECT o.account, o.id, o.symbol, o.side = 'buy', o.limit_price, {SHARES_NOW}, o.kind, o.trigger_price,
         o.trigger_from_below, o.self_trade, o.time, o.sequence, n.client_order_id,
-        coalesce(r.open, 0), coalesce(c.shares, 0), coalesce(e.money, 0), c.why::bigint,
+        coalesce(r.open, 0), coalesce(c.shares, 0), coalesce(e.money, 0), c.why,
         CASE WHEN r.order_id IS NULL THEN coalesce(c.time, e.time) END,
         CASE WHEN r.order_id IS NULL THEN coalesce(c.sequence, e.sequence) END, {BEFELL}
     FROM chosen o
@@ -516,7 +516,7 @@ pub(crate) fn client_id(fields: &mut Fields<'_>) -> Result<Option<ClientOrderId>
 
 fn placed_row(fields: &mut Fields<'_>) -> Result<PlacedRow, StoreError> {
     let (account, placed) = (AccountIndex(fields.next()?), opened_row(fields)?);
-    let (open, canceled, money, why) = (fields.next()?, fields.next()?, fields.next()?, term_rows::why(fields)?);
+    let (open, canceled, money, why) = (fields.next()?, fields.next()?, fields.next()?, fields.maybe()?);
     let ended = match (fields.maybe()?, fields.maybe()?) {
         (Some(time), Some(sequence)) => Some(EndRow { why, time, sequence: Sequence(sequence) }),
         _ => None,

@@ -13,7 +13,6 @@ use crate::notes::{self, NotedRow};
 use crate::pages::{OpenedRow, TRADE, TradeRow, opened_row, side, trade_row};
 use crate::reader::{Given, Reader, START_PATIENCE, Seen, each};
 use crate::session::Session;
-use crate::term_rows;
 
 /// The cancellation of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +63,7 @@ const PLACED: &str = "
         ORDER BY p.id LIMIT $3::bigint
     ) o LEFT JOIN pricetime.client_orders n ON n.order_id = o.id ORDER BY o.id";
 const CANCELED: &str = "
-    SELECT c.order_id, o.symbol, o.side = 'buy', c.shares, c.why::bigint, c.time, c.sequence
+    SELECT c.order_id, o.symbol, o.side = 'buy', c.shares, c.why, c.time, c.sequence
     FROM (
         SELECT x.* FROM pricetime.cancellations x WHERE x.account = $1::bigint AND x.sequence > $2::bigint
         ORDER BY x.sequence LIMIT $3::bigint
@@ -184,7 +183,7 @@ fn canceled_row(fields: &mut Fields<'_>) -> Result<CanceledRow, StoreError> {
         symbol: SymbolIndex(fields.next()?),
         side: side(fields.next()?),
         shares: fields.next()?,
-        why: term_rows::why(fields)?,
+        why: fields.maybe()?,
         time: fields.next()?,
         sequence: Sequence(fields.next()?),
     })

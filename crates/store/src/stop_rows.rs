@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use engine::{Engine, NewOrder, OrderId, Price, Sequence, SymbolIndex, Trigger};
 
+use crate::column::table;
+
 /// The changes of waiting orders. Effects hold them, and fill and empty them with themselves.
 #[derive(Debug, Default)]
 pub(crate) struct StopRows {
@@ -52,10 +54,24 @@ pub(crate) struct WaitingRow {
     /// The trigger; none for an order that only waits for its turn.
     pub trigger: Option<Trigger>,
     pub reached: Option<Turn>,
+    /// Whether its trigger follows the market.
+    pub follows: bool,
     /// The delay; none for an order that waits for a price, or that was reached and not activated.
     pub delayed: Option<Delayed>,
     /// Whether it still waits, and these commands neither activated nor canceled it.
     pub waits: bool,
+}
+
+table! { waiting: WaitingRow, row =>
+    order_id: row.order,
+    symbol: row.symbol,
+    trigger_price: row.trigger.map(Trigger::price),
+    from_below: row.trigger.map(Trigger::is_from_below),
+    reached_sequence: row.reached.map(|turn| turn.sequence),
+    reached_nth: row.reached.map(|turn| turn.nth),
+    follows: row.follows,
+    delayed: row.delayed.map(Delayed::name),
+    goes_to: row.delayed.map(|delayed| delayed.goes_to),
 }
 
 /// An active order that waits for its turn.
@@ -112,16 +128,16 @@ impl StopRows {
     pub(crate) fn open(&mut self, order: OrderId, symbol: SymbolIndex, trigger: Trigger) {
         self.queues.entry((symbol, trigger)).or_default().push(self.waiting.len());
         self.places.insert(order, self.waiting.len());
-        let trigger = Some(trigger);
-        self.waiting.push(WaitingRow { order, symbol, trigger, reached: None, delayed: None, waits: true });
+        let (trigger, reached, delayed) = (Some(trigger), None, None);
+        self.waiting.push(WaitingRow { order, symbol, trigger, reached, follows: false, delayed, waits: true });
     }
 
     /// Adds an active order that waits for its turn.
     pub(crate) fn delay(&mut self, order: OrderId, placed: &NewOrder<SymbolIndex>, is_under_way: bool, turn: Turn) {
         let NewOrder { symbol, trigger, limit: goes_to, .. } = *placed;
-        let delayed = Some(Delayed { is_under_way, goes_to });
+        let (reached, delayed) = (Some(turn), Some(Delayed { is_under_way, goes_to }));
         self.places.insert(order, self.waiting.len());
-        self.waiting.push(WaitingRow { order, symbol, trigger, reached: Some(turn), delayed, waits: true });
+        self.waiting.push(WaitingRow { order, symbol, trigger, reached, follows: false, delayed, waits: true });
     }
 
     pub(crate) fn reach(&mut self, symbol: SymbolIndex, trigger: Trigger, sequence: Sequence) {
@@ -140,8 +156,9 @@ impl StopRows {
 
     /// Notes that the order just opened is a trailing stop, which is reached by its id.
     pub(crate) fn follow(&mut self, order: OrderId) {
-        let row = self.waiting.last().filter(|row| row.order == order);
+        let row = self.waiting.last_mut().filter(|row| row.order == order);
         let row = row.expect("invariant: an order that follows the market was opened to wait");
+        row.follows = true;
         let trigger = row.trigger.expect("invariant: what follows the market has a trigger");
         if let Some(queue) = self.queues.get_mut(&(row.symbol, trigger)) {
             queue.pop();

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::{CancelReason, Deadline, OrderId, SelfTrade, Shares};
+use engine::{OrderId, SelfTrade, Shares};
 
 use crate::error::StoreError;
 use crate::fields::Fields;
@@ -48,25 +48,8 @@ impl TermRows {
     }
 }
 
-/// Takes the next field, the mode of self-trade prevention. Errors: `Unreadable`.
+/// Takes the next field, the mode of self-trade prevention: null for an order that was imported without it. Errors:
+/// `Unreadable`.
 pub(crate) fn self_trade(fields: &mut Fields<'_>) -> Result<SelfTrade, StoreError> {
-    let name = fields.maybe::<&str>()?;
-    name.map_or(Some(SelfTrade::Allowed), SelfTrade::named).ok_or_else(|| unreadable("orders.self_trade"))
-}
-
-/// Takes the next field, the deadline of an order. Errors: `Unreadable`.
-pub(crate) fn until(fields: &mut Fields<'_>) -> Result<Option<Deadline>, StoreError> {
-    let time = fields.maybe()?;
-    time.map(|time| Deadline::new(time).ok_or_else(|| unreadable("orders.until"))).transpose()
-}
-
-/// Takes the next field, the number of a cancel's reason; null where it is unknown. Errors: `Unreadable`.
-pub(crate) fn why(fields: &mut Fields<'_>) -> Result<Option<CancelReason>, StoreError> {
-    let reason = |code: u64| u8::try_from(code).ok().and_then(CancelReason::from_code);
-    let code = fields.maybe()?;
-    code.map(|code| reason(code).ok_or_else(|| unreadable("cancellations.why"))).transpose()
-}
-
-fn unreadable(column: &str) -> StoreError {
-    StoreError::Unreadable { column: column.to_owned() }
+    Ok(fields.maybe()?.unwrap_or(SelfTrade::Allowed))
 }

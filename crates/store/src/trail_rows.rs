@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{Engine, OrderId, Price, SymbolIndex, Trail, Trigger};
 
+use crate::column::table;
 use crate::error::StoreError;
 use crate::fields::Fields;
 use crate::stop_rows::Turn;
@@ -43,14 +44,10 @@ pub(crate) struct ReachedTrailRow {
     pub turn: Turn,
 }
 
-impl TrailRow {
-    pub(crate) fn distance(&self) -> Option<Price> {
-        self.trail.distance()
-    }
-
-    pub(crate) fn bips(&self) -> Option<u64> {
-        self.trail.bips().map(u64::from)
-    }
+table! { trails: TrailRow, row =>
+    order_id: row.order,
+    distance: row.trail.distance(),
+    bips: row.trail.bips().map(u64::from),
 }
 
 impl TrailRows {
