@@ -19,7 +19,9 @@ const MARKS_SECONDS: u64 = 300;
 /// The key of the seconds for which messages are kept that nodes have snapshots of. Without it, they are kept for ever.
 const KEEP: &str = "pricetime-keep-seconds";
 /// The key of the version of the nodes' messages.
-const RULES: &str = "pricetime-rules";
+const RULES: &str = "pricetime-messages";
+/// The key that builds before release 0.1.0 used for it. No release reads their messages.
+const UNRELEASED: &str = "pricetime-rules";
 /// The key, in a log that replaces a lost one, of the message behind which it goes on: position, node, epoch and
 /// number.
 const BEHIND: &str = "pricetime-behind";
@@ -52,6 +54,12 @@ impl LogTerms {
                 .ok_or_else(|| LogError(format!("{url} does not say which message it goes on behind: {text}")))
         });
         let marks_every = seconds(MARKS).unwrap_or(Duration::from_secs(MARKS_SECONDS)).max(Duration::from_secs(1));
+        if named(UNRELEASED).is_some() {
+            return Err(LogError(format!(
+                "{url} was made by a build before 0.1.0, the first release, and no release reads its messages; nothing is changed: keep it \
+                 for the build that made it, and make a log under another name for a new market"
+            )));
+        }
         let said = named(RULES).map_or("", String::as_str);
         let Ok(rules) = said.parse() else {
             let said = if said.is_empty() { "the entry is missing" } else { said };

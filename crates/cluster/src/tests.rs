@@ -396,9 +396,9 @@ fn bytes_that_are_no_message_are_said_to_be_none_and_only_a_message_is_of_anothe
     let foreign = read(Bytes::from(vec![b'h'; 500]));
     assert_eq!(foreign, "fails its checksum: the log has changed it, or it was written by a program that is no node");
     let older = read(Message { version: NEWEST - 1, ..message.clone() }.to_bytes());
-    assert_eq!(older, "is of version 4, and this program reads version 5 alone");
+    assert_eq!(older, "is of version 0, and this program reads version 1 alone");
     let newer = read(Message { version: NEWEST + 1, ..message }.to_bytes());
-    assert_eq!(newer, "is of version 6, and this program reads version 5 alone");
+    assert_eq!(newer, "is of version 2, and this program reads version 1 alone");
 }
 
 fn fresh(disk: &SimulatedDisk) -> (Engine, Journal<SimulatedDisk>) {

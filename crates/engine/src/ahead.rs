@@ -46,7 +46,6 @@ impl Engine {
                 Op::Command(
                     Command::CreateAccount { .. }
                     | Command::CreateSymbol { .. }
-                    | Command::CreateOldSymbol { .. }
                     | Command::IssueShares { .. }
                     | Command::FundAccount { .. }
                     | Command::GiveShares { .. }

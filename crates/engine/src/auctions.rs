@@ -131,8 +131,6 @@ impl Engine {
     /// Stops executions in a symbol. Orders that were reached stay reached until it opens.
     fn enter(&mut self, symbol: SymbolIndex, phase: SymbolPhase, events: &mut impl FnMut(Event)) {
         self.instruments.set_phase(symbol, phase);
-        // The auction price is the one nearest to the last execution's price.
-        self.stops.watch(symbol);
         self.stops.hold_back(symbol);
         events(Event::PhaseChanged { symbol, phase, last: self.stops.last_price(symbol) });
     }

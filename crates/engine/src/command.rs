@@ -310,10 +310,6 @@ pub enum Command {
     CreateAccount { account: AccountId, balance: Money },
     /// Create a symbol unless it exists.
     CreateSymbol { symbol: Symbol },
-    /// Create a symbol as older programs journaled it, which knew no waiting orders: the symbol's executions are noted
-    /// from its first such order on, so that a journal gives the same state with and without a snapshot of such a
-    /// program.
-    CreateOldSymbol { symbol: Symbol },
     /// Give an account new shares of a symbol.
     IssueShares { symbol: Symbol, account: AccountId, shares: Position },
     /// Create an account with dollars of another one. Gateways make it of a `CreateAccount` by a caller who may give
@@ -446,7 +442,6 @@ impl Command {
             Command::PlaceTrailing { .. } => self.trailing_on_condition(true),
             Command::CreateAccount { .. }
             | Command::CreateSymbol { .. }
-            | Command::CreateOldSymbol { .. }
             | Command::IssueShares { .. }
             | Command::FundAccount { .. }
             | Command::GiveShares { .. }
@@ -490,7 +485,6 @@ impl Command {
             Command::PlaceTrailing { .. } => self.trailing_on_condition(false),
             Command::CreateAccount { .. }
             | Command::CreateSymbol { .. }
-            | Command::CreateOldSymbol { .. }
             | Command::IssueShares { .. }
             | Command::FundAccount { .. }
             | Command::GiveShares { .. }

@@ -300,8 +300,7 @@ impl Engine {
         let may_execute = self.begin_executions(time, command);
         let reply = match *command {
             Command::CreateAccount { account, balance } => self.create_account(account, balance, events),
-            Command::CreateSymbol { symbol } => self.create_symbol(symbol, true, events),
-            Command::CreateOldSymbol { symbol } => self.create_symbol(symbol, false, events),
+            Command::CreateSymbol { symbol } => self.create_symbol(symbol, events),
             Command::IssueShares { symbol, account, shares } => self.issue_shares(symbol, account, shares, events),
             Command::FundAccount { payer, account, balance } => self.fund_account(payer, account, balance, events),
             Command::GiveShares { payer, symbol, account, shares } => {
@@ -456,7 +455,6 @@ impl Engine {
             Command::CancelOrder { account, order } => (account, order),
             Command::CreateAccount { .. }
             | Command::CreateSymbol { .. }
-            | Command::CreateOldSymbol { .. }
             | Command::IssueShares { .. }
             | Command::FundAccount { .. }
             | Command::GiveShares { .. }
@@ -545,12 +543,7 @@ impl Engine {
         Ok(Reply::Created)
     }
 
-    fn create_symbol(
-        &mut self,
-        name: Symbol,
-        is_watched: bool,
-        events: &mut impl FnMut(Event),
-    ) -> Result<Reply, Reject> {
+    fn create_symbol(&mut self, name: Symbol, events: &mut impl FnMut(Event)) -> Result<Reply, Reject> {
         if self.symbols.find(name).is_some() {
             return Ok(Reply::Created);
         }
@@ -559,9 +552,7 @@ impl Engine {
         }
         let symbol = self.symbols.create(name, Position::ZERO);
         self.books.create();
-        if is_watched {
-            self.stops.watch(symbol);
-        }
+        self.stops.watch(symbol);
         events(Event::SymbolCreated { symbol, name });
         Ok(Reply::Created)
     }

@@ -33,8 +33,6 @@ impl Engine {
             return Ok(Reply::Created);
         }
         self.instruments.set(symbol, rules);
-        // The band is around the last execution's price, and the same price values a market order.
-        self.stops.watch(symbol);
         rules.parts().into_iter().for_each(|part| events(Event::RulesChanged { symbol, part }));
         Ok(Reply::Created)
     }

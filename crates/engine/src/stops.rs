@@ -59,7 +59,7 @@ impl Queue {
 /// nothing.
 #[derive(Clone, Copy)]
 struct Watch {
-    /// Whether executions are noted: see `CreateOldSymbol`.
+    /// Whether executions are noted.
     is_on: bool,
     /// The price of the last execution that was noted.
     last: Option<Price>,
@@ -107,7 +107,7 @@ impl Stops {
         }
     }
 
-    /// Notes the symbol's executions from now on.
+    /// Notes the executions of a new symbol.
     #[inline]
     pub(crate) fn watch(&mut self, symbol: SymbolIndex) {
         let at = symbol.0 as usize;

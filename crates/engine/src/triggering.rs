@@ -75,7 +75,6 @@ impl Engine {
         let before = self.hold(account, placed)?;
         // From here the order cannot be rejected.
         let (order, slot) = self.open_order(account, placed, terms, events);
-        self.stops.watch(symbol);
         match terms.trail {
             None => self.stops.wait(&mut self.orders, slot, placed, trigger),
             Some(trail) => self.trail_behind(order, slot, placed, trigger, trail, events),

@@ -25,7 +25,6 @@ pub fn cost(op: &Op) -> u64 {
             Command::FollowCalendar { .. }
             | Command::CreateAccount { .. }
             | Command::CreateSymbol { .. }
-            | Command::CreateOldSymbol { .. }
             | Command::IssueShares { .. }
             | Command::FundAccount { .. }
             | Command::GiveShares { .. }

@@ -21,7 +21,6 @@ pub fn deadline(op: &Op) -> Option<Deadline> {
         | Command::PlacePending { until, .. } => *until,
         Command::CreateAccount { .. }
         | Command::CreateSymbol { .. }
-        | Command::CreateOldSymbol { .. }
         | Command::IssueShares { .. }
         | Command::FundAccount { .. }
         | Command::GiveShares { .. }

@@ -214,7 +214,6 @@ fn size(command: &Command) -> Option<Size> {
         }
         Command::CreateAccount { .. }
         | Command::CreateSymbol { .. }
-        | Command::CreateOldSymbol { .. }
         | Command::IssueShares { .. }
         | Command::FundAccount { .. }
         | Command::GiveShares { .. }

@@ -291,7 +291,6 @@ fn asker(op: &Op) -> AccountId {
         Op::Command(
             Command::CreateAccount { .. }
             | Command::CreateSymbol { .. }
-            | Command::CreateOldSymbol { .. }
             | Command::IssueShares { .. }
             | Command::FundAccount { .. }
             | Command::GiveShares { .. }

@@ -97,7 +97,7 @@ impl Kind {
     pub fn of(op: &Op) -> Kind {
         match op {
             Op::Command(Command::CreateAccount { .. } | Command::FundAccount { .. }) => Kind::CreateAccount,
-            Op::Command(Command::CreateSymbol { .. } | Command::CreateOldSymbol { .. }) => Kind::CreateSymbol,
+            Op::Command(Command::CreateSymbol { .. }) => Kind::CreateSymbol,
             Op::Command(Command::IssueShares { .. } | Command::GiveShares { .. }) => Kind::IssueShares,
             Op::Command(Command::ChangeRules { .. }) => Kind::ChangeRules,
             Op::Command(Command::ChangeFees { .. } | Command::ChangeTier { .. }) => Kind::ChangeFees,

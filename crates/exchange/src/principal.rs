@@ -167,7 +167,6 @@ fn about(command: &Command) -> About {
         | Command::PlacePending { account, .. } => About::Account(account),
         Command::CreateAccount { .. }
         | Command::CreateSymbol { .. }
-        | Command::CreateOldSymbol { .. }
         | Command::IssueShares { .. } => About::Issue,
         // The exchange makes these from the requests of an issuer with a budget; no client asks for them.
         Command::FundAccount { .. } | Command::GiveShares { .. } => About::Venue,

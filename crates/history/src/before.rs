@@ -13,7 +13,7 @@ use engine::{
 use journal::{File, decode_order, encode_order};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-use crate::carried::{BEGUN, CARRIED_BYTES, Carried};
+use crate::carried::{BEGUN, Carried};
 use crate::checkpoint::Begun;
 use crate::codec::{Put, Take};
 use crate::error::HistoryError;
@@ -21,11 +21,11 @@ use crate::folder::Folder;
 use crate::record::{self, PastOrder, order_record};
 use crate::table::Sizes;
 
-pub(crate) const OLD_NAME: &str = "old-orders-1.tab";
-pub(crate) const BEGUN_NAME: &str = "begun-4.tab";
+pub(crate) const OLD_NAME: &str = "earlier-orders.tab";
+pub(crate) const BEGUN_NAME: &str = "earlier-open.tab";
 
 /// The magic number, whose last byte is the version of the format.
-const MAGIC: u64 = u64::from_le_bytes(*b"pt-olds\x01");
+const MAGIC: u64 = u64::from_le_bytes(*b"pt-done\x01");
 /// The number of bytes at which a block ends. A longer order has a block of its own.
 const BLOCK_BYTES: usize = 4096;
 const WRITTEN_AT_ONCE: usize = 64 * 1024;
@@ -141,22 +141,15 @@ impl Before {
         Ok(open.len() as u64)
     }
 
-    /// Opens the two files. None if the checkpoint counts none and there are none. Errors: a file is missing or too
-    /// short.
+    /// Opens the two files that the checkpoint counts. Errors: a file is missing or too short.
     pub(crate) fn open(
         folder: &Arc<dyn Folder>,
         counted: Begun,
         sizes: &Sizes,
     ) -> Result<Option<Before>, HistoryError> {
-        let file = match folder.existing(BEGUN_NAME) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound && counted == Begun::Uncounted => return Ok(None),
-            opened => opened.map_err(unopened(BEGUN_NAME))?,
-        };
-        let records = match counted {
-            Begun::Orders(orders) => orders,
-            Begun::Uncounted | Begun::Unfinished => file.len().map_err(failed(BEGUN_NAME))? / CARRIED_BYTES as u64,
-        };
-        Ok(Some(Before { begun: Carried::open_as(&BEGUN, folder, records, sizes)?, old: OldOrders::open(&**folder)? }))
+        let Begun::Orders(orders) = counted else { return Ok(None) };
+        folder.existing(BEGUN_NAME).map_err(unopened(BEGUN_NAME))?;
+        Ok(Some(Before { begun: Carried::open_as(&BEGUN, folder, orders, sizes)?, old: OldOrders::open(&**folder)? }))
     }
 }
 

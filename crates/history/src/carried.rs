@@ -19,11 +19,11 @@ const KEY_BYTES: usize = 8;
 const WAITING_MAX: usize = 64 * 1024;
 
 pub(crate) const CARRIED: Kind<CARRIED_BYTES> =
-    Kind { stem: "carried-4", single: true, seed: 0, fields: &[], strip: |_, _, _| None, restore: |_, _| {} };
+    Kind { stem: "carried", single: true, seed: 0, fields: &[], strip: |_, _, _| None, restore: |_, _| {} };
 
 /// The orders that were open when the history began, by id.
 pub(crate) const BEGUN: Kind<CARRIED_BYTES> =
-    Kind { stem: "begun-4", single: true, seed: 0, fields: &[], strip: |_, _, _| None, restore: |_, _| {} };
+    Kind { stem: "earlier-open", single: true, seed: 0, fields: &[], strip: |_, _, _| None, restore: |_, _| {} };
 
 #[derive(Debug)]
 pub(crate) struct Carried {

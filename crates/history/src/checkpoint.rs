@@ -18,24 +18,17 @@ use crate::table::{Reach, Sizes};
 /// The name of the checkpoint's file.
 pub const CHECKPOINT_NAME: &str = "checkpoint";
 /// The magic number, whose last byte is the version of the format.
-const MAGIC: u64 = u64::from_le_bytes(*b"pt-hist\x04");
-/// The format that adds the number of the file of carried orders, for another than the first one.
-const MAGIC_5: u64 = u64::from_le_bytes(*b"pt-hist\x05");
-/// The format that adds notes, if there ever was one.
-const MAGIC_6: u64 = u64::from_le_bytes(*b"pt-hist\x06");
-/// The beginning of a checkpoint that also has the number of orders that were open when the history began, if it does
-/// not begin with the market.
-const MAGIC_7: u64 = u64::from_le_bytes(*b"pt-hist\x07");
-/// The value of that number while the files of these orders are being written.
-const BEGUN_UNFINISHED: u64 = u64::MAX;
-/// Format 3, which had no parts and did not link trades by order.
-const MAGIC_3: u64 = u64::from_le_bytes(*b"pt-hist\x03");
+const MAGIC: u64 = u64::from_le_bytes(*b"pt-past\x01");
+/// The beginning of checkpoints of builds before release 0.1.0, whose formats no release reads.
+const UNRELEASED: &[u8] = b"pt-hist";
+/// The codes of `Begun`.
+const WITH_MARKET: u8 = 0;
+const UNFINISHED: u8 = 1;
+const WITH_ORDERS: u8 = 2;
 
 pub(crate) struct Checkpoint {
     pub(crate) heads: Heads,
     pub(crate) kept: Kept,
-    /// Whether the tables are of format 3.
-    pub(crate) is_former: bool,
 }
 
 /// The records of the history, and their files.
@@ -57,25 +50,13 @@ pub(crate) struct Kept {
 /// The count of the files about orders from before the history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Begun {
-    /// The checkpoint counts nothing: the history begins with the market, or a program wrote it that did not count
-    /// these orders.
+    /// The history begins with the market, so these files do not exist.
     #[default]
-    Uncounted,
+    WithMarket,
     /// The files are being written, and no others are: everything in the folder can be made again.
     Unfinished,
     /// The number of open orders.
     Orders(u64),
-}
-
-/// The versions of a checkpoint. The lowest one with room for everything is written, so that an older program can read
-/// it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Format {
-    Three,
-    Four,
-    Five,
-    Six,
-    Seven,
 }
 
 impl Checkpoint {
@@ -84,7 +65,7 @@ impl Checkpoint {
         let (through, first_order) = (engine.sequence(), engine.next_order());
         let (accounts, symbols, executed, noted) = Default::default();
         let heads = Heads { through, first_order, accounts, symbols, executed, noted };
-        Checkpoint { heads, kept: Kept::of(sizes), is_former: false }
+        Checkpoint { heads, kept: Kept::of(sizes) }
     }
 
     /// The checkpoint in a folder, if there is a valid one. There is none while the files about orders from before the
@@ -98,22 +79,20 @@ impl Checkpoint {
         let name = || CHECKPOINT_NAME.to_owned();
         let read = folder.read(CHECKPOINT_NAME).map_err(|source| HistoryError::Io { name: name(), source })?;
         let Some(bytes) = read else { return Ok(None) };
+        if bytes.starts_with(UNRELEASED) {
+            return Err(HistoryError::Unreleased);
+        }
         let damaged = |fault: &str| HistoryError::Damaged { name: name(), fault: fault.to_owned() };
         let (body, sum) = bytes.split_last_chunk::<8>().ok_or_else(|| damaged("it is too short"))?;
         if xxh3_64(body) != u64::from_le_bytes(*sum) {
             return Err(damaged("its checksum is wrong"));
         }
         let mut take = Take(body);
-        let format = match take.u64() {
-            Some(MAGIC) => Format::Four,
-            Some(MAGIC_5) => Format::Five,
-            Some(MAGIC_6) => Format::Six,
-            Some(MAGIC_7) => Format::Seven,
-            Some(MAGIC_3) => Format::Three,
-            _ => return Err(damaged("it is of another version of this program")),
-        };
-        let (heads, kept) = decode(&mut take, format).ok_or_else(|| damaged("it ends in the middle"))?;
-        Ok(Some(Checkpoint { heads, kept, is_former: format == Format::Three }))
+        if take.u64() != Some(MAGIC) {
+            return Err(damaged("it is of a later version of this program"));
+        }
+        let (heads, kept) = decode(&mut take).ok_or_else(|| damaged("it ends in the middle"))?;
+        Ok(Some(Checkpoint { heads, kept }))
     }
 
     /// Writes the checkpoint of a history that has just begun.
@@ -150,26 +129,24 @@ impl Kept {
 }
 
 fn encode(put: &mut Put<'_>, heads: &Heads, through: Sequence, kept: &Kept) {
-    let [orders, trades, candles, notes] = kept.records;
-    let format = match (kept.begun, notes > 0, kept.carried_file > 0) {
-        (Begun::Unfinished | Begun::Orders(_), ..) => Format::Seven,
-        (Begun::Uncounted, true, _) => Format::Six,
-        (Begun::Uncounted, false, true) => Format::Five,
-        (Begun::Uncounted, false, false) => Format::Four,
-    };
-    put.u64(format.magic()).u64(through.0).u64(heads.first_order.0);
-    for count in [orders, trades, candles, kept.part_records, kept.block_records, kept.carried] {
+    put.u64(MAGIC).u64(through.0).u64(heads.first_order.0);
+    for count in kept.records {
         put.u64(count);
     }
-    if format >= Format::Five {
-        put.u64(kept.carried_file);
+    for count in [kept.part_records, kept.block_records, kept.carried, kept.carried_file] {
+        put.u64(count);
     }
-    let [of_orders, of_trades, of_notes] = &kept.reach;
-    put_reach(put, of_orders);
-    put_reach(put, of_trades);
+    match kept.begun {
+        Begun::WithMarket => put.u8(WITH_MARKET).u64(0),
+        Begun::Unfinished => put.u8(UNFINISHED).u64(0),
+        Begun::Orders(orders) => put.u8(WITH_ORDERS).u64(orders),
+    };
+    for reach in &kept.reach {
+        put_reach(put, reach);
+    }
     put.u64(heads.accounts.len() as u64);
-    for AccountChain { order, canceled, trade, .. } in &heads.accounts {
-        put.link(order.map(|order| order.0)).link(canceled.map(|order| order.0)).link(*trade);
+    for AccountChain { order, canceled, trade, note } in &heads.accounts {
+        put.link(order.map(|order| order.0)).link(canceled.map(|order| order.0)).link(*trade).link(*note);
     }
     put.u64(heads.symbols.len() as u64);
     for SymbolChain { trade, candles } in &heads.symbols {
@@ -182,31 +159,7 @@ fn encode(put: &mut Put<'_>, heads: &Heads, through: Sequence, kept: &Kept) {
         }
     }
     put_links(put, &heads.executed);
-    if format >= Format::Six {
-        put.u64(notes);
-        put_reach(put, of_notes);
-        for chain in &heads.accounts {
-            put.link(chain.note);
-        }
-        put_links(put, &heads.noted);
-    }
-    match kept.begun {
-        Begun::Uncounted => {}
-        Begun::Unfinished => drop(put.u64(BEGUN_UNFINISHED)),
-        Begun::Orders(orders) => drop(put.u64(orders)),
-    }
-}
-
-impl Format {
-    fn magic(self) -> u64 {
-        match self {
-            Format::Three => MAGIC_3,
-            Format::Four => MAGIC,
-            Format::Five => MAGIC_5,
-            Format::Six => MAGIC_6,
-            Format::Seven => MAGIC_7,
-        }
-    }
+    put_links(put, &heads.noted);
 }
 
 fn put_reach(put: &mut Put<'_>, Reach { gone, gone_until, sealed, unsealed }: &Reach) {
@@ -233,45 +186,38 @@ fn take_links(take: &mut Take<'_>) -> Option<HashMap<OrderId, u64, RandomState>>
     Some(links)
 }
 
-fn decode(take: &mut Take<'_>, format: Format) -> Option<(Heads, Kept)> {
+fn decode(take: &mut Take<'_>) -> Option<(Heads, Kept)> {
     let (through, first_order) = (Sequence(take.u64()?), OrderId(take.u64()?));
-    let mut kept = Kept { records: [take.u64()?, take.u64()?, take.u64()?, 0], ..Kept::default() };
-    if format >= Format::Four {
-        (kept.part_records, kept.block_records, kept.carried) = (take.u64()?, take.u64()?, take.u64()?);
-        kept.carried_file = if format >= Format::Five { take.u64()? } else { 0 };
-        if kept.part_records == 0 || kept.block_records == 0 {
-            return None;
-        }
-        (kept.reach[0], kept.reach[1]) = (take_reach(take)?, take_reach(take)?);
+    let mut kept = Kept::default();
+    for count in &mut kept.records {
+        *count = take.u64()?;
+    }
+    for count in [&mut kept.part_records, &mut kept.block_records, &mut kept.carried, &mut kept.carried_file] {
+        *count = take.u64()?;
+    }
+    if kept.part_records == 0 || kept.block_records == 0 {
+        return None;
+    }
+    kept.begun = match (take.u8()?, take.u64()?) {
+        (WITH_MARKET, _) => Begun::WithMarket,
+        (UNFINISHED, _) => Begun::Unfinished,
+        (WITH_ORDERS, orders) => Begun::Orders(orders),
+        _ => return None,
+    };
+    for reach in &mut kept.reach {
+        *reach = take_reach(take)?;
     }
     let mut accounts = Vec::new();
     for _ in 0..take.u64()? {
         let (order, canceled) = (take.link()?.map(OrderId), take.link()?.map(OrderId));
-        accounts.push(AccountChain { order, canceled, trade: take.link()?, note: None });
+        accounts.push(AccountChain { order, canceled, trade: take.link()?, note: take.link()? });
     }
     let mut symbols = Vec::new();
     for _ in 0..take.u64()? {
         symbols.push(take_symbol(take)?);
     }
-    let (executed, noted) = Default::default();
-    let mut heads = Heads { through, first_order, accounts, symbols, executed, noted };
-    if format >= Format::Four {
-        heads.executed = take_links(take)?;
-    }
-    if format >= Format::Six {
-        (kept.records[3], kept.reach[2]) = (take.u64()?, take_reach(take)?);
-        for chain in &mut heads.accounts {
-            chain.note = take.link()?;
-        }
-        heads.noted = take_links(take)?;
-    }
-    if format >= Format::Seven {
-        kept.begun = match take.u64()? {
-            BEGUN_UNFINISHED => Begun::Unfinished,
-            orders => Begun::Orders(orders),
-        };
-    }
-    Some((heads, kept))
+    let (executed, noted) = (take_links(take)?, take_links(take)?);
+    Some((Heads { through, first_order, accounts, symbols, executed, noted }, kept))
 }
 
 fn take_reach(take: &mut Take<'_>) -> Option<Reach> {

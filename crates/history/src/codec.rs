@@ -1,6 +1,6 @@
 //! Numbers as bytes and back, little-endian, one after the other, and the checksum of such bytes.
 
-use engine::{Money, OrderKind, Position, Price, Sequence, Shares, Side, Time, Turnover};
+use engine::{Money, Position, Price, Sequence, Shares, Side, Time, Turnover};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// The length of a checksum.
@@ -95,15 +95,12 @@ impl<B: Bytes> Put<'_, B> {
         self
     }
 
-    /// Puts one byte: the side, above its two bits the kind, which is 0 for a limit order, and in the highest bit
-    /// whether the order has a trigger.
     #[inline]
-    pub(crate) fn side_and_kind(&mut self, side: Side, kind: OrderKind, has_trigger: bool) -> &mut Self {
-        let side = match side {
+    pub(crate) fn side(&mut self, side: Side) -> &mut Self {
+        self.u8(match side {
             Side::Buy => 1,
             Side::Sell => 2,
-        };
-        self.u8(side | (kind.code() << 2) | if has_trigger { HAS_TRIGGER } else { 0 })
+        })
     }
 
     /// Puts a link: a number from 1, or none.
@@ -112,8 +109,6 @@ impl<B: Bytes> Put<'_, B> {
         self.u64(number.unwrap_or(0))
     }
 }
-
-const HAS_TRIGGER: u8 = 0x80;
 
 /// Reads what `Put` wrote; none if `Put` cannot have written it.
 pub(crate) struct Take<'a>(pub(crate) &'a [u8]);
@@ -127,6 +122,10 @@ impl Take<'_> {
 
     pub(crate) fn u64(&mut self) -> Option<u64> {
         self.bytes().map(u64::from_le_bytes)
+    }
+
+    pub(crate) fn i64(&mut self) -> Option<i64> {
+        self.bytes().map(i64::from_le_bytes)
     }
 
     pub(crate) fn u32(&mut self) -> Option<u32> {
@@ -165,14 +164,12 @@ impl Take<'_> {
         self.u64().map(Sequence)
     }
 
-    pub(crate) fn side_and_kind(&mut self) -> Option<(Side, OrderKind, bool)> {
-        let byte = self.u8()?;
-        let side = match byte & 3 {
-            1 => Side::Buy,
-            2 => Side::Sell,
-            _ => return None,
-        };
-        Some((side, OrderKind::from_code((byte & !HAS_TRIGGER) >> 2)?, byte & HAS_TRIGGER != 0))
+    pub(crate) fn side(&mut self) -> Option<Side> {
+        match self.u8()? {
+            1 => Some(Side::Buy),
+            2 => Some(Side::Sell),
+            _ => None,
+        }
     }
 
     pub(crate) fn link(&mut self) -> Option<Option<u64>> {

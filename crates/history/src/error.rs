@@ -3,7 +3,6 @@
 use std::io;
 
 use engine::Time;
-use journal::ArchiveError;
 
 use crate::folder::HISTORY_FOLDER;
 
@@ -42,9 +41,12 @@ pub enum HistoryError {
     Failed { name: &'static str },
     #[error("the history has ended")]
     Ended,
-    /// The archive of done orders of the version before cannot be read.
-    #[error(transparent)]
-    Archive(#[from] ArchiveError),
+    /// The checkpoint is of a build before release 0.1.0.
+    #[error(
+        "the folder {HISTORY_FOLDER} was made by a build before 0.1.0, the first release, and no release reads its format; nothing is \
+         changed: keep the data folder for the build that made it, and name another folder for a new market"
+    )]
+    Unreleased,
 }
 
 impl HistoryError {
@@ -59,7 +61,7 @@ impl HistoryError {
             | HistoryError::Failed { .. }
             | HistoryError::NoLongerKept { .. }
             | HistoryError::Ended
-            | HistoryError::Archive(_) => false,
+            | HistoryError::Unreleased => false,
         }
     }
 }

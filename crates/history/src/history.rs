@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use engine::{DoneOrder, Engine, OrderId, Sequence, StateItem, SymbolIndex};
-use journal::{ARCHIVE_NAME, Archive, Damages, Storage};
+use journal::{Damages, Storage};
 
 use crate::before::{Before, EachDone};
 use crate::candle::KEPT;
@@ -22,7 +22,7 @@ use crate::note::{NOTE_BYTES, NOTES};
 use crate::record::{CANDLE_BYTES, CANDLES, ORDER_BYTES, ORDERS, TRADE_BYTES, TRADES};
 use crate::table::{Near, Sizes, Table};
 use crate::upkeep::{Keep, Upkeep};
-use crate::{carried, folder, former, names, record};
+use crate::{carried, folder, names, record};
 
 /// The most bytes of trades, of notes and of candles that wait to be written: they never change.
 const WAITING_MAX: usize = 64 * 1024;
@@ -94,17 +94,8 @@ impl History {
 
     /// Opens a history with other sizes than a server's.
     pub fn open_sized<S: Storage>(home: &S, engine: &Engine, sizes: Sizes) -> Result<History, HistoryError> {
-        let has_archive = journal::has_archive(home).map_err(in_folder)?;
-        let archive = has_archive.then(|| Archive::open(home)).transpose()?;
         let folder = folder::open(home).map_err(in_folder)?;
-        let folder = set_uncounted_aside(home, folder)?;
-        let history = History::open_in(folder, engine, sizes, archive.as_ref())?;
-        if archive.is_some() {
-            tracing::info!("the orders of {ARCHIVE_NAME} are in the history now");
-            drop(archive);
-            journal::remove_archive(home).map_err(in_folder)?;
-        }
-        Ok(history)
+        History::open_in(folder, engine, sizes)
     }
 
     /// Begins a history at an engine's state, in a data folder without one, with all orders that were done before:
@@ -119,49 +110,33 @@ impl History {
         begin_behind(&folder, engine, &mut done, &Sizes::USUAL).map(drop)
     }
 
-    /// Opens a history. `archive` has the done orders of the version before, which are needed if the history lacks
-    /// some.
-    fn open_in(
-        folder: Arc<dyn Folder>,
-        engine: &Engine,
-        sizes: Sizes,
-        archive: Option<&Archive>,
-    ) -> Result<History, HistoryError> {
+    fn open_in(folder: Arc<dyn Folder>, engine: &Engine, sizes: Sizes) -> Result<History, HistoryError> {
         let (folder, checkpoint) = match Checkpoint::read_any(&*folder)? {
             Some(unfinished) if unfinished.kept.begun == Begun::Unfinished => {
-                let begun = begin(&folder, engine, archive, &sizes)?;
+                let begun = begin(&folder, engine, &sizes)?;
                 (folder, begun)
             }
-            Some(checkpoint)
-                if checkpoint.heads.through < engine.sequence()
-                    || (archive.is_some() && checkpoint.heads.first_order > OrderId(1)) =>
-            {
+            Some(checkpoint) if checkpoint.heads.through < engine.sequence() => {
                 let folder = set_aside(&*folder, checkpoint.heads.through)?;
-                let begun = begin(&folder, engine, archive, &sizes)?;
+                let begun = begin(&folder, engine, &sizes)?;
                 (folder, begun)
-            }
-            Some(former) if former.is_former => {
-                names::expect_all(&*folder, &former)?;
-                names::remove_others(&*folder, &former.names())?;
-                let converted = former::convert(&folder, former, &sizes)?;
-                (folder, converted)
             }
             Some(checkpoint) => (folder, checkpoint),
             None => {
                 names::expect_none(&*folder)?;
-                let begun = begin(&folder, engine, archive, &sizes)?;
+                let begun = begin(&folder, engine, &sizes)?;
                 (folder, begun)
             }
         };
-        let Checkpoint { heads, kept, .. } = checkpoint;
+        let Checkpoint { heads, kept } = checkpoint;
         if (kept.part_records, kept.block_records) != (sizes.part_records, sizes.block_records) {
-            let fault = "it is of another version of this program".to_owned();
+            let fault = "its parts and blocks have other sizes than those of this program".to_owned();
             return Err(HistoryError::Damaged { name: crate::CHECKPOINT_NAME.to_owned(), fault });
         }
         let [orders, trades, candles, notes] = kept.records;
         let [of_orders, of_trades, of_notes] = kept.reach.clone();
         let first = heads.first_order.0;
-        let before = (first > 1).then(|| Before::open(&folder, kept.begun, &sizes)).transpose()?.flatten();
+        let before = Before::open(&folder, kept.begun, &sizes)?;
         let mut history = History {
             before,
             orders: Table::open(&folder, &ORDERS, (first, orders, of_orders), &sizes, sizes.waiting_max[0])?,
@@ -211,7 +186,7 @@ impl History {
         if self.heads.through > engine.sequence() {
             let folder = set_aside(&*self.folder, self.heads.through)?;
             let (damages, keep, journal) = (self.damages.clone(), self.upkeep.keep, self.journal.take());
-            let anew = History::open_in(folder, engine, self.sizes, None)?.listing(damages).keeping(keep);
+            let anew = History::open_in(folder, engine, self.sizes)?.listing(damages).keeping(keep);
             *self = History { journal, ..anew };
             self.leaps.begin(engine.time(), Instant::now());
             return Ok(false);
@@ -423,12 +398,7 @@ fn take_back(carried: &mut Carried, open: &[u64]) -> Result<u64, HistoryError> {
 
 /// Begins a history at an engine's state, with a checkpoint: files of records without one are the remains of a history
 /// that has lost it.
-fn begin(
-    folder: &Arc<dyn Folder>,
-    engine: &Engine,
-    archive: Option<&Archive>,
-    sizes: &Sizes,
-) -> Result<Checkpoint, HistoryError> {
+fn begin(folder: &Arc<dyn Folder>, engine: &Engine, sizes: &Sizes) -> Result<Checkpoint, HistoryError> {
     if engine.next_order() == OrderId(1) {
         let begun = Checkpoint::begin(engine, sizes);
         begun.write_first(&**folder)?;
@@ -436,9 +406,9 @@ fn begin(
     }
     tracing::warn!(
         through = engine.sequence().0,
-        "the history begins behind this command: of orders before it knows what it could be told"
+        "the history begins behind this command: orders that were done before are no longer kept"
     );
-    begin_behind(folder, engine, &mut |visit| archive.map_or(Ok(()), |archive| archive.each(visit)), sizes)
+    begin_behind(folder, engine, &mut |_| Ok(()), sizes)
 }
 
 /// Begins a history that does not begin with the market, and writes all known facts from before.
@@ -454,19 +424,6 @@ fn begin_behind(
     begun.kept.begun = Begun::Orders(Before::write(folder, engine, done, sizes)?);
     begun.write_first(&**folder)?;
     Ok(begun)
-}
-
-/// Sets files of records aside that no checkpoint counts, where the journal makes them again: a former program began a
-/// history without a checkpoint, and was killed before its first one.
-fn set_uncounted_aside<S: Storage>(home: &S, folder: Arc<dyn Folder>) -> Result<Arc<dyn Folder>, HistoryError> {
-    if Checkpoint::read_any(&*folder)?.is_some() || names::expect_none(&*folder).is_ok() || !names::is_made_again(home)
-    {
-        return Ok(folder);
-    }
-    tracing::warn!(
-        "the history has no checkpoint; the journal reaches back to the first command, and makes all of it again"
-    );
-    set_aside(&*folder, Sequence::ZERO)
 }
 
 /// Moves a history to another folder, named after its end. Returns the folder for a new one.

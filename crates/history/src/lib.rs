@@ -25,7 +25,6 @@ mod event_queue;
 mod folder;
 mod followed;
 mod following;
-mod former;
 #[cfg(feature = "fuzz")]
 pub mod fuzzing;
 mod heads;
@@ -36,7 +35,6 @@ mod leisure;
 mod names;
 mod note;
 mod notes;
-mod packed_id;
 mod pages;
 mod parts;
 mod record;

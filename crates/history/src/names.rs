@@ -2,21 +2,20 @@
 
 use std::collections::HashSet;
 
-use engine::{OrderId, Sequence};
-use journal::{JournalPoint, Storage, snapshot};
+use engine::Sequence;
+use journal::Storage;
 
 use crate::before::{BEGUN_NAME, OLD_NAME};
 use crate::carried::Carried;
-use crate::checkpoint::{CHECKPOINT_NAME, Checkpoint, Kept};
+use crate::checkpoint::{Begun, CHECKPOINT_NAME, Checkpoint, Kept};
 use crate::error::{HistoryError, in_folder};
 use crate::folder::{self, Folder, HISTORY_FOLDER, MAKING_SUFFIX};
-use crate::former;
 use crate::note::NOTES;
 use crate::record::{CANDLES, ORDERS, TRADES};
 use crate::table::{Reach, Table};
 
 /// The prefixes of files of records.
-const OURS: [&str; 5] = ["orders-", "trades-", "candles-", "carried-", "notes-"];
+const OURS: [&str; 5] = ["orders-", "trades-", "candles", "carried", "notes-"];
 /// The most names in an error.
 const NAMED_MAX: usize = 3;
 
@@ -62,14 +61,11 @@ pub fn file_names<S: Storage>(home: &S) -> Result<Vec<String>, HistoryError> {
 
 impl Checkpoint {
     pub(crate) fn names(&self) -> Vec<String> {
-        match self.is_former {
-            true => former::NAMES.into_iter().map(str::to_owned).chain(candles(&self.kept)).collect(),
-            false if self.heads.first_order > OrderId(1) => {
-                let before = [BEGUN_NAME, OLD_NAME].map(str::to_owned);
-                self.kept.names().into_iter().chain(before).collect()
-            }
-            false => self.kept.names(),
+        let mut names = self.kept.names();
+        if self.kept.begun != Begun::WithMarket {
+            names.extend([BEGUN_NAME, OLD_NAME].map(str::to_owned));
         }
+        names
     }
 }
 
@@ -80,18 +76,14 @@ impl Kept {
         let mut names = Table::names(&ORDERS, self.part_records, orders, &self.reach[0]);
         names.extend(Table::names(&TRADES, self.part_records, trades, &self.reach[1]));
         names.extend(Table::names(&NOTES, self.part_records, notes, &self.reach[2]));
-        names.extend(candles(self));
+        names.extend(Table::names(&CANDLES, 0, self.records[2], &Reach::default()));
         names.extend(Carried::names(self.carried_file, self.carried));
         names
     }
 }
 
-fn candles(kept: &Kept) -> Vec<String> {
-    Table::names(&CANDLES, 0, kept.records[2], &Reach::default())
-}
-
 /// Errors: there are files of records in a folder without a checkpoint. The checkpoint is written before any of these
-/// files is made, so it was lost, unless a former program made them.
+/// files is made, so it was lost.
 pub(crate) fn expect_none(folder: &dyn Folder) -> Result<(), HistoryError> {
     let mut found = folder.list().map_err(in_folder)?;
     let is_being_made = |name: &str| name.ends_with(MAKING_SUFFIX);
@@ -104,22 +96,6 @@ pub(crate) fn expect_none(folder: &dyn Folder) -> Result<(), HistoryError> {
     found.truncate(NAMED_MAX);
     let fault = format!("it is missing, and only it says what counts of {}{others}", found.join(", "));
     Err(HistoryError::Damaged { name: CHECKPOINT_NAME.to_owned(), fault })
-}
-
-/// Whether the journal of a data folder makes its whole history again: it reaches back to the first command, and there
-/// is no snapshot, before which a checkpoint counts the history.
-pub(crate) fn is_made_again<S: Storage>(home: &S) -> bool {
-    matches!(journal::oldest_point(home), Ok(Some(JournalPoint::ZERO)))
-        && snapshot::list(home).is_ok_and(|snapshots| snapshots.is_empty())
-}
-
-/// Errors: a file is missing that the checkpoint counts.
-pub(crate) fn expect_all(folder: &dyn Folder, checkpoint: &Checkpoint) -> Result<(), HistoryError> {
-    let found: HashSet<String> = folder.list().map_err(in_folder)?.into_iter().collect();
-    match checkpoint.names().into_iter().find(|name| !found.contains(name)) {
-        Some(name) => Err(HistoryError::Damaged { name, fault: "it is missing".to_owned() }),
-        None => Ok(()),
-    }
 }
 
 /// Removes the files of records that are not in `names`: a crash has left them, and no checkpoint counts them. A

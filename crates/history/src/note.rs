@@ -37,7 +37,7 @@ const LAST_TRADE: u8 = 128;
 
 /// The table of notes. Links are their numbers, from 1.
 pub(crate) const NOTES: Kind<NOTE_BYTES> = Kind {
-    stem: "notes-1",
+    stem: "notes",
     single: false,
     seed: 0x006e_6f74_6573,
     fields: &FIELDS,
@@ -217,7 +217,7 @@ impl NoteRecord {
                 };
                 put.u64(note.order.0).u32(note.account.0).u32(note.symbol.0).u64(note.time.0).u64(note.sequence.0);
                 put.i64(value).u64(note.next_trade).link(self.of_order).link(self.of_account).u32(note.place);
-                put.u8(kind).u8(side_code(note.side));
+                put.u8(kind).side(note.side);
             }
             Tells::Reduced(Reduction { order, account, symbol, time, sequence, shares, why }) => {
                 put.u64(order.0).u32(account.0).u32(symbol.0).u64(time.0).u64(sequence.0);
@@ -286,7 +286,7 @@ fn take(at: u64, kind: u8, bytes: &[u8]) -> Option<NoteRecord> {
         }
         _ => {
             take.u8()?;
-            let side = side_of(take.u8()?)?;
+            let side = take.side()?;
             let what = match kind {
                 LINKED => Noted::Linked(OrderId(value)),
                 PENDS => Noted::Pends(OrderId(value)),
@@ -299,21 +299,6 @@ fn take(at: u64, kind: u8, bytes: &[u8]) -> Option<NoteRecord> {
     // Chains go backwards from here: links count from 1.
     let goes_back = [of_order, of_account].into_iter().flatten().all(|before| before <= at);
     goes_back.then_some(NoteRecord { tells, of_order, of_account })
-}
-
-fn side_code(side: Side) -> u8 {
-    match side {
-        Side::Buy => 1,
-        Side::Sell => 2,
-    }
-}
-
-fn side_of(code: u8) -> Option<Side> {
-    match code {
-        1 => Some(Side::Buy),
-        2 => Some(Side::Sell),
-        _ => None,
-    }
 }
 
 /// Removes the checksum. An unknown kind is sealed as it is.

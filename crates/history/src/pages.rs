@@ -313,7 +313,7 @@ impl History {
             | HistoryError::NoLongerKept { .. }
             | HistoryError::Failed { .. }
             | HistoryError::Ended
-            | HistoryError::Archive(_) => {}
+            | HistoryError::Unreleased => {}
         }
     }
 

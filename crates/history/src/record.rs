@@ -8,61 +8,48 @@ use engine::{
 };
 
 use crate::candle::Candle;
-use crate::codec::{Bytes, Fixed, Put, SUM_BYTES, Take, seal, sound, sum};
+use crate::codec::{Bytes, Fixed, Put, SUM_BYTES, Take, seal, sound};
 use crate::columns::{Field, How};
 use crate::ending::{self, Ending, Last};
-use crate::packed_id::{PACKED_BYTES, pack, unpack};
 use crate::sealed::Newest;
 use crate::table::Kind;
 use crate::trade::Trade;
 
-pub(crate) const ORDER_BYTES: usize = 152;
-pub(crate) const TRADE_BYTES: usize = 96;
+pub(crate) const ORDER_BYTES: usize = 163;
+pub(crate) const TRADE_BYTES: usize = 105;
 pub(crate) const CANDLE_BYTES: usize = 92;
 
-/// The offset of the client order id in an order's record: its length, and then its characters.
-const CLIENT_ID_AT: usize = 49;
-/// The offset of the trigger in the record of an order with one: it stands behind the length, and then comes the packed
-/// client order id.
-const TRIGGER_AT: usize = CLIENT_ID_AT + 1;
-const PACKED_ID_AT: usize = TRIGGER_AT + 8;
-const SIDE_AT: usize = CLIENT_ID_AT - 1;
-/// The offset of the self-trade mode, behind the room of the client order id.
-const SELF_TRADE_AT: usize = 87;
+/// The offsets of fields of an order's record. The characters of the client order id stand behind its length.
+const PLACED_TIME_AT: usize = 24;
+const PLACED_SEQUENCE_AT: usize = 32;
+const CLIENT_ID_AT: usize = 60;
 /// The offset of the checksum of the order as placed, which stands before it.
-const PLACED_SUM_AT: usize = 88;
+const PLACED_SUM_AT: usize = CLIENT_ID_AT + 1 + CLIENT_ORDER_ID_BYTES_MAX;
 /// The offset of the ending, which is all zero while the order is open. It has a checksum of its own, because it is
 /// written in place: the bytes before it may be damaged by then, and writing the ending must not make them seem sound.
 const ENDING_AT: usize = PLACED_SUM_AT + SUM_BYTES;
 const ENDING_BYTES: usize = ORDER_BYTES - ENDING_AT;
+const ENDED_TIME_AT: usize = ENDING_AT + 34;
+const ENDED_SEQUENCE_AT: usize = ENDING_AT + 42;
 /// The length of the order as placed, with its checksum.
 pub(crate) const PLACED_BYTES: usize = ENDING_AT;
-const _: () = assert!(CLIENT_ID_AT + 1 + CLIENT_ORDER_ID_BYTES_MAX <= PLACED_SUM_AT, "a client order id has its room");
-const _: () = assert!(CLIENT_ID_AT + CLIENT_ORDER_ID_BYTES_MAX < SELF_TRADE_AT, "and it does not reach the mode");
-const _: () = assert!(PACKED_ID_AT + PACKED_BYTES <= SELF_TRADE_AT, "nor does a trigger with a packed one");
-/// The flag, in the first byte of an ending beside the reason, that its link is a note and not its last trade.
-const LINKS_TO_NOTE: u8 = 0x80;
+/// The codes of a trigger's direction.
+const NO_TRIGGER: u8 = 0;
+const FROM_BELOW: u8 = 1;
+const FROM_ABOVE: u8 = 2;
+/// The codes of the kind of an ending's last link.
+const LAST_TRADE: u8 = 0;
+const LAST_NOTE: u8 = 1;
 /// The offset and the bytes that make an order's record open again.
 pub(crate) const NOT_ENDED: (usize, [u8; ENDING_BYTES]) = (ENDING_AT, [0; ENDING_BYTES]);
-/// The offset, in a trade's record, of the aggressor's side, in the highest bit, with the checksum of the whole record.
-const TRADE_SUM_AT: usize = 12;
-const SELL: u32 = 1 << 31;
-/// The offsets of times and of commands.
-const PLACED_TIME_AT: usize = 24;
-const PLACED_SEQUENCE_AT: usize = 32;
-const ENDED_TIME_AT: usize = ENDING_AT + 32;
-const ENDED_SEQUENCE_AT: usize = ENDING_AT + 40;
-const TRADE_TIME_AT: usize = 32;
-const TRADE_SEQUENCE_AT: usize = 40;
-/// The bits of a trade's sequence, its orders and a link. The ten bits above them hold half of a fee's rate.
-const NUMBER_BITS: u32 = 54;
-const RATE_BITS: u32 = u64::BITS - NUMBER_BITS;
-const NUMBER_MASK: u64 = (1 << NUMBER_BITS) - 1;
-const _: () = assert!(FeeRate::MAX_MILLIONTHS < 1 << (2 * RATE_BITS), "a rate fits two of them");
+/// The offsets of fields of a trade's record.
+const TRADE_TIME_AT: usize = 37;
+const TRADE_SEQUENCE_AT: usize = 45;
+const TRADE_SUM_AT: usize = TRADE_BYTES - SUM_BYTES;
 
 /// The table of orders. Links are ids of orders.
 pub(crate) const ORDERS: Kind<ORDER_BYTES> = Kind {
-    stem: "orders-4",
+    stem: "orders",
     single: false,
     seed: 0x6f72_6465_7273,
     fields: &ORDER_FIELDS,
@@ -71,67 +58,81 @@ pub(crate) const ORDERS: Kind<ORDER_BYTES> = Kind {
 };
 /// The table of trades. Links are numbers of trades.
 pub(crate) const TRADES: Kind<TRADE_BYTES> = Kind {
-    stem: "trades-4",
+    stem: "trades",
     single: false,
     seed: 0x7472_6164_6573,
     fields: &TRADE_FIELDS,
     strip: strip_trade,
-    restore: seal_trade,
+    restore: |at, record| seal(at, record),
 };
 /// The table of candles, which are kept for ever and never sealed.
 pub(crate) const CANDLES: Kind<CANDLE_BYTES> =
-    Kind { stem: "candles-3", single: true, seed: 0, fields: &[], strip: |_, _, _| None, restore: |_, _| {} };
+    Kind { stem: "candles", single: true, seed: 0, fields: &[], strip: |_, _, _| None, restore: |_, _| {} };
 
-const ORDER_FIELDS: [Field; 17 + CLIENT_ORDER_ID_BYTES_MAX] = order_fields();
+/// The fields of an order's record besides the characters of its client order id.
+const ORDER_NUMBERS: [Field; 21] = [
+    // Account, symbol, limit, shares, time, sequence, the account's order before, the price of the trigger.
+    Field(0, 4, How::Value),
+    Field(4, 4, How::Value),
+    Field(8, 8, How::Value),
+    Field(16, 8, How::Value),
+    Field(PLACED_TIME_AT, 8, How::Value),
+    Field(PLACED_SEQUENCE_AT, 8, How::Value),
+    Field(40, 8, How::Link),
+    Field(48, 8, How::Value),
+    // Side, kind, self-trade prevention, the direction of the trigger, the length of the client order id.
+    Field(56, 1, How::Value),
+    Field(57, 1, How::Value),
+    Field(58, 1, How::Value),
+    Field(59, 1, How::Value),
+    Field(CLIENT_ID_AT, 1, How::Value),
+    // The ending: reason, kind of the last link, the order canceled before, canceled shares, money, time, sequence, the
+    // last trade or note.
+    Field(ENDING_AT, 1, How::Value),
+    Field(ENDING_AT + 1, 1, How::Value),
+    Field(ENDING_AT + 2, 8, How::Link),
+    Field(ENDING_AT + 10, 8, How::Value),
+    Field(ENDING_AT + 18, 16, How::Value),
+    Field(ENDED_TIME_AT, 8, How::From(PLACED_TIME_AT)),
+    Field(ENDED_SEQUENCE_AT, 8, How::From(PLACED_SEQUENCE_AT)),
+    Field(ENDED_SEQUENCE_AT + 8, 8, How::Value),
+];
 
-const fn order_fields() -> [Field; 17 + CLIENT_ORDER_ID_BYTES_MAX] {
-    let mut fields = [Field(0, 4, How::Value); 17 + CLIENT_ORDER_ID_BYTES_MAX];
-    // Account, symbol, limit, shares, time, sequence, the account's order before, side and kind, the length of the
-    // client order id.
-    fields[1] = Field(4, 4, How::Value);
-    fields[2] = Field(8, 8, How::Value);
-    fields[3] = Field(16, 8, How::Value);
-    fields[4] = Field(PLACED_TIME_AT, 8, How::Value);
-    fields[5] = Field(PLACED_SEQUENCE_AT, 8, How::Value);
-    fields[6] = Field(40, 8, How::Link);
-    fields[7] = Field(48, 1, How::Value);
-    fields[8] = Field(CLIENT_ID_AT, 1, How::Value);
-    fields[9] = Field(CLIENT_ID_AT + 1 + CLIENT_ORDER_ID_BYTES_MAX, 2, How::Value);
-    // The ending: done, the order canceled before, canceled shares, money, time, sequence, the last trade.
-    fields[10] = Field(ENDING_AT, 1, How::Value);
-    fields[11] = Field(ENDING_AT + 1, 7, How::Link);
-    fields[12] = Field(ENDING_AT + 8, 8, How::Value);
-    fields[13] = Field(ENDING_AT + 16, 16, How::Value);
-    fields[14] = Field(ENDED_TIME_AT, 8, How::From(PLACED_TIME_AT));
-    fields[15] = Field(ENDED_SEQUENCE_AT, 8, How::From(PLACED_SEQUENCE_AT));
-    fields[16] = Field(ENDING_AT + 48, 8, How::Value);
+/// The fields of an order's record: each character of its client order id is a column, too.
+const ORDER_FIELDS: [Field; ORDER_NUMBERS.len() + CLIENT_ORDER_ID_BYTES_MAX] = {
+    let mut fields = [Field(0, 1, How::Value); ORDER_NUMBERS.len() + CLIENT_ORDER_ID_BYTES_MAX];
     let mut at = 0;
-    while at < CLIENT_ORDER_ID_BYTES_MAX {
-        fields[17 + at] = Field(CLIENT_ID_AT + 1 + at, 1, How::Value);
+    while at < fields.len() {
+        fields[at] = match at < ORDER_NUMBERS.len() {
+            true => ORDER_NUMBERS[at],
+            false => Field(CLIENT_ID_AT + 1 + at - ORDER_NUMBERS.len(), 1, How::Value),
+        };
         at += 1;
     }
     fields
-}
+};
 
-const TRADE_FIELDS: [Field; 14] = [
-    // Symbol, the accounts, the side without its checksum.
+const TRADE_FIELDS: [Field; 16] = [
+    // Symbol, the accounts and the rates of their fees, the aggressor's side.
     Field(0, 4, How::Value),
     Field(4, 4, How::Value),
     Field(8, 4, How::Value),
-    Field(TRADE_SUM_AT, 4, How::Value),
+    Field(12, 4, How::Value),
+    Field(16, 4, How::Value),
+    Field(20, 1, How::Value),
     // Price, shares, time, sequence.
-    Field(16, 8, How::Value),
-    Field(24, 8, How::Value),
+    Field(21, 8, How::Value),
+    Field(29, 8, How::Value),
     Field(TRADE_TIME_AT, 8, How::Value),
     Field(TRADE_SEQUENCE_AT, 8, How::Value),
     // The aggressor's order, and the maker's, which is older.
-    Field(56, 8, How::Value),
-    Field(48, 8, How::From(56)),
+    Field(61, 8, How::Value),
+    Field(53, 8, How::From(61)),
     // The links to the trades before.
-    Field(64, 8, How::Link),
-    Field(72, 8, How::Link),
-    Field(80, 8, How::Link),
-    Field(88, 8, How::Link),
+    Field(69, 8, How::Link),
+    Field(77, 8, How::Link),
+    Field(85, 8, How::Link),
+    Field(93, 8, How::Link),
 ];
 
 /// Removes the checksums from an order's record, and an ending by a command after `covered`. Returns the newest event
@@ -164,41 +165,17 @@ fn restore_order(at: u64, record: &mut [u8; ORDER_BYTES]) {
     }
 }
 
-/// Whether the record of a trade, of this format or the one before, is sound.
-pub(crate) fn is_sound_trade(at: u64, record: &[u8]) -> bool {
-    let mut unsealed = record.to_vec();
-    let sealed = number(record, TRADE_SUM_AT) as u32;
-    unsealed[TRADE_SUM_AT..][..SUM_BYTES].copy_from_slice(&(sealed & SELL).to_le_bytes());
-    sum(at, &unsealed) & !SELL == sealed & !SELL
-}
-
-/// Writes the checksum of a trade's record.
-pub(crate) fn seal_trade(at: u64, record: &mut [u8; TRADE_BYTES]) {
-    let side = number(record, TRADE_SUM_AT) as u32 & SELL;
-    record[TRADE_SUM_AT..][..SUM_BYTES].copy_from_slice(&side.to_le_bytes());
-    let sealed = side | (sum(at, record) & !SELL);
-    record[TRADE_SUM_AT..][..SUM_BYTES].copy_from_slice(&sealed.to_le_bytes());
-}
-
 /// The command that ended an order; none if it is open or its ending is damaged.
 pub(crate) fn ended_by(at: u64, record: &[u8; ORDER_BYTES]) -> Option<Sequence> {
     sound(at, &record[ENDING_AT..]).filter(|_| has_ending(record))?;
     Some(Sequence(number(record, ENDED_SEQUENCE_AT)))
 }
 
-/// Whether an ended order ended behind this command.
-pub(crate) fn ended_behind(record: &[u8; ORDER_BYTES], through: Sequence) -> bool {
-    number(record, ENDED_SEQUENCE_AT) > through.0
-}
-
 fn strip_trade(at: u64, record: &mut [u8; TRADE_BYTES], _: Sequence) -> Option<(Newest, bool)> {
     TradeRecord::decode(at, at + 1, record)?;
-    let side = number(record, TRADE_SUM_AT) as u32 & SELL;
-    record[TRADE_SUM_AT..][..SUM_BYTES].copy_from_slice(&side.to_le_bytes());
-    let newest = Newest {
-        time: Time(number(record, TRADE_TIME_AT)),
-        sequence: Sequence(number(record, TRADE_SEQUENCE_AT) & NUMBER_MASK),
-    };
+    record[TRADE_SUM_AT..].fill(0);
+    let newest =
+        Newest { time: Time(number(record, TRADE_TIME_AT)), sequence: Sequence(number(record, TRADE_SEQUENCE_AT)) };
     Some((newest, false))
 }
 
@@ -240,6 +217,14 @@ pub struct PastOrder {
     pub last: Option<Last>,
 }
 
+fn direction(trigger: Option<Trigger>) -> u8 {
+    match trigger.map(|trigger| trigger.is_from_below()) {
+        None => NO_TRIGGER,
+        Some(true) => FROM_BELOW,
+        Some(false) => FROM_ABOVE,
+    }
+}
+
 /// Makes record `at`, of an order that was just placed.
 pub(crate) fn order_record(at: u64, placed: &PastOrder, before: Option<OrderId>) -> [u8; ORDER_BYTES] {
     let mut bytes = Fixed::<ORDER_BYTES>::new();
@@ -251,12 +236,12 @@ pub(crate) fn order_record(at: u64, placed: &PastOrder, before: Option<OrderId>)
         .u64(placed.time.0)
         .u64(placed.sequence.0)
         .link(before.map(|order| order.0))
-        .side_and_kind(placed.side, placed.kind, placed.trigger.is_some());
-    if placed.trigger.is_some() {
-        Put(&mut bytes).u8(0).i64(Trigger::code(placed.trigger));
-    }
+        .i64(placed.trigger.map_or(0, |trigger| trigger.price().units()))
+        .side(placed.side)
+        .u8(placed.kind.code())
+        .u8(placed.self_trade.code())
+        .u8(direction(placed.trigger));
     let mut record = bytes.record();
-    record[SELF_TRADE_AT] = placed.self_trade.code();
     seal(at, &mut record[..ENDING_AT]);
     record
 }
@@ -265,10 +250,7 @@ pub(crate) fn order_record(at: u64, placed: &PastOrder, before: Option<OrderId>)
 pub(crate) fn name(at: u64, record: &mut [u8; ORDER_BYTES], id: ClientOrderId) {
     let text = id.as_bytes();
     record[CLIENT_ID_AT] = text.len() as u8;
-    match Take(&record[SIDE_AT..]).side_and_kind() {
-        Some((_, _, true)) => record[PACKED_ID_AT..][..PACKED_BYTES].copy_from_slice(&pack(id)),
-        Some((_, _, false)) | None => record[CLIENT_ID_AT + 1..][..text.len()].copy_from_slice(text),
-    }
+    record[CLIENT_ID_AT + 1..][..text.len()].copy_from_slice(text);
     seal(at, &mut record[..ENDING_AT]);
 }
 
@@ -280,14 +262,16 @@ pub(crate) fn ending(
     last: Option<Last>,
     canceled_before: Option<OrderId>,
 ) -> (usize, [u8; ENDING_BYTES]) {
-    let (links_to_note, last) = match last {
-        None => (0, None),
-        Some(Last::Trade(number)) => (0, Some(number)),
-        Some(Last::Note(number)) => (LINKS_TO_NOTE, Some(number)),
+    let (kind, last) = match last {
+        None => (LAST_TRADE, None),
+        Some(Last::Trade(number)) => (LAST_TRADE, Some(number)),
+        Some(Last::Note(number)) => (LAST_NOTE, Some(number)),
     };
     let mut bytes = Fixed::<ENDING_BYTES>::new();
     Put(&mut bytes)
-        .u64(u64::from(ending::code_of(ended.why) | links_to_note) | canceled_before.map_or(0, |order| order.0 << 8))
+        .u8(ending::code_of(ended.why))
+        .u8(kind)
+        .link(canceled_before.map(|order| order.0))
         .i64(ended.canceled.units())
         .i128(ended.money.units())
         .u64(ended.time.0)
@@ -300,7 +284,7 @@ pub(crate) fn ending(
 
 /// The reason's number in a sound ending, if this program does not know it.
 pub(crate) fn unknown_end(at: u64, record: &[u8; ORDER_BYTES]) -> Option<u8> {
-    let code = sound(at, &record[ENDING_AT..]).filter(|_| has_ending(record))?[0] & !LINKS_TO_NOTE;
+    let code = sound(at, &record[ENDING_AT..]).filter(|_| has_ending(record))?[0];
     ending::from_code(code).is_none().then_some(code)
 }
 
@@ -370,27 +354,35 @@ impl PastOrder {
         let (limit, shares) = (take.price()?, take.shares()?);
         let (time, sequence) = (take.time()?, take.sequence()?);
         let before = take.link()?.map(OrderId);
-        let (side, kind, has_trigger) = take.side_and_kind()?;
-        let length = usize::from(take.u8()?);
-        let trigger = if has_trigger { Some(Trigger::from_code(take.u64()? as i64)?) } else { None };
-        let client_id = match (length, has_trigger) {
-            (0, _) => None,
-            (length, false) => Some(ClientOrderId::parse(take.0.get(..length)?).ok()?),
-            (length, true) => Some(unpack(length, take.0.first_chunk()?)?),
+        let trigger_price = take.i64()?;
+        let (side, kind) = (take.side()?, OrderKind::from_code(take.u8()?)?);
+        let (self_trade, direction) = (SelfTrade::from_code(take.u8()?)?, take.u8()?);
+        let trigger = match direction {
+            NO_TRIGGER => None,
+            FROM_BELOW => Some(Trigger::from_below(Price::from_units(trigger_price)?)),
+            FROM_ABOVE => Some(Trigger::from_above(Price::from_units(trigger_price)?)),
+            _ => return None,
+        };
+        let client_id = match usize::from(take.u8()?) {
+            0 => None,
+            length => Some(ClientOrderId::parse(take.0.get(..length)?).ok()?),
         };
         let (ended, canceled_before, last) = if has_ending(bytes) {
             let mut take = Take(sound(at, ending)?);
-            let done = take.u64()?;
+            let (why, kind) = (ending::from_code(take.u8()?)?, take.u8()?);
+            let canceled_before = take.link()?.map(OrderId);
             let (canceled, money) = (take.shares()?, take.money()?);
             let (time, sequence) = (take.time()?, take.sequence()?);
-            let why = ending::from_code(done as u8 & !LINKS_TO_NOTE)?;
-            let last = if done as u8 & LINKS_TO_NOTE == 0 { Last::Trade } else { Last::Note };
+            let last = match kind {
+                LAST_TRADE => Last::Trade,
+                LAST_NOTE => Last::Note,
+                _ => return None,
+            };
             let ended = Ending { canceled, money, time, sequence, why };
-            (Some(ended), (done >> 8 > 0).then_some(OrderId(done >> 8)), take.link()?.map(last))
+            (Some(ended), canceled_before, take.link()?.map(last))
         } else {
             (None, None, None)
         };
-        let self_trade = SelfTrade::from_code(bytes[SELF_TRADE_AT])?;
         let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
         let placed = PastOrder::placed(order, account, placed, time, sequence);
         // Chains go backwards from here.
@@ -420,66 +412,54 @@ impl TradeRecord {
     /// Encodes the trade as record `at`.
     pub(crate) fn encode(&self, at: u64) -> [u8; TRADE_BYTES] {
         let TradeRecord { trade, of_symbol, of_maker, of_aggressor, of_maker_order } = self;
-        let side = match trade.aggressor {
-            Side::Buy => 0,
-            Side::Sell => SELL,
-        };
-        let (maker_high, maker_low) = halves(trade.maker_fee);
-        let (aggressor_high, aggressor_low) = halves(trade.aggressor_fee);
         let mut bytes = Fixed::<TRADE_BYTES>::new();
         Put(&mut bytes)
             .u32(trade.symbol.0)
             .u32(trade.maker_account.0)
             .u32(trade.aggressor_account.0)
-            .u32(side)
+            .u32(trade.maker_fee.rate().millionths())
+            .u32(trade.aggressor_fee.rate().millionths())
+            .side(trade.aggressor)
             .i64(trade.price.units())
             .i64(trade.shares.units())
             .u64(trade.time.0)
-            .u64(with_high(trade.sequence.0, maker_high))
-            .u64(with_high(trade.maker_order.0, maker_low))
-            .u64(with_high(trade.aggressor_order.0, aggressor_high))
+            .u64(trade.sequence.0)
+            .u64(trade.maker_order.0)
+            .u64(trade.aggressor_order.0)
             .link(*of_symbol)
             .link(*of_maker)
             .link(*of_aggressor)
-            .u64(with_high(of_maker_order.unwrap_or(0), aggressor_low));
+            .link(*of_maker_order);
         let mut record = bytes.record();
-        let sealed = side | (sum(at, &record) & !SELL);
-        record[TRADE_SUM_AT..][..SUM_BYTES].copy_from_slice(&sealed.to_le_bytes());
+        seal(at, &mut record);
         record
     }
 
     /// Decodes the trade in record `at`; none if it is damaged.
     pub(crate) fn decode(at: u64, id: u64, bytes: &[u8; TRADE_BYTES]) -> Option<TradeRecord> {
-        let mut unsealed = *bytes;
-        let sealed = Take(bytes.get(TRADE_SUM_AT..)?).u32()?;
-        unsealed[TRADE_SUM_AT..][..SUM_BYTES].copy_from_slice(&(sealed & SELL).to_le_bytes());
-        if sum(at, &unsealed) & !SELL != sealed & !SELL {
-            return None;
-        }
-        let mut take = Take(&unsealed);
+        let mut take = Take(sound(at, bytes)?);
         let symbol = SymbolIndex(take.u32()?);
         let (maker_account, aggressor_account) = (AccountIndex(take.u32()?), AccountIndex(take.u32()?));
-        let aggressor = if take.u32()? == SELL { Side::Sell } else { Side::Buy };
-        let (price, shares, time) = (take.price()?, take.shares()?, take.time()?);
-        let [(sequence, maker_high), (maker_order, maker_low), (aggressor_order, aggressor_high)] =
-            [take.u64()?, take.u64()?, take.u64()?].map(without_high);
-        let (of_symbol, of_maker, of_aggressor) = (take.link()?, take.link()?, take.link()?);
-        let (of_maker_order, aggressor_low) = without_high(take.u64()?);
-        let of_maker_order = (of_maker_order > 0).then_some(of_maker_order);
+        let (maker_rate, aggressor_rate) = (take_rate(&mut take)?, take_rate(&mut take)?);
+        let aggressor = take.side()?;
+        let (price, shares, time, sequence) = (take.price()?, take.shares()?, take.time()?, take.sequence()?);
+        let (maker_order, aggressor_order) = (OrderId(take.u64()?), OrderId(take.u64()?));
+        let (of_symbol, of_maker, of_aggressor, of_maker_order) =
+            (take.link()?, take.link()?, take.link()?, take.link()?);
         let trade = Trade {
             id,
             symbol,
             price,
             shares,
             time,
-            sequence: Sequence(sequence),
+            sequence,
             aggressor,
-            maker_order: OrderId(maker_order),
-            aggressor_order: OrderId(aggressor_order),
+            maker_order,
+            aggressor_order,
             maker_account,
             aggressor_account,
-            maker_fee: fee(aggressor.opposite(), maker_high, maker_low)?,
-            aggressor_fee: fee(aggressor, aggressor_high, aggressor_low)?,
+            maker_fee: Fee::on(aggressor.opposite(), maker_rate),
+            aggressor_fee: Fee::on(aggressor, aggressor_rate),
         };
         // Chains go backwards from here.
         let links = [of_symbol, of_maker, of_aggressor, of_maker_order];
@@ -488,25 +468,8 @@ impl TradeRecord {
     }
 }
 
-/// The higher and the lower half of a fee's rate.
-fn halves(fee: Fee) -> (u64, u64) {
-    let rate = u64::from(fee.rate().millionths());
-    (rate >> RATE_BITS, rate & ((1 << RATE_BITS) - 1))
-}
-
-fn fee(side: Side, high: u64, low: u64) -> Option<Fee> {
-    let millionths = u32::try_from((high << RATE_BITS) | low).ok()?;
-    Some(Fee::on(side, FeeRate::from_millionths(millionths)?))
-}
-
-/// Puts half of a rate above a number.
-fn with_high(number: u64, half: u64) -> u64 {
-    assert!(number <= NUMBER_MASK, "invariant: there are fewer than 2^54 commands");
-    number | (half << NUMBER_BITS)
-}
-
-fn without_high(number: u64) -> (u64, u64) {
-    (number & NUMBER_MASK, number >> NUMBER_BITS)
+fn take_rate(take: &mut Take<'_>) -> Option<FeeRate> {
+    FeeRate::from_millionths(take.u32()?)
 }
 
 /// A candle, with the link to the one before it.

@@ -12,7 +12,7 @@ use crate::error::HistoryError;
 
 const HEAD_BYTES: usize = 64;
 /// The magic number, whose last byte is the version of the format.
-const MAGIC: u64 = u64::from_le_bytes(*b"pt-seal\x01");
+const MAGIC: u64 = u64::from_le_bytes(*b"pt-part\x01");
 /// The length of an index entry: the offset of a block, its length, its checksum.
 const ENTRY_BYTES: usize = 16;
 /// The length above which a block counts as damaged: a packed block is at most about as long as its records.

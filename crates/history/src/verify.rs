@@ -31,8 +31,6 @@ pub struct Found {
     pub records: [u64; 4],
     /// The numbers of orders, trades and notes that are no longer kept.
     pub gone: [u64; 3],
-    /// Whether it has the format before, which a server converts at its start.
-    pub is_former: bool,
 }
 
 /// Checks the history of a data folder that was opened to read, if it has one, and passes all damage to `fault`.
@@ -45,20 +43,14 @@ pub fn verify<S: Storage>(home: &S, fault: &mut dyn FnMut(HistoryError)) -> Resu
     let mut attempt = 1;
     loop {
         let Some(checkpoint) = Checkpoint::read_any(&*folder)? else {
-            return match names::is_made_again(home) {
-                true => Ok(None),
-                false => names::expect_none(&*folder).map(|()| None),
-            };
+            return names::expect_none(&*folder).map(|()| None);
         };
-        let Checkpoint { heads, kept, is_former } = checkpoint;
+        let Checkpoint { heads, kept } = checkpoint;
         if kept.begun == Begun::Unfinished {
             return Ok(None);
         }
         let gone = [0, 1, 2].map(|table| kept.reach[table].gone * kept.part_records);
-        let found = Found { through: heads.through, records: kept.records, gone, is_former };
-        if is_former {
-            return Ok(Some(found));
-        }
+        let found = Found { through: heads.through, records: kept.records, gone };
         let mut faults: Vec<HistoryError> = Leaps::read(&*folder).err().into_iter().collect();
         tables(&folder, &kept, heads.first_order, &mut |error| faults.push(error))?;
         let now = Checkpoint::read(&*folder)?;
@@ -77,9 +69,7 @@ fn tables(
     first: OrderId,
     fault: &mut dyn FnMut(HistoryError),
 ) -> Result<(), HistoryError> {
-    if first > OrderId(1) {
-        before_records(folder, kept, fault)?;
-    }
+    before_records(folder, kept, fault)?;
     let sizes = Sizes { waiting_max: [0; 3], part_records: kept.part_records, block_records: kept.block_records };
     let [orders, trades, candles, notes] = kept.records;
     let [of_orders, of_trades, of_notes] = kept.reach.clone();

@@ -6,6 +6,7 @@ use engine::{Entry, Sequence, Time};
 use crate::codec::decode;
 use crate::error::{JournalError, VisitError};
 use crate::point::JournalPoint;
+use crate::segment::RULES_VERSION;
 use crate::varint::CodecError;
 
 /// One batch of commands whose checksum holds.
@@ -13,6 +14,8 @@ use crate::varint::CodecError;
 pub struct BatchView<'a> {
     /// The file.
     pub segment: &'a str,
+    /// The version of the rules under which its commands were decided.
+    pub rules: u32,
     /// The offset in the file at which it begins.
     pub offset: u64,
     /// The length with header and padding.
@@ -32,8 +35,18 @@ pub struct BatchView<'a> {
 }
 
 impl BatchView<'_> {
-    /// Decodes the commands one by one.
+    /// Decodes the commands one by one, to replay them. Errors: `EarlierRules`, before the first command.
     pub fn entries(&self, visit: &mut dyn FnMut(Entry) -> Result<(), VisitError>) -> Result<(), JournalError> {
+        if self.rules != RULES_VERSION {
+            let (segment, rules) = (self.segment.to_owned(), self.rules);
+            return Err(JournalError::EarlierRules { segment, first: self.first, rules });
+        }
+        self.entries_to_show(visit)
+    }
+
+    /// Decodes the commands one by one, whatever the rules are under which they were decided. A replay of them might
+    /// decide otherwise.
+    pub fn entries_to_show(&self, visit: &mut dyn FnMut(Entry) -> Result<(), VisitError>) -> Result<(), JournalError> {
         let mut rest = self.payload;
         let mut sequence = self.first;
         for _ in 0..self.count {

@@ -20,7 +20,6 @@ use crate::shared_log_codec::{put_message, take_message};
 use crate::varint::{CodecError, put_u64, take_u8, take_u64};
 
 const CREATE_ACCOUNT: u8 = 1;
-const CREATE_OLD_SYMBOL: u8 = 2;
 const ISSUE_SHARES: u8 = 3;
 const PLACE_BUY: u8 = 4;
 const PLACE_SELL: u8 = 5;
@@ -107,10 +106,6 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
         }
         Command::CreateSymbol { symbol } => {
             out.push(CREATE_SYMBOL);
-            put_symbol(out, symbol);
-        }
-        Command::CreateOldSymbol { symbol } => {
-            out.push(CREATE_OLD_SYMBOL);
             put_symbol(out, symbol);
         }
         Command::IssueShares { symbol, account, shares } => {
@@ -357,7 +352,6 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
     match tag {
         CREATE_ACCOUNT => Ok(Command::CreateAccount { account: take_account(bytes)?, balance: take_balance(bytes)? }),
         CREATE_SYMBOL => Ok(Command::CreateSymbol { symbol: take_symbol(bytes)? }),
-        CREATE_OLD_SYMBOL => Ok(Command::CreateOldSymbol { symbol: take_symbol(bytes)? }),
         ISSUE_SHARES => Ok(Command::IssueShares {
             symbol: take_symbol(bytes)?,
             account: take_account(bytes)?,

@@ -65,6 +65,15 @@ pub enum JournalError {
         /// The segment before it.
         after: String,
     },
+    /// A segment of a build before release 0.1.0.
+    #[error(
+        "{segment} was made by a build before 0.1.0, the first release, and no release reads its format; nothing is changed: keep this \
+         folder for the build that made it, and name another folder for a new market"
+    )]
+    Unreleased {
+        /// The file.
+        segment: String,
+    },
     /// A segment of a format that this program does not know.
     #[error(
         "{segment} has format version {found}, and this program reads versions up to {FORMAT_VERSION}: start the program \
@@ -78,14 +87,28 @@ pub enum JournalError {
     },
     /// A segment whose commands were decided under matching rules that this program does not know.
     #[error(
-        "{segment} was written under matching rules {found}, and this program knows rules {RULES_VERSION}: replayed, \
-         its commands might be decided differently; start the program that wrote it"
+        "{segment} was written under matching rules {found}, and this program knows rules up to {RULES_VERSION}: start the \
+         program that wrote it"
     )]
     UnknownRules {
         /// The file.
         segment: String,
         /// The version of the rules.
         found: u32,
+    },
+    /// Commands that would have to be replayed were decided under earlier rules.
+    #[error(
+        "{segment}: the commands from {first} on were decided under matching rules {rules}, and this program has rules \
+         {RULES_VERSION}: it does not replay them, because it might decide otherwise. Start the program that wrote them on this folder \
+         once and stop it: that leaves a snapshot at the journal's end, from which this program goes on"
+    )]
+    EarlierRules {
+        /// The file.
+        segment: String,
+        /// The first command that would have to be replayed.
+        first: Sequence,
+        /// The version of the rules.
+        rules: u32,
     },
     /// A segment of another data folder.
     #[error("{segment} belongs to another data folder: a file was copied over; restore the one of this folder")]
@@ -172,8 +195,10 @@ impl JournalError {
             | JournalError::TimeRunsBack { .. } => true,
             JournalError::Io { .. }
             | JournalError::Poisoned
+            | JournalError::Unreleased { .. }
             | JournalError::UnknownFormat { .. }
             | JournalError::UnknownRules { .. }
+            | JournalError::EarlierRules { .. }
             | JournalError::Undecodable { .. }
             | JournalError::NotEmpty { .. }
             | JournalError::Visit(_) => false,

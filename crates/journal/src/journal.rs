@@ -254,14 +254,15 @@ impl<S: Storage> Journal<S> {
     }
 
     /// Rotates unless a batch fits together with the marks that may follow it: one of its own and the closing one. A
-    /// segment that an older program made gets no further batch, because that program would not know its commands.
+    /// segment of an earlier format or of earlier rules gets no further batch: its header would not be true of it.
     fn make_room(&mut self, batch_bytes: u64) -> Result<(), JournalError> {
         if self.has_room(batch_bytes) { Ok(()) } else { self.rotate(batch_bytes) }
     }
 
     fn has_room(&self, batch_bytes: u64) -> bool {
         let room = self.active.header.file_bytes.saturating_sub(self.active.end);
-        let is_current = self.active.header.format == FORMAT_VERSION;
+        let SegmentHeader { format, rules, .. } = self.active.header;
+        let is_current = (format, rules) == (FORMAT_VERSION, RULES_VERSION);
         is_current && batch_bytes + MARKS_BYTES <= room
     }
 

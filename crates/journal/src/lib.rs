@@ -1,12 +1,9 @@
-//! Bytes at rest: the journal of commands, snapshots of the market, and a reader of the archive that the version before
-//! kept.
+//! Bytes at rest: the journal of commands, and snapshots of the market.
 //!
 //! Everything lies in one flat data folder, which the crate reaches through [`Storage`], so that tests can run it on a
 //! disk that fails, lies and loses power. docs/JOURNAL.md specifies the bytes. The crate knows nothing of sockets or
 //! protocols, and of the market only its vocabulary: the engine decides what a command does.
 
-mod archive;
-mod archive_row;
 mod batch;
 mod batch_view;
 mod callers;
@@ -14,10 +11,10 @@ mod codec;
 mod cut;
 mod damages;
 mod disk;
+mod done_order_codec;
 mod error;
 mod fees_codec;
 mod fields;
-mod guard;
 mod in_place;
 mod journal;
 mod kill_codec;
@@ -25,7 +22,6 @@ mod limits_codec;
 mod lock;
 mod make_folder;
 mod oldest;
-mod overlay;
 mod pending_codec;
 mod point;
 mod protection_codec;
@@ -44,16 +40,14 @@ mod unfinished;
 mod varint;
 mod walk;
 
-pub use archive::{ARCHIVE_NAME, Archive, ArchiveError, has_archive, remove_archive};
-pub use archive_row::{decode_order, encode_order};
 pub use batch_view::BatchView;
 pub use callers::{Asked, Caller, CallerReader, CallerWriter};
 pub use codec::{decode, encode};
 pub use cut::Cut;
 pub use damages::Damages;
 pub use disk::{Disk, DiskFile};
+pub use done_order_codec::{decode_order, encode_order};
 pub use error::{JournalError, VisitError};
-pub use guard::is_guarded;
 pub use journal::{Durability, Journal, Options, SegmentInfo};
 pub use lock::{DataLock, LOCK_NAME, LockError};
 pub use make_folder::make_folder;

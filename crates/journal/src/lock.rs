@@ -12,15 +12,13 @@ use rustix::io::Errno;
 
 use crate::make_folder::make_folder;
 
-/// The file in the data folder that names the process using it. It is locked, too, because older programs lock nothing
-/// else.
+/// The file in the data folder that names the process using it.
 pub const LOCK_NAME: &str = "lock";
 
 /// A lock: while it lives, no other process can lock the data folder.
 #[derive(Debug)]
 pub struct DataLock {
     folder: fs::File,
-    file: fs::File,
 }
 
 /// The reason why the data folder could not be locked.
@@ -60,20 +58,17 @@ impl DataLock {
         let folder = fs::File::open(path).map_err(failed)?;
         try_lock(&folder, path)?;
         let mut file = open_lock_file(path).map_err(failed)?;
-        try_lock(&file, path)?;
         write_pid(&mut file).map_err(failed)?;
-        Ok(DataLock { folder, file })
+        Ok(DataLock { folder })
     }
 }
 
-/// Unlocks the folder explicitly, because closing its files is not enough: a program that is being started holds copies
-/// of all open files until it runs, and would keep the folder locked that long.
+/// Unlocks the folder explicitly, because closing it is not enough: a program that is being started holds copies of all
+/// open files until it runs, and would keep the folder locked that long.
 impl Drop for DataLock {
     fn drop(&mut self) {
-        for file in [&self.file, &self.folder] {
-            if let Err(error) = file.unlock() {
-                tracing::warn!("the data folder was not unlocked, and is when this process ends: {error}");
-            }
+        if let Err(error) = self.folder.unlock() {
+            tracing::warn!("the data folder was not unlocked, and is when this process ends: {error}");
         }
     }
 }
@@ -127,12 +122,12 @@ mod tests {
         DataLock::take(&folder).unwrap();
     }
 
-    /// Holds copies of the files, like a program that this one is starting.
+    /// Holds a copy of the open folder, like a program that this one is starting.
     #[test]
-    fn copies_of_its_files_do_not_keep_the_folder_locked() {
+    fn a_copy_of_the_open_folder_does_not_keep_the_folder_locked() {
         let folder = tempfile::tempdir().unwrap();
         let first = DataLock::take(folder.path()).unwrap();
-        let _copies = (first.folder.try_clone().unwrap(), first.file.try_clone().unwrap());
+        let _copy = first.folder.try_clone().unwrap();
         drop(first);
         DataLock::take(folder.path()).unwrap();
     }

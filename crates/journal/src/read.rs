@@ -30,7 +30,8 @@ pub struct ReadEnd {
     pub unfinished: Option<Cut>,
 }
 
-/// Reads the commands after `from` and up to `up_to`. If a batch reaches beyond `up_to`, none of its commands is read.
+/// Reads the commands after `from` and up to `up_to`, to replay them. If a batch reaches beyond `up_to`, none of its
+/// commands is read.
 pub fn read<S: Storage>(
     storage: &S,
     from: JournalPoint,
@@ -55,7 +56,7 @@ pub fn check<S: Storage>(storage: &S, from: JournalPoint) -> Result<ReadEnd, Jou
     let mut callers = CallerReader::default();
     read_with(storage, from, None, &mut |batch| {
         callers.read(batch, drop).map_err(|source| batch.undecodable(batch.first, source))?;
-        batch.entries(&mut |_| Ok(()))
+        batch.entries_to_show(&mut |_| Ok(()))
     })
 }
 

@@ -4,26 +4,32 @@
 use engine::{Sequence, Time};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The version of the layout of segments and snapshots that this program writes. It reads the older ones too. Each
-/// version added commands and state items that earlier programs do not know: version 2 client order ids, version 3
-/// other kinds of orders than limit orders, version 4 orders that wait for a price, version 5 deadlines, modes of
-/// self-trade prevention, amendments and rules of symbols.
-pub const FORMAT_VERSION: u32 = 5;
-/// The oldest version that this program reads.
-const FORMAT_VERSION_OLDEST: u32 = 1;
-/// The version of the matching rules under which commands are decided.
+/// The version of the layout of segments and snapshots that this program writes. It reads all versions from 1 on, which
+/// began with release 0.1.0. A new command or state item raises it, so that a program that does not know them refuses
+/// the file by its version.
+pub const FORMAT_VERSION: u32 = 1;
+/// The version of the rules: what a command does to a state. The same commands on the same state give the same state
+/// and the same events under one version. Any change of this raises it, and CONTRIBUTING.md says how. A journal of
+/// earlier rules is not replayed: the market goes on from a snapshot at its end.
 pub const RULES_VERSION: u32 = 1;
 
 /// The length of a segment's header.
 pub const HEADER_BYTES: usize = 64;
-const MAGIC: &[u8; 4] = b"PTSG";
+const MAGIC: &[u8; 4] = b"PTJS";
+/// The magic bytes of segments and snapshots of builds before release 0.1.0, whose formats no release reads.
+const UNRELEASED_MAGIC: [&[u8; 4]; 2] = [b"PTSG", b"PTSN"];
 const NAME_PREFIX: &str = "journal-";
 const NAME_SUFFIX: &str = ".log";
 const NAME_DIGITS: usize = 20;
 
 /// Whether this program reads a layout.
 pub(crate) fn is_known_format(format: u32) -> bool {
-    (FORMAT_VERSION_OLDEST..=FORMAT_VERSION).contains(&format)
+    (1..=FORMAT_VERSION).contains(&format)
+}
+
+/// Whether a header is that of a file from before release 0.1.0, be it sound or damaged.
+pub(crate) fn is_unreleased(header: &[u8]) -> bool {
+    UNRELEASED_MAGIC.into_iter().any(|magic| &header[8..12] == magic)
 }
 
 /// The header of a segment. It is written and synced before the first batch, and never changed.

@@ -3,7 +3,7 @@
 
 use crate::JournalError;
 use crate::batch::{ALIGN_BYTES, BATCH_HEADER_BYTES, BatchHeader, Found, checksum_of, has_magic, read_header};
-use crate::segment::{HEADER_BYTES, RULES_VERSION, SegmentHeader, is_known_format};
+use crate::segment::{HEADER_BYTES, RULES_VERSION, SegmentHeader, is_known_format, is_unreleased};
 use crate::storage::{File, Storage};
 use engine::Sequence;
 
@@ -51,12 +51,15 @@ impl<F: File> SegmentReader<F> {
         }
         let mut bytes = [0; HEADER_BYTES];
         file.read_exact_at(&mut bytes, 0).map_err(failed)?;
+        if is_unreleased(&bytes) {
+            return Err(JournalError::Unreleased { segment: name.to_owned() });
+        }
         let header =
             SegmentHeader::from_bytes(&bytes).ok_or_else(|| damaged("the header fails its checksum".into()))?;
         if !is_known_format(header.format) {
             return Err(JournalError::UnknownFormat { segment: name.to_owned(), found: header.format });
         }
-        if header.rules != RULES_VERSION {
+        if header.rules > RULES_VERSION {
             return Err(JournalError::UnknownRules { segment: name.to_owned(), found: header.rules });
         }
         if header.first != first {

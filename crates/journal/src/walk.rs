@@ -160,7 +160,7 @@ impl<'a, S: Storage> Walk<'a, S> {
 
     /// Walks a segment from `walked.end` to its end; returns false if `up_to` was reached before.
     fn segment(&mut self, mut walked: Walked<S::File>) -> Result<bool, JournalError> {
-        let name = walked.reader.name.clone();
+        let (name, rules) = (walked.reader.name.clone(), walked.reader.header.rules);
         while !walked.closed {
             // This check comes before the next bytes are read: in a live folder they may be half written.
             if self.up_to.is_some_and(|up_to| self.point.sequence >= up_to) {
@@ -186,8 +186,18 @@ impl<'a, S: Storage> Walk<'a, S> {
                                 let (segment, source) = (name, CodecError::Truncated);
                                 return Err(JournalError::Undecodable { segment, sequence: first, source });
                             };
-                            let view =
-                                BatchView { segment, offset, bytes, first, count, time, callers, payload, point };
+                            let view = BatchView {
+                                segment,
+                                rules,
+                                offset,
+                                bytes,
+                                first,
+                                count,
+                                time,
+                                callers,
+                                payload,
+                                point,
+                            };
                             self.commands(&view)?;
                             if !behind_unsynced || walked.last_commands.is_none() {
                                 walked.last_commands = Some(walked.end);

@@ -279,9 +279,7 @@ impl Admission {
             | Command::EndAuction
             | Command::FollowCalendar { .. } => Ok(()),
             Command::CreateAccount { account, balance } => self.account(engine, bounds, account, balance),
-            Command::CreateSymbol { symbol } | Command::CreateOldSymbol { symbol } => {
-                self.symbol(engine, bounds, symbol)
-            }
+            Command::CreateSymbol { symbol } => self.symbol(engine, bounds, symbol),
             Command::IssueShares { symbol, account, shares } => self.shares(engine, bounds, symbol, account, shares),
             // Nothing is created, and the payer's own bound limits the amount: the server only keeps one account more.
             Command::FundAccount { account, .. } => self.account(engine, bounds, account, Money::ZERO),

@@ -3,12 +3,11 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use engine::{DoneOrders, EXECUTIONS_KEPT, Engine, Entry, ImportError, Importer, Sequence, StateHash, StateItem, Time};
+use engine::{DoneOrders, Engine, Entry, ImportError, Importer, Sequence, Time};
 use exchange::EventSink;
 use history::{HISTORY_FOLDER, HistoryError};
 use journal::{
-    ARCHIVE_NAME, Archive, ArchiveError, Cut, Journal, JournalError, JournalPoint, Options, SnapshotError,
-    SnapshotInfo, Storage, VisitError, snapshot,
+    Cut, Journal, JournalError, JournalPoint, Options, SnapshotError, SnapshotInfo, Storage, VisitError, snapshot,
 };
 
 use crate::background_yield::BackgroundYield;
@@ -44,8 +43,6 @@ pub enum RecoveryError {
     Journal(#[from] JournalError),
     #[error(transparent)]
     History(#[from] HistoryError),
-    #[error(transparent)]
-    Archive(#[from] ArchiveError),
     #[error("cannot list the data folder: {0}")]
     Folder(std::io::Error),
     #[error(
@@ -57,6 +54,8 @@ pub enum RecoveryError {
     Snapshots(SnapshotError),
     #[error("{source}; the snapshots that would do without it cannot be used: {}", refused.join("; "))]
     NoSnapshot { source: JournalError, refused: Vec<String> },
+    #[error("the data folder has no journal, and its snapshots cannot be used: {}", refused.join("; "))]
+    OnlySnapshots { refused: Vec<String> },
 }
 
 /// The reason why a snapshot cannot be used.
@@ -84,8 +83,11 @@ pub fn open_followed<S: Storage>(
     options: Options,
     follow: impl FnOnce(&Engine) -> Result<Option<EventSink>, HistoryError>,
 ) -> Result<Recovered<S>, RecoveryError> {
-    begin_if_new(storage, options)?;
+    let has_journal = begin_if_new(storage, options)?;
     let (loaded, refused_snapshots) = load_newest(storage, needed_history(storage)?)?;
+    if loaded.is_none() && !has_journal {
+        return Err(RecoveryError::OnlySnapshots { refused: refused_snapshots });
+    }
     let (snapshot, mut engine, from) = match loaded {
         Some((info, engine, point)) => (Some(info), engine, point),
         None => (None, Engine::new(random_seed(), DoneOrders::Drop), JournalPoint::ZERO),
@@ -121,17 +123,24 @@ pub fn open_followed<S: Storage>(
 }
 
 /// Makes the journal of a new market before any other file, so files without a journal belong to a market that existed
-/// before.
-fn begin_if_new<S: Storage>(storage: &S, options: Options) -> Result<(), RecoveryError> {
-    let is_begun = !matches!(journal::oldest_point(storage), Ok(None))
-        || !snapshot::list(storage).map_err(RecoveryError::Snapshots)?.is_empty();
-    if is_begun {
-        return Ok(());
+/// before. Returns whether there is a journal. Errors: the folder is of a build before the first release; it has files
+/// of a market and neither a journal nor a snapshot.
+fn begin_if_new<S: Storage>(storage: &S, options: Options) -> Result<bool, RecoveryError> {
+    match journal::oldest_point(storage) {
+        Ok(Some(_)) => return Ok(true),
+        Err(unreleased @ JournalError::Unreleased { .. }) => return Err(unreleased.into()),
+        // The reading of the journal says what is damaged, and a snapshot may do without it.
+        Err(_) => return Ok(true),
+        Ok(None) => {}
+    }
+    if !snapshot::list(storage).map_err(RecoveryError::Snapshots)?.is_empty() {
+        return Ok(false);
     }
     if let Some(found) = trace_of_a_market(storage)? {
         return Err(RecoveryError::MarketGone { found });
     }
-    Ok(begin(storage, options)?)
+    begin(storage, options)?;
+    Ok(true)
 }
 
 /// Makes the journal of a market that begins in a folder, whatever else lies there.
@@ -144,9 +153,6 @@ fn trace_of_a_market<S: Storage>(storage: &S) -> Result<Option<String>, Recovery
     let names = storage.list().map_err(RecoveryError::Folder)?;
     if let Some(aside) = names.into_iter().find(|name| name.starts_with(history::SET_ASIDE)) {
         return Ok(Some(format!("the folder {aside}")));
-    }
-    if journal::has_archive(storage).map_err(RecoveryError::Folder)? {
-        return Ok(Some(ARCHIVE_NAME.to_owned()));
     }
     Ok(history::is_there(storage)?.then(|| format!("files in {HISTORY_FOLDER}")))
 }
@@ -161,11 +167,7 @@ fn needed_history<S: Storage>(storage: &S) -> Result<Option<Sequence>, RecoveryE
     if !matches!(journal::oldest_point(storage), Ok(Some(JournalPoint::ZERO))) {
         return Ok(None);
     }
-    let through = history::through(storage)?.unwrap_or(Sequence::ZERO);
-    match journal::has_archive(storage).map_err(RecoveryError::Folder)? {
-        true => Ok(Some(through.max(Archive::open(storage)?.position()?))),
-        false => Ok(Some(through)),
-    }
+    Ok(Some(history::through(storage)?.unwrap_or(Sequence::ZERO)))
 }
 
 /// Loads the newest sound snapshot, which must not go beyond `history` if that is given. Errors: snapshots cannot be
@@ -204,22 +206,15 @@ pub fn load_some<S: Storage>(storage: &S, info: &SnapshotInfo, most: u64) -> Res
     let items = snapshot::open(storage, info)?;
     let (point, written) = (items.point(), items.state_hash());
     let mut others = BackgroundYield::default();
-    let (mut as_read, mut executions, mut is_former) = (StateHash::new(), 0, false);
     for (before, item) in (0..).zip(items) {
         if before == most {
             return Err(LoadError::TooLarge { name: info.name.clone(), most });
         }
         others.tick();
-        let item = item?;
-        as_read.add(&item);
-        executions = if matches!(item, StateItem::Execution(_)) { executions + 1 } else { 0 };
-        is_former |= executions > EXECUTIONS_KEPT;
-        importer.add(item).map_err(import_error)?;
+        importer.add(item?).map_err(import_error)?;
     }
     let engine = importer.finish().map_err(import_error)?;
-    // A former program wrote all executions of open orders with many of them, so the engine's hash differs from that of
-    // these items.
-    let found = if is_former { as_read.finish() } else { engine.state_hash() };
+    let found = engine.state_hash();
     if found != written || engine.sequence() != point.sequence {
         return Err(LoadError::Hash { name: info.name.clone(), found, written });
     }
@@ -229,84 +224,4 @@ pub fn load_some<S: Storage>(storage: &S, info: &SnapshotInfo, most: u64) -> Res
 /// A random seed for hash tables whose keys clients choose, so that no client can choose keys that collide.
 pub fn random_seed() -> u64 {
     RandomState::new().build_hasher().finish()
-}
-
-#[cfg(test)]
-mod tests {
-    use engine::{
-        AccountId, Command, Execution, Money, NewOrder, Op, OrderId, Position, Price, Query, Reply, Shares, Side,
-        Symbol, Time,
-    };
-    use journal::simulated::SimulatedDisk;
-
-    use super::*;
-
-    /// Makes an order of ten shares with this many executions, and returns them with the engine.
-    fn with_executions(executions: i64) -> (Engine, Vec<Execution>) {
-        let mut engine = Engine::new(1, DoneOrders::Drop);
-        let account = AccountId::parse(b"1").expect("a number");
-        let symbol = Symbol::parse(b"S").expect("a name");
-        let (limit, ten) = (Price::from_units(5).expect("above zero"), Shares::from_units(100).expect("above zero"));
-        let order = |side, shares| {
-            let order = NewOrder::limit(symbol, side, limit, shares);
-            Command::PlaceOrder { account, order, client_id: None, until: None }
-        };
-        let (balance, shares) = (Money::from_units(1_000_000), Position::from_units(1_000));
-        let sells = (1..=executions).map(|units| order(Side::Sell, Shares::from_units(units).expect("above zero")));
-        let opening = [
-            Command::CreateAccount { account, balance },
-            Command::CreateSymbol { symbol },
-            Command::IssueShares { symbol, account, shares },
-            order(Side::Buy, ten),
-        ];
-        let mut all = Vec::new();
-        for command in opening.into_iter().chain(sells) {
-            let sequence = engine.sequence().next();
-            let mut note = |event| {
-                if let engine::Event::Executed { shares, price, .. } = event {
-                    all.push(Execution { shares, price, time: Time(sequence.0), fee: engine::Fee::NONE });
-                }
-            };
-            engine.apply(&Entry { sequence, time: Time(sequence.0), command }, &mut Vec::new(), &mut note);
-        }
-        (engine, all)
-    }
-
-    /// A former program wrote all executions of open orders, and the hash of that.
-    #[test]
-    fn a_snapshot_with_all_executions_of_an_open_order_is_read() {
-        for executions in [8, 9, 12] {
-            let (engine, all) = with_executions(executions);
-            let (mut former, mut hash) = (Vec::new(), StateHash::new());
-            engine.export(&mut |item| {
-                if matches!(item, StateItem::Execution(_) | StateItem::Executed(_)) {
-                    return;
-                }
-                former.push(item);
-                if matches!(item, StateItem::Order { .. }) {
-                    former.extend(all.iter().copied().map(StateItem::Execution));
-                }
-            });
-            former.iter().for_each(|item| hash.add(item));
-            let disk = SimulatedDisk::new();
-            let point = JournalPoint { sequence: engine.sequence(), chain: 0 };
-            let write = |hash| {
-                snapshot::write(&disk, point, hash, &mut |sink| former.iter().copied().for_each(sink))
-                    .expect("a sound disk")
-            };
-            let info = write(hash.finish());
-            let (loaded, _) = load(&disk, &info).expect("what was written is sound");
-            assert_eq!(loaded.state_hash(), engine.state_hash(), "{executions} executions");
-            let query = Query { account: AccountId::parse(b"1").expect("a number"), order: OrderId(1).into() };
-            let mut told = Vec::new();
-            let reply = loaded.query(&query, &mut told);
-            let Reply::Status(status) = reply else { panic!("{:?} is told {reply:?}", Op::Query(query)) };
-            match executions {
-                8 => assert_eq!((told, status.elsewhere), (all, None)),
-                _ => assert_eq!(status.elsewhere.map(|executed| *executed), Some(engine::Executed::of(&all))),
-            }
-            let info = write(1);
-            assert!(matches!(load(&disk, &info), Err(LoadError::Hash { .. })), "another hash is not that of the items");
-        }
-    }
 }

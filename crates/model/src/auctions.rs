@@ -111,7 +111,6 @@ impl Model {
             return;
         }
         listing.phase = phase;
-        listing.is_watched = true;
         let last = listing.last;
         events.push(Event::PhaseChanged { symbol, phase, last });
         if phase.phase == Phase::Open && !self.uncross(symbol, events) {

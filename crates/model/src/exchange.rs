@@ -103,9 +103,7 @@ pub(crate) struct Account {
 pub(crate) struct Listing {
     pub name: Symbol,
     pub issued: Position,
-    /// Whether the market notes the prices of its executions.
-    pub is_watched: bool,
-    /// The price of the last execution that was noted.
+    /// The price of the last execution.
     pub last: Option<Price>,
     /// The rules that its orders obey.
     pub rules: SymbolRules,
@@ -330,8 +328,7 @@ impl Model {
     ) -> Result<Reply, Reject> {
         match command {
             Command::CreateAccount { account, balance } => self.create_account(account, balance, events),
-            Command::CreateSymbol { symbol } => self.create_symbol(symbol, true, events),
-            Command::CreateOldSymbol { symbol } => self.create_symbol(symbol, false, events),
+            Command::CreateSymbol { symbol } => self.create_symbol(symbol, events),
             Command::IssueShares { symbol, account, shares } => self.issue_shares(symbol, account, shares, events),
             Command::FundAccount { payer, account, balance } => self.fund_account(payer, account, balance, events),
             Command::GiveShares { payer, symbol, account, shares } => {
@@ -470,13 +467,12 @@ impl Model {
         self.accounts[account.0 as usize].balance = balance;
     }
 
-    fn create_symbol(&mut self, name: Symbol, is_watched: bool, events: &mut Vec<Event>) -> Result<Reply, Reject> {
+    fn create_symbol(&mut self, name: Symbol, events: &mut Vec<Event>) -> Result<Reply, Reject> {
         if self.symbols.iter().all(|listing| listing.name != name) {
             let symbol = SymbolIndex(self.symbols.len() as u32);
             self.symbols.push(Listing {
                 name,
                 issued: Position::ZERO,
-                is_watched,
                 last: None,
                 rules: SymbolRules::NONE,
                 phase: SymbolPhase::OPEN,

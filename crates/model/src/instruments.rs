@@ -18,7 +18,6 @@ impl Model {
         let listing = &mut self.symbols[symbol.0 as usize];
         if listing.rules != rules {
             listing.rules = rules;
-            listing.is_watched = true;
             events.extend(rules.parts().map(|part| Event::RulesChanged { symbol, part }));
         }
         Ok(Reply::Created)

@@ -33,7 +33,6 @@ impl Model {
             self.hold(account, symbol, side, limit, shares)?;
         }
         let id = self.open_order(terms, account, placed, events);
-        self.symbols[symbol.0 as usize].is_watched = true;
         match side {
             Side::Buy if pays_as_it_goes(&placed) => {}
             Side::Buy => events.push(self.balance_changed(account)),
@@ -46,9 +45,6 @@ impl Model {
     /// commands reach those for which this one has none left.
     fn reach(&mut self, symbol: SymbolIndex, price: Price) {
         let listing = &mut self.symbols[symbol.0 as usize];
-        if !listing.is_watched {
-            return;
-        }
         listing.last = Some(price);
         let mut reached: Vec<(bool, i64, bool, u64, OrderId)> = self
             .waiting()

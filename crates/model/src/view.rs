@@ -168,7 +168,7 @@ impl Model {
                 }
             }
         }
-        let watched = (0..).map(SymbolIndex).zip(&self.symbols).filter(|(_, listing)| listing.is_watched);
+        let watched = (0..).map(SymbolIndex).zip(&self.symbols);
         items.extend(watched.map(|(symbol, listing)| StateItem::Watch { symbol, last: listing.last }));
         let ruled = (0..).map(SymbolIndex).zip(&self.symbols);
         let ruled = ruled.filter(|(_, listing)| listing.rules != SymbolRules::NONE);

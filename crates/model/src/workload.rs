@@ -670,9 +670,7 @@ impl Workload {
     }
 
     fn create_symbol(&mut self) -> Op {
-        let symbol = self.random.pick(&self.symbols);
-        let is_old = self.has_own_commands && self.random.percent(50);
-        Op::Command(if is_old { Command::CreateOldSymbol { symbol } } else { Command::CreateSymbol { symbol } })
+        Op::Command(Command::CreateSymbol { symbol: self.random.pick(&self.symbols) })
     }
 
     /// Draws rules for a symbol, sometimes those that it has.

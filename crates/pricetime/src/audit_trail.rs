@@ -99,7 +99,7 @@ impl Look<'_> {
             return Ok(());
         }
         let mut by = by.into_iter();
-        Ok(batch.entries(&mut |entry: Entry| {
+        Ok(batch.entries_to_show(&mut |entry: Entry| {
             self.entry(&entry, by.next().flatten());
             Ok(())
         })?)

@@ -19,8 +19,7 @@ use engine::Sequence;
 use exchange::EventFork;
 use history::{CHECKPOINT_NAME, HISTORY_FOLDER, History, LEAPS_NAME, SharedHistory, file_names};
 use journal::{
-    ARCHIVE_NAME, Disk, HEADER_BYTES, JournalPoint, Options, Storage, make_folder, mark_finished, mark_unfinished,
-    snapshot,
+    Disk, HEADER_BYTES, JournalPoint, Options, Storage, make_folder, mark_finished, mark_unfinished, snapshot,
 };
 use market::follower::Here;
 use market::recovery;
@@ -85,7 +84,7 @@ pub fn copy_folder(folder: &Path, target: &Path) -> Result<(), String> {
             return Err(format!("cannot copy {}: {error}", folder.display()));
         }
         attempt += 1;
-        let is_large = |name: &Path| name == Path::new(ARCHIVE_NAME) || name.starts_with(HISTORY_FOLDER);
+        let is_large = |name: &Path| name.starts_with(HISTORY_FOLDER);
         live_copy.remove_but(is_large).map_err(|error| named(target, error))?;
     }
     live_copy.sync().map_err(|error| named(target, error))
@@ -109,8 +108,6 @@ fn copy(disk: &Disk, live_copy: &mut LiveCopy) -> Result<(), String> {
         live_copy.bring_up(Path::new(&newest.name))?;
     }
     live_copy.bring_up_if_there(Path::new(KNOWN_NAME))?;
-    // This is a file of the version before, to which nobody writes.
-    live_copy.bring_up_if_there(Path::new(ARCHIVE_NAME))?;
     copy_history(live_copy)?;
     copy_journal(disk, live_copy, newest.map_or(JournalPoint::ZERO.sequence, |newest| newest.sequence))
 }

@@ -72,7 +72,7 @@ pub fn dump(
             }
             Ok(())
         };
-        Ok(batch.entries(&mut print)?)
+        Ok(batch.entries_to_show(&mut print)?)
     });
     end.map_err(|error| error.to_string())?;
     out.flush().map_err(|error| error.to_string())?;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use engine::{
-    AccountId, Command, Entry, Fees, FundsOrder, IcebergOrder, KillScope, LogMessage, NewOrder, OrderKind, OrderName,
+    AccountId, Command, Fees, FundsOrder, IcebergOrder, KillScope, LogMessage, NewOrder, OrderKind, OrderName,
     SelfTrade, Side, Time, TrailingOrder, Trigger,
 };
 use journal::{BatchView, Disk, JournalPoint, ReadEnd, snapshot};
@@ -73,7 +73,7 @@ fn verify(disk: &Disk) -> Result<ExitCode, String> {
         }
         // Reading from the snapshot's point checks that its chain is the journal's.
         if point.sequence >= from.sequence {
-            journal::read(disk, point, Some(point.sequence.next()), &mut |_: Entry| Ok(()))
+            journal::visit_batches(disk, point, Some(point.sequence.next()), &mut |_| Ok(()))
                 .map_err(|error| format!("{name} does not belong to this journal: {error}"))?;
         }
     }
@@ -96,7 +96,7 @@ fn print_unfinished(end: &ReadEnd) {
 pub fn describe(command: &Command) -> String {
     match command {
         Command::CreateAccount { account, balance } => format!("create account {account} balance {balance}"),
-        Command::CreateSymbol { symbol } | Command::CreateOldSymbol { symbol } => format!("create symbol {symbol}"),
+        Command::CreateSymbol { symbol } => format!("create symbol {symbol}"),
         Command::IssueShares { symbol, account, shares } => format!("issue {shares} {symbol} to account {account}"),
         Command::FundAccount { payer, account, balance } => {
             format!("create account {account} balance {balance} from account {payer}")
@@ -296,7 +296,7 @@ const KINDS: [&str; 17] = [
 fn kind(command: &Command) -> usize {
     match command {
         Command::CreateAccount { .. } | Command::FundAccount { .. } => 0,
-        Command::CreateSymbol { .. } | Command::CreateOldSymbol { .. } => 1,
+        Command::CreateSymbol { .. } => 1,
         Command::IssueShares { .. } | Command::GiveShares { .. } => 2,
         Command::PlaceOrder { .. }
         | Command::PlaceByFunds { .. }

@@ -31,7 +31,6 @@ pub fn account_of(command: &Command) -> Option<AccountId> {
         | Command::ChangeLimits { account, .. } => Some(account),
         Command::ChangeFees { fees, .. } => fees.map(|fees| fees.account),
         Command::CreateSymbol { .. }
-        | Command::CreateOldSymbol { .. }
         | Command::ActivateReached
         | Command::ExpireOrders
         | Command::ChangeRules { .. }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
-use std::panic::{Location, PanicHookInfo};
+use std::panic::PanicHookInfo;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,6 @@ use engine::Sequence;
 use exchange::containment::{self, Contained};
 use exchange::{Metrics, State, Status};
 use fix::Fix;
-use journal::ARCHIVE_NAME;
 use market::Failed;
 use market::timekeeper::Clock;
 use rustix::process::{Resource, Rlimit, setrlimit};
@@ -479,14 +478,11 @@ pub fn abort_on_panic() {
                 }
             }
         }
-        // A panic in reading the version before's archive becomes an error of the start; a second one during its
-        // cleanup cannot.
-        if journal::is_guarded() && !is_second(panic) {
-            return;
-        }
         report(panic);
-        let file = if journal::is_guarded() { ARCHIVE_NAME } else { panic.location().map_or("", Location::file) };
-        eprintln!("pricetime: {}", advice(file));
+        eprintln!(
+            "pricetime: this is a fault of the server, which stops; nothing acknowledged is lost. Start it again, and please report the \
+             lines above"
+        );
         std::process::abort();
     }));
 }
@@ -494,19 +490,6 @@ pub fn abort_on_panic() {
 /// Whether the panic came while another one was cleaning up.
 fn is_second(panic: &PanicHookInfo<'_>) -> bool {
     panic.payload().downcast_ref::<&str>().is_some_and(|words| words.contains("in a destructor during cleanup"))
-}
-
-/// The advice after a panic in a source file. redb panics on some damage that its own checks let pass.
-fn advice(file: &str) -> String {
-    match file.contains("redb") {
-        true => format!(
-            "{ARCHIVE_NAME}, of the version before, seems damaged, so the server does not start; restore it from a backup, or with \
-             every journal file since the first (--keep-journal) move it and the snapshots away: all is rebuilt from the journal"
-        ),
-        false => "this is a fault of the server, which stops; nothing acknowledged is lost. Start it again, and please report \
-                  the lines above"
-            .to_owned(),
-    }
 }
 
 /// Handles signals. The first signal asks for an orderly stop, or ends the process if the server has answered no client
@@ -540,15 +523,4 @@ fn catch_signals(
         .spawn(watch)
         .map(|_| ())
         .map_err(|error| format!("cannot start a thread: {error}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_panic_says_what_to_do() {
-        assert!(advice("/somewhere/redb-4.4.0/src/tree_store/page.rs").contains(ARCHIVE_NAME));
-        assert!(advice("crates/engine/src/book.rs").contains("please report"));
-    }
 }

@@ -146,8 +146,7 @@ fn commit(writer: &mut Writer, effects: &mut Effects) -> Result<(), StoreError> 
 
 /// Copies a state, and everything that the history holds of the orders before it.
 fn copy(disk: &Disk, engine: &Engine, store: &mut Store) -> Result<(), String> {
-    let behind = history::through(disk).map_err(say)? != Some(engine.sequence());
-    if behind || journal::has_archive(disk).map_err(say)? {
+    if history::through(disk).map_err(say)? != Some(engine.sequence()) {
         return Err("the history is behind the journal: start the server on this folder once, and stop it".to_string());
     }
     let history = History::open(disk, engine).map_err(say)?;

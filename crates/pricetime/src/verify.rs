@@ -5,9 +5,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use engine::Entry;
 use history::HISTORY_FOLDER;
-use journal::{Disk, JournalPoint, snapshot};
+use journal::{Disk, JournalError, JournalPoint, snapshot};
 use market::recovery;
 
 /// The arguments of `pricetime verify`.
@@ -17,9 +16,13 @@ pub struct VerifyArgs {
     pub folder: PathBuf,
 }
 
-/// Checks a data folder; returns 1 if anything is damaged. Errors: it is no data folder.
+/// Checks a data folder; returns 1 if anything is damaged. Errors: it is no data folder, or one of a build
+/// before the first release.
 pub fn run(args: &VerifyArgs) -> Result<ExitCode, String> {
     let disk = Disk::open_to_read(&args.folder).map_err(|error| format!("{}: {error}", args.folder.display()))?;
+    if let Err(unreleased @ JournalError::Unreleased { .. }) = journal::oldest_point(&disk) {
+        return Err(unreleased.to_string());
+    }
     let mut report = Report { faults: 0 };
     if let Err(unfinished) = journal::expect_finished(&args.folder) {
         report.damaged(&unfinished);
@@ -81,7 +84,7 @@ fn journal(disk: &Disk, snapshots: &[(String, JournalPoint)], report: &mut Repor
             let (stands, ends) = (point.sequence, end.point.sequence);
             report.damaged(&format!("{name} stands at command {stands}, but the journal ends at {ends}"));
         } else if point.sequence >= from.sequence
-            && let Err(error) = journal::read(disk, *point, Some(point.sequence.next()), &mut |_: Entry| Ok(()))
+            && let Err(error) = journal::visit_batches(disk, *point, Some(point.sequence.next()), &mut |_| Ok(()))
         {
             report.damaged(&format!("{name} does not belong to this journal: {error}"));
         }
@@ -93,9 +96,6 @@ fn history(disk: &Disk, report: &mut Report) {
     let before = report.faults;
     match history::verify(disk, &mut |fault| report.damaged(&fault)) {
         Ok(None) => println!("{HISTORY_FOLDER}: there is none"),
-        Ok(Some(found)) if found.is_former => {
-            println!("{HISTORY_FOLDER}: of the format before; a server that starts on it converts it");
-        }
         Ok(Some(found)) => {
             let [orders, trades] = [0, 1].map(|table| found.records[table] - found.gone[table]);
             let candles = found.records[2];

@@ -244,10 +244,7 @@ impl Oracle {
                 write!(children, "<amend{echo}/>").unwrap();
                 echo
             }
-            Command::ActivateReached
-            | Command::ExpireOrders
-            | Command::CreateOldSymbol { .. }
-            | Command::FreeClientOrderId { .. } => {
+            Command::ActivateReached | Command::ExpireOrders | Command::FreeClientOrderId { .. } => {
                 unreachable!("no client asks for it")
             }
             Command::PlaceIfCanceled { .. } | Command::PlaceByFundsIfCanceled { .. } => {
@@ -323,7 +320,6 @@ fn account_of(op: &Op) -> Option<AccountId> {
         Op::Command(
             Command::CreateAccount { .. }
             | Command::CreateSymbol { .. }
-            | Command::CreateOldSymbol { .. }
             | Command::IssueShares { .. }
             | Command::FundAccount { .. }
             | Command::GiveShares { .. }

@@ -96,7 +96,6 @@ impl Ledger for SqlLedger {
             }
             Command::CreateAccount { .. }
             | Command::CreateSymbol { .. }
-            | Command::CreateOldSymbol { .. }
             | Command::IssueShares { .. }
             | Command::FundAccount { .. }
             | Command::GiveShares { .. }

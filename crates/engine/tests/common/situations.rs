@@ -448,10 +448,8 @@ impl Situations {
             | Command::ChangeLimits { .. }
             | Command::TakeMessage(_) => return,
             Command::CreateAccount { .. } => "account created",
-            Command::CreateSymbol { .. } | Command::CreateOldSymbol { .. } if events.is_empty() => {
-                "symbol created again"
-            }
-            Command::CreateSymbol { .. } | Command::CreateOldSymbol { .. } => "symbol created",
+            Command::CreateSymbol { .. } if events.is_empty() => "symbol created again",
+            Command::CreateSymbol { .. } => "symbol created",
             Command::IssueShares { shares, .. } if *shares == Position::ZERO => "no shares issued",
             Command::IssueShares { .. } => "shares issued",
             Command::PlaceOrder { .. }

@@ -121,7 +121,6 @@ fn any_command() -> impl Strategy<Value = Command> {
             Command::CreateAccount { account, balance: Money::from_units(balance) }
         }),
         1 => any_symbol().prop_map(|symbol| Command::CreateSymbol { symbol }),
-        1 => any_symbol().prop_map(|symbol| Command::CreateOldSymbol { symbol }),
         1 => Just(Command::ActivateReached),
         1 => Just(Command::ExpireOrders),
         2 => (any_account(), 0u64..20, 1i64..6).prop_map(|(account, order, shares)| Command::AmendOrder {

@@ -386,17 +386,6 @@ fn under_the_same_client_order_id_an_order_is_told_again_whatever_the_rules_are_
 }
 
 #[test]
-fn an_old_symbol_with_rules_notes_its_last_price_from_then_on() {
-    let mut market = Market::new(SymbolRules::NONE);
-    let old = Symbol::parse(b"OLD").unwrap();
-    market.apply(Command::CreateOldSymbol { symbol: old });
-    assert!(!market.engine.is_watched(SymbolIndex(1)));
-    market.apply(Command::ChangeRules { symbol: old, rules: SymbolRules { band_up: percent(1), ..SymbolRules::NONE } });
-    assert!(market.engine.is_watched(SymbolIndex(1)));
-    market.duel.end();
-}
-
-#[test]
 fn a_state_with_impossible_rules_is_not_imported() {
     let mut market = Market::new(SymbolRules { lot: shares("2"), ..SymbolRules::NONE });
     market.place(buy("10", "2")).unwrap();

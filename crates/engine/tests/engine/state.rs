@@ -427,7 +427,7 @@ fn the_state_hash_of_a_fixed_market_never_changes() {
     let commands = [
         Command::CreateAccount { account: one, balance: Money::from_units(1_000_000 * DOLLAR) },
         Command::CreateAccount { account: two, balance: Money::from_units(DOLLAR / 3) },
-        Command::CreateOldSymbol { symbol },
+        Command::CreateSymbol { symbol },
         Command::IssueShares { symbol, account: two, shares: Position::from_units(12_345_678_901) },
         place(one, Side::Buy, 12_500, 30),
         place(two, Side::Sell, 12_400, 10),
@@ -442,7 +442,7 @@ fn the_state_hash_of_a_fixed_market_never_changes() {
         engine.apply(&entry, &mut Vec::new(), &mut |_| {});
     }
     assert_eq!(engine.open_order_count(), 2);
-    assert_eq!(engine.state_hash(), 0xC147_1719_C9E3_67AD);
+    assert_eq!(engine.state_hash(), 0x2E8B_8FA1_B0EC_DBFF);
 }
 
 #[test]
@@ -462,7 +462,7 @@ fn the_state_hash_of_a_fixed_market_with_client_order_ids_never_changes() {
     };
     let commands = [
         Command::CreateAccount { account, balance: Money::from_units(1_000_000 * DOLLAR) },
-        Command::CreateOldSymbol { symbol },
+        Command::CreateSymbol { symbol },
         Command::IssueShares { symbol, account, shares: Position::from_units(12_345_678_901) },
         place("executed", Side::Buy, 12_500),
         place("123e4567-e89b-12d3-a456-426614174000", Side::Sell, 12_500),
@@ -480,11 +480,11 @@ fn the_state_hash_of_a_fixed_market_with_client_order_ids_never_changes() {
     for (sequence, command) in (1..).zip(commands) {
         hash = apply(sequence, 1_700_000_000_000_000 + sequence, command);
     }
-    assert_eq!(hash, 0x0C3A_84E1_EF65_DC92, "with one open and three done");
+    assert_eq!(hash, 0x65FB_C375_1686_72D8, "with one open and three done");
     let later = 1_700_000_000_000_007 + CLIENT_ORDER_ID_KEPT_US;
     assert_eq!(
-        apply(9, later, Command::CreateOldSymbol { symbol }),
-        0x06DC_8545_C0E5_F4AA,
+        apply(9, later, Command::CreateSymbol { symbol }),
+        0x4F43_075A_E987_0D88,
         "with one open and the one canceled last"
     );
 }

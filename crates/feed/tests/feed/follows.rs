@@ -129,10 +129,10 @@ fn damage_is_named() {
         assert!(error.contains("checkpoint is damaged"), "{error}");
     }
     std::fs::write(at.join("checkpoint"), checkpoint).unwrap();
-    let orders = std::fs::OpenOptions::new().write(true).open(at.join("orders-4-000000.tab")).unwrap();
+    let orders = std::fs::OpenOptions::new().write(true).open(at.join("orders-000000.tab")).unwrap();
     orders.set_len(100).unwrap();
     let error = History::open(&Disk::open(folder.path()).unwrap(), &market.engine).unwrap_err().to_string();
-    assert!(error.contains("orders-4-000000.tab is damaged: it holds 100 bytes"), "{error}");
+    assert!(error.contains("orders-000000.tab is damaged: it holds 100 bytes"), "{error}");
 }
 
 /// A checkpoint counted itself as done before it was written. When its sync failed and was tried again, the second

@@ -15,7 +15,7 @@ pub(super) const BLOCK_BYTES: usize = 64 << 10;
 /// The longest block: an item fits many times into the extra room.
 pub(super) const BLOCK_BYTES_MAX: usize = BLOCK_BYTES + 1024;
 
-const HEADER_MAGIC: &[u8; 4] = b"PTSN";
+const HEADER_MAGIC: &[u8; 4] = b"PTSS";
 const TRAILER_MAGIC: &[u8; 4] = b"PTSE";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

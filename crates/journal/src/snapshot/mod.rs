@@ -72,10 +72,19 @@ pub enum SnapshotError {
         /// The fault that was found there.
         found: String,
     },
+    /// The snapshot is of a build before release 0.1.0.
+    #[error(
+        "{name} was made by a build before 0.1.0, the first release, and no release reads its format; nothing is changed: keep this \
+         folder for the build that made it, and name another folder for a new market"
+    )]
+    Unreleased {
+        /// The file.
+        name: String,
+    },
     /// The snapshot has a format or matching rules that this program does not know.
     #[error(
         "{name} has format version {format} and matching rules {rules}, and this program knows formats up to \
-         {FORMAT_VERSION} and rules {RULES_VERSION}: start the program that wrote it"
+         {FORMAT_VERSION} and rules up to {RULES_VERSION}: start the program that wrote it"
     )]
     UnknownVersion {
         /// The file.

@@ -7,7 +7,7 @@ use super::format::{
     BLOCK_BYTES_MAX, BLOCK_HEADER_BYTES, HEADER_BYTES, Header, TRAILER_BYTES, Trailer, block_checksum, block_lengths,
 };
 use crate::point::JournalPoint;
-use crate::segment::{RULES_VERSION, is_known_format};
+use crate::segment::{RULES_VERSION, is_known_format, is_unreleased};
 use crate::state_codec::decode_item;
 use crate::storage::{File, Storage};
 use crate::varint::CodecError;
@@ -43,9 +43,12 @@ impl<S: Storage> Items<S> {
         }
         let mut bytes = [0; HEADER_BYTES];
         file.read_exact_at(&mut bytes, 0).map_err(failed)?;
+        if is_unreleased(&bytes) {
+            return Err(SnapshotError::Unreleased { name: name.to_owned() });
+        }
         let (header, chain) = Header::from_bytes(&bytes).ok_or_else(|| damaged("the header fails its checksum"))?;
         let Header { format, rules, .. } = header;
-        if !is_known_format(format) || rules != RULES_VERSION {
+        if !is_known_format(format) || rules > RULES_VERSION {
             return Err(SnapshotError::UnknownVersion { name: name.to_owned(), format, rules });
         }
         Ok(Items {

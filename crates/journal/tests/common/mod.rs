@@ -37,7 +37,7 @@ pub fn command(sequence: u64) -> Command {
     };
     match sequence % 6 {
         0 => Command::CreateAccount { account, balance: Money::from_units(i128::from(sequence) << 50) },
-        1 => Command::CreateOldSymbol { symbol },
+        1 => Command::CreateSymbol { symbol },
         2 => Command::IssueShares { symbol, account, shares: Position::from_units(i128::from(sequence) << 40) },
         3 if sequence % 12 < 6 => Command::CancelOrder { account, order: OrderId(sequence).into() },
         3 => Command::CancelOrder { account, order: id.into() },

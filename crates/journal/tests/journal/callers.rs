@@ -4,8 +4,8 @@ use crate::common::{append, options, payload, recover, segment_names};
 use engine::{Sequence, Time};
 use journal::simulated::SimulatedDisk;
 use journal::{
-    Asked, BatchView, Caller, CallerReader, CallerWriter, CodecError, Journal, JournalPoint, Storage, oldest_point,
-    visit_batches,
+    Asked, BatchView, Caller, CallerReader, CallerWriter, CodecError, Journal, JournalPoint, RULES_VERSION, Storage,
+    oldest_point, visit_batches,
 };
 use proptest::prelude::*;
 
@@ -130,7 +130,7 @@ fn batches_that_say_it_and_batches_that_do_not_stand_beside_each_other() {
 fn judge(callers: &[u8], count: u32) -> Result<(), CodecError> {
     let point = JournalPoint::ZERO;
     let (segment, offset, bytes, first, time, payload) = ("one", 0, 0, Sequence(1), Time(1), &[][..]);
-    let batch = BatchView { segment, offset, bytes, first, count, time, callers, payload, point };
+    let batch = BatchView { segment, rules: RULES_VERSION, offset, bytes, first, count, time, callers, payload, point };
     CallerReader::default().read(&batch, drop)
 }
 
@@ -165,7 +165,18 @@ fn a_long_name_is_cut_behind_a_whole_character() {
     writer.add(1, Some(1), || Caller { member: member.clone(), ..Caller::default() });
     let point = JournalPoint::ZERO;
     let (segment, offset, bytes, first, time, payload) = ("one", 0, 0, Sequence(1), Time(1), &[][..]);
-    let batch = BatchView { segment, offset, bytes, first, count: 1, time, callers: writer.section(), payload, point };
+    let batch = BatchView {
+        segment,
+        rules: RULES_VERSION,
+        offset,
+        bytes,
+        first,
+        count: 1,
+        time,
+        callers: writer.section(),
+        payload,
+        point,
+    };
     let (mut reader, mut found) = (CallerReader::default(), None);
     reader.read(&batch, |asked| found = asked.by.cloned()).unwrap();
     assert_eq!(found.unwrap().member, member[..255]);

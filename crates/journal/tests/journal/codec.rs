@@ -146,7 +146,6 @@ fn command() -> impl Strategy<Value = Command> {
         }),
         1 => (account(), proptest::option::of(symbol()), proptest::option::of(any::<u64>().prop_map(OrderId)))
             .prop_map(|(account, symbol, through)| Command::CancelAll { account, symbol, through }),
-        1 => symbol().prop_map(|symbol| Command::CreateOldSymbol { symbol }),
         1 => symbol().prop_map(|symbol| Command::CreateSymbol { symbol }),
         1 => (account(), account(), balance)
             .prop_map(|(payer, account, balance)| Command::FundAccount { payer, account, balance }),
@@ -257,9 +256,9 @@ fn values_out_of_bounds_are_refused() {
     assert_eq!(refused(&[0]), CodecError::UnknownTag(0));
     assert_eq!(refused(&[22]), CodecError::UnknownTag(22));
     assert_eq!(refused(&[]), CodecError::Truncated);
-    assert_eq!(refused(&[2, 0]), CodecError::OutOfBounds("symbol"));
-    assert_eq!(refused(&[2, 1, b'-']), CodecError::OutOfBounds("symbol"));
-    assert_eq!(refused(&[2, 33]), CodecError::Truncated);
+    assert_eq!(refused(&[15, 0]), CodecError::OutOfBounds("symbol"));
+    assert_eq!(refused(&[15, 1, b'-']), CodecError::OutOfBounds("symbol"));
+    assert_eq!(refused(&[15, 33]), CodecError::Truncated);
     // A price, and shares, of zero are refused.
     assert_eq!(refused(&[4, 0xc1, 0x03, 1, b'A', 0, 1]), CodecError::OutOfBounds("price"));
     assert_eq!(refused(&[5, 0xc1, 0x03, 1, b'A', 1, 0]), CodecError::OutOfBounds("number of shares"));

@@ -10,6 +10,6 @@ mod codec;
 mod crashes;
 mod damage;
 mod folders;
+mod headers;
 mod live;
-mod older_formats;
 mod snapshots;

@@ -1,9 +1,10 @@
-//! The loop, step by step, over a ledger in memory.
+//! The loop, step by step, over a ledger in memory; and the frozen files of each version of formats and rules.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 
 mod calendar;
 mod client_ids;
 mod disconnect;
 mod fairness;
+mod formats;
 mod mass_cancels;
 mod turn_options;

@@ -103,10 +103,10 @@ impl Both {
     async fn apply(&mut self, entry: &Entry) {
         use engine::Command::{
             ActivateReached, AmendOrder, CancelAll, CancelOrder, ChangeFees, ChangeGroup, ChangeLimits, ChangePhase,
-            ChangeRules, ChangeTier, CreateAccount, CreateOldSymbol, CreateSymbol, EndAuction, ExpireOrders,
-            FollowCalendar, FreeClientOrderId, FundAccount, GiveShares, IssueShares, Kill, PlaceByFunds,
-            PlaceByFundsIfCanceled, PlaceIceberg, PlaceIfCanceled, PlaceLinked, PlaceOrder, PlacePending,
-            PlaceTrailing, PlaceWorking, Protect, Release, TakeMessage, Unprotect,
+            ChangeRules, ChangeTier, CreateAccount, CreateSymbol, EndAuction, ExpireOrders, FollowCalendar,
+            FreeClientOrderId, FundAccount, GiveShares, IssueShares, Kill, PlaceByFunds, PlaceByFundsIfCanceled,
+            PlaceIceberg, PlaceIfCanceled, PlaceLinked, PlaceOrder, PlacePending, PlaceTrailing, PlaceWorking, Protect,
+            Release, TakeMessage, Unprotect,
         };
         let mut events = Vec::new();
         let reply = self.model.apply(entry, &mut Vec::new(), &mut events);
@@ -128,7 +128,6 @@ impl Both {
             // The baseline has no bounds on issues.
             CreateAccount { .. } | IssueShares { .. } => {}
             PlaceByFunds { .. }
-            | CreateOldSymbol { .. }
             | AmendOrder { .. }
             | PlaceLinked { .. }
             | PlaceWorking { .. }

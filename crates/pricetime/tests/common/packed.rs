@@ -1,4 +1,4 @@
-//! Data folders of the version before, packed beside the tests.
+//! Data folders that other versions of the program made, packed beside the tests.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

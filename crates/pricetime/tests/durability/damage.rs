@@ -80,8 +80,8 @@ fn a_damaged_record_of_the_history_is_named_over_every_interface() {
     let keys = market(&folder);
     assert_eq!(verify(&folder.data()).status.code(), Some(0), "{:?}", verify(&folder.data()));
     // This byte belongs to the account of order 2.
-    let orders = folder.data().join("history/orders-4-000000.tab");
-    flip(&orders, 152 + 2, 3);
+    let orders = folder.data().join("history/orders-000000.tab");
+    flip(&orders, 163 + 2, 3);
     let server = keys.launch(&folder).start();
     let http = Http::new(server.http);
     let mut socket = http.listen();
@@ -98,7 +98,7 @@ fn a_damaged_record_of_the_history_is_named_over_every_interface() {
             }
         };
         assert_eq!(told["code"], "record-damaged");
-        assert!(!told["detail"].as_str().unwrap().contains("orders-4"), "where it lies is for the log: {told}");
+        assert!(!told["detail"].as_str().unwrap().contains("orders-0"), "where it lies is for the log: {told}");
     }
     // The same is told over XML.
     for words in [r#"<query id="2"/>"#, r#"<cancel id="2"/>"#] {
@@ -114,14 +114,14 @@ fn a_damaged_record_of_the_history_is_named_over_every_interface() {
     goes_on(&server);
     assert_eq!(damaged(&http, "history"), 1.0);
     let log = server.process.log();
-    assert_eq!(log.matches("record 1 of history/orders-4-000000.tab, at byte 152, is damaged").count(), 1, "{log}");
+    assert_eq!(log.matches("record 1 of history/orders-000000.tab, at byte 163, is damaged").count(), 1, "{log}");
     assert_eq!(verify(&folder.data()).status.code(), Some(1), "also while the server runs");
     server.stop();
     let checked = verify(&folder.data());
     assert_eq!(checked.status.code(), Some(1));
     let lines: Vec<String> =
         said(&checked).lines().filter(|line| line.starts_with("DAMAGED")).map(str::to_owned).collect();
-    assert!(lines.len() == 1 && lines[0].contains("record 1 of history/orders-4-000000.tab, at byte 152"), "{lines:?}");
+    assert!(lines.len() == 1 && lines[0].contains("record 1 of history/orders-000000.tab, at byte 163"), "{lines:?}");
 }
 
 /// Sends all queries over REST and XML. Returns each with its answer.
@@ -160,10 +160,10 @@ fn wherever_a_bit_flips_nobody_is_told_what_is_not_so() {
     server.stop();
     let mut told_all = [0, 0, 0];
     for (name, apart) in [
-        ("history/orders-4-000000.tab", 1201),
-        ("history/trades-4-000000.tab", 29),
+        ("history/orders-000000.tab", 1201),
+        ("history/trades-000000.tab", 29),
         ("history/checkpoint", 83),
-        ("history/orders-4-000000.tab", 307),
+        ("history/orders-000000.tab", 307),
     ] {
         let contents = std::fs::read(folder.data().join(name)).unwrap();
         let bytes: Vec<usize> = (0..contents.len()).step_by(apart).collect();

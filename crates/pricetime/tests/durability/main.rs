@@ -1,5 +1,5 @@
-//! Everything that was acknowledged is kept: after kills, with damaged or changed files, in backups and copies, in
-//! folders of the previous version, and whatever the server's threads do.
+//! Everything that was acknowledged is kept: after kills, with damaged or changed files, in backups and
+//! copies, and whatever the server's threads do.
 //! Not quick: kills servers for half a minute.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 
@@ -11,9 +11,9 @@ mod crash;
 mod damage;
 mod data_folder;
 mod folder_faults;
-mod former_folders;
 mod lost_cancels;
 mod lost_executions;
 mod state;
 mod threads;
 mod tools;
+mod unreleased;

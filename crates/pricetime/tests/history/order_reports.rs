@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::common::folder::Folder;
 use crate::common::http::{Http, Socket};
-use crate::common::packed::unpack;
 use crate::common::server::{Launch, PATIENCE, Server};
 use crate::common::wait::wait_until;
 use model::workload::Random;
@@ -539,11 +538,6 @@ fn what_cannot_be_replayed_is_refused_and_says_why() {
     let mut socket = Http::new(server.http).listen();
     socket.send(&from(json!(0)));
     assert_eq!(socket.next()["type"], "subscribed");
-    server.stop();
-    // That version kept no history, so what happened before is not known.
-    let server = Launch::new(&unpack("quiet", &folder)).start();
-    let http = Http::new(server.http);
-    assert_eq!(refused(&http, from(json!(0))), "history-begins-later");
     server.stop();
 }
 

@@ -140,9 +140,7 @@ fn check_journal(ledger: &Ledger, process: &Process, trust: Trust) -> Result<boo
 fn check_folder(process: &Process) -> Result<(), String> {
     let names = process.list().map_err(|error| error.to_string())?;
     let snapshots = snapshot::list(process).map_err(|error| error.to_string())?;
-    let known = |name: &String| {
-        name == journal::ARCHIVE_NAME || name.starts_with("journal-") || snapshots.iter().any(|info| info.name == *name)
-    };
+    let known = |name: &String| name.starts_with("journal-") || snapshots.iter().any(|info| info.name == *name);
     let odd: Vec<_> = names.iter().filter(|name| !known(name) || name.ends_with(".tmp")).collect();
     ensure!(odd.is_empty(), "the folder holds {odd:?} after a start");
     Ok(())

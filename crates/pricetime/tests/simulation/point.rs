@@ -342,9 +342,9 @@ fn refuse(error: &RecoveryError, trust: Trust, tally: &mut Tally) -> Result<(), 
         RecoveryError::NoSnapshot { source, .. } if source.is_damage() => {
             "no snapshot can be used, and the journal begins later"
         }
+        RecoveryError::OnlySnapshots { .. } => "no snapshot can be used, and there is no journal",
         RecoveryError::History(error) if error.is_damage() => "the history is damaged",
         RecoveryError::Journal(_)
-        | RecoveryError::Archive(_)
         | RecoveryError::Folder(_)
         | RecoveryError::History(_)
         | RecoveryError::Snapshots(_)

@@ -234,7 +234,6 @@ fn account_of(op: &Op) -> Option<AccountId> {
         Op::Command(
             Command::CreateAccount { .. }
             | Command::CreateSymbol { .. }
-            | Command::CreateOldSymbol { .. }
             | Command::IssueShares { .. }
             | Command::FundAccount { .. }
             | Command::GiveShares { .. }
@@ -312,8 +311,7 @@ fn push_create(body: &mut String, op: &Op) {
             | Command::EndAuction
             | Command::FollowCalendar { .. }
             | Command::FundAccount { .. }
-            | Command::GiveShares { .. }
-            | Command::CreateOldSymbol { .. },
+            | Command::GiveShares { .. },
         )
         | Op::Query(_) => {
             unreachable!("transactions create nothing")
@@ -346,7 +344,6 @@ fn push_transaction(body: &mut String, op: &Op) {
         Op::Command(
             Command::CreateAccount { .. }
             | Command::CreateSymbol { .. }
-            | Command::CreateOldSymbol { .. }
             | Command::IssueShares { .. }
             | Command::FundAccount { .. }
             | Command::GiveShares { .. }

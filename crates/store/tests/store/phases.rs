@@ -32,7 +32,7 @@ fn market() -> Market {
     for name in ["OPEN", "HALT", "GATHER"] {
         market.apply(Command::CreateSymbol { symbol: symbol(name) });
     }
-    market.apply(Command::CreateOldSymbol { symbol: symbol("BAND") });
+    market.apply(Command::CreateSymbol { symbol: symbol("BAND") });
     for name in ["GATHER", "BAND"] {
         let shares = Position::from_units(1_000 * i128::from(ONE));
         market.apply(Command::IssueShares { symbol: symbol(name), account: account(), shares });

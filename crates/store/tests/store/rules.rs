@@ -31,7 +31,7 @@ fn market() -> Market {
     for name in ["ALL", "HALTED", "NONE"] {
         market.apply(Command::CreateSymbol { symbol: symbol(name) });
     }
-    market.apply(Command::CreateOldSymbol { symbol: symbol("OLD") });
+    market.apply(Command::CreateSymbol { symbol: symbol("OLD") });
     let halted = SymbolRules { is_halted: true, ..SymbolRules::NONE };
     // They change twice in one batch: the last ones count.
     for (name, rules) in [("ALL", halted), ("ALL", rules()), ("HALTED", halted), ("NONE", rules()), ("OLD", halted)] {

@@ -61,7 +61,6 @@ pub fn accept(ops: &[Op]) -> Vec<Answer> {
         Op::Command(
             Command::CreateAccount { .. }
             | Command::CreateSymbol { .. }
-            | Command::CreateOldSymbol { .. }
             | Command::IssueShares { .. }
             | Command::FundAccount { .. }
             | Command::GiveShares { .. }

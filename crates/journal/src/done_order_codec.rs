@@ -1,0 +1,108 @@
+//! Done orders as bytes: their facts without their ids. This file does not know in which file they are. Source:
+//! docs/HISTORY.md, earlier orders.
+
+use engine::{Cancellation, DoneOrder, Execution, Fee, OrderId, Time};
+
+use crate::fees_codec::{put_fee, take_fee};
+use crate::fields::{put_account, take_account, take_price, take_shares};
+use crate::varint::{CodecError, put_u64, take_u64};
+
+/// Appends an order's fields without its id.
+pub fn encode_order(done: &DoneOrder, out: &mut Vec<u8>) {
+    put_account(out, done.account);
+    match done.canceled {
+        None => put_u64(out, 0),
+        Some(Cancellation { shares, time }) => {
+            assert!(!shares.is_zero(), "invariant: a cancellation has shares");
+            put_u64(out, shares.units().unsigned_abs());
+            put_u64(out, time.0);
+        }
+    }
+    put_u64(out, done.executions.len() as u64);
+    let mut before = 0u64;
+    for execution in &done.executions {
+        put_u64(out, execution.shares.units().unsigned_abs());
+        put_u64(out, execution.price.units().unsigned_abs());
+        // Executions follow each other in time, so the difference is short.
+        put_u64(out, execution.time.0.wrapping_sub(before));
+        before = execution.time.0;
+    }
+    if done.executions.iter().any(|execution| !execution.fee.is_none()) {
+        done.executions.iter().for_each(|execution| put_fee(out, execution.fee));
+    }
+}
+
+/// Reads an order's fields.
+pub fn decode_order(order: OrderId, fields: &[u8]) -> Result<DoneOrder, CodecError> {
+    let bytes = &mut &*fields;
+    let account = take_account(bytes)?;
+    let canceled = if bytes.first() == Some(&0) {
+        take_u64(bytes)?;
+        None
+    } else {
+        Some(Cancellation { shares: take_shares(bytes)?, time: Time(take_u64(bytes)?) })
+    };
+    let count = take_u64(bytes)?;
+    // A corrupt count may be any number; an execution takes at least three bytes.
+    let count = usize::try_from(count).ok().filter(|count| *count <= bytes.len() / 3);
+    let count = count.ok_or(CodecError::OutOfBounds("executions"))?;
+    let mut executions = Vec::with_capacity(count);
+    let mut before = 0u64;
+    for _ in 0..count {
+        let (shares, price) = (take_shares(bytes)?, take_price(bytes)?);
+        before = before.wrapping_add(take_u64(bytes)?);
+        executions.push(Execution { shares, price, time: Time(before), fee: Fee::NONE });
+    }
+    if !bytes.is_empty() {
+        for execution in &mut executions {
+            execution.fee = take_fee(bytes)?;
+        }
+        if executions.iter().all(|execution| execution.fee.is_none()) {
+            return Err(CodecError::OutOfBounds("fee"));
+        }
+    }
+    if !bytes.is_empty() {
+        return Err(CodecError::TrailingBytes);
+    }
+    Ok(DoneOrder { order, account, canceled, executions })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use engine::{AccountId, Price, Shares};
+    use proptest::prelude::*;
+
+    fn done() -> impl Strategy<Value = DoneOrder> {
+        let shares = || (1..=i64::MAX).prop_map(|units| Shares::from_units(units).unwrap());
+        let fee =
+            prop_oneof![3 => Just(Fee::NONE), 1 => (0u32..=1_000_000).prop_map(|code| Fee::from_code(code).unwrap())];
+        let execution = (shares(), 1..=i64::MAX, any::<u64>(), fee).prop_map(|(shares, price, time, fee)| Execution {
+            shares,
+            price: Price::from_units(price).unwrap(),
+            time: Time(time),
+            fee,
+        });
+        let canceled = proptest::option::of((shares(), any::<u64>()))
+            .prop_map(|canceled| canceled.map(|(shares, time)| Cancellation { shares, time: Time(time) }));
+        let account = "[0-9]{1,32}".prop_map(|text| AccountId::parse(text.as_bytes()).unwrap());
+        (any::<u64>(), account, canceled, proptest::collection::vec(execution, 0..9)).prop_map(
+            |(order, account, canceled, executions)| DoneOrder { order: OrderId(order), account, canceled, executions },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn orders_come_back(done in done()) {
+            let mut bytes = Vec::new();
+            encode_order(&done, &mut bytes);
+            prop_assert_eq!(decode_order(done.order, &bytes), Ok(done));
+        }
+
+        #[test]
+        fn fields_that_are_none_are_refused_without_a_panic(fields in proptest::collection::vec(any::<u8>(), 0..40)) {
+            let _ = decode_order(OrderId(1), &fields);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! A data folder of a build before 0.1.0, the first release: whatever opens it refuses it by name, says what to do, and
+//! changes nothing in it.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::common::folder::{Folder, contents};
+use crate::common::packed::unpack;
+use crate::common::server::Launch;
+
+const PACKED: &str = "before-the-first-release";
+const JOURNAL: &str = "journal-00000000000000000001.log was made by a build before 0.1.0";
+const SNAPSHOT: &str = "snapshot-00000000000000000013.snap was made by a build before 0.1.0";
+const HISTORY: &str = "the folder history was made by a build before 0.1.0";
+const ADVICE: &str = "name another folder for a new market";
+
+/// Everything that a program told, of a call that has to fail.
+fn refused(arguments: &[&Path]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_pricetime")).env_clear().args(arguments).output().unwrap();
+    assert!(!output.status.success(), "{arguments:?}: {output:?}");
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+fn started(data: &Path) -> String {
+    Launch::new(data).try_start().map(|_| ()).expect_err("a folder of another format was served").stderr
+}
+
+#[test]
+fn a_folder_of_a_build_before_the_first_release_is_refused_by_name_and_left_as_it_is() {
+    let folder = Folder::new("unreleased");
+    let data = unpack(PACKED, &folder);
+    let before = contents(&data);
+    let copy = folder.path().join("copy");
+    let word = |text: &'static str| Path::new(text);
+    let calls: [&[&Path]; 6] = [
+        &[word("verify"), &data],
+        &[word("backup"), &data, &copy],
+        &[word("state"), &data],
+        &[word("journal"), word("verify"), &data],
+        &[word("journal"), word("dump"), &data],
+        &[word("journal"), word("stats"), &data],
+    ];
+    for arguments in calls {
+        let told = refused(arguments);
+        assert!(told.contains(JOURNAL) && told.contains(ADVICE), "{arguments:?}: {told}");
+        assert!(!told.contains("checksum") && !told.contains("DAMAGED"), "{arguments:?}: {told}");
+    }
+    let told = started(&data);
+    assert!(told.contains(JOURNAL) && told.contains(ADVICE), "{told}");
+    let mut after = contents(&data);
+    after.remove("lock");
+    assert!(after == before, "a file was changed, made or removed");
+}
+
+#[test]
+fn its_snapshots_and_its_history_are_refused_by_name_without_its_journal_too() {
+    let folder = Folder::new("unreleased-parts");
+    let data = unpack(PACKED, &folder);
+    std::fs::remove_file(data.join("journal-00000000000000000001.log")).unwrap();
+    let told = started(&data);
+    assert!(told.contains(SNAPSHOT) && told.contains(ADVICE), "{told}");
+    // Its history beside a journal of this program.
+    let ours = folder.path().join("ours");
+    Launch::new(&ours).start().stop();
+    std::fs::remove_dir_all(ours.join("history")).unwrap();
+    std::fs::rename(data.join("history"), ours.join("history")).unwrap();
+    let before = contents(&ours.join("history"));
+    let told = started(&ours);
+    assert!(told.contains(HISTORY) && told.contains(ADVICE), "{told}");
+    assert!(contents(&ours.join("history")) == before, "a file was changed, made or removed");
+}
