@@ -36,13 +36,13 @@ impl Engine {
         self.instruments.next_end().map(|(until, _)| until)
     }
 
-    /// Whether an `EndAuction` at this time would end an auction, after an `ExpireOrders`. None ends while there are
-    /// more ended orders than one such command takes out, while a kill goes on, or while further triggers of the first
-    /// one's symbol are reached.
+    /// Whether an `EndAuction` at this time would end an auction, or cancel killed orders that it waits for, after an
+    /// `ExpireOrders`. None ends while there are more ended orders than one such command takes out, or while further
+    /// triggers of the first one's symbol are reached.
     pub fn has_auctions_to_end(&self, now: Time) -> bool {
         let is_due =
             |(until, symbol)| until <= now && !self.outlasts_an_expiry(until) && !self.stops.is_being_reached(symbol);
-        self.instruments.next_end().is_some_and(is_due) && !self.has_kills_going_on()
+        self.instruments.next_end().is_some_and(is_due)
     }
 
     /// The result of an auction if it ended now; none if no orders would execute.
@@ -211,14 +211,14 @@ impl Engine {
         pause.filter(|_| crosses)
     }
 
-    /// Executes gathered orders at one price: on each side the best limit first, then the oldest. Returns whether these
-    /// were all. If not, the next price is the one nearest to the last execution again, so it is the same unless the
-    /// orders change.
+    /// Executes gathered orders at one price: on each side the best limit first, then the oldest. Killed orders end
+    /// before. Returns whether these were all. If not, the next price is the one nearest to the last execution again, so
+    /// it is the same unless the orders change, and the auction ends behind those whose end had come before.
     fn uncross(&mut self, symbol: SymbolIndex, events: &mut impl FnMut(Event)) -> bool {
-        let Some(AuctionPrice { price, .. }) = self.auction_price(symbol) else { return true };
-        if self.has_killed_orders(symbol) {
+        if self.has_kills_going_on() && self.auction_price(symbol).is_some() && !self.end_killed_in(symbol, events) {
             return false;
         }
+        let Some(AuctionPrice { price, .. }) = self.auction_price(symbol) else { return true };
         let mut next = self.next_pair(symbol, price);
         while let Some((buy, sell)) = next.filter(|_| self.executions_left > 0) {
             self.executions_left = self.executions_left.saturating_sub(1);

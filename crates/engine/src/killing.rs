@@ -3,9 +3,9 @@
 //! on: the loop gives `ExpireOrders`, which cancels the next ones, and changes nothing if a release came before it.
 //! Meanwhile no order of the scope executes. It is canceled when another order meets it in the book, when its turn
 //! comes, when its trigger is reached, while it is under way, or when it waited behind others. Orders that count the
-//! book before they execute leave it out, and no auction with such an order ends. So no order of a killed scope
-//! executes or joins a book later. Each command takes time proportional to the orders that it cancels, however many
-//! there are or ever were.
+//! book before they execute leave it out, and an auction cancels those in its symbol before it ends. So no order of a
+//! killed scope executes or joins a book later. Each command takes time proportional to the orders that it cancels,
+//! however many there are or ever were.
 
 use std::collections::BTreeSet;
 
@@ -156,13 +156,20 @@ impl Engine {
         self.has_kills_going_on() && self.kills.stops(account, symbol).is_some()
     }
 
-    /// Whether a symbol has orders that remain of a kill that goes on.
-    pub(crate) fn has_killed_orders(&mut self, symbol: SymbolIndex) -> bool {
+    /// Cancels the orders in a symbol that remain of kills, as far as the command goes. Returns whether these were all.
+    pub(crate) fn end_killed_in(&mut self, symbol: SymbolIndex, events: &mut impl FnMut(Event)) -> bool {
         let going_on: Vec<_> = self.kills_going_on.iter().copied().collect();
-        going_on.into_iter().any(|scope| match scope {
-            KillScope::Everything => self.open_slots(symbol).next().is_some(),
-            KillScope::Symbol(killed) => killed == symbol && self.open_slots(symbol).next().is_some(),
-            KillScope::Account(account) => self.take_orders_of(account, Some(symbol), None, 0).is_cut,
+        going_on.into_iter().all(|scope| {
+            let Taken { mut orders, is_cut } = match scope {
+                KillScope::Account(account) => self.take_orders_of(account, Some(symbol), None, self.cancels_left),
+                KillScope::Symbol(killed) if killed != symbol => return true,
+                KillScope::Symbol(_) | KillScope::Everything => {
+                    self.first_of(self.open_slots(symbol), self.cancels_left)
+                }
+            };
+            orders.sort_unstable();
+            self.cancel_each(&orders, CancelReason::Asked, events);
+            !is_cut
         })
     }
 

@@ -178,10 +178,10 @@ impl Model {
 
     /// Executes the gathered orders at one price. Returns whether one command was enough for all of them.
     fn uncross(&mut self, symbol: SymbolIndex, events: &mut Vec<Event>) -> bool {
-        let Some(Uncrossed { price, .. }) = self.auction_price(symbol) else { return true };
-        if self.open_orders().any(|order| order.symbol == symbol && self.is_killed_order(order.id)) {
+        if self.auction_price(symbol).is_some() && !self.end_killed_in(symbol, events) {
             return false;
         }
+        let Some(Uncrossed { price, .. }) = self.auction_price(symbol) else { return true };
         let mut is_all = true;
         let willing = |model: &Model, side| {
             let queue = model.queue(symbol, side);

@@ -73,6 +73,22 @@ impl Model {
         books.into_iter().chain(waiting).chain(with_turns).chain(pending).map(|order| order.id).collect()
     }
 
+    /// Cancels what is left of kills in a symbol, one scope after the other, as far as the command goes. Says whether
+    /// that was all.
+    pub(crate) fn end_killed_in(&mut self, symbol: SymbolIndex, events: &mut Vec<Event>) -> bool {
+        for scope in self.kills.clone() {
+            let mut meant = self.open_in(scope);
+            meant.retain(|&order| self.order(order).symbol == symbol);
+            let is_cut = meant.len() > self.cancels_left;
+            meant.truncate(self.cancels_left);
+            self.cancel_each(meant, CancelReason::Asked, events);
+            if is_cut {
+                return false;
+            }
+        }
+        true
+    }
+
     /// Whether it is only open because its kill goes on.
     pub fn is_killed_order(&self, order: OrderId) -> bool {
         let order = self.order(order);

@@ -1,9 +1,9 @@
 //! Situations with kill switches in a duel that a comparison should meet.
 
-use engine::{Command, Event, KillScope, Op, Reject, Reply};
+use engine::{Command, Event, KillScope, Op, Reject, Reply, SymbolPhase};
 use model::Model;
 
-pub const ALL: [&str; 27] = [
+pub const ALL: [&str; 28] = [
     "kill: of an account",
     "kill: of a symbol",
     "kill: of everything",
@@ -30,6 +30,7 @@ pub const ALL: [&str; 27] = [
     "kill: goes on by itself",
     "killed: reached",
     "killed: an auction waits for it",
+    "killed: an auction ends behind it",
     "rejected: a kill goes on",
 ];
 
@@ -111,10 +112,12 @@ pub fn after(op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'s
             met.push("kill: goes on by itself");
             met.extend(among_others(model));
         }
-        (Op::Command(Command::ChangePhase { .. } | Command::EndAuction), _)
-            if matches!(events, [Event::PhaseChanged { .. }, Event::PhaseChanged { .. }]) =>
-        {
-            met.push("killed: an auction waits for it");
+        (Op::Command(Command::ChangePhase { .. } | Command::EndAuction), _) if canceled_as_asked => {
+            let opens = |event: &Event| matches!(event, Event::PhaseChanged { phase: SymbolPhase::OPEN, .. });
+            met.push(match events.iter().any(opens) {
+                true => "killed: an auction ends behind it",
+                false => "killed: an auction waits for it",
+            });
         }
         _ => {}
     }

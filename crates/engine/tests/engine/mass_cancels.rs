@@ -60,6 +60,10 @@ impl Market {
         self.duel.model().open_orders().filter(|order| owner(order) == Some(account(number))).count()
     }
 
+    fn is_in_auction(&self, at: u32) -> bool {
+        self.duel.model().phase(engine::SymbolIndex(at)).phase == Phase::Auction
+    }
+
     /// The number of executions of an account's orders.
     fn executions(&self, number: u32) -> usize {
         let model = self.duel.model();
@@ -254,21 +258,49 @@ fn an_auction_waits_until_the_orders_of_a_killed_account_are_canceled() {
     }
     market.limit(2, Side::Sell, 12, 4);
     market.limit(3, Side::Buy, 15, 4);
-    let scope = KillScope::Account(account(1));
-    market.play(Command::Kill { scope });
+    market.play(Command::Kill { scope: KillScope::Account(account(1)) });
+    assert_eq!(market.open(1), 8 - MOST);
     market.play(Command::ChangePhase { symbol, phase: Phase::Open, due: None });
-    assert_eq!(
-        market.duel.model().phase(engine::SymbolIndex(0)).phase,
-        Phase::Auction,
-        "it is to end, and does not yet"
-    );
-    market.play(Command::Kill { scope });
+    assert!(market.is_in_auction(0), "it is to end, and does not yet");
+    assert_eq!(market.open(1), 8 - 2 * MOST, "it goes on with the kill");
     market.duel.export_and_import();
     market.play(Command::EndAuction);
-    assert_eq!(market.executions(3), 0);
-    market.play(Command::Kill { scope });
-    market.play(Command::EndAuction);
-    assert_eq!((market.executions(1), market.executions(2), market.executions(3)), (0, 1, 1));
+    assert_eq!([1, 2, 3].map(|number| market.executions(number)), [0, 1, 1]);
+    market.duel.end();
+}
+
+/// As long as one kill went on, no auction of any symbol ended.
+#[test]
+fn an_auction_ends_beside_one_that_waits_for_killed_orders() {
+    let mut market = Market::new();
+    let symbols = [market.symbol, Symbol::parse(b"ZED").unwrap()];
+    market.play(Command::CreateSymbol { symbol: symbols[1] });
+    market.play(Command::IssueShares { symbol: symbols[1], account: account(2), shares: Position::from_units(100) });
+    for symbol in symbols {
+        market.play(Command::ChangePhase { symbol, phase: Phase::Auction, due: None });
+    }
+    for _ in 0..5 * MOST {
+        market.limit(1, Side::Sell, 10, 1);
+    }
+    market.limit(3, Side::Buy, 10, 1);
+    for (number, side) in [(2, Side::Sell), (3, Side::Buy)] {
+        market.place(number, NewOrder::limit(symbols[1], side, units(10), of(1)));
+    }
+    // An order has ended and is to be taken out first, so neither symbol opens with the change of its phase.
+    let until = Deadline::new(market.duel.model().time().later_by_us(2));
+    let order = NewOrder::limit(symbols[1], Side::Buy, units(1), of(1));
+    let order = Command::PlaceOrder { account: account(3), order, client_id: None, until };
+    market.duel.turn(&[order, Command::Kill { scope: KillScope::Account(account(1)) }]);
+    let open = symbols.map(|symbol| Command::ChangePhase { symbol, phase: Phase::Open, due: None });
+    market.duel.turn(&open);
+    assert_eq!([0, 1].map(|at| market.is_in_auction(at)), [true, true]);
+    market.duel.turn(&[Command::ExpireOrders, Command::EndAuction, Command::EndAuction]);
+    assert_eq!([0, 1].map(|at| market.is_in_auction(at)), [true, false]);
+    assert_eq!((market.open(1), market.executions(2)), (MOST, 1));
+    market.duel.export_and_import();
+    market.duel.turn(&[Command::EndAuction]);
+    assert!(!market.is_in_auction(0));
+    assert_eq!((market.open(1), market.executions(1)), (0, 0));
     market.duel.end();
 }
 

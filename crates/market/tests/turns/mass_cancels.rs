@@ -7,7 +7,7 @@ use std::sync::mpsc::channel;
 
 use engine::{
     AccountId, CANCELS_MAX, CancelBounds, Command, DOLLAR, DoneOrders, Engine, Entry, Grace, KillScope, Money,
-    NewOrder, Op, OrderId, Position, Price, Reject, Reply, Shares, Side, Symbol, Time,
+    NewOrder, Op, OrderId, Phase, Position, Price, Reject, Reply, Shares, Side, Symbol, Time,
 };
 use exchange::{Answer, Batch, Requests};
 use market::memory_ledger::MemoryLedger;
@@ -203,6 +203,34 @@ fn releases_of_a_member_are_all_refused_while_the_kill_of_one_account_goes_on() 
     market.asks(&scopes.map(|scope| Command::Kill { scope }));
     let told = market.asks(&scopes.map(|scope| Command::Release { scope }));
     assert_eq!(told, [Answer::Reply(Reply::Created), Answer::Reply(Reply::Rejected(Reject::KillGoesOn))]);
+}
+
+/// A trader that killed its own account kept every auction of the market from ending, as long as it had orders left.
+#[test]
+fn an_auction_ends_while_a_kill_in_another_symbol_goes_on() {
+    const PAIRS: usize = 10_001;
+    let mut market = Market::new(5 * CANCELS_MAX);
+    let symbol = Symbol::parse(b"ZED").unwrap();
+    let phase = |phase| Command::ChangePhase { symbol, phase, due: None };
+    let shares = Position::from_units(1_000_000);
+    let pair = |side| {
+        let order = NewOrder::limit(symbol, side, Price::from_units(1).unwrap(), Shares::from_units(1).unwrap());
+        Command::PlaceOrder { account: account(2), order, client_id: None, until: None }
+    };
+    let mut commands = vec![
+        Command::CreateSymbol { symbol },
+        Command::IssueShares { symbol, account: account(2), shares },
+        phase(Phase::Auction),
+    ];
+    commands.extend(std::iter::repeat_n([pair(Side::Sell), pair(Side::Buy)], PAIRS).flatten());
+    market.asks(&commands);
+    market.asks(&[Command::Kill { scope: KillScope::Account(account(1)) }, phase(Phase::Open)]);
+    let zed = market.turn.engine().symbol_named(symbol).unwrap();
+    assert_eq!(market.turn.engine().phase(zed).phase, Phase::Auction, "more executes than one command may");
+    market.turn.idle().unwrap();
+    assert_eq!(market.turn.engine().phase(zed).phase, Phase::Open);
+    assert_eq!(market.open(), 3 * CANCELS_MAX, "the kill goes on");
+    market.restart();
 }
 
 #[test]
