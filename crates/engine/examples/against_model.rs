@@ -6,6 +6,7 @@
 #![allow(clippy::arithmetic_side_effects, clippy::wildcard_enum_match_arm)]
 
 #[path = "../tests/common/mod.rs"]
+#[allow(dead_code, reason = "single tests play commands by hand")]
 mod common;
 
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
-//! Rows of the program as parameters of a statement: as an array of a table's row type, or one value of each as an array
-//! of it. They are written straight into the message, without a copy. This file does not know tables.
+//! Rows of the program as parameters of a statement: an array of a table's row type, or an array of one value of each
+//! row. They are written straight into the message, without a copy. This file does not know tables.
 
 use std::error::Error;
 use std::fmt;

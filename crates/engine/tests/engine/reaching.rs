@@ -90,7 +90,7 @@ fn orders_with_one_trigger_are_reached_together() {
     market.check();
 }
 
-/// At its second price an order would no longer know what it reached at the first one.
+/// An order at its second price would no longer know the triggers that it reached at the first one.
 #[test]
 fn an_order_goes_no_further_than_its_first_price_while_that_reaches_triggers() {
     for stops in [MOST as i64 - 3, MOST as i64 + 5] {
@@ -171,7 +171,7 @@ fn an_auction_waits_until_the_triggers_of_the_last_price_are_reached() {
     market.check();
 }
 
-/// When the last of them is canceled, nothing is left to be reached.
+/// Nothing is left to be reached when the last of them is canceled.
 #[test]
 fn orders_whose_triggers_are_left_can_be_canceled() {
     let mut market = Market::new(MOST);
