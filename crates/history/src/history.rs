@@ -251,6 +251,9 @@ impl History {
         if let Some(before) = &self.before {
             before.begun.check()?;
         }
+        // A stop may come before the next look at market time.
+        self.leaps.look(self.followed.time, Instant::now());
+        self.leaps.save(&*self.folder)?;
         let through = self.followed.sequence;
         if through < self.heads.through || (through == self.heads.through && !self.is_ahead_of_checkpoint()) {
             return Ok(None);

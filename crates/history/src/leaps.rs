@@ -65,17 +65,20 @@ impl Leaps {
 
     /// Begins to compare market time, which is that of the last replayed command, with the time that passes.
     pub(crate) fn begin(&mut self, time: Time, at: Instant) {
-        // The first command of a new market ends no pause.
-        self.seen = (time != Time::ZERO).then_some(Seen { time, at, free: PAUSE });
+        // The first command of a new market ends no pause, however late it is.
+        let free = if time == Time::ZERO { Duration::MAX } else { PAUSE };
+        self.seen = Some(Seen { time, at, free });
     }
 
-    /// Looks at market time, and notes a leap since the last look.
-    pub(crate) fn look(&mut self, time: Time, at: Instant) {
-        let Some(seen) = self.seen.filter(|seen| time > seen.time) else { return };
+    /// Looks at market time, and notes a leap since the last look, which `save` makes durable. Returns
+    /// whether there was one.
+    pub(crate) fn look(&mut self, time: Time, at: Instant) -> bool {
+        let Some(seen) = self.seen.filter(|seen| time > seen.time) else { return false };
         let passed = at.saturating_duration_since(seen.at);
         let ahead = Duration::from_micros(time.0 - seen.time.0).saturating_sub(passed);
         self.seen = Some(Seen { time, at, free: LEAP });
-        if ahead > seen.free {
+        let has_leapt = ahead > seen.free;
+        if has_leapt {
             self.all.push(Leap { to: time, by_us: micros(ahead) });
             self.is_unsaved = true;
             if self.all.len() > LEAPS_MAX {
@@ -88,6 +91,7 @@ impl Leaps {
                 "market time has leapt ahead; retention does not count that as age"
             );
         }
+        has_leapt
     }
 
     /// The age of what happened at a time, in microseconds that passed.
@@ -150,6 +154,20 @@ mod tests {
         for leap in 1..200 {
             leaps.look(Time(now.0 + (9 + 40 * leap) * DAY), begun);
         }
-        assert_eq!((leaps.all.len(), leaps.age_us(new, Time(now.0 + 7_969 * DAY))), (LEAPS_MAX, DAY));
+        assert_eq!(leaps.all.len(), LEAPS_MAX);
+        let ages = [old, new].map(|time| leaps.age_us(time, Time(now.0 + 7_969 * DAY)));
+        assert_eq!(ages, [DAY + HOUR, 0], "leaps that count together make nothing older than it is");
+    }
+
+    #[test]
+    fn a_new_market_notes_a_leap_behind_its_first_command() {
+        let (begun, noon) = (Instant::now(), 20_000 * DAY);
+        let mut leaps = Leaps::default();
+        leaps.begin(Time::ZERO, begun);
+        leaps.look(Time::ZERO, after(begun, 1));
+        leaps.look(Time(noon), after(begun, 2));
+        assert_eq!(leaps.all, [], "the first command ends no pause");
+        leaps.look(Time(noon + 40 * DAY), after(begun, 2));
+        assert_eq!(leaps.all, [Leap { to: Time(noon + 40 * DAY), by_us: 40 * DAY }]);
     }
 }

@@ -23,7 +23,7 @@ impl History {
     /// there is no work. `now` is market time, which decides what is old. A failure is logged and the work tried again
     /// later: nothing is lost by it.
     pub fn tend(&mut self, now: Time) -> bool {
-        self.leaps.look(now, Instant::now());
+        self.note_leap(now);
         if self.remove_obsolete() {
             return true;
         }
@@ -41,6 +41,15 @@ impl History {
             self.give_up();
             false
         })
+    }
+
+    /// Notes a leap, and makes it durable before there is other work: a killed server knows of it when it starts again.
+    fn note_leap(&mut self, now: Time) {
+        if self.leaps.look(now, Instant::now())
+            && let Err(error) = self.leaps.save(&*self.folder)
+        {
+            tracing::warn!(%error, "a leap of market time is not durable; the next checkpoint tries it again");
+        }
     }
 
     /// Writes the last checkpoint again, so that it counts the parts that are sealed and removed by now, and nothing
@@ -145,7 +154,6 @@ impl History {
 
     /// Removes the oldest sealed part, if it is too old or there are too many bytes.
     fn let_go(&mut self, now: Time) -> Result<bool, HistoryError> {
-        self.leaps.save(&*self.folder)?;
         let Keep { age_us, bytes } = self.upkeep.keep;
         if age_us.is_none() && bytes.is_none() {
             return Ok(false);

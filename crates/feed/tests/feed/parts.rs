@@ -5,11 +5,14 @@ use std::ops::Range;
 
 use crate::common::{Market, Nobody, SMALL, apply, batch, follow_sized, scene};
 use engine::{AccountIndex, Event, OrderId, Sequence, Time};
+use exchange::EventBatch;
 use feed::{History, HistoryError, PastOrder, ReadModel, ReportKey, Trade, View};
-use history::{HISTORY_FOLDER, Keep, Sizes, verify};
+use history::{HISTORY_FOLDER, Keep, LEAPS_NAME, Sizes, verify};
 use journal::Storage;
 use journal::simulated::{Fault, PowerCut, SimulatedDisk};
 use model::workload::Workload;
+
+const DAY_US: u64 = 86_400_000_000;
 
 fn market(seed: u64, turns: usize) -> Market {
     market_of(Workload::with_client_orders(seed), seed, turns)
@@ -558,7 +561,6 @@ fn check_beginning<T, K: PartialEq + std::fmt::Debug>(
 /// A clock that was wrong for ten minutes moves market time, and once had everything removed.
 #[test]
 fn a_leap_of_market_time_makes_nothing_old() {
-    const DAY_US: u64 = 86_400_000_000;
     let market = busy_market(77, 240);
     let disk = SimulatedDisk::new();
     let keep = Keep { age_us: Some(30 * DAY_US), bytes: None };
@@ -582,4 +584,48 @@ fn a_leap_of_market_time_makes_nothing_old() {
     let mut history = history.keeping(keep);
     assert_eq!(tend_at(&mut history, 69), sealed, "a start knows of it");
     assert!(tend_at(&mut history, 80) < sealed, "what is old goes");
+}
+
+/// A kill finds the keeper while it seals parts, and once had everything removed that was older than the leap.
+#[test]
+fn a_leap_is_on_the_disk_before_the_next_work() {
+    let market = busy_market(77, 240);
+    let disk = SimulatedDisk::new();
+    let (mut view, mut history) = follow_sized(&market, &disk, 0, SMALL);
+    apply(&market, &mut view, &mut history, 0..240);
+    assert!(history.fit(&market.engine).unwrap());
+    history.checkpoint().unwrap();
+    let leapt = Time(view.time().0 + 40 * DAY_US);
+    assert!(history.tend(leapt), "there is more work than the leap");
+    let killed = disk.after_crash(1, PowerCut::LosesAll);
+    is_sound(&killed);
+    let history = History::open_sized(&killed, &market.engine, SMALL).unwrap();
+    let mut history = history.keeping(Keep { age_us: Some(30 * DAY_US), bytes: None });
+    assert!((0..100_000).any(|_| !history.tend(leapt)), "there is no end to it");
+    assert!(files(&killed, ".sealed") > 5);
+    let after_a_month = Time(leapt.0 + 31 * DAY_US);
+    let sealed = files(&killed, ".sealed");
+    assert!((0..100_000).any(|_| !history.tend(after_a_month)), "there is no end to it");
+    assert!(files(&killed, ".sealed") < sealed, "what is old goes");
+}
+
+/// An orderly stop may come before the keeper has looked at the time, or while a failure has it rest.
+#[test]
+fn a_stop_keeps_a_leap() {
+    let market = busy_market(77, 240);
+    let disk = SimulatedDisk::new();
+    let (mut view, mut history) = follow_sized(&market, &disk, 0, SMALL);
+    apply(&market, &mut view, &mut history, 0..240);
+    assert!(history.fit(&market.engine).unwrap());
+    history.checkpoint().unwrap();
+    disk.fail_at(disk.operations(), Fault::NoSpace);
+    history.tend(Time(view.time().0 + 40 * DAY_US));
+    assert_eq!(files_of(&disk, LEAPS_NAME, "s"), 0, "it failed");
+    let mut batch = EventBatch::default();
+    batch.seal(Sequence(history.sequence().0 + 1), Time(view.time().0 + 80 * DAY_US));
+    history.follow(&batch).unwrap();
+    history.checkpoint().unwrap();
+    let killed = disk.after_crash(1, PowerCut::LosesAll);
+    let leaps = killed.contents(&format!("{HISTORY_FOLDER}/{LEAPS_NAME}"));
+    assert_eq!(String::from_utf8(leaps).unwrap().lines().count(), 3, "two leaps and a checksum");
 }
