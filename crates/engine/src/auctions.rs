@@ -33,16 +33,20 @@ impl Engine {
 
     /// The time at which the next auction ends by itself; none if no auction does.
     pub fn next_auction_end(&self) -> Option<Time> {
-        self.instruments.next_end().map(|(until, _)| until)
+        self.instruments.ends().next().map(|(until, _)| until)
     }
 
     /// Whether an `EndAuction` at this time would end an auction, or cancel killed orders that it waits for, after an
-    /// `ExpireOrders`. None ends while there are more ended orders than one such command takes out, or while further
-    /// triggers of the first one's symbol are reached.
+    /// `ExpireOrders`. None ends while there are more ended orders than one such command takes out.
     pub fn has_auctions_to_end(&self, now: Time) -> bool {
-        let is_due =
-            |(until, symbol)| until <= now && !self.outlasts_an_expiry(until) && !self.stops.is_being_reached(symbol);
-        self.instruments.next_end().is_some_and(is_due)
+        self.due_auction(now).is_some_and(|(until, _)| !self.outlasts_an_expiry(until))
+    }
+
+    /// The auction with the earliest end that has come. Auctions whose symbols have further triggers to be reached are
+    /// passed over.
+    fn due_auction(&self, now: Time) -> Option<(Time, SymbolIndex)> {
+        let mut due = self.instruments.ends().take_while(|(until, _)| *until <= now);
+        due.find(|(_, symbol)| !self.stops.is_being_reached(*symbol))
     }
 
     /// The result of an auction if it ended now; none if no orders would execute.
@@ -72,7 +76,7 @@ impl Engine {
         let asked = SymbolPhase { phase, until: None };
         match (self.phase(symbol) == asked, phase) {
             (true, _) => {}
-            (false, Phase::Open) if self.waits_to_open(symbol, self.time) && self.auction_price(symbol).is_some() => {
+            (false, Phase::Open) if self.waits_to_open(symbol) && self.auction_price(symbol).is_some() => {
                 // Orders that have ended are taken out before, and what the last price reaches is reached before.
                 if !self.phase(symbol).ends_by(self.time) {
                     self.enter(symbol, SymbolPhase { phase: Phase::Auction, until: Some(self.time) }, events);
@@ -104,12 +108,10 @@ impl Engine {
 
     /// Ends the auction with the earliest end, if its time has come. Returns whether it has ended. A symbol that its
     /// rules halt is halted then, because nobody may trade in it. The auction waits until all orders that had ended by
-    /// its end are taken out, which later orders cannot prolong, because they end later, and until all triggers that
-    /// the last price reaches are reached.
+    /// its end are taken out, which later orders cannot prolong, because they end later.
     fn end_next_auction(&mut self, events: &mut impl FnMut(Event)) -> bool {
-        let next = self.instruments.next_end();
-        let Some((until, symbol)) = next.filter(|(until, _)| *until <= self.time) else { return false };
-        if self.waits_to_open(symbol, until) {
+        let Some((until, symbol)) = self.due_auction(self.time) else { return false };
+        if self.has_passed_deadlines(until) {
             return false;
         }
         match self.is_halted_by_rules(symbol) {
@@ -119,9 +121,9 @@ impl Engine {
         true
     }
 
-    /// Whether an auction that ends at this time has to wait.
-    fn waits_to_open(&self, symbol: SymbolIndex, until: Time) -> bool {
-        self.has_passed_deadlines(until) || self.stops.is_being_reached(symbol)
+    /// Whether the gathered orders cannot execute now.
+    fn waits_to_open(&self, symbol: SymbolIndex) -> bool {
+        self.has_passed_deadlines(self.time) || self.stops.is_being_reached(symbol)
     }
 
     pub(crate) fn is_halted_by_rules(&self, symbol: SymbolIndex) -> bool {
@@ -212,7 +214,7 @@ impl Engine {
     }
 
     /// Executes gathered orders at one price: on each side the best limit first, then the oldest. Killed orders end
-    /// before. Returns whether these were all. If not, the next price is the one nearest to the last execution again, so
+    /// before. Returns whether these were all. If not, the next price is the one nearest to the last execution again. So
     /// it is the same unless the orders change, and the auction ends behind those whose end had come before.
     fn uncross(&mut self, symbol: SymbolIndex, events: &mut impl FnMut(Event)) -> bool {
         if self.has_kills_going_on() && self.auction_price(symbol).is_some() && !self.end_killed_in(symbol, events) {

@@ -57,9 +57,9 @@ impl Instruments {
         self.put(symbol, Instrument { rules, phase });
     }
 
-    /// The auction that ends next, and its end.
-    pub(crate) fn next_end(&self) -> Option<(Time, SymbolIndex)> {
-        self.ends.first().copied()
+    /// The auctions that end by themselves, with their ends, the earliest first.
+    pub(crate) fn ends(&self) -> impl Iterator<Item = (Time, SymbolIndex)> {
+        self.ends.iter().copied()
     }
 
     /// All rules, by symbol.

@@ -245,9 +245,9 @@ impl Stops {
         (0..most).zip(of(false).chain(of(true))).map(|(before, _)| before.saturating_add(1)).last().unwrap_or(0)
     }
 
-    /// The symbols whose last prices reach further triggers.
-    pub(crate) fn being_reached(&self) -> Vec<SymbolIndex> {
-        self.being_reached.iter().copied().collect()
+    /// Symbols whose last prices reach further triggers, at most `most`.
+    pub(crate) fn being_reached(&self, most: u32) -> Vec<SymbolIndex> {
+        (0..most).zip(&self.being_reached).map(|(_, &symbol)| symbol).collect()
     }
 
     /// Whether a symbol's last price reaches further triggers.

@@ -117,11 +117,13 @@ impl Engine {
     }
 
     /// Reaches triggers that earlier commands left, for half of the executions that the command may make, so that the
-    /// orders of other symbols go on meanwhile. Each symbol has an equal part.
+    /// orders of other symbols go on meanwhile. Each symbol has an equal part. If there are more symbols than that, the
+    /// first ones have one trigger each.
     fn reach_further(&mut self, events: &mut impl FnMut(Event)) {
-        let symbols = self.stops.being_reached();
-        let parts = u32::try_from(symbols.len()).unwrap_or(u32::MAX).saturating_mul(2);
-        let part = self.executions_left.checked_div(parts).unwrap_or(0).max(1);
+        let half = (self.executions_left / 2).max(1);
+        let symbols = self.stops.being_reached(half);
+        let parts = u32::try_from(symbols.len()).unwrap_or(u32::MAX);
+        let part = half.checked_div(parts).unwrap_or(0).max(1);
         for symbol in symbols {
             let may = part.min(self.executions_left);
             let left = self.stops.reach_further(&self.orders, symbol, may, events);

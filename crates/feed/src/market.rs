@@ -232,6 +232,8 @@ impl Listing {
             let current = candles.pop();
             self.recall(interval, candles, current, all);
         }
+        // A database is asked for so many at most.
+        self.has_older |= former.trades.len() >= RECALLED;
         former.trades.iter().for_each(|trade| self.remember(*trade, all));
     }
 

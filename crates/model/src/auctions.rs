@@ -83,9 +83,8 @@ impl Model {
     fn auction_to_end(&self) -> Option<SymbolIndex> {
         let symbols = (0..).map(SymbolIndex).zip(&self.symbols);
         let ends = symbols.filter_map(|(symbol, listing)| Some((listing.phase.until?, symbol)));
-        let (until, symbol) = ends.min()?;
-        let waits = self.has_orders_that_ended_by(until) || self.is_being_reached(symbol);
-        (until <= self.time && !waits).then_some(symbol)
+        let (until, symbol) = ends.filter(|(_, symbol)| !self.is_being_reached(*symbol)).min()?;
+        (until <= self.time && !self.has_orders_that_ended_by(until)).then_some(symbol)
     }
 
     fn activate_unless(&mut self, reached_before: usize, events: &mut Vec<Event>) {
@@ -94,8 +93,8 @@ impl Model {
         }
     }
 
-    /// Orders that have ended take no part in the one price: they are taken out before. All triggers that the last price
-    /// reaches are reached before there is another one.
+    /// Orders that have ended take no part in the one price: they are taken out before. All triggers that the last
+    /// price reaches are reached before there is another one.
     fn waits_to_open(&self, symbol: SymbolIndex) -> bool {
         let waits = self.has_orders_that_ended_by(self.time) || self.is_being_reached(symbol);
         waits && self.auction_price(symbol).is_some()

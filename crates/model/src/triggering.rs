@@ -116,10 +116,11 @@ impl Model {
     /// Reaches the triggers that earlier commands left, then activates the orders that were reached first, and behind
     /// them the orders that these reach.
     pub(crate) fn activate_reached(&mut self, events: &mut Vec<Event>) {
-        let (symbols, may_execute): (Vec<SymbolIndex>, u64) = (self.being_reached().collect(), self.executions_left);
+        // Half of the executions are left to other symbols.
+        let half = (self.executions_left / 2).max(1);
+        let symbols: Vec<SymbolIndex> = self.being_reached().take(half as usize).collect();
         for &symbol in &symbols {
-            // Half of the executions are left to other symbols.
-            let part = (may_execute / 2 / symbols.len() as u64).max(1);
+            let part = half / symbols.len() as u64;
             let kept = self.executions_left.saturating_sub(part);
             self.executions_left -= kept;
             self.prices.push(self.last_price(symbol).expect("it reaches a trigger"));

@@ -843,7 +843,7 @@ END $$;
 
 -- The functions that the server's one statement calls, in this order. A statement outside a transaction block is one
 -- transaction: all of it takes effect, or nothing. A parameter has rows of a table, with the columns that its statement
--- needs; the others are null. So a new column needs nothing here.
+-- needs; the others are null. So a new column needs nothing here if it takes null: a default is not looked at.
 
 -- Moves the sequence, which fails unless this server is the last that took over and everything before is there. Writes
 -- what nearly every batch has.

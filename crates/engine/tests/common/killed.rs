@@ -1,6 +1,6 @@
 //! Situations with kill switches in a duel that a comparison should meet.
 
-use engine::{Command, Event, KillScope, Op, Reject, Reply, SymbolPhase};
+use engine::{Command, Event, KillScope, Op, Phase, Reject, Reply, SymbolPhase};
 use model::Model;
 
 pub const ALL: [&str; 28] = [
@@ -113,11 +113,12 @@ pub fn after(op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'s
             met.extend(among_others(model));
         }
         (Op::Command(Command::ChangePhase { .. } | Command::EndAuction), _) if canceled_as_asked => {
-            let opens = |event: &Event| matches!(event, Event::PhaseChanged { phase: SymbolPhase::OPEN, .. });
-            met.push(match events.iter().any(opens) {
-                true => "killed: an auction ends behind it",
-                false => "killed: an auction waits for it",
-            });
+            let opens = |event: &&Event| matches!(event, Event::PhaseChanged { phase: SymbolPhase::OPEN, .. });
+            let goes_on =
+                |event: &&Event| matches!(event, Event::PhaseChanged { phase, .. } if phase.phase == Phase::Auction);
+            let (opened, waiting) = (events.iter().filter(opens).count(), events.iter().filter(goes_on).count());
+            met.extend((waiting > 0).then_some("killed: an auction waits for it"));
+            met.extend((opened > waiting).then_some("killed: an auction ends behind it"));
         }
         _ => {}
     }

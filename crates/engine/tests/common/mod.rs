@@ -100,7 +100,8 @@ impl Market {
                 CancelBounds { command: 3, turn: (self.seed >> 16) as usize % 8, small: 1 },
             ),
             32_768 => {
-                Duel::with_cancel_bounds(self.seed, self.check_every, ExecutionBounds::ALL, CancelBounds::of_command(2))
+                let cancels = CancelBounds::of_command(if self.seed >> 16 & 1 == 0 { 2 } else { 5 });
+                Duel::with_cancel_bounds(self.seed, self.check_every, ExecutionBounds::ALL, cancels)
             }
             _ => Duel::new(self.seed, self.check_every),
         };

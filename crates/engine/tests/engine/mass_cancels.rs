@@ -269,7 +269,7 @@ fn an_auction_waits_until_the_orders_of_a_killed_account_are_canceled() {
     market.duel.end();
 }
 
-/// As long as one kill went on, no auction of any symbol ended.
+/// A kill that went on kept the auctions of all symbols from ending.
 #[test]
 fn an_auction_ends_beside_one_that_waits_for_killed_orders() {
     let mut market = Market::new();

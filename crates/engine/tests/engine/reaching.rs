@@ -1,7 +1,8 @@
 //! The most triggers that one command reaches, and what happens until later commands have reached the others.
 
 use engine::{
-    Command, Event, NewOrder, OrderId, OrderKind, Phase, Price, Reject, Reply, Side, Symbol, SymbolIndex, Trigger,
+    Command, Event, NewOrder, OrderId, OrderKind, Phase, Position, Price, Reject, Reply, Shares, Side, Symbol,
+    SymbolIndex, Trigger,
 };
 
 use crate::bounds::{Market, account, open_of, order, restart};
@@ -171,7 +172,44 @@ fn an_auction_waits_until_the_triggers_of_the_last_price_are_reached() {
     market.check();
 }
 
-/// Nothing is left to be reached when the last of them is canceled.
+/// A symbol whose triggers took hundreds of commands kept the auctions of all symbols that were due later.
+#[test]
+fn the_auction_of_another_symbol_ends_while_triggers_are_left() {
+    let mut market = Market::new(MOST);
+    let other = Symbol::parse(b"OTHER").unwrap();
+    market.apply(Command::CreateSymbol { symbol: other });
+    let phase = |market: &mut Market, phase| {
+        market.apply(Command::ChangePhase { symbol: other, phase, due: None });
+        market.engine.phase(SymbolIndex(1)).phase
+    };
+    for nth in 0..25 {
+        stop(&mut market, 101 + nth, 50);
+    }
+    trade(&mut market, 200);
+    market.phase(Phase::Auction);
+    market.place(1, order(Side::Sell, 60, 1));
+    market.place(2, order(Side::Buy, 60, 1));
+    market.phase(Phase::Open);
+    assert_eq!(phase(&mut market, Phase::Auction), Phase::Auction);
+    let issued = Command::IssueShares { account: account(1), symbol: other, shares: Position::from_units(100) };
+    market.apply(issued);
+    for side in [Side::Sell, Side::Buy] {
+        let of = account(if side == Side::Sell { 1 } else { 2 });
+        for _ in 0..2 * MOST {
+            let limit = Price::from_units(70).unwrap();
+            let placed = NewOrder::limit(other, side, limit, Shares::from_units(1).unwrap());
+            market.apply(Command::PlaceOrder { account: of, order: placed, client_id: None, until: None });
+        }
+    }
+    assert_eq!(phase(&mut market, Phase::Open), Phase::Auction, "it goes on with what is left");
+    assert!(market.engine.has_auctions_to_end(market.engine.time()), "and the loop asks for its end");
+    market.apply(Command::EndAuction);
+    assert_eq!(market.executed(), MOST as usize);
+    assert_eq!(market.engine.phase(SymbolIndex(0)).phase, Phase::Auction, "which waits for its triggers");
+    market.check();
+}
+
+/// Their symbol is free when the last of them is canceled.
 #[test]
 fn orders_whose_triggers_are_left_can_be_canceled() {
     let mut market = Market::new(MOST);

@@ -91,7 +91,9 @@ impl View {
             }
         }
         for former in &known.markets {
-            self.share_memory(former.symbol);
+            if !former.trades.is_empty() {
+                self.share_memory(former.symbol);
+            }
             self.listings[former.symbol.0 as usize].recognize(former, &mut self.remembered);
         }
     }

@@ -6,7 +6,10 @@ mod told;
 
 use std::path::{Path, PathBuf};
 
-use engine::{DoneOrders, Engine, Sequence};
+use engine::{
+    CLIENT_ORDER_ID_KEPT_US, CancelBounds, DoneOrders, EXECUTIONS_KEPT, Engine, ExecutionBounds, ICEBERG_PARTS_MAX,
+    Sequence, TRAILING_MAX,
+};
 use exchange::EventBatch;
 use history::{History, Sizes};
 use journal::{Disk, JournalError, JournalPoint, Options, RULES_VERSION, snapshot};
@@ -74,6 +77,24 @@ fn the_rules_of_this_program_have_a_frozen_folder() {
     assert!(
         fixture.0.is_dir(),
         "rules {RULES_VERSION} have no frozen folder: {FREEZE}=1 cargo test -p market --test turns -- formats::the_rules (CONTRIBUTING.md)"
+    );
+}
+
+/// The gate for the bounds of commands, which the frozen journal does not reach.
+#[test]
+fn the_bounds_of_commands_are_those_of_these_rules() {
+    let executions = ExecutionBounds { command: 10_000, turn: 100_000, small: 100, share: 100 };
+    let cancels = CancelBounds { command: 1_000, turn: 10_000, small: 100 };
+    let day_us = 24 * 60 * 60 * 1_000_000;
+    assert_eq!(
+        (RULES_VERSION, ExecutionBounds::ALL, CancelBounds::ALL),
+        (1, executions, cancels),
+        "what commands do has changed: raise RULES_VERSION (CONTRIBUTING.md, changes of what commands do)"
+    );
+    assert_eq!(
+        (TRAILING_MAX, ICEBERG_PARTS_MAX, EXECUTIONS_KEPT, CLIENT_ORDER_ID_KEPT_US),
+        (1_000, 100, 8, day_us),
+        "what commands do has changed: raise RULES_VERSION (CONTRIBUTING.md, changes of what commands do)"
     );
 }
 
