@@ -186,10 +186,6 @@ fn open_folder(
     let lock = DataLock::take(&settings.data).map_err(|error| error.to_string())?;
     let locked = Instant::now();
     journal::expect_finished(&settings.data)?;
-    match shared {
-        None => members::note_known(settings)?,
-        Some(_) => members::note_known_in_common(settings)?,
-    }
     let storage = Disk::open(&settings.data).map_err(|error| format!("{}: {error}", settings.data.display()))?;
     let options = Options {
         segment_bytes: settings.segment_size.0,
@@ -199,6 +195,11 @@ fn open_folder(
         },
     };
     let joined = shared.as_ref().map(|(url, _)| join(url, &settings.data, options)).transpose()?.flatten();
+    // A copy of another node's folder has the note, too.
+    match shared {
+        None => members::note_known(settings)?,
+        Some(_) => members::note_known_in_common(settings)?,
+    }
     let mut followers = None;
     let recovered = recovery::open_followed(&storage, options, |engine| {
         let kept = (settings.history(), options.durability, settings.feed);

@@ -95,24 +95,30 @@ pub fn note_known(settings: &Settings) -> Result<(), String> {
     if are_known(settings) {
         return mark(&settings.data);
     }
-    let marked = settings.data.join(KNOWN_NAME);
-    match marked.exists() && !settings.open_to_anyone {
-        true => Err(format!(
-            "the market in {} has members, and there is no access file: everybody could trade with every account. Put the file back to {} \
-             or name it with --access; or say --open-to-anyone; or remove the file {}, if the market is to have no members any more",
-            settings.data.display(),
-            settings.data.join(FILE_NAME).display(),
-            marked.display()
-        )),
-        false => Ok(()),
-    }
+    let way = format!("Put the file back to {} or name it with --access", settings.data.join(FILE_NAME).display());
+    refuse_forgotten(settings, "there is no access file", &way)
 }
 
-/// Notes the same in the data folder of a cluster's node. The log says whether the node may be served without members.
-/// Errors: the folder cannot be written.
+/// Notes the same in the data folder of a cluster's node. Errors also: its market had members, and the node has no key
+/// to them. The log refuses such a node as well, but a recovered one does not know of members yet.
 pub fn note_known_in_common(settings: &Settings) -> Result<(), String> {
     match are_known(settings) || has_key(settings) {
         true => mark(&settings.data),
+        false => refuse_forgotten(settings, "this node has no key to them", "Give it the key with --members-key"),
+    }
+}
+
+/// Refuses to open a market to everybody that had members. Errors: it had some, and nobody says that it is open to
+/// anyone.
+fn refuse_forgotten(settings: &Settings, fault: &str, way: &str) -> Result<(), String> {
+    let marked = settings.data.join(KNOWN_NAME);
+    match marked.exists() && !settings.open_to_anyone {
+        true => Err(format!(
+            "the market in {} has members, and {fault}: everybody could trade with every account. {way}; or say --open-to-anyone; \
+             or remove the file {}, if the market is to have no members any more",
+            settings.data.display(),
+            marked.display()
+        )),
         false => Ok(()),
     }
 }

@@ -286,6 +286,27 @@ fn a_node_that_does_not_know_the_members_does_not_serve() {
     assert_eq!(Client { http: &http_2, member: "bob" }.get("/api/v1/status").status, 200);
 }
 
+/// A recovered log knows of no members, and a node without the key once opened the market to everybody.
+#[test]
+fn a_recovered_market_is_not_served_without_its_members() {
+    let world = World::new("cluster-members-recovered");
+    world.give(1, &AccessFile::text(&[]));
+    let (first, http) = world.start(1);
+    market(&http);
+    drop(first.stop());
+    let other = world.servers.url("again");
+    let data = world.data(1);
+    cluster(&["recover", "--store", &other, "--replicas", "1", "--data", data.to_str().unwrap()]).unwrap();
+    // The access file lay on a disk that is lost.
+    ["access.toml", "access.toml.edition"].iter().for_each(|name| fs::remove_file(data.join(name)).unwrap());
+    let plain = || node(&world.folder, 1, &other);
+    let refused = plain().try_start().err().expect("it does not start").stderr;
+    assert!(refused.contains("--members-key") && refused.contains(data.join("members").to_str().unwrap()), "{refused}");
+    drop(plain().with("--open-to-anyone").start().stop());
+    fs::remove_file(data.join("members")).unwrap();
+    drop(plain().start().stop());
+}
+
 /// Adds a time and alice's signature to parameters.
 fn sign(parameters: &str) -> String {
     // Two signatures within a millisecond would make the same request.
