@@ -1,7 +1,8 @@
 //! The bounds of commands' executions. The numbers are part of what commands mean: with other numbers the same commands
 //! make another market.
 
-/// The most executions that one command makes, with everything that it activates. An order that would go on is then
+/// The most executions that one command makes, with everything that it activates; an `ActivateReached` makes as many
+/// again for one fill-or-kill (see `share`). An order that would go on is then
 /// under way, and an auction goes on; commands of the loop continue both. A resting order of the own account counts as
 /// one execution when the order meets it and does not execute with it, and so does each trigger price that an execution
 /// reaches.
@@ -20,7 +21,9 @@ pub struct ExecutionBounds {
     /// Executions that every command may make. At most `command`.
     pub small: u32,
     /// Executions after which an order that an `ActivateReached` goes on with, or brings to its book, goes behind those
-    /// of other symbols: who has little left to execute does not wait for all of who has much. Not zero.
+    /// of other symbols: who has little left to execute does not wait for all of who has much. Not zero. One fill-or-kill of a command that
+    /// may need more has as many executions as a command besides, so that an `ActivateReached` executes at most twice
+    /// `command`.
     pub share: u32,
 }
 

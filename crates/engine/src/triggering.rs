@@ -133,28 +133,46 @@ impl Engine {
 
     #[cold]
     fn activate(&mut self, releases: bool, events: &mut impl FnMut(Event)) {
-        let (mut turns, moves_before) = (0usize, self.stops.moves());
+        let (mut turns, moves_before, mut has_filled) = (0usize, self.stops.moves(), false);
         loop {
             let moved = self.stops.moves().wrapping_sub(moves_before).saturating_mul(ACTIVATION);
             if self.executions_left == 0 || turns.saturating_add(moved) >= TURNS_MAX {
-                return;
+                break;
             }
             let taken = match self.stops.next_turn() {
-                Some(slot) if releases => self.take_share(slot, events),
+                Some(slot) if releases => self.take_share(slot, &mut has_filled, events),
                 Some(slot) => self.take_turn(slot, events),
-                None if releases => self.turns_of_release().filter(|_| self.release_next(events)),
+                None if releases && !self.stops.passes_over_any() => {
+                    self.turns_of_release().filter(|_| self.release_next(events))
+                }
                 None => None,
             };
-            let Some(taken) = taken else { return };
+            let Some(taken) = taken else { break };
             turns = turns.saturating_add(taken);
         }
+        self.stops.end_passing_over();
     }
 
     /// Takes the turn of an order, as `take_turn` does, with a share of what the command may execute while orders of
-    /// other symbols have turns. A fill-or-kill is not cut.
-    fn take_share(&mut self, slot: u32, events: &mut impl FnMut(Event)) -> Option<usize> {
-        let is_cut =
-            self.stops.symbols_with_turns() > 1 && self.stops.placed(&self.orders, slot).kind != OrderKind::FillOrKill;
+    /// other symbols have turns. A fill-or-kill is not cut: the first one of a command that may need more than a share
+    /// has the executions of a whole command besides, and further ones are passed over, so that it takes none from
+    /// others. It keeps its place in the line, so the next command comes to it before those that have had a share.
+    fn take_share(&mut self, slot: u32, has_filled: &mut bool, events: &mut impl FnMut(Event)) -> Option<usize> {
+        if self.stops.symbols_with_turns() <= 1 && !self.stops.passes_over_any() {
+            return self.take_turn(slot, events);
+        }
+        let placed = self.stops.placed(&self.orders, slot);
+        if self.fills_beyond_share(self.orders.get(slot).account, &placed) {
+            if std::mem::replace(has_filled, true) {
+                self.stops.pass_over(placed.symbol);
+                return Some(1);
+            }
+            let kept = std::mem::replace(&mut self.executions_left, self.execution_bounds.command);
+            let taken = self.take_turn(slot, events);
+            self.executions_left = kept;
+            return taken;
+        }
+        let is_cut = placed.kind != OrderKind::FillOrKill;
         let share = if is_cut { self.execution_bounds.share } else { u32::MAX };
         let kept = self.executions_left.saturating_sub(share);
         self.executions_left = self.executions_left.saturating_sub(kept);

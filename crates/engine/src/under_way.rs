@@ -103,8 +103,12 @@ impl Engine {
     /// price reaches count, too, if it goes further. Error: the number counted
     /// until it was clear that the order cannot execute completely, or not with one command.
     pub(crate) fn executions_to_fill(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<u32, u32> {
-        let mut filling =
-            Filling { left: placed.shares, executions: 0, most: self.execution_bounds.command, first: None };
+        self.executions_within(self.execution_bounds.command, account, placed)
+    }
+
+    /// The executions that fill an order, as `executions_to_fill` counts them, if these are at most `most`.
+    fn executions_within(&self, most: u32, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<u32, u32> {
+        let mut filling = Filling { left: placed.shares, executions: 0, most, first: None };
         let (mut looked_at, mut before) = (0usize, None);
         for level in self.books.levels(placed.symbol, placed.side.opposite()) {
             if !placed.accepts(level.price) {
@@ -153,6 +157,15 @@ impl Engine {
     pub(crate) fn fills(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Option<Result<u32, u32>> {
         let is_counted = placed.kind == OrderKind::FillOrKill && !self.is_killed_order(account, placed.symbol);
         is_counted.then(|| self.executions_to_fill(account, placed))
+    }
+
+    /// Whether an order executes wholly or not at all, and may need more executions than a share for it. The count stops
+    /// at a share.
+    pub(crate) fn fills_beyond_share(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> bool {
+        let share = self.execution_bounds.share;
+        placed.kind == OrderKind::FillOrKill
+            && !self.is_killed_order(account, placed.symbol)
+            && self.executions_within(share, account, placed).is_err_and(|counted| counted >= share)
     }
 
     /// Whether an order that is placed executes wholly or not at all, and must wait for another command because the

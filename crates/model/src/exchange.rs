@@ -74,6 +74,8 @@ pub struct Model {
     pub(crate) execution_bounds: ExecutionBounds,
     pub(crate) executions_left: u64,
     pub(crate) executed_in_turn: u64,
+    /// The symbols that have no further turn in this command, because a fill-or-kill is first there.
+    pub(crate) passed_over: Vec<SymbolIndex>,
     /// Orders that commands end, at most, where the client did not name each of them; those that the current command
     /// may still end, and those that all commands of its time have ended.
     pub(crate) cancel_bounds: CancelBounds,
@@ -233,6 +235,7 @@ impl Model {
             execution_bounds: ExecutionBounds::ALL,
             executions_left: 0,
             executed_in_turn: 0,
+            passed_over: Vec::new(),
             cancel_bounds: CancelBounds::ALL,
             cancels_left: 0,
             canceled_in_turn: 0,

@@ -137,35 +137,56 @@ impl Model {
 
     fn activate(&mut self, releases: bool, events: &mut Vec<Event>) {
         let (mut turns, moves_before) = (0, self.moves);
+        let mut has_filled = false;
+        self.passed_over.clear();
         while turns + 10 * (self.moves - moves_before) < TURNS_MAX && self.executions_left > 0 {
             let Some(next) = self.next_turn() else {
                 let due = self.next_due();
                 turns += self.turns(&due);
-                if releases && !self.are_too_much(&due) && self.release_next(events) {
+                if releases && self.passed_over.is_empty() && !self.are_too_much(&due) && self.release_next(events) {
                     continue;
                 }
                 return;
             };
-            if self.are_too_much(&[self.reached[next]]) {
+            let id = self.reached[next];
+            let Order { symbol, kind, .. } = *self.order(id);
+            let shares = releases && (!self.passed_over.is_empty() || self.shares_with_others(symbol));
+            let fills = shares && self.fills_beyond_share(id);
+            if fills && has_filled {
+                self.passed_over.push(symbol);
+                turns += 1;
+                continue;
+            }
+            if !fills && self.are_too_much(&[id]) {
                 return;
             }
-            turns += self.turns(&[self.reached[next]]);
-            let is_cut = releases && self.shares_with_others(self.reached[next]);
+            turns += self.turns(&[id]);
+            let is_cut = shares && kind != OrderKind::FillOrKill;
             let may = if is_cut { self.execution_bounds.share.into() } else { u64::MAX };
-            let kept = self.executions_left.saturating_sub(may);
+            let mut kept = self.executions_left.saturating_sub(may);
             self.executions_left -= kept;
-            let id = self.reached.remove(next);
+            if fills {
+                // It has the executions of a whole command besides.
+                has_filled = true;
+                kept = self.executions_left;
+                self.executions_left = self.execution_bounds.command.into();
+            }
+            self.reached.remove(next);
             self.take_turn(id, events);
-            self.executions_left += kept;
+            self.executions_left = if fills { kept } else { self.executions_left + kept };
         }
     }
 
+    /// The number of symbols that the last command passed over, if it activated orders: a fill-or-kill was first.
+    pub fn passed_over(&self) -> usize {
+        self.passed_over.len()
+    }
+
     /// Whether orders of other symbols have turns, too, so that this one has a share of what the command may execute.
-    fn shares_with_others(&self, id: OrderId) -> bool {
-        let Order { symbol, kind, .. } = *self.order(id);
+    fn shares_with_others(&self, symbol: SymbolIndex) -> bool {
         let is_of_another = |&other: &OrderId| self.order(other).symbol != symbol;
         let mut others = self.reached.iter().filter(|other| is_of_another(other));
-        kind != OrderKind::FillOrKill && others.any(|&other| self.has_turns(self.order(other).symbol))
+        others.any(|&other| self.has_turns(self.order(other).symbol))
     }
 
     fn take_turn(&mut self, id: OrderId, events: &mut Vec<Event>) {

@@ -61,7 +61,8 @@ impl Model {
         self.reached.iter().position(|&id| {
             let symbol = self.order(id).symbol;
             let others = || self.reached.iter().filter(|&&other| self.order(other).symbol == symbol);
-            let has_turns = self.is_open(symbol) && !being_reached.contains(&symbol);
+            let has_turns =
+                self.is_open(symbol) && !being_reached.contains(&symbol) && !self.passed_over.contains(&symbol);
             has_turns && (is_under_way(id) || !others().any(|&other| is_under_way(other)))
         })
     }
@@ -124,6 +125,15 @@ impl Model {
         let placed = NewOrder { shares: order.open, ..order.as_placed() };
         let is_counted = order.kind == OrderKind::FillOrKill && !self.is_killed_order(id);
         is_counted.then(|| self.executions_to_fill(order.account, &placed))
+    }
+
+    /// Whether an order is a fill-or-kill for which more executions than a share are counted.
+    pub(crate) fn fills_beyond_share(&self, id: OrderId) -> bool {
+        let share = u64::from(self.execution_bounds.share);
+        self.fills(id).is_some_and(|fills| match fills {
+            Ok(executions) => executions > share,
+            Err(counted) => counted >= share,
+        })
     }
 
     /// Whether a new order is a fill-or-kill that needs more executions than this command has left, but no more than a

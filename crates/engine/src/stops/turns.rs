@@ -45,6 +45,8 @@ struct SymbolTurns {
     is_held_back: bool,
     /// Whether the symbol's last price reaches further triggers: nothing may execute before these are reached.
     is_being_reached: bool,
+    /// Whether this command passes over the symbol.
+    is_passed_over: bool,
     /// The symbol's rank among all; none if its orders have no turn now.
     rank: Option<u64>,
 }
@@ -60,6 +62,8 @@ pub(super) struct Turns {
     of_symbol: BTreeMap<SymbolIndex, SymbolTurns>,
     /// The symbols whose orders have turns, by the ranks of their first queues.
     symbols: BTreeMap<u64, SymbolIndex>,
+    /// The symbols that have no further turn in this command. Empty between commands.
+    passed_over: Vec<SymbolIndex>,
     next_rank: u64,
     /// The queue that got the last rank, or `NONE`: further orders may join it.
     last: u32,
@@ -71,7 +75,15 @@ pub(super) struct Turns {
 
 impl Turns {
     pub(super) fn new() -> Turns {
-        Turns { of_symbol: BTreeMap::new(), symbols: BTreeMap::new(), next_rank: 0, last: NONE, orders: 0, delaying: 0 }
+        Turns {
+            of_symbol: BTreeMap::new(),
+            symbols: BTreeMap::new(),
+            passed_over: Vec::new(),
+            next_rank: 0,
+            last: NONE,
+            orders: 0,
+            delaying: 0,
+        }
     }
 
     /// The queues in the order of their ranks.
@@ -121,7 +133,8 @@ impl Turns {
     /// Gives a symbol the rank of its first queue.
     fn rank(&mut self, symbol: SymbolIndex) {
         let Some(turns) = self.of_symbol.get_mut(&symbol) else { return };
-        let first = turns.first().map(|(rank, _)| rank).filter(|_| !turns.is_held_back && !turns.is_being_reached);
+        let has_none = turns.is_held_back || turns.is_being_reached || turns.is_passed_over;
+        let first = turns.first().map(|(rank, _)| rank).filter(|_| !has_none);
         if first != turns.rank {
             if let Some(rank) = std::mem::replace(&mut turns.rank, first) {
                 self.symbols.remove(&rank);
@@ -130,7 +143,7 @@ impl Turns {
                 self.symbols.insert(rank, symbol);
             }
         }
-        if turns.orders == 0 && !turns.is_held_back && !turns.is_being_reached {
+        if turns.orders == 0 && !has_none {
             self.of_symbol.remove(&symbol);
         }
     }
@@ -203,6 +216,26 @@ impl Stops {
     /// Lets the orders of an open symbol have turns again.
     pub(crate) fn let_go(&mut self, symbol: SymbolIndex) {
         self.turns.hold_back(symbol, false);
+    }
+
+    /// Lets a symbol's orders have no further turn in this command. They keep their places.
+    pub(crate) fn pass_over(&mut self, symbol: SymbolIndex) {
+        self.turns.of_symbol.entry(symbol).or_default().is_passed_over = true;
+        self.turns.passed_over.push(symbol);
+        self.turns.rank(symbol);
+    }
+
+    /// Whether this command has passed over symbols.
+    pub(crate) fn passes_over_any(&self) -> bool {
+        !self.turns.passed_over.is_empty()
+    }
+
+    /// Lets the symbols that were passed over have turns again: the command is done.
+    pub(crate) fn end_passing_over(&mut self) {
+        while let Some(symbol) = self.turns.passed_over.pop() {
+            self.turns.of_symbol.entry(symbol).or_default().is_passed_over = false;
+            self.turns.rank(symbol);
+        }
     }
 
     /// The order whose turn is next.

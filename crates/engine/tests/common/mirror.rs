@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{
     AccountIndex, AccountLimits, CancelReason, ClientOrderId, Deadline, Event, Fees, Groups, Kills, Money, NewOrder,
-    OrderId, Phase, Position, Price, Protections, Shares, Side, SymbolIndex, SymbolRules, Tier, Time, Trail, Trigger,
+    OrderId, OrderKind, Phase, Position, Price, Protections, Shares, Side, SymbolIndex, SymbolRules, Tier, Time, Trail,
+    Trigger,
 };
 use model::Model;
 
@@ -24,6 +25,8 @@ pub struct Mirror {
     /// The trailing stops with their present triggers, and the sides of all orders.
     trails: BTreeMap<OrderId, (Trail, Trigger)>,
     sides: BTreeMap<OrderId, Side>,
+    /// The orders that execute wholly or not at all, those that are done included.
+    fill_or_kills: BTreeSet<OrderId>,
     reached: Vec<OrderId>,
     /// The orders among them that wait without a trigger; true for one under way.
     delayed: BTreeMap<OrderId, bool>,
@@ -92,14 +95,16 @@ impl Mirror {
             Event::FeesTaken { maker, aggressor } => {
                 assert!(!maker.is_none() || !aggressor.is_none(), "fees are of something");
             }
-            Event::OrderOpened { order, placed: NewOrder { symbol, side, shares, trigger, .. }, .. } => {
+            Event::OrderOpened { order, placed: NewOrder { symbol, side, shares, trigger, kind, .. }, .. } => {
+                self.note_kind(order, kind);
                 self.sides.insert(order, side);
                 self.arrived = Some(order);
                 assert_eq!(self.open.insert(order, shares), None);
                 self.symbols.insert(order, symbol);
                 self.wait(order, symbol, trigger);
             }
-            Event::OrderPends { order, is_second, placed: NewOrder { symbol, shares, .. }, .. } => {
+            Event::OrderPends { order, is_second, placed: NewOrder { symbol, shares, kind, .. }, .. } => {
+                self.note_kind(order, kind);
                 assert_eq!(self.open.insert(order, shares), None);
                 self.symbols.insert(order, symbol);
                 self.pending.insert(order, Event::working(order, is_second));
@@ -122,7 +127,7 @@ impl Mirror {
                     "an order that waits has what was not taken off"
                 );
                 self.arrived = None;
-                assert_eq!(self.take_turn(), order, "what was reached first is activated first");
+                self.take_turn(order);
                 assert!(!self.delayed.contains_key(&order), "it waited for a price");
             }
             Event::OrderDelayed { order, is_under_way, placed } => {
@@ -135,7 +140,7 @@ impl Mirror {
             Event::OrderResumed { order, placed, .. } => {
                 assert_eq!(self.open.get(&order), Some(&placed.shares), "it has what was not taken off");
                 self.arrived = None;
-                assert_eq!(self.take_turn(), order, "who waits the longest comes next");
+                self.take_turn(order);
                 assert!(self.delayed.remove(&order).is_some(), "it waited for its turn");
             }
             Event::ClientOrderIdGiven { order, id } => {
@@ -304,15 +309,29 @@ impl Mirror {
         self.delayed.keys().any(|order| self.symbols[order] == symbol)
     }
 
-    /// Takes out the order whose turn is next: in a symbol the one under way comes before those that wait longer.
-    fn take_turn(&mut self) -> OrderId {
+    fn note_kind(&mut self, order: OrderId, kind: OrderKind) {
+        if kind == OrderKind::FillOrKill {
+            self.fill_or_kills.insert(order);
+        }
+    }
+
+    /// Takes out an order whose turn it is: in a symbol the one under way comes before those that wait longer. The
+    /// symbols before it are passed over, and a fill-or-kill is first there.
+    fn take_turn(&mut self, order: OrderId) {
         let is_next = |order: &OrderId| {
             let symbol = self.symbols[order];
             let comes_first = self.delayed.get(order) == Some(&true) || !self.is_under_way(symbol);
             comes_first && !self.closed.contains(&symbol) && !self.is_being_reached(symbol)
         };
-        let next = self.reached.iter().position(is_next).expect("somebody waits");
-        self.reached.remove(next)
+        let at = self.reached.iter().position(|&reached| reached == order).expect("it waits");
+        assert!(is_next(&order), "order {order} has a turn");
+        let mut passed_over = BTreeSet::new();
+        for before in self.reached[..at].iter().filter(|before| is_next(before)) {
+            let is_first = passed_over.insert(self.symbols[before]);
+            assert!(!is_first || self.fill_or_kills.contains(before), "order {before} waits longer than {order}");
+        }
+        assert!(!passed_over.contains(&self.symbols[&order]), "who waits the longest comes first in a symbol");
+        self.reached.remove(at);
     }
 
     fn move_trails(&mut self, symbol: SymbolIndex, side: Side, price: Price) {

@@ -13,6 +13,7 @@ mod limits;
 mod linked;
 mod mass_cancels;
 mod moving;
+mod passing_over;
 mod reaching;
 mod replacement;
 mod rules;
