@@ -150,7 +150,8 @@ impl Model {
             };
             let id = self.reached[next];
             let Order { symbol, kind, .. } = *self.order(id);
-            let shares = releases && (!self.passed_over.is_empty() || self.shares_with_others(symbol));
+            let others_have_turns = self.shares_with_others(symbol) || !self.passed_over.is_empty();
+            let shares = releases && (others_have_turns || self.being_reached().next().is_some());
             let fills = shares && self.fills_beyond_share(id);
             if fills && has_filled {
                 self.passed_over.push(symbol);

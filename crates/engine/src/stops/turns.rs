@@ -174,9 +174,10 @@ impl Stops {
         self.turns.orders.saturating_add(self.being_reached.len())
     }
 
-    /// The number of symbols whose orders have turns.
-    pub(crate) fn symbols_with_turns(&self) -> usize {
-        self.turns.symbols.len()
+    /// Whether the symbol whose turn it is shares the command with others: with those whose orders have turns, or that
+    /// the command passes over, and with those whose last prices reach further triggers.
+    pub(crate) fn shares_turns(&self) -> bool {
+        self.turns.symbols.len() > 1 || self.passes_over_any() || !self.being_reached.is_empty()
     }
 
     /// Whether an order is under way, or waits behind one, or a symbol's last price reaches further triggers.

@@ -15,7 +15,7 @@ use super::{
 };
 
 /// All situations that a comparison should meet.
-pub const ALL: [&str; 140] = [
+pub const ALL: [&str; 139] = [
     "account created",
     "symbol created",
     "symbol created again",
@@ -83,7 +83,6 @@ pub const ALL: [&str; 140] = [
     "under way: another order waits behind it",
     "under way: goes on, or the next one does",
     "under way: gives way to orders of other symbols, and goes on with the same command",
-    "under way: a fill or kill order is passed over, because the command executed another one",
     "under way: a fill or kill order waits for a command that may execute more",
     "order: spends the whole balance",
     "order: sells the whole position",
@@ -506,9 +505,6 @@ impl Situations {
         let mut had_turns = BTreeSet::new();
         if !resumed.clone().all(|order| had_turns.insert(order)) {
             self.count("under way: gives way to orders of other symbols, and goes on with the same command");
-        }
-        if resumed.clone().next().is_some() && model.passed_over() > 0 {
-            self.count("under way: a fill or kill order is passed over, because the command executed another one");
         }
         let is_triggered = |event: &Event| matches!(event, Event::OrderTriggered { .. });
         let is_one = |event: &Event| is_triggered(event) || matches!(event, Event::OrderResumed { .. });
