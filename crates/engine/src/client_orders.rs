@@ -92,9 +92,11 @@ impl ClientOrders {
         self.by_account.get(account.0 as usize).map_or(0, |&count| count as usize)
     }
 
-    /// Whether an expired entry is still in memory: then adding the next one removes more than it adds.
-    pub(crate) fn has_expired(&self, now: Time) -> bool {
-        self.done.front().is_some_and(|&entry| !self.entries[entry].stands(now))
+    /// Whether an expired entry is still in memory when so many were added after now: then adding the next one removes
+    /// at least as many as it adds.
+    pub(crate) fn has_expired_behind(&self, added: usize, now: Time) -> bool {
+        let next = self.done.get(added.saturating_mul(REMOVED_AT_ONCE));
+        next.is_some_and(|&entry| !self.entries[entry].stands(now))
     }
 
     /// The order that an account's id stands for.

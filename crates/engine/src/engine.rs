@@ -239,10 +239,10 @@ impl Engine {
         self.client_orders.len()
     }
 
-    /// Whether a client order id that has expired at `time` is still in memory: then the next new one removes more than
-    /// it adds.
-    pub fn has_expired_client_order_ids(&self, time: Time) -> bool {
-        self.client_orders.has_expired(time)
+    /// Whether a client order id that has expired at `time` is still in memory once `added` new ones are: then the next
+    /// one removes at least as many as it adds.
+    pub fn has_expired_client_order_ids_behind(&self, added: usize, time: Time) -> bool {
+        self.client_orders.has_expired_behind(added, time)
     }
 
     /// The order that an account's client order id stands for, as of the last command.

@@ -151,8 +151,9 @@ impl Importer {
         if !issued.eq(self.found.iter().copied()) {
             return fail("the shares of a symbol in positions and open sells are not those that were issued");
         }
-        if self.engine.instruments.phases().any(|(symbol, _)| !self.engine.stops.is_watched(symbol)) {
-            return fail("a phase of a symbol that is not watched");
+        let watched = self.engine.stops.watched().map(|(symbol, _)| symbol);
+        if !watched.eq((0..).map(SymbolIndex).take(self.found.len())) {
+            return fail("a symbol that is not watched: each that was listed has its last price or none");
         }
         if !self.are_links_sound() {
             return fail("two orders are linked that are not open or are no pair");

@@ -15,6 +15,7 @@ use std::time::Duration;
 use engine::{AccountId, ClientOrderId, Command, Engine, KillScope, Money, Op, OrderId, Position, Symbol, Time};
 use exchange::{Bound, Requests, Unavailable, without_day_end};
 
+use crate::given_ids::GivenIds;
 use crate::ledger::Writers;
 use crate::presence::Presence;
 use crate::protection::is_protection;
@@ -47,8 +48,8 @@ pub struct Bounds {
     pub request_shares: Position,
     /// The number of an account's client order ids.
     pub client_orders: u64,
-    /// The number of all accounts' client order ids. An account may have as many as are left to all, so that none can
-    /// leave nothing to the others.
+    /// The number of all accounts' client order ids. The second half of them goes to members, or to accounts without
+    /// members, in parts: each may have as many as it leaves to the others.
     pub client_orders_in_all: u64,
 }
 
@@ -108,8 +109,29 @@ pub struct Admission {
     let_in: Vec<bool>,
     /// The decision on each command that is not let in.
     others: Vec<Decision>,
+    given_ids: GivenIds,
     /// The connections that protect accounts.
     pub(crate) presence: Presence,
+}
+
+/// The surroundings of a command.
+#[derive(Clone, Copy)]
+struct Facts<'a> {
+    engine: &'a Engine,
+    bounds: &'a Bounds,
+    now: Time,
+    /// The requests that it came with.
+    requests: &'a Requests,
+    /// Its request among them.
+    request: usize,
+}
+
+impl Facts<'_> {
+    /// The member that asks, if it is known.
+    fn member(&self) -> Option<&str> {
+        let member = self.requests.principal(self.request)?.member();
+        Some(member).filter(|name| !name.is_empty())
+    }
 }
 
 /// The commands that a turn has let in, as if the engine would accept all of them.
@@ -164,7 +186,8 @@ impl Admission {
                 for (place, op) in ops.iter().enumerate() {
                     let Op::Command(command) = op else { continue };
                     let together = requests.released_together(first + place);
-                    if let Some(together) = together.filter(|range| refuses_one(engine, &requests.ops()[range.clone()]))
+                    if let Some(together) =
+                        together.filter(|range| self.refuses_one(engine, &requests.ops()[range.clone()]))
                     {
                         kept_killed = together;
                     }
@@ -182,14 +205,10 @@ impl Admission {
                         (true, _) => self.below_the_low_water(engine, command),
                         _ if kept_killed.contains(&(first + place)) => Decision::Vain,
                         (false, Some(why)) => Decision::Refused(why),
-                        (false, None) => self.within_bounds(
-                            engine,
-                            &conditions.bounds,
-                            now,
-                            command,
-                            &ops[..place],
-                            &ops[place + 1..],
-                        ),
+                        (false, None) => {
+                            let facts = Facts { engine, bounds: &conditions.bounds, now, requests, request };
+                            self.within_bounds(&facts, command, &ops[..place], &ops[place + 1..])
+                        }
                     };
                     self.let_in.push(decision == Decision::LetIn);
                     match decision {
@@ -242,18 +261,11 @@ impl Admission {
     /// Checks a command against the bounds. `before` are the ops before it in its request, and `behind` those behind
     /// it.
     #[inline]
-    fn within_bounds(
-        &mut self,
-        engine: &Engine,
-        bounds: &Bounds,
-        now: Time,
-        command: &Command,
-        before: &[Op],
-        behind: &[Op],
-    ) -> Decision {
+    fn within_bounds(&mut self, facts: &Facts, command: &Command, before: &[Op], behind: &[Op]) -> Decision {
+        let Facts { engine, bounds, .. } = *facts;
         // Both orders of a linked pair are let in, or neither.
         if let Some(&Op::Command(Command::PlaceLinked { account, client_id: Some(id), .. })) = behind.first()
-            && let Err(bound) = self.client_order(engine, bounds, now, account, id)
+            && let Err(bound) = self.client_order(facts, account, id)
         {
             return Decision::Refused(Unavailable::Bound(bound));
         }
@@ -262,7 +274,6 @@ impl Admission {
             | Command::PlaceByFunds { client_id: None, .. }
             | Command::CancelOrder { .. }
             | Command::CancelAll { .. }
-            | Command::Kill { .. }
             | Command::Release { .. }
             | Command::ChangeLimits { .. }
             | Command::AmendOrder { .. }
@@ -278,6 +289,10 @@ impl Admission {
             | Command::Unprotect { .. }
             | Command::EndAuction
             | Command::FollowCalendar { .. } => Ok(()),
+            Command::Kill { scope } => {
+                self.turn.killed.insert(scope);
+                Ok(())
+            }
             Command::CreateAccount { account, balance } => self.account(engine, bounds, account, balance),
             Command::CreateSymbol { symbol } => self.symbol(engine, bounds, symbol),
             Command::IssueShares { symbol, account, shares } => self.shares(engine, bounds, symbol, account, shares),
@@ -285,28 +300,24 @@ impl Admission {
             Command::FundAccount { account, .. } => self.account(engine, bounds, account, Money::ZERO),
             Command::GiveShares { .. } => Ok(()),
             Command::PlaceOrder { account, client_id: Some(id), .. }
-            | Command::PlaceByFunds { account, client_id: Some(id), .. } => {
-                self.client_order(engine, bounds, now, account, id)
-            }
+            | Command::PlaceByFunds { account, client_id: Some(id), .. } => self.client_order(facts, account, id),
             // The order that gets the id again adds one id of this day. It is counted here, where admission knows that
             // the id becomes free.
             Command::FreeClientOrderId { account, id } => match engine.client_order(account, id) {
-                Ok(_) => self.one_more_client_order(engine, bounds, now, account),
+                Ok(_) => self.one_more_client_order(facts, account),
                 Err(_) => Ok(()),
             },
             Command::PlaceIceberg { account, client_id, .. } | Command::PlaceTrailing { account, client_id, .. } => {
                 if command.unconditional().is_some() {
                     assert_behind_cancel(account, before);
                 }
-                client_id.map_or(Ok(()), |id| self.client_order(engine, bounds, now, account, id))
+                client_id.map_or(Ok(()), |id| self.client_order(facts, account, id))
             }
             Command::PlaceLinked { account, .. } => {
                 assert_behind_its_first(account, before);
                 return self.as_before();
             }
-            Command::PlaceWorking { account, client_id, .. } => {
-                self.working_orders(engine, bounds, now, account, client_id, behind)
-            }
+            Command::PlaceWorking { account, client_id, .. } => self.working_orders(facts, account, client_id, behind),
             Command::PlacePending { account, .. } => {
                 assert_behind_its_working_order(account, before);
                 return self.as_before();
@@ -314,7 +325,7 @@ impl Admission {
             Command::PlaceIfCanceled { account, client_id, .. }
             | Command::PlaceByFundsIfCanceled { account, client_id, .. } => {
                 assert_behind_cancel(account, before);
-                client_id.map_or(Ok(()), |id| self.client_order(engine, bounds, now, account, id))
+                client_id.map_or(Ok(()), |id| self.client_order(facts, account, id))
             }
         };
         match within {
@@ -355,9 +366,7 @@ impl Admission {
     #[cold]
     fn working_orders(
         &mut self,
-        engine: &Engine,
-        bounds: &Bounds,
-        now: Time,
+        facts: &Facts,
         account: AccountId,
         client_id: Option<ClientOrderId>,
         behind: &[Op],
@@ -367,7 +376,7 @@ impl Admission {
             Op::Command(_) | Op::Query(_) => None,
         });
         for id in std::iter::once(client_id).chain(pending).flatten() {
-            self.client_order(engine, bounds, now, account, id)?;
+            self.client_order(facts, account, id)?;
         }
         Ok(())
     }
@@ -452,40 +461,51 @@ impl Admission {
     }
 
     #[cold]
-    fn client_order(
-        &mut self,
-        engine: &Engine,
-        bounds: &Bounds,
-        now: Time,
-        account: AccountId,
-        id: ClientOrderId,
-    ) -> Result<(), Bound> {
+    fn client_order(&mut self, facts: &Facts, account: AccountId, id: ClientOrderId) -> Result<(), Bound> {
         // An id that stands for an order is answered with that order; the engine refuses an unknown account.
-        match engine.client_order(account, id) {
+        match facts.engine.client_order(account, id) {
             Ok(_) => Ok(()),
-            Err(_) => self.one_more_client_order(engine, bounds, now, account),
+            Err(_) => self.one_more_client_order(facts, account),
         }
     }
 
-    fn one_more_client_order(
-        &mut self,
-        engine: &Engine,
-        bounds: &Bounds,
-        now: Time,
-        account: AccountId,
-    ) -> Result<(), Bound> {
-        let TurnSoFar { client_orders, new_client_orders, .. } = &mut self.turn;
+    /// Lets an account have one more client order id. While fewer than half of those of all accounts are in memory, the
+    /// account's own bound alone counts. Beyond, a member is refused when the ids that it was given there reach those
+    /// that are left to all, and so is an account whose caller is no member when its own ids do. So no member takes more
+    /// than half of what is left there, whatever accounts it has, and whoever had many ids before is not refused first.
+    fn one_more_client_order(&mut self, facts: &Facts, account: AccountId) -> Result<(), Bound> {
+        let Facts { engine, bounds, now, .. } = *facts;
+        let Admission { turn: TurnSoFar { client_orders, new_client_orders, .. }, given_ids, .. } = self;
         let new = client_orders.entry(account).or_default();
         let there = (engine.client_order_ids_of(account) as u64).saturating_add(*new);
         let all = (engine.client_order_ids() as u64).saturating_add(*new_client_orders);
+        let is_scarce = all >= bounds.client_orders_in_all / 2;
+        let member = if is_scarce { facts.member() } else { None };
         let left = bounds.client_orders_in_all.saturating_sub(all);
-        // While expired ids are still in memory, each new one removes more than it adds.
-        if there >= bounds.client_orders.min(left) && !engine.has_expired_client_order_ids(now) {
+        let has_its_part = is_scarce && member.map_or(there, |member| given_ids.of(member, now)) >= left;
+        let is_too_much = there >= bounds.client_orders || has_its_part;
+        // While expired ids are still in memory, each new one removes at least one.
+        if is_too_much && !engine.has_expired_client_order_ids_behind(*new_client_orders as usize, now) {
             return Err(Bound::ClientOrders { most: bounds.client_orders.min(there) });
+        }
+        if let Some(member) = member {
+            given_ids.give(member, now);
         }
         *new = new.saturating_add(1);
         *new_client_orders = new_client_orders.saturating_add(1);
         Ok(())
+    }
+
+    /// Whether one of these releases is refused because a kill goes on, or because this turn has let in a kill that has
+    /// orders to cancel, and may leave some. Then none of them is done.
+    #[cold]
+    fn refuses_one(&self, engine: &mut Engine, releases: &[Op]) -> bool {
+        releases.iter().any(|op| match *op {
+            Op::Command(Command::Release { scope }) => {
+                engine.refuses_release(scope) || self.turn.killed.contains(&scope) && engine.would_kill_any(scope)
+            }
+            Op::Command(_) | Op::Query(_) => false,
+        })
     }
 }
 
@@ -498,15 +518,6 @@ fn no_day_end(ops: &[Op]) -> Option<Unavailable> {
     let together = std::iter::once(first).chain(behind.iter().take_while(belongs));
     let symbol = together.into_iter().find_map(without_day_end)?;
     Some(Unavailable::NoDayEnd { symbol })
-}
-
-/// Whether one of these releases is refused because a kill goes on. Then none of them is done.
-#[cold]
-fn refuses_one(engine: &mut Engine, releases: &[Op]) -> bool {
-    releases.iter().any(|op| match *op {
-        Op::Command(Command::Release { scope }) => engine.refuses_release(scope),
-        Op::Command(_) | Op::Query(_) => false,
-    })
 }
 
 /// Asserts that the second of two linked orders stands just behind the first one.

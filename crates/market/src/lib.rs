@@ -18,6 +18,7 @@ mod disk_watch;
 mod done_orders;
 pub mod exchange_handle;
 pub mod follower;
+mod given_ids;
 pub mod inbox;
 pub mod journal_ledger;
 pub mod ledger;

@@ -407,6 +407,25 @@ fn a_stream_without_its_head_is_refused() {
     assert!(import(&[account]).is_none());
 }
 
+/// A symbol without its watch was taken, and its first stop order ended the server.
+#[test]
+fn a_state_with_a_symbol_that_is_not_watched_is_refused() {
+    let mut engine = Engine::new(1, DoneOrders::Drop);
+    for (number, name) in (1..).zip([b"A", b"B"]) {
+        let command = Command::CreateSymbol { symbol: Symbol::parse(name).unwrap() };
+        engine.apply(&Entry { sequence: Sequence(number), time: Time(1), command }, &mut Vec::new(), &mut |_| {});
+    }
+    let items = export(&engine);
+    let fault = |without: u32| {
+        let mut importer = Importer::new(1, DoneOrders::Drop);
+        let is_left_out = |item: &&StateItem| matches!(item, StateItem::Watch { symbol, .. } if symbol.0 == without);
+        items.iter().filter(|item| !is_left_out(item)).for_each(|item| importer.add(*item).unwrap());
+        importer.finish().err().map(|error| error.fault)
+    };
+    let told = Some("a symbol that is not watched: each that was listed has its last price or none");
+    assert_eq!([fault(0), fault(1), fault(2)], [told, told, None]);
+}
+
 /// A replay on another machine or in a later build must reach the same state. This figure may change only together with
 /// the version of the matching rules.
 #[test]

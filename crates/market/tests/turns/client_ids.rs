@@ -1,4 +1,4 @@
-//! The client order ids of all accounts together have a bound, and no account leaves nothing to the others.
+//! The client order ids of all accounts together have a bound, and no account or member leaves nothing to the others.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use engine::{
     AccountId, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, DOLLAR, DoneOrders, Engine, Money, NewOrder, Op, Price,
     Reply, Shares, Side, Symbol, Time,
 };
-use exchange::{Answer, Batch, Bound, Unavailable};
+use exchange::{Answer, Batch, Bound, Principal, Rights, Unavailable};
 use market::admission::Bounds;
 use market::memory_ledger::MemoryLedger;
 use market::turn::{Turn, TurnOptions};
@@ -34,11 +34,35 @@ fn order(of: u64, id: u64) -> Command {
     Command::PlaceOrder { account: account(of), order, client_id, until: None }
 }
 
+/// A market with accounts 1 to 6 and so many ids for all, and its clock.
+fn market(client_orders_in_all: u64) -> (Turn<MemoryLedger>, Arc<AtomicU64>) {
+    let now = Arc::new(AtomicU64::new(1));
+    let clock = now.clone();
+    let bounds = Bounds { client_orders: 100, client_orders_in_all, ..Bounds::NONE };
+    let options = TurnOptions { bounds, ..options(move || Time(clock.load(Ordering::Relaxed))) };
+    let mut market = Turn::new(Engine::new(7, DoneOrders::Drop), MemoryLedger::keeping(Vec::new()), options);
+    let created = (1..=6).map(|of| Command::CreateAccount { account: account(of), balance: Money::from_units(DOLLAR) });
+    ask(&mut market, created.chain([Command::CreateSymbol { symbol: symbol() }]));
+    (market, now)
+}
+
 /// Asks for commands in one turn.
 fn ask(market: &mut Turn<MemoryLedger>, commands: impl IntoIterator<Item = Command>) -> Vec<Answer> {
+    ask_as(market, None, commands)
+}
+
+/// Asks for commands of a member in one turn.
+fn ask_as(
+    market: &mut Turn<MemoryLedger>,
+    member: Option<&Principal>,
+    commands: impl IntoIterator<Item = Command>,
+) -> Vec<Answer> {
     let (back, answers) = channel();
     let mut batch = Batch::detached(back);
-    commands.into_iter().for_each(|command| batch.requests.push(&[Op::Command(command)]));
+    for command in commands {
+        batch.requests.push(&[Op::Command(command)]);
+        member.into_iter().for_each(|member| batch.requests.asked_by(member));
+    }
     market.step(&mut vec![batch]).unwrap();
     answers.recv().unwrap().answers
 }
@@ -53,13 +77,7 @@ fn taken(answers: &[Answer]) -> usize {
 /// An account could take a million ids, and each of a million accounts: memory had no bound.
 #[test]
 fn an_account_gets_as_many_client_order_ids_as_are_left_to_all_and_all_have_a_bound() {
-    let now = Arc::new(AtomicU64::new(1));
-    let clock = now.clone();
-    let bounds = Bounds { client_orders: 100, client_orders_in_all: ALL, ..Bounds::NONE };
-    let options = TurnOptions { bounds, ..options(move || Time(clock.load(Ordering::Relaxed))) };
-    let mut market = Turn::new(Engine::new(7, DoneOrders::Drop), MemoryLedger::keeping(Vec::new()), options);
-    let created = (1..=3).map(|of| Command::CreateAccount { account: account(of), balance: Money::from_units(DOLLAR) });
-    ask(&mut market, created.chain([Command::CreateSymbol { symbol: symbol() }]));
+    let (mut market, now) = market(ALL);
     let first = ask(&mut market, (0..8).map(|id| order(1, id)));
     assert_eq!(taken(&first), 5, "{first:?}");
     assert!(matches!(first[5], Answer::Unavailable(Unavailable::Bound(Bound::ClientOrders { most: 5 }))), "{first:?}");
@@ -73,4 +91,42 @@ fn an_account_gets_as_many_client_order_ids_as_are_left_to_all_and_all_have_a_bo
     assert!(matches!(again[0], Answer::Reply(Reply::Repeated(_))) && taken(&again) == 1, "{again:?}");
     now.fetch_add(1_000_000, Ordering::Relaxed);
     assert_eq!(taken(&ask(&mut market, (10..13).map(|id| order(1, id)))), 3, "a day later there is room again");
+}
+
+/// One member could take all ids with several accounts, and whoever had many before was refused first.
+#[test]
+fn a_member_with_several_accounts_leaves_client_order_ids_to_the_others() {
+    let (mut market, now) = market(100);
+    let [alice, bob, carol] = ["alice", "bob", "carol"].map(|name| Principal::new(name, Rights::default()));
+    let mut ask = |member, of, ids: std::ops::Range<u64>| {
+        // Each order in a turn of its own, or all in one: both are counted.
+        let orders: Vec<Command> = ids.map(|id| order(of, id)).collect();
+        let (together, alone) = orders.split_at(orders.len() / 2);
+        let first = taken(&ask_as(&mut market, Some(member), together.iter().copied()));
+        first + alone.iter().map(|&order| taken(&ask_as(&mut market, Some(member), [order]))).sum::<usize>()
+    };
+    assert_eq!(ask(&bob, 5, 0..30), 30);
+    let alices: usize = (1..=4).map(|of| ask(&alice, of, 0..30)).sum();
+    assert_eq!(alices, 20 + 25, "the rest of the first half, and half of the second");
+    assert_eq!(ask(&bob, 5, 30..60), 13, "half of what she left");
+    assert_eq!(ask(&carol, 6, 0..60), 6, "half of what both left");
+    assert_eq!(ask(&alice, 1, 60..70), 0);
+    now.store(CLIENT_ORDER_ID_KEPT_US + 1_000_000, Ordering::Relaxed);
+    assert_eq!(ask(&alice, 1, 80..90), 10, "a day later there is room again");
+}
+
+/// One expired id in memory let in all new ones of a turn, although each new one removes no more than four.
+#[test]
+fn one_expired_client_order_id_makes_room_for_one_and_not_for_a_whole_turn() {
+    let (mut market, now) = market(ALL);
+    assert_eq!(taken(&ask(&mut market, [order(1, 0)])), 1);
+    now.store(1_000_000, Ordering::Relaxed);
+    for id in 1..20 {
+        ask(&mut market, (1..=6).map(|of| order(of, id)));
+    }
+    let full = market.engine().client_order_ids();
+    assert_eq!(taken(&ask(&mut market, (20..30).map(|id| order(1, id)))), 0, "{full} ids are there");
+    now.store(CLIENT_ORDER_ID_KEPT_US + 500_000, Ordering::Relaxed);
+    assert_eq!(taken(&ask(&mut market, (30..40).map(|id| order(1, id)))), 1);
+    assert_eq!(market.engine().client_order_ids(), full);
 }

@@ -205,6 +205,24 @@ fn releases_of_a_member_are_all_refused_while_the_kill_of_one_account_goes_on() 
     assert_eq!(told, [Answer::Reply(Reply::Created), Answer::Reply(Reply::Rejected(Reject::KillGoesOn))]);
 }
 
+/// A kill and a release of a member in one turn released those of its accounts of which nothing was left.
+#[test]
+fn a_release_of_a_member_in_the_turn_of_its_kill_is_refused_if_there_are_orders_to_cancel() {
+    let scopes = [2, 1].map(|number| KillScope::Account(account(number)));
+    for (orders, released) in [(CANCELS_MAX + 1, Reply::Rejected(Reject::KillGoesOn)), (0, Reply::Created)] {
+        let mut market = Market::new(orders);
+        let told = market.requests(|requests| {
+            scopes.iter().for_each(|&scope| requests.push_op(Op::Command(Command::Kill { scope })));
+            requests.push_releases(&scopes.map(|scope| Op::Command(Command::Release { scope })));
+            requests.end_request();
+        });
+        assert!(told[2..].iter().all(|answer| *answer == Answer::Reply(released.clone())), "{orders}: {told:?}");
+        let kills = market.turn.engine().kills().all().count();
+        assert_eq!(kills, if orders == 0 { 0 } else { 2 });
+        market.restart();
+    }
+}
+
 /// A trader that killed its own account kept every auction of the market from ending, as long as it had orders left.
 #[test]
 fn an_auction_ends_while_a_kill_in_another_symbol_goes_on() {
