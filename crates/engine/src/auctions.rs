@@ -214,8 +214,8 @@ impl Engine {
     }
 
     /// Executes gathered orders at one price: on each side the best limit first, then the oldest. Killed orders end
-    /// before. Returns whether these were all. If not, the next price is the one nearest to the last execution again. So
-    /// it is the same unless the orders change, and the auction ends behind those whose end had come before.
+    /// before. Returns whether these were all. If not, the next price is the one nearest to the last execution again.
+    /// It is the same unless the orders change, and the auction ends behind those whose end had come before.
     fn uncross(&mut self, symbol: SymbolIndex, events: &mut impl FnMut(Event)) -> bool {
         if self.has_kills_going_on() && self.auction_price(symbol).is_some() && !self.end_killed_in(symbol, events) {
             return false;

@@ -21,9 +21,9 @@ pub struct ExecutionBounds {
     /// Executions that every command may make. At most `command`.
     pub small: u32,
     /// Executions after which an order that an `ActivateReached` goes on with, or brings to its book, goes behind those
-    /// of other symbols: who has little left to execute does not wait for all of who has much. Not zero. One fill-or-kill of a command that
-    /// may need more has as many executions as a command besides, so that an `ActivateReached` executes at most twice
-    /// `command`.
+    /// of other symbols: an order with few executions left does not wait for all of one with many. Not zero. One
+    /// fill-or-kill of a command that may need more has as many executions as a command besides, so that an
+    /// `ActivateReached` executes at most twice `command`.
     pub share: u32,
 }
 

@@ -159,8 +159,8 @@ impl Engine {
         is_counted.then(|| self.executions_to_fill(account, placed))
     }
 
-    /// Whether an order executes wholly or not at all, and may need more executions than a share for it. The count stops
-    /// at a share.
+    /// Whether an order executes wholly or not at all, and may need more executions than a share for it. The count
+    /// stops at a share.
     pub(crate) fn fills_beyond_share(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> bool {
         let share = self.execution_bounds.share;
         placed.kind == OrderKind::FillOrKill

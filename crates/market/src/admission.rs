@@ -471,8 +471,8 @@ impl Admission {
 
     /// Lets an account have one more client order id. While fewer than half of those of all accounts are in memory, the
     /// account's own bound alone counts. Beyond, a member is refused when the ids that it was given there reach those
-    /// that are left to all, and so is an account whose caller is no member when its own ids do. So no member takes more
-    /// than half of what is left there, whatever accounts it has, and whoever had many ids before is not refused first.
+    /// that are left to all. An account whose caller is no member is refused when its own ids reach them. So no member
+    /// takes more than half of those that are left, and a member that had many ids before is not refused first.
     fn one_more_client_order(&mut self, facts: &Facts, account: AccountId) -> Result<(), Bound> {
         let Facts { engine, bounds, now, .. } = *facts;
         let Admission { turn: TurnSoFar { client_orders, new_client_orders, .. }, given_ids, .. } = self;

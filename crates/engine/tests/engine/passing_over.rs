@@ -65,7 +65,7 @@ fn an_order_waits_for_one_fill_or_kill_of_other_symbols_at_a_turn() {
     assert_eq!(open, FILL_OR_KILLS - 1, "the others wait for commands of their own");
 }
 
-/// They keep their places, so whoever comes later is behind them.
+/// Orders that are passed over keep their places, so later ones are behind them.
 #[test]
 fn each_command_executes_one_fill_or_kill_whatever_else_comes() {
     let (mut market, waiting) = fill_or_kills_wait();
