@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::common::client::frame;
 use crate::common::fix::Fix;
 use crate::common::folder::Folder;
 use crate::common::http::Http;
@@ -55,9 +56,8 @@ fn sweep(server: &Server, last: &str) -> [u64; 3] {
         r#"<transactions id="3"><order sym="T" amount="4" limit="7" client-id="elsewhere"/><query client-id="elsewhere"/></transactions>"#,
         last,
     ];
-    for request in requests {
-        client.send_request(request).unwrap();
-    }
+    // One write, so that the server has them all before it goes on with the first.
+    client.send(&requests.map(frame).concat()).unwrap();
     let [swept, behind, elsewhere, _] = requests.map(|_| client.reply().unwrap());
     // A request is handled as a whole: the command reached its bound, and was queried before the server went on.
     assert_eq!(swept.matches("<executed ").count() as u64, STEP, "{swept:.300}");
