@@ -154,10 +154,10 @@ impl Engine {
     }
 
     /// Takes the turn of an order, as `take_turn` does, with a share of what the command may execute while orders of
-    /// other symbols have turns, or triggers of other symbols are reached. A fill-or-kill is not cut: the first one of a
-    /// command that may need more than a share has the executions of a whole command besides, so that it takes none
-    /// from others. Further ones are passed over. They keep their places in the line, so the next command comes to them
-    /// before those that have had a share.
+    /// other symbols have turns, or triggers of other symbols are reached. A fill-or-kill is not cut: the first one of
+    /// a command that may need more than a share has the executions of a whole command besides, so that it takes none
+    /// from others. Further ones are passed over. They keep their places in the line, so the next command comes to
+    /// them before those that have had a share.
     fn take_share(&mut self, slot: u32, has_filled: &mut bool, events: &mut impl FnMut(Event)) -> Option<usize> {
         if !self.stops.shares_turns() {
             return self.take_turn(slot, events);

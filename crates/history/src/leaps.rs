@@ -74,7 +74,7 @@ impl Leaps {
     /// whether there was one.
     pub(crate) fn look(&mut self, time: Time, at: Instant) -> bool {
         let Some(seen) = self.seen.filter(|seen| time > seen.time) else { return false };
-        let passed = at.saturating_duration_since(seen.at);
+        let passed = whole_minutes(at.saturating_duration_since(seen.at));
         let ahead = Duration::from_micros(time.0 - seen.time.0).saturating_sub(passed);
         self.seen = Some(Seen { time, at, free: LEAP });
         let has_leapt = ahead > seen.free;
@@ -99,6 +99,12 @@ impl Leaps {
         let leapt = self.all.iter().filter(|leap| leap.to > of).map(|leap| leap.by_us);
         now.0.saturating_sub(of.0).saturating_sub(leapt.fold(0, u64::saturating_add))
     }
+}
+
+/// The minutes of a span that are over. A leap counts as up to a minute more for it, and two runs on a simulated clock
+/// write the same, however fast they are.
+fn whole_minutes(span: Duration) -> Duration {
+    Duration::from_secs(span.as_secs() / 60 * 60)
 }
 
 fn micros(span: Duration) -> u64 {
