@@ -350,7 +350,7 @@ fn a_protection_has_one_encoding_and_a_bound() {
         assert_eq!(bytes, written);
     }
     assert_eq!(decode(&mut &[43, 0xc1, 3, 0xe1, 0xd4, 3][..]).unwrap_err(), CodecError::OutOfBounds("grace"));
-    let unknown = decode(&mut &[44, 0xc1, 3, 2][..]).unwrap_err();
+    let unknown = decode(&mut &[44, 0xc1, 3, 3][..]).unwrap_err();
     assert_eq!(unknown, CodecError::OutOfBounds("whether nobody came back"));
 }
 
