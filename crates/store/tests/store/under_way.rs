@@ -33,7 +33,7 @@ fn drawn(random: &mut Random, placed: u64) -> Command {
 #[test]
 fn a_recovery_finds_orders_that_wait_for_their_turn_in_their_places() {
     let (mut under_way, mut behind, mut executed, mut triggered) = (0, 0, 0, 0);
-    for seed in 0..3 {
+    for seed in 0..6 {
         let (database, mut random) = (database(), Random::new(seed));
         let mut market = rich(&[1, 2, 3]).with_executions_max_from_now_on(EXECUTIONS_MAX);
         for server in 0..25 {
