@@ -85,7 +85,7 @@ fn an_account_gets_as_many_client_order_ids_as_are_left_to_all_and_all_have_a_bo
         |market: &mut Turn<MemoryLedger>, of| (0..8).map(|id| taken(&ask(market, [order(of, id)]))).sum::<usize>();
     assert_eq!([each(&mut market, 2), each(&mut market, 3)], [3, 1], "others are left some");
     assert_eq!(market.engine().client_order_ids(), 9);
-    // An id that was taken stands for its order as long as ever, and is no further one.
+    // A repeated id stands for its order for a day, and takes no further room.
     now.store(CLIENT_ORDER_ID_KEPT_US, Ordering::Relaxed);
     let again = ask(&mut market, [order(1, 0), order(1, 7)]);
     assert!(matches!(again[0], Answer::Reply(Reply::Repeated(_))) && taken(&again) == 1, "{again:?}");
@@ -93,7 +93,7 @@ fn an_account_gets_as_many_client_order_ids_as_are_left_to_all_and_all_have_a_bo
     assert_eq!(taken(&ask(&mut market, (10..13).map(|id| order(1, id)))), 3, "a day later there is room again");
 }
 
-/// One member could take all ids with several accounts, and whoever had many before was refused first.
+/// One member could take all ids with several accounts, and a member that had many before was refused first.
 #[test]
 fn a_member_with_several_accounts_leaves_client_order_ids_to_the_others() {
     let (mut market, now) = market(100);

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 /// The files that a server may have open beyond those of a fresh one: of the journal, of snapshots and of the history.
 pub const FILES_MAX: usize = 24;
-/// The growth of memory that is none: the allocator keeps what was used once, and caches of fixed sizes fill (1,000
-/// recent trades a symbol, blocks of the history). A leak of 64 bytes a command is 170 MiB in the second half of half
-/// an hour.
+/// The memory by which a process without a leak may grow: the allocator keeps pages that were used once, and caches of
+/// fixed sizes fill (32 MiB of trades, blocks of the history). A leak of 64 bytes a command is 170 MiB in the second
+/// half of half an hour.
 const GROWTH_FREE_KIB: f64 = 64.0 * 1024.0;
 /// The memory of a client order id, which an account keeps for a day: the name, the order and the tables around it.
 const CLIENT_ID_BYTES: f64 = 600.0;
