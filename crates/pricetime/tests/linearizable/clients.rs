@@ -99,6 +99,12 @@ impl Stage {
         self.calls.load(Ordering::Relaxed)
     }
 
+    /// The number of calls that there are accounts for.
+    #[allow(dead_code, reason = "the soak asks for it")]
+    pub fn calls_max(&self) -> usize {
+        self.history.len() * CALLS
+    }
+
     /// The calls of each account.
     pub fn history(&self) -> impl Iterator<Item = (usize, Vec<AccountCall>)> {
         self.history.iter().map(|calls| lock(calls).clone()).enumerate().filter(|(_, calls)| !calls.is_empty())

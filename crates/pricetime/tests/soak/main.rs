@@ -31,8 +31,8 @@ use report::{Report, Sample};
 
 /// The callers whose answers are checked; the first half changes things.
 const CALLERS: usize = 4;
-/// The calls of the callers in a second that there are accounts for.
-const CALLS_A_SECOND: usize = 600;
+/// The calls of the callers in a second that there are accounts for: a caller rests 2 ms on average behind each call.
+const CALLS_A_SECOND: usize = CALLERS * 500;
 /// The acknowledged orders that are looked for after each kill.
 const LOOKED_FOR: usize = 300;
 /// The longest time between two kills, in milliseconds.
@@ -182,6 +182,7 @@ fn finish(mut soak: Soak, folder: &Folder, fresh: usize, seed: u64) {
         open += history.iter().filter(|call| call.told.is_none()).count();
         assert!(is_linearizable(&Account::default(), &history), "seed {seed}, account {}: {history:?}", account + 1);
     }
+    assert!(calls < soak.stage.calls_max(), "the callers had no accounts left, so the last answers were not checked");
     println!("{}", soak.report);
     println!(
         "checked calls {calls}, of which {open} got no answer: each answer is one that a single market would give"
