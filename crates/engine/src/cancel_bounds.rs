@@ -4,8 +4,8 @@
 /// The most orders that one command ends when it does not name each of them: a kill, a cancel of all orders of an
 /// account, a cancel on disconnect, or the end of deadlines. Orders that end with the last one of these, because they
 /// were linked with it or waited for it, end as well. Further commands end the rest, so that nobody waits long. A kill
-/// of a million orders took 0.30, 0.31 and 0.32 s in commands of 100, 1,000 and 10,000 orders, of which the longest took
-/// 0.1, 0.5 and 3.9 ms (one run, `cargo bench -p engine --bench commands -- --only cancel-all`).
+/// of a million orders took 0.30, 0.31 and 0.32 s in commands of 100, 1,000 and 10,000 orders. The longest commands
+/// took 0.1, 0.5 and 3.9 ms (one run, `cargo bench -p engine --bench commands -- --only cancel-all`).
 pub const CANCELS_MAX: usize = 1_000;
 
 /// The bounds of the orders that one such command ends, and the commands of one turn together.
