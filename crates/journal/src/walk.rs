@@ -12,6 +12,9 @@ use crate::segment_reader::{SegmentReader, Step, Tail};
 use crate::storage::Storage;
 use crate::varint::CodecError;
 
+/// A segment: the number of its first command, and its name.
+type Listed = (Sequence, String);
+
 /// A walk from a point on. `point` is `None` until the first segment is open.
 pub(crate) struct Walk<'a, S: Storage> {
     storage: &'a S,
@@ -61,7 +64,7 @@ enum End<F> {
     /// Batches that were appended meanwhile to the last segment.
     Batches(Walked<F>),
     /// Segments that were made meanwhile.
-    Segments(Vec<(Sequence, String)>),
+    Segments(Vec<Listed>),
 }
 
 /// The last segments walked; none if `up_to` was reached before the end, or there is no segment.
@@ -84,10 +87,13 @@ impl<'a, S: Storage> Walk<'a, S> {
 
     /// Walks `segments`, oldest first, beginning with the one that holds the command behind `from`. A server may be
     /// appending meanwhile: the walk includes what it adds.
-    pub fn run(&mut self, segments: &[(Sequence, String)]) -> Result<Ends<S::File>, JournalError> {
+    pub fn run(&mut self, segments: &[Listed]) -> Result<Ends<S::File>, JournalError> {
         let next = self.from.sequence.next();
         let start = segments.partition_point(|(first, _)| *first <= next).saturating_sub(1);
         let mut listed = segments[start..].to_vec();
+        if start > 0 {
+            self.check_folder(&segments[start - 1], &segments[start])?;
+        }
         let mut before_last = None;
         let tail = loop {
             for (first, name) in std::mem::take(&mut listed) {
@@ -113,6 +119,19 @@ impl<'a, S: Storage> Walk<'a, S> {
         }
         self.time = self.time.max(self.time_floor);
         Ok(Ends { last: self.previous.take().zip(tail), before_last })
+    }
+
+    /// Checks that the first segment of the walk is of the folder of the one before it. That one is not needed: if it
+    /// cannot be read, nothing is compared.
+    fn check_folder(&self, (before, skipped): &Listed, (first, segment): &Listed) -> Result<(), JournalError> {
+        let Ok(skipped) = SegmentReader::open(self.storage, skipped, *before) else {
+            return Ok(());
+        };
+        let reader = SegmentReader::open(self.storage, segment, *first)?;
+        match skipped.header.folder == reader.header.folder {
+            true => Ok(()),
+            false => Err(JournalError::OtherFolder { segment: segment.clone() }),
+        }
     }
 
     /// Checks that a segment continues the one before it, or that the walk may begin with it.

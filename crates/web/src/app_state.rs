@@ -188,7 +188,9 @@ impl AppState {
     pub(crate) fn open(&self, market: HttpBackend) {
         let HttpBackend { exchange, asker, keys, records, xml_port, fix_port, sandbox, audit, past, time } = market;
         let Instruments { about, metrics, rest, counters, .. } = &self.0.instruments;
-        metrics.set(Gauge::Subscribers, 0);
+        for second in [Gauge::Subscribers, Gauge::RememberedBytes] {
+            metrics.set(second, 0);
+        }
         self.0.members.iter().for_each(|members| members.begin(time));
         let telling = self.0.telling.clone();
         asker.ask(move |model| model.watcher.count_with(telling));

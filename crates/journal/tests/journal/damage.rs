@@ -286,6 +286,15 @@ fn a_segment_of_another_folder_or_under_another_name_is_refused() {
     disk.put(name, &other.contents(name));
     assert!(refused(&disk).contains("another data folder"));
 
+    // A walk that begins with such a segment, too, though it ends before the point that was asked for.
+    let (disk, first, _) = journal(true);
+    let (other, second, _) = journal(true);
+    let newest = first.segments().pop().unwrap();
+    assert_eq!(newest, second.segments().pop().unwrap());
+    disk.put(&newest.name, &other.contents(&newest.name));
+    let point = JournalPoint { sequence: newest.last.next(), chain: 1 };
+    assert!(recover_from(&disk, point).unwrap_err().to_string().contains("another data folder"));
+
     let (disk, first, _) = journal(true);
     let names: Vec<_> = first.segments().into_iter().map(|segment| segment.name).collect();
     disk.put(&names[1], &disk.contents(&names[0]));
