@@ -100,11 +100,6 @@ impl Engine {
         self.scope(scope).is_ok_and(|scope| self.has_open_orders(scope))
     }
 
-    /// Whether a kill of this scope would cancel any order.
-    pub fn would_kill_any(&mut self, scope: KillScope) -> bool {
-        self.scope(scope).is_ok_and(|scope| self.first_open_orders(scope, 0).is_cut)
-    }
-
     fn has_open_orders(&mut self, scope: KillScope<AccountIndex, SymbolIndex>) -> bool {
         self.kills_going_on.contains(&scope) && self.first_open_orders(scope, 0).is_cut
     }

@@ -496,13 +496,13 @@ impl Admission {
         Ok(())
     }
 
-    /// Whether one of these releases is refused because a kill goes on, or because this turn has let in a kill that has
-    /// orders to cancel, and may leave some. Then none of them is done.
+    /// Whether one of these releases is refused because a kill goes on, or because this turn has let in its kill: the
+    /// orders that it leaves may have come in this turn, too. Then none of them is done.
     #[cold]
     fn refuses_one(&self, engine: &mut Engine, releases: &[Op]) -> bool {
         releases.iter().any(|op| match *op {
             Op::Command(Command::Release { scope }) => {
-                engine.refuses_release(scope) || self.turn.killed.contains(&scope) && engine.would_kill_any(scope)
+                self.turn.killed.contains(&scope) || engine.refuses_release(scope)
             }
             Op::Command(_) | Op::Query(_) => false,
         })

@@ -92,10 +92,25 @@ impl Submitter {
     /// Submits ops, and also returns them as they were decided, if they ask for orders that end with the day. Otherwise
     /// it returns none, because nothing was to be decided.
     pub async fn ask_decided(&self, ops: &[Op]) -> Result<(Vec<Answer>, Vec<Op>), Unknown> {
-        self.ask_all(ops, None).await
+        self.ask_all(ops, None, Requests::push).await
     }
 
-    async fn ask_all(&self, ops: &[Op], protector: Option<ProtectorId>) -> Result<(Vec<Answer>, Vec<Op>), Unknown> {
+    /// Submits the releases of a member's accounts as one request: all are done, or none.
+    pub async fn ask_releases(&self, releases: &[Op]) -> Result<Vec<Answer>, Unknown> {
+        let push = |requests: &mut Requests, ops: &[Op]| {
+            requests.push_releases(ops);
+            requests.end_request();
+        };
+        Ok(self.ask_all(releases, None, push).await?.0)
+    }
+
+    /// Submits one request, which `push` appends to the next batch.
+    async fn ask_all(
+        &self,
+        ops: &[Op],
+        protector: Option<ProtectorId>,
+        push: impl FnOnce(&mut Requests, &[Op]),
+    ) -> Result<(Vec<Answer>, Vec<Op>), Unknown> {
         let permits = u32::try_from(ops.len().min(IN_FLIGHT_MAX)).map_err(|_| Unknown)?;
         // Ops that protect accounts come before the end of their connection, which is light.
         let is_heavy = protector.is_none() && cost_of(ops) > LIGHT_COST;
@@ -105,7 +120,7 @@ impl Submitter {
         let (timed, asker) = (timing::is_wanted(), current_principal::asker());
         let add = |waiting: &mut NextBatch| {
             waiting.timed |= timed;
-            waiting.requests.push(ops);
+            push(&mut waiting.requests, ops);
             // Each request has its asker, whatever happens behind this.
             waiting.askers.asked.push(asked);
             if let Some(asker) = &asker {
@@ -137,7 +152,7 @@ impl Submitter {
 
     /// Submits consecutive ops by which a connection protects accounts, or ends their protection.
     pub async fn ask_on(&self, ops: &[Op], protector: ProtectorId) -> Result<Vec<Answer>, Unknown> {
-        Ok(self.ask_all(ops, Some(protector)).await?.0)
+        Ok(self.ask_all(ops, Some(protector), Requests::push).await?.0)
     }
 
     /// Tells the exchange that a connection which protected accounts has ended, behind all its requests.
@@ -223,7 +238,7 @@ fn hand_out(batch: &Batch, back: Instant, askers: Askers) {
 
 #[cfg(test)]
 mod tests {
-    use engine::{AccountId, OrderId, Query, Reject, Reply};
+    use engine::{AccountId, Command, KillScope, OrderId, Query, Reject, Reply};
     use exchange::Lookup;
 
     use super::*;
@@ -278,5 +293,25 @@ mod tests {
             let answers = asked.await.expect("it ends");
             assert_eq!(answers.map(|answers| answers.len()), Ok(count));
         }
+    }
+
+    /// A member's accounts were released by several requests, and some could be released before another was refused.
+    #[tokio::test]
+    async fn releases_of_a_member_are_one_request_which_is_done_as_a_whole_or_not_at_all() {
+        let behind = Arc::new(Keeps::default());
+        let submitter = Submitter::new(behind.clone(), GatewayMetrics::new("rest"));
+        let scope = KillScope::Account(AccountId::parse(b"1").expect("digits"));
+        let releases = vec![Op::Command(Command::Release { scope }); IN_FLIGHT_MAX];
+        let asked = tokio::spawn(async move { submitter.ask_releases(&releases).await });
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        {
+            let batches = behind.0.lock().expect("nobody panics");
+            let requests = &batches[0].requests;
+            assert_eq!((batches.len(), requests.len()), (1, 1));
+            assert_eq!(requests.released_together(0), Some(0..IN_FLIGHT_MAX));
+        }
+        asked.abort();
     }
 }

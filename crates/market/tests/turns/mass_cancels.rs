@@ -205,20 +205,28 @@ fn releases_of_a_member_are_all_refused_while_the_kill_of_one_account_goes_on() 
     assert_eq!(told, [Answer::Reply(Reply::Created), Answer::Reply(Reply::Rejected(Reject::KillGoesOn))]);
 }
 
-/// A kill and a release of a member in one turn released those of its accounts of which nothing was left.
+/// A kill and a release of a member in one turn released those of its accounts of which nothing was left, last where
+/// all orders had come in that turn.
 #[test]
-fn a_release_of_a_member_in_the_turn_of_its_kill_is_refused_if_there_are_orders_to_cancel() {
+fn a_release_of_a_member_in_the_turn_of_its_kill_is_refused_wherever_its_orders_came_from() {
     let scopes = [2, 1].map(|number| KillScope::Account(account(number)));
-    for (orders, released) in [(CANCELS_MAX + 1, Reply::Rejected(Reject::KillGoesOn)), (0, Reply::Created)] {
-        let mut market = Market::new(orders);
+    for (before, in_the_turn) in [(CANCELS_MAX + 1, 0), (0, CANCELS_MAX + 1), (0, 0)] {
+        let mut market = Market::new(before);
         let told = market.requests(|requests| {
+            (0..in_the_turn).for_each(|_| requests.push(&[Op::Command(place(1, Side::Sell, 10))]));
             scopes.iter().for_each(|&scope| requests.push_op(Op::Command(Command::Kill { scope })));
             requests.push_releases(&scopes.map(|scope| Op::Command(Command::Release { scope })));
             requests.end_request();
         });
-        assert!(told[2..].iter().all(|answer| *answer == Answer::Reply(released.clone())), "{orders}: {told:?}");
-        let kills = market.turn.engine().kills().all().count();
-        assert_eq!(kills, if orders == 0 { 0 } else { 2 });
+        let goes_on = Answer::Reply(Reply::Rejected(Reject::KillGoesOn));
+        assert_eq!(told[in_the_turn + 2..], [goes_on.clone(), goes_on], "{before} before, {in_the_turn} in the turn");
+        assert_eq!(market.turn.engine().kills().all().count(), 2);
+        market.turn.idle().unwrap();
+        let told = market.requests(|requests| {
+            requests.push_releases(&scopes.map(|scope| Op::Command(Command::Release { scope })));
+            requests.end_request();
+        });
+        assert_eq!(told, [Answer::Reply(Reply::Created), Answer::Reply(Reply::Created)]);
         market.restart();
     }
 }

@@ -4,8 +4,8 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use engine::{AccountId, Command, KillScope, Op, Reject, Reply};
-use exchange::{Answer, KILLED_AT_ONCE_MAX, KilledTogether, NotKilled, killed_together, member_kill};
+use engine::{Command, KillScope, Op, Reply};
+use exchange::{KILLED_AT_ONCE_MAX, KILLED_TOGETHER_MAX, KilledTogether, NotKilled, killed_together, member_kill};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -167,37 +167,17 @@ pub(crate) async fn member(
     let access = app.members().ok_or_else(no_members)?.access();
     let asker = current_principal::asker().map(|asker| asker.rights()).unwrap_or_default();
     let ops = member_kill(&asker, access.rights_of(&name).as_deref(), asked.killed).map_err(not_killed)?;
-    if !asked.killed {
-        check_over(&app, &ops).await?;
-    }
-    let mut given = KillGiven { killed: asked.killed, canceled: 0, goes_on: false };
-    for some in ops.chunks(KILLED_AT_ONCE_MAX) {
-        let answers = app.submitter()?.ask(some).await.map_err(|_| Problem::unknown_outcome())?;
-        match killed_together(&answers) {
+    let (submitter, mut given) = (app.submitter()?, KillGiven { killed: asked.killed, canceled: 0, goes_on: false });
+    // Releases cancel nothing, so that others wait for few of them; and all are done, or none.
+    let at_once = if asked.killed { KILLED_AT_ONCE_MAX } else { KILLED_TOGETHER_MAX };
+    for some in ops.chunks(at_once) {
+        let answers = if asked.killed { submitter.ask(some).await } else { submitter.ask_releases(some).await };
+        match killed_together(&answers.map_err(|_| Problem::unknown_outcome())?) {
             Ok(killed) => given = given.and(killed),
             Err(why) => return Err(problem::reply(why.clone()).err().unwrap_or_else(Problem::unknown_outcome)),
         }
     }
     Ok(Json(given))
-}
-
-/// Checks that no kill of these accounts goes on, so that all of them are released or none. Errors: one does.
-async fn check_over(app: &AppState, releases: &[Op]) -> Result<(), Problem> {
-    let account = |op: &Op| match op {
-        Op::Command(Command::Release { scope: KillScope::Account(account) }) => Some(*account),
-        Op::Command(_) | Op::Query(_) => None,
-    };
-    let accounts: Vec<AccountId> = releases.iter().filter_map(account).collect();
-    let goes_on = app.look(move |model| {
-        let view = &model.view;
-        let killed = accounts.into_iter().filter_map(|account| view.find_account(account));
-        let mut killed = killed.filter(|account| view.kills().is_killed(KillScope::Account(*account)));
-        killed.any(|account| view.orders_of(account).next().is_some())
-    });
-    match goes_on.await? {
-        true => problem::reply(Answer::Reply(Reply::Rejected(Reject::KillGoesOn))).map(drop),
-        false => Ok(()),
-    }
 }
 
 fn not_killed(why: NotKilled) -> Problem {
