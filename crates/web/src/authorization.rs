@@ -16,7 +16,6 @@ use engine::{AccountId, Command, Op, OrderId};
 use exchange::{Protocol, Read, Rights, TurnedAway, Unavailable};
 
 use crate::app_state::AppState;
-use crate::binance;
 use crate::cookie;
 use crate::current_caller::{self, CurrentCaller};
 use crate::current_principal::{self, Asker};
@@ -40,11 +39,7 @@ pub(crate) async fn authorize(
 }
 
 fn protocol(request: &Request) -> Protocol {
-    match (binance::is_for(request), request.headers().contains_key(header::UPGRADE)) {
-        (true, true) => Protocol::BinanceWebSocket,
-        (true, false) => Protocol::Binance,
-        (false, _) => Protocol::Rest,
-    }
+    request.extensions().get().copied().unwrap_or(Protocol::Rest)
 }
 
 async fn pass(app: AppState, life: Life, request: Request, next: Next) -> Response {
@@ -53,7 +48,7 @@ async fn pass(app: AppState, life: Life, request: Request, next: Next) -> Respon
         why.into_iter().for_each(|why| app.count_turned_away(why, life.there()));
         return response;
     };
-    let (is_compatible, has_body) = (binance::is_for(&request), !request.body().is_end_stream());
+    let has_body = !request.body().is_end_stream();
     match admit(members, &life, request).await {
         Ok(Admitted { asker, is_counted, request }) => {
             life.is_of(&asker.principal);
@@ -70,11 +65,10 @@ async fn pass(app: AppState, life: Life, request: Request, next: Next) -> Respon
             if let Some(why) = why
                 && !app.turn_away(why, life.there()).await
             {
-                return if is_compatible { too_many_tries() } else { Problem::too_many_tries().into_response() };
+                return Problem::too_many_tries().into_response();
             }
             match room {
                 // The request was refused before the exchange could count it.
-                Err(past) if is_compatible && !is_wrong => binance::Refusal::past_pace(past).into_response(),
                 Err(past) if !is_wrong => Problem::past_limit(past).into_response(),
                 Ok(()) | Err(_) => response,
             }
@@ -84,23 +78,19 @@ async fn pass(app: AppState, life: Life, request: Request, next: Next) -> Respon
                 Some(why) if !app.turn_away(why, life.there()).await => Problem::too_many_tries(),
                 _ => problem,
             };
-            if is_compatible { refused(binance::Refusal::from(problem), has_body) } else { refused(problem, has_body) }
+            refused(problem, has_body)
         }
     }
 }
 
-/// Makes the refusal of a request whose body was not read: no other request can follow on the connection, so the answer
+/// Refuses a request whose body was not read: no other request can follow on the connection, so the answer
 /// says that it ends.
-fn refused(refusal: impl IntoResponse, has_body: bool) -> Response {
-    let mut response = refusal.into_response();
+fn refused(problem: Problem, has_body: bool) -> Response {
+    let mut response = problem.into_response();
     if has_body {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     response
-}
-
-fn too_many_tries() -> Response {
-    binance::Refusal::from(Problem::too_many_tries()).into_response()
 }
 
 /// A request that may go on.

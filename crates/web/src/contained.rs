@@ -8,30 +8,21 @@ use axum::response::{IntoResponse, Response};
 use exchange::containment::{Containing, Part, shown};
 use tokio::task::JoinHandle;
 
-use crate::binance;
 use crate::outbox::Outbox;
 use crate::problem::Problem;
 
 pub(crate) async fn contained(request: Request, next: Next) -> Response {
     let (method, uri) = (request.method().clone(), request.uri().clone());
-    let is_compatible = binance::is_for(&request);
-    answered((method, uri), is_compatible, next.run(request)).await
+    answered(&method, &uri, next.run(request)).await
 }
 
-async fn answered(
-    (method, uri): (Method, Uri),
-    is_compatible: bool,
-    answer: impl Future<Output = Response>,
-) -> Response {
+async fn answered(method: &Method, uri: &Uri, answer: impl Future<Output = Response>) -> Response {
     match Containing::new(Part::Http, answer).await {
         Ok(response) => response,
         Err(panicked) => {
             let (path, query) = (shown(uri.path().as_bytes()), shown(uri.query().unwrap_or_default().as_bytes()));
             tracing::error!(%method, path, query, %panicked, "a request over HTTP ended by a fault of the server; please report it");
-            match is_compatible {
-                true => binance::Refusal::from(Problem::fault()).into_response(),
-                false => Problem::fault().into_response(),
-            }
+            Problem::fault().into_response()
         }
     }
 }
@@ -56,18 +47,16 @@ mod tests {
     #[test]
     fn a_request_that_panics_is_refused_and_the_next_one_is_answered() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-        let ask = |panics: bool, is_compatible: bool| {
+        let ask = |panics: bool| {
             let answer = async move {
                 tokio::task::yield_now().await;
                 assert!(!panics, "planted");
                 "here".into_response()
             };
-            let asked = (Method::GET, Uri::from_static("/somewhere?a=1"));
-            runtime.block_on(answered(asked, is_compatible, answer)).status()
+            let uri = Uri::from_static("/somewhere?a=1");
+            runtime.block_on(answered(&Method::GET, &uri, answer)).status()
         };
-        for is_compatible in [false, true] {
-            assert_eq!(ask(true, is_compatible), StatusCode::INTERNAL_SERVER_ERROR);
-            assert_eq!(ask(false, is_compatible), StatusCode::OK);
-        }
+        assert_eq!(ask(true), StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(ask(false), StatusCode::OK);
     }
 }

@@ -22,7 +22,6 @@ use tokio::net::TcpListener;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
-use crate::binance;
 use crate::current_caller::Callers;
 use crate::live_count::{LiveCount, Present};
 use crate::problem::Problem;
@@ -277,19 +276,15 @@ impl Connected<IncomingStream<'_, Bounded>> for Life {
 /// answers one request, and only for the server's state.
 pub(crate) async fn note(ConnectInfo(life): ConnectInfo<Life>, request: Request, next: Next) -> Response {
     life.does(Doing::Asked(Instant::now()));
-    let (is_compatible, looks) = (binance::is_for(&request), matches!(*request.method(), Method::GET | Method::HEAD));
-    let refused = |problem: Problem| match is_compatible {
-        true => binance::Refusal::from(problem).into_response(),
-        false => problem.into_response(),
-    };
+    let looks = matches!(*request.method(), Method::GET | Method::HEAD);
     let (mut response, is_last) = match life.is_reserved() && !reserved_connections::is_for(request.uri().path()) {
-        true => (refused(Problem::too_many_connections()), true),
+        true => (Problem::too_many_connections().into_response(), true),
         false => tokio::select! {
             response = next.run(request) => (response, life.is_reserved()),
             () = life.gives_way() => match looks {
-                true => (refused(Problem::too_many_connections()), true),
+                true => (Problem::too_many_connections().into_response(), true),
                 // The request may have been done all the same.
-                false => (refused(Problem::unknown_outcome()), true),
+                false => (Problem::unknown_outcome().into_response(), true),
             },
         },
     };

@@ -10,7 +10,6 @@ use axum::response::{IntoResponse, Response};
 use exchange::TurnedAway;
 
 use crate::app_state::AppState;
-use crate::binance;
 use crate::listener::Life;
 use crate::problem::{self, Problem};
 
@@ -34,10 +33,7 @@ pub(crate) async fn check_origin(
         Ok(()) => next.run(request).await,
         Err(problem) => {
             app.count_turned_away(TurnedAway::Foreign, life.there());
-            match binance::is_for(&request) {
-                true => binance::Refusal::from(problem).into_response(),
-                false => problem.into_response(),
-            }
+            problem.into_response()
         }
     };
     let headers = response.headers_mut();

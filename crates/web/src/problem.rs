@@ -348,6 +348,8 @@ impl IntoResponse for Problem {
         if status == StatusCode::UNAUTHORIZED {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
+        // A dialect's layer words it otherwise.
+        response.extensions_mut().insert(self);
         response
     }
 }

@@ -7,7 +7,6 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::app_state::AppState;
-use crate::binance;
 
 /// The paths under which the market is read.
 const BASES: [&str; 4] = ["/api/v1/", "/binance/api/v3/", "/binance/api/v1/", "/binance/sapi/v1/"];
@@ -21,7 +20,6 @@ pub(crate) async fn ascertain(State(app): State<AppState>, request: Request, nex
     }
     match app.ascertain().await {
         Ok(()) => next.run(request).await,
-        Err(problem) if binance::is_for(&request) => binance::Refusal::from(problem).into_response(),
         Err(problem) => problem.into_response(),
     }
 }

@@ -12,7 +12,6 @@ use engine::Sequence;
 use exchange::{Gauge, Read};
 
 use crate::app_state::AppState;
-use crate::binance;
 use crate::problem::Problem;
 use crate::read_barrier::is_of_the_market;
 
@@ -32,7 +31,6 @@ pub(crate) async fn as_new(State(app): State<AppState>, request: Request, next: 
     if !is_of_the_market(request.uri().path()) {
         return next.run(request).await;
     }
-    let is_compatible = binance::is_for(&request);
     let admitted = match asked(request.headers()) {
         Ok(Some(asked)) => wait(&app, asked).await,
         Ok(None) => Ok(()),
@@ -40,7 +38,6 @@ pub(crate) async fn as_new(State(app): State<AppState>, request: Request, next: 
     };
     let mut response = match admitted {
         Ok(()) => next.run(request).await,
-        Err(problem) if is_compatible => binance::Refusal::from(problem).into_response(),
         Err(problem) => problem.into_response(),
     };
     // An asker that may not look at the market does not learn how far it is.

@@ -219,6 +219,7 @@ pub(crate) fn routes(app: &AppState) -> Router {
         .layer(from_fn(contained))
         .layer(from_fn_with_state(app.clone(), check_origin))
         .layer(from_fn(note))
+        .layer(from_fn(binance::word_refusals))
         .layer(from_fn_with_state(binance::UsedWeights::default(), binance::tell_used_weight))
         .with_state(app.clone())
 }

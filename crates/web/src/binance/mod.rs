@@ -44,6 +44,7 @@ mod trailing;
 mod used_weight;
 mod wallet;
 mod window;
+mod wording;
 mod ws_call;
 mod ws_methods;
 mod zoned;
@@ -60,6 +61,7 @@ use crate::app_state::AppState;
 pub(crate) use refusal::Refusal;
 pub(crate) use streams::Streams;
 pub(crate) use used_weight::{UsedWeights, tell_used_weight};
+pub(crate) use wording::word_refusals;
 
 /// The prefix of all paths.
 const PREFIX: &str = "/binance";

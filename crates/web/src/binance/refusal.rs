@@ -312,7 +312,7 @@ impl Refusal {
     }
 
     /// The refusal where a member sent too many messages, or has too many connections.
-    pub(crate) fn past_pace(limit: Limit) -> Refusal {
+    pub(super) fn past_pace(limit: Limit) -> Refusal {
         Refusal::with(StatusCode::TOO_MANY_REQUESTS, -1003, format!("Too many requests. {limit}."))
     }
 
@@ -373,7 +373,11 @@ impl From<Problem> for Refusal {
             StatusCode::INTERNAL_SERVER_ERROR => -1000,
             _ => -1130,
         };
-        Refusal::with(status, code, problem.detail)
+        let msg = match status {
+            StatusCode::TOO_MANY_REQUESTS => format!("Too many requests. {}.", problem.detail),
+            _ => problem.detail,
+        };
+        Refusal::with(status, code, msg)
     }
 }
 
