@@ -30,9 +30,6 @@ pub struct EchoArgs {
     /// File to append to; an existing one is replaced
     #[arg(long)]
     file: PathBuf,
-    /// Write, but do not sync
-    #[arg(long)]
-    no_sync: bool,
 }
 
 /// Answers every request with a fixed reply, after its bytes are on the disk, until the process is ended. Prints its
@@ -42,7 +39,7 @@ pub fn run(args: EchoArgs) -> Result<(), String> {
     let file = File::create(&args.file).map_err(|error| format!("{}: {error}", args.file.display()))?;
     let address = listener.local_addr().map_err(|error| format!("{}: {error}", args.listen))?;
     println!("echo on {address}");
-    let file = AppendFile { file, sync: !args.no_sync, written: 0, allocated: 0 };
+    let file = AppendFile { file, written: 0, allocated: 0 };
     answer_all(listener, file).map_err(|error| format!("the echo ended: {error}"))
 }
 
@@ -169,7 +166,6 @@ impl RequestCounter {
 /// A file that is allocated ahead, so that a sync need not change its size.
 struct AppendFile {
     file: File,
-    sync: bool,
     written: u64,
     allocated: u64,
 }
@@ -182,7 +178,7 @@ impl AppendFile {
             self.allocated += PREALLOCATED_BYTES;
         }
         self.file.write_all_at(bytes, self.written)?;
-        if self.sync && !bytes.is_empty() {
+        if !bytes.is_empty() {
             fdatasync(&self.file)?;
         }
         self.written = end;

@@ -13,7 +13,6 @@ mod compare;
 mod cores;
 mod echo;
 mod flags;
-mod idle_wait;
 mod interrupt;
 mod live;
 mod load;

@@ -1,9 +1,11 @@
 //! The progress of a series of measurements: a bar on a terminal, nothing elsewhere.
 
+use std::time::Duration;
+
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Steps of the bar in one measurement.
-const STEPS: u64 = 1000;
+/// Time between two updates of the clock in the bar.
+const TICK: Duration = Duration::from_secs(1);
 
 /// The bar. Gone when it is dropped.
 pub struct Progress(ProgressBar);
@@ -13,13 +15,15 @@ impl Progress {
     pub fn new(measurements: usize) -> Progress {
         let style = ProgressStyle::with_template("[{bar:30}] {percent}% {elapsed}, {eta} left  {msg}");
         let style = style.expect("invariant: the template is right").progress_chars("=> ");
-        Progress(ProgressBar::new(measurements as u64 * STEPS).with_style(style))
+        let bar = ProgressBar::new(measurements as u64).with_style(style);
+        bar.enable_steady_tick(TICK);
+        Progress(bar)
     }
 
-    /// Shows how many runs are made, and how far the current one, of this name, is.
-    pub fn at(&self, made: usize, part: f64, name: &str) {
+    /// Shows how many runs are made, and the name of the current one.
+    pub fn at(&self, made: usize, name: &str) {
         self.0.set_message(name.to_string());
-        self.0.set_position(made as u64 * STEPS + (part.clamp(0.0, 1.0) * STEPS as f64) as u64);
+        self.0.set_position(made as u64);
     }
 
     /// Prints something that stays, above the bar.

@@ -14,7 +14,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 use serde::{Deserialize, Serialize};
 
-use crate::number::{figure, short};
+use crate::number::{bytes, figure, short};
 
 /// The format of these files. A reader refuses another one.
 pub const FORMAT: u32 = 3;
@@ -256,6 +256,17 @@ pub struct Machine {
     /// The commit of the source, with `+` where it had changes; `None` outside a repository.
     pub commit: Option<String>,
     pub compiler: String,
+}
+
+impl Machine {
+    /// Describes it, and the source that was built on it. Figures with errors of measurement stay out, so that the same
+    /// machine is the same line.
+    pub fn text(&self) -> String {
+        let Machine { cpu, cores, kernel, disk, compiler, .. } = self;
+        let commit = self.commit.as_deref().map_or(String::new(), |commit| format!(", source at commit {commit}"));
+        let memory = bytes(self.memory_bytes);
+        format!("{cpu}, {cores} cores, {memory}, {kernel}, disk {disk}{commit}, {compiler}")
+    }
 }
 
 /// The requests and replies of the measured part.

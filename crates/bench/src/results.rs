@@ -28,20 +28,21 @@ impl Results {
         Ok(results)
     }
 
-    /// Makes a run of each task, one after the other, each on the disk before the next begins, and reports progress. If
+    /// Makes a run of each task, one after the other, each on the disk before the next begins, and shows how many are made. If
     /// none was made it removes the folder, which a report would refuse. Errors: a run that could not be made or kept,
     /// or that a signal interrupted; earlier runs are kept.
     pub fn make<T>(
         &mut self,
         tasks: &[T],
         entry: impl Fn(&T) -> RunEntry,
-        mut make: impl FnMut(&T, &Study, &mut dyn FnMut(f64)) -> Result<RunRecord, String>,
+        mut make: impl FnMut(&T, &Study) -> Result<RunRecord, String>,
     ) -> Result<(), String> {
         let progress = Progress::new(tasks.len());
         for (made, task) in tasks.iter().enumerate() {
             let entry = entry(task);
             let name = entry.text();
-            let record = make(task, &self.study, &mut |part| progress.at(made, part, &name))
+            progress.at(made, &name);
+            let record = make(task, &self.study)
                 .and_then(|record| interrupt::check().map(|()| record))
                 .map_err(|error| self.kept(&error))?;
             progress.aside(|| eprintln!("run {} of {}: {name}: {}", made + 1, tasks.len(), record.text()));
@@ -113,7 +114,7 @@ mod tests {
             let experiment = Experiment { planned: 4, ..Experiment::default() };
             let mut results = Results::create(&out, experiment).expect("results");
             let entry = |value: &usize| RunEntry { value: *value as f64, ..RunEntry::default() };
-            let ended = results.make(&[0, 1, 2, 3], entry, |&number, _, _| {
+            let ended = results.make(&[0, 1, 2, 3], entry, |&number, _| {
                 let written: Experiment =
                     serde_json::from_slice(&fs::read(out.join("experiment.json")).expect("a file")).expect("JSON");
                 assert_eq!(written.runs.len(), number);

@@ -2,20 +2,25 @@
 //! other, and the notes that all share. `compare` and `live` make them, and decide what is measured.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 
 use crate::flags::measured_seconds;
-use crate::idle_wait::{IdleWait, QUIET_PERCENT};
 use crate::interrupt;
+use crate::processor::busy_percent;
 use crate::program;
 use crate::record::{Experiment, RunEntry, RunRecord, write_text};
-use crate::report::{ended_early, machine_text, said_by_runs};
 use crate::results::{Results, refuse_taken};
 use crate::run::{describe_machine, now};
 use crate::study::Study;
 use crate::table::Table;
 use crate::test_bed::TestBed;
+
+/// Percent of all cores above which other work disturbs a measurement.
+const QUIET_PERCENT: f64 = 5.0;
+/// Time of the look at the machine before each measurement.
+const LOOK: Duration = Duration::from_millis(300);
 
 /// The number and length of measurements, and the folder of the results.
 #[derive(Args, Clone, Debug)]
@@ -33,10 +38,6 @@ pub struct Rounds {
     /// [default: target/bench/NAME-TIME]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Wait before each measurement until a shared machine is quiet, up to 20 minutes in all, and repeat disturbed
-    /// measurements
-    #[arg(long)]
-    patient: bool,
 }
 
 impl Rounds {
@@ -70,21 +71,16 @@ impl Rounds {
     ) -> Result<bool, String> {
         let (machine, name) = (describe_machine(Some(bed.work())), experiment.name.clone());
         let experiment = Experiment { command: program::command_line(None), planned: tasks.len() as u64, ..experiment };
-        let introduction = experiment.introduction() + &format!("measured on: {}\n", machine_text(&machine));
+        let introduction = experiment.introduction() + &format!("measured on: {}\n", machine.text());
         print!("{introduction}");
         let mut results = Results::create(bed.out(), experiment)?;
-        let mut patience = IdleWait::new(self.patient);
-        results.make(tasks, entry, |task, study, _| {
-            loop {
-                let busy_percent = Some(patience.await_quiet());
-                // A run that fails is recorded as such; the others go on.
-                let record = measure(task, study).unwrap_or_else(RunRecord::failed);
-                interrupt::check()?;
-                if !record.is_valid() || !patience.wants_again() {
-                    // The machine is the same for all, whichever program ran them.
-                    return Ok(RunRecord { busy_percent, machine: machine.clone(), ..record });
-                }
-            }
+        results.make(tasks, entry, |task, study| {
+            let busy_percent = Some(busy_percent(LOOK));
+            // A run that fails is recorded as such; the others go on.
+            let record = measure(task, study).unwrap_or_else(RunRecord::failed);
+            interrupt::check()?;
+            // The machine is the same for all, whichever program ran them.
+            Ok(RunRecord { busy_percent, machine: machine.clone(), ..record })
         })?;
         let (tables, notes) = tell(&results.study);
         let tables: String = tables.iter().map(|table| format!("\n{}", table.text())).collect();
@@ -105,15 +101,15 @@ pub fn notes(study: &Study) -> Vec<String> {
         0 => format!("No error, no wrong and no lost reply in any of the {all} measurements."),
         some => format!("{some} of {all} measurements are invalid, and in no figure."),
     }];
-    notes.extend(ended_early(study));
+    notes.extend(study.ended_early());
     let disturbed = records().filter(|record| record.busy_percent.is_some_and(|busy| busy > QUIET_PERCENT)).count();
     if disturbed > 0 {
         notes.push(format!(
             "warning: before {disturbed} of {all} measurements the machine was busy with other things (more than \
-             {QUIET_PERCENT}%): these figures are disturbed; --patient waits"
+             {QUIET_PERCENT}%): these figures are disturbed"
         ));
     }
-    notes.extend(said_by_runs(study).iter().map(|warning| format!("warning: {warning}")));
+    notes.extend(study.warnings_of_runs().iter().map(|warning| format!("warning: {warning}")));
     for run in study.runs.iter().filter(|run| !run.record.is_valid()) {
         let first = run.record.counts.first_wrong.iter().map(|first| format!("; the first fault was {first}"));
         let why = run.record.invalid_because.join("; ");

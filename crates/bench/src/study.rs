@@ -1,10 +1,12 @@
-//! The runs of an experiment in memory, groups of the same thing, and their statistics. It knows no plots and no text.
+//! The runs of an experiment in memory, groups of the same thing, their statistics and their warnings. It knows no
+//! plots and no tables.
 //!
 //! A ratio is one within a round, where both sides were measured minutes apart at most; the ratios of all rounds are
 //! summed up, never the figures before they are divided.
 
 use hdrhistogram::Histogram;
 
+use crate::number::{list, short};
 use crate::quantity::Quantity;
 use crate::record::{Experiment, RunEntry, RunRecord};
 use crate::statistics::{Summary, different, summarize};
@@ -64,6 +66,42 @@ impl Study {
             place(one).cmp(&place(other)).then(one.value.total_cmp(&other.value))
         });
         groups
+    }
+
+    /// Returns the warning that there are fewer runs than were planned.
+    pub fn ended_early(&self) -> Option<String> {
+        let (planned, made) = (self.experiment.planned, self.runs.len());
+        (planned > made as u64).then(|| format!("The experiment ended early: {made} of {planned} runs were made."))
+    }
+
+    /// Returns the runs' own warnings. Warnings that differ only in their figures count as one: the first stands for
+    /// all.
+    pub fn warnings_of_runs(&self) -> Vec<String> {
+        let mut kinds: Vec<(String, &str, Vec<&RunEntry>)> = Vec::new();
+        for run in &self.runs {
+            for warning in &run.record.warnings {
+                let kind: String = warning.chars().filter(|letter| !letter.is_ascii_digit()).collect();
+                match kinds.iter_mut().find(|(known, _, _)| *known == kind) {
+                    Some((_, _, entries)) => entries.push(&run.entry),
+                    None => kinds.push((kind, warning, vec![&run.entry])),
+                }
+            }
+        }
+        let text = |(_, first, mut entries): (String, &str, Vec<&RunEntry>)| {
+            let runs = match entries.len() {
+                1 => "1 run".to_string(),
+                several => format!("{several} runs, the first quoted"),
+            };
+            entries.sort_by(|one, other| one.value.total_cmp(&other.value));
+            let places = match self.experiment.axis {
+                Some(axis) => {
+                    format!("{} = {}", axis.label(), list(&different(entries.iter().map(|run| short(run.value)))))
+                }
+                None => list(&different(entries.iter().map(|run| run.label()))),
+            };
+            format!("{first} ({runs}; {places})")
+        };
+        kinds.into_iter().map(text).collect()
     }
 }
 

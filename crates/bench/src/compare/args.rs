@@ -17,9 +17,6 @@ pub struct CompareArgs {
     /// name]
     #[arg(long, value_parser = Mode::parser(), value_delimiter = ',')]
     modes: Vec<&'static Mode>,
-    /// Measure in every mode
-    #[arg(long, conflicts_with = "modes")]
-    all_modes: bool,
 }
 
 impl CompareArgs {
@@ -29,7 +26,7 @@ impl CompareArgs {
         let is_asked = |other: &Competitor| match self.only.as_slice() {
             // A subject that takes part in no mode is not missed.
             [] => MODES.iter().any(|mode| {
-                (self.all_modes || self.modes.contains(&mode) || self.modes.is_empty() && !mode.is_asked_for())
+                (self.modes.contains(&mode) || self.modes.is_empty() && !mode.is_asked_for())
                     && mode.subjects.iter().any(|subject| subject.needs() == Some(*other))
             }),
             only => only.contains(other),
@@ -39,9 +36,8 @@ impl CompareArgs {
 
     /// Returns the modes, with these others beside ours.
     pub fn modes(&self, others: &[Competitor]) -> Vec<&'static Mode> {
-        let by_default = |mode: &Mode| {
-            (!mode.for_postgres() || others.contains(&Competitor::Postgres)) && (!mode.is_asked_for() || self.all_modes)
-        };
+        let by_default =
+            |mode: &Mode| !mode.is_asked_for() && (!mode.for_postgres() || others.contains(&Competitor::Postgres));
         // A closed loop says what half of the peak is.
         let asked = |mode: &Mode| self.modes.iter().any(|asked| *asked == mode || asked.half_of == Some(mode.name));
         MODES.iter().filter(|mode| if self.modes.is_empty() { by_default(mode) } else { asked(mode) }).collect()
@@ -66,7 +62,6 @@ mod tests {
     fn modes_are_those_asked_for_and_what_they_need() {
         assert_eq!(modes(&[], &[Competitor::Redis]), ["persistent", "pipelined", "per-request", "single"]);
         assert_eq!(modes(&[], &[Competitor::Postgres]).len(), 6 + 5);
-        assert_eq!(modes(&["--all-modes"], &[Competitor::Postgres]).len(), MODES.len());
         assert_eq!(modes(&["--modes", "open-half,clients-8"], &[]), ["persistent", "clients-8", "open-half"]);
         assert_eq!(modes(&["--modes", "postgres-open-half"], &[]), ["postgres-persistent", "postgres-open-half"]);
     }

@@ -124,5 +124,5 @@ fn drive(
     // All data is on the same disk.
     let data_parent = Some(bed.work().to_owned());
     let plan = RunPlan { data_parent, ..RunPlan::new(load, target, client_cores) };
-    measure(&plan, beside, &mut |_| {})
+    measure(&plan, beside)
 }

@@ -88,7 +88,7 @@ fn measure_part(
         (false, true) => &mut Subscribers::new(args.subscribers, args.symbols),
         (false, false) => &mut (),
     };
-    measure(&plan, beside, &mut |_| ())
+    measure(&plan, beside)
 }
 
 /// Makes the tables: the measurements, the cost of subscribers for traders, and how soon they get trades.

@@ -23,6 +23,8 @@ const NAP: Duration = Duration::from_millis(5);
 const GLANCE: Duration = Duration::from_millis(50);
 /// Bytes of a read: the library clears this much before each, which by its default costs more than the read itself.
 const READ_BYTES: usize = 16 << 10;
+/// Time behind the load in which a subscriber that has got nothing yet still may: a busy machine delivers late.
+const TAIL: Duration = Duration::from_secs(5);
 /// Time that subscribing may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -163,6 +165,7 @@ fn listen(mut all: Vec<Subscriber>, signs: &Receiver<()>) -> io::Result<Subscrib
     }
     let mut events = Events::with_capacity(1024);
     let (mut measured_from, mut cpu_from) = (None, own_cpu());
+    let mut ended: Option<Instant> = None;
     loop {
         match poll.poll(&mut events, Some(GLANCE)) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -175,11 +178,17 @@ fn listen(mut all: Vec<Subscriber>, signs: &Receiver<()>) -> io::Result<Subscrib
                 all.iter_mut().for_each(|subscriber| subscriber.reader.count_anew());
             }
             Err(TryRecvError::Empty) => {}
-            Err(TryRecvError::Disconnected) => break,
+            Err(TryRecvError::Disconnected) => {
+                let since = *ended.get_or_insert_with(Instant::now);
+                let all_heard = all.iter().all(|subscriber| subscriber.reader.counts.messages > 0);
+                if all_heard || since.elapsed() >= TAIL {
+                    break;
+                }
+            }
         }
         std::thread::sleep(NAP);
     }
-    let seconds = measured_from.map_or(0.0, |from| from.elapsed().as_secs_f64());
+    let seconds = measured_from.map_or(0.0, |from: Instant| from.elapsed().as_secs_f64());
     let cpu_share = own_cpu().saturating_sub(cpu_from).as_secs_f64() / seconds.max(1e-9);
     let mut counts = SubscriberCounts { seconds, cpu_share, ..SubscriberCounts::default() };
     all.iter().for_each(|subscriber| add(&mut counts, &subscriber.reader.counts));

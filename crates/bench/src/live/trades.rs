@@ -17,7 +17,7 @@ use crate::record::{Latency, RunRecord, SubscriberCounts};
 use crate::run::RunObserver;
 
 /// Time without a trade after which the trades of the last orders have arrived.
-const TAIL: Duration = Duration::from_millis(300);
+const TAIL: Duration = Duration::from_secs(2);
 
 /// A subscriber that notes trades.
 pub struct Listener {

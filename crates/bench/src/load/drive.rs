@@ -4,7 +4,6 @@
 //! the server does, and their latency counts from the scheduled time.
 
 use std::io;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use mio::event::Event;
@@ -16,7 +15,7 @@ use super::observer::{Observer, OpenedOrder};
 use super::replies::{self, Framing, Kind};
 use super::result::LoadResult;
 use super::workload::{Verdict, Workload};
-use super::{Plan, Share, Watch};
+use super::{GRACE, Plan, Share};
 use crate::interrupt;
 
 /// Failed connections after which a run ends.
@@ -36,7 +35,6 @@ pub struct Driver<'a> {
     plan: &'a Plan,
     share: &'a Share,
     workload: &'a mut Workload,
-    watch: &'a Watch,
     /// The observers, whose tokens follow those of the slots.
     observers: Vec<Box<dyn Observer>>,
     result: LoadResult,
@@ -68,14 +66,12 @@ impl<'a> Driver<'a> {
         plan: &'a Plan,
         share: &'a Share,
         workload: &'a mut Workload,
-        watch: &'a Watch,
         observers: Vec<Box<dyn Observer>>,
     ) -> io::Result<Driver<'a>> {
         let mut driver = Driver {
             plan,
             share,
             workload,
-            watch,
             observers,
             result: LoadResult::default(),
             poll: Poll::new()?,
@@ -229,12 +225,15 @@ impl<'a> Driver<'a> {
 
     /// Returns how many of `count` requests may still be sent.
     fn budget(&self, count: u64, at: Instant) -> u64 {
-        if self.deadline.is_some_and(|deadline| at >= deadline) {
-            0
+        let sent = self.result.counts.sent;
+        let grace = if sent == 0 { GRACE } else { Duration::ZERO };
+        if let Some(deadline) = self.deadline.filter(|deadline| at >= *deadline) {
+            // Everything came too late: one request is enough for a figure.
+            u64::from(at < deadline + grace).min(count)
         } else if at < self.measured_from {
             count
         } else {
-            self.share.requests.saturating_sub(self.result.counts.sent).min(count)
+            self.share.requests.saturating_sub(sent).min(count)
         }
     }
 
@@ -319,7 +318,6 @@ impl<'a> Driver<'a> {
             }
         });
         self.in_flight -= answered;
-        self.watch.answered.fetch_add(answered, Ordering::Relaxed);
         if self.plan.per_request && answered > 0 {
             self.next_after(number, now);
             return true;

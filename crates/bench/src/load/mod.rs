@@ -18,8 +18,6 @@ mod sources;
 mod workload;
 
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -47,7 +45,10 @@ use workload::Workload;
 const OTHER_FILES: u64 = 64;
 /// The distance between the threads' first source ports.
 const SOURCES_APART: u32 = 100_003;
-/// Time between two reports of progress.
+/// Time behind the measured part in which a load that could send nothing in it still sends its first measured request:
+/// a thread that other programs kept from running has a figure, too.
+const GRACE: Duration = Duration::from_secs(10);
+/// Time between two looks whether a load ended in its warm-up.
 const GLANCE: Duration = Duration::from_millis(100);
 
 /// A load to run.
@@ -86,77 +87,47 @@ struct Share {
     first_source: u32,
 }
 
-/// The state that the threads and their observer share.
-struct Watch {
-    /// Passed when all connections are made; then the clock starts.
-    ready: Barrier,
-    answered: AtomicU64,
-}
-
 /// Runs the load, to its end or until a signal asks to stop, and serves the observers meanwhile. Calls `measuring` when
-/// the measured part begins, and `progress` with the part of it that is done. Errors: connections that cannot be made.
+/// the measured part begins. Errors: connections that cannot be made.
 pub fn run(
     plan: &Plan,
     open: &[OpenOrder],
     mut observers: Vec<Box<dyn Observer>>,
     measuring: &mut dyn FnMut(),
-    progress: &mut dyn FnMut(f64),
 ) -> Result<LoadResult, String> {
     allow_connections(plan.load.connections)?;
     let shares = shares(plan);
-    let watch = Watch { ready: Barrier::new(shares.len() + 1), answered: AtomicU64::new(0) };
+    // It is passed when all connections are made; then the clock starts.
+    let ready = &Barrier::new(shares.len() + 1);
     std::thread::scope(|scope| {
         let threads: Vec<_> = shares
             .iter()
             .map(|share| {
-                let watch = &watch;
                 // All observers go to the first thread.
                 let observers = std::mem::take(&mut observers);
                 scope.spawn(move || {
                     let failed = |error| format!("{}: {error}", plan.server.to);
                     let mut workload = Workload::new(plan, share, open);
                     let driver = pin(plan, share.number)
-                        .and_then(|()| Driver::connect(plan, share, &mut workload, watch, observers).map_err(failed));
+                        .and_then(|()| Driver::connect(plan, share, &mut workload, observers).map_err(failed));
                     // The barrier is passed also after a failure: the other threads wait for all.
-                    watch.ready.wait();
+                    ready.wait();
                     driver?.run().map_err(failed)
                 })
             })
             .collect();
-        follow(plan, &watch, &threads, measuring, progress);
+        ready.wait();
+        let started = Instant::now();
+        while started.elapsed() < plan.warmup && threads.iter().any(|thread| !thread.is_finished()) {
+            std::thread::sleep(plan.warmup.saturating_sub(started.elapsed()).min(GLANCE));
+        }
+        measuring();
         let mut all = LoadResult::default();
         for thread in threads {
             all.add(&thread.join().map_err(|_| "a load thread has failed: see the message above".to_string())??);
         }
         Ok(all)
     })
-}
-
-/// Reports the start and the progress of the measured part, until all threads are done.
-fn follow(
-    plan: &Plan,
-    watch: &Watch,
-    threads: &[ScopedJoinHandle<Result<LoadResult, String>>],
-    measuring: &mut dyn FnMut(),
-    progress: &mut dyn FnMut(f64),
-) {
-    watch.ready.wait();
-    let started = Instant::now();
-    let running = || threads.iter().any(|thread| !thread.is_finished());
-    while running() && started.elapsed() < plan.warmup {
-        std::thread::sleep(plan.warmup.saturating_sub(started.elapsed()).min(GLANCE));
-    }
-    let before = watch.answered.load(Ordering::Relaxed);
-    measuring();
-    let measured_from = Instant::now();
-    while running() {
-        // Short runs end without waiting for the next report.
-        std::thread::sleep(GLANCE.min(measured_from.elapsed().max(Duration::from_millis(1))));
-        let by_time = plan.duration.map_or(0.0, |all| measured_from.elapsed().as_secs_f64() / all.as_secs_f64());
-        let answered = watch.answered.load(Ordering::Relaxed) - before;
-        let by_count = plan.load.requests.map_or(0.0, |all| answered as f64 / all.max(1) as f64);
-        progress(by_time.max(by_count).min(1.0));
-    }
 }
 
 fn shares(plan: &Plan) -> Vec<Share> {

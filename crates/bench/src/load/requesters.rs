@@ -1,8 +1,11 @@
 //! A closed loop of connections that another client library drives, all in this thread: each asks, waits for its
 //! answer, and asks again. It counts their answers, as the loop over our own sockets does.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use super::GRACE;
 use super::clock::own_cpu;
 use super::replies::Kind;
 use super::result::LoadResult;
@@ -38,8 +41,9 @@ pub async fn run_requesters(
 ) -> Result<LoadResult, String> {
     let mut all = LoadResult { connections_max: requesters.len() as u64, ..LoadResult::default() };
     let from = Instant::now() + warmup;
+    let measured = Measured { from, to: from + duration, any: Arc::default() };
     let tasks: Vec<_> =
-        requesters.into_iter().map(|requester| tokio::spawn(go_on(requester, from, from + duration))).collect();
+        requesters.into_iter().map(|requester| tokio::spawn(go_on(requester, measured.clone()))).collect();
     tokio::time::sleep_until(from.into()).await;
     measuring();
     let (cpu, since) = (own_cpu(), Instant::now());
@@ -50,15 +54,31 @@ pub async fn run_requesters(
     Ok(all)
 }
 
-async fn go_on(mut requester: impl Requester, from: Instant, to: Instant) -> LoadResult {
+/// The measured part, and whether any connection has sent a request in it.
+#[derive(Clone)]
+struct Measured {
+    from: Instant,
+    to: Instant,
+    any: Arc<AtomicBool>,
+}
+
+impl Measured {
+    /// Whether a request may still be sent; the first measured one also where everything came too late.
+    fn goes_on(&self, now: Instant) -> bool {
+        now < self.to || (now < self.to + GRACE && !self.any.load(Ordering::Relaxed))
+    }
+}
+
+async fn go_on(mut requester: impl Requester, part: Measured) -> LoadResult {
     let mut result = LoadResult { in_flight_max: 1, ..LoadResult::default() };
     loop {
         let sent = Instant::now();
-        if sent >= to || interrupt::is_asked() {
+        if !part.goes_on(sent) || interrupt::is_asked() {
             return result;
         }
-        let measured = sent >= from;
+        let measured = sent >= part.from;
         if measured {
+            part.any.store(true, Ordering::Relaxed);
             result.counts.sent += 1;
             result.first_sent.get_or_insert(sent);
         }
@@ -75,5 +95,28 @@ async fn go_on(mut requester: impl Requester, from: Instant, to: Instant) -> Loa
                 return result;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Slow;
+
+    impl Requester for Slow {
+        async fn ask(&mut self) -> Result<Answer, String> {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            Ok(Answer::Right(Kind::Opened))
+        }
+    }
+
+    /// Answers that outlast the measured part once left it without a request, and the run without a figure.
+    #[test]
+    fn a_measured_part_that_is_slept_through_has_a_request() {
+        let short = Duration::from_millis(5);
+        let run = async { run_requesters(vec![Slow, Slow], short, short, &mut || ()).await };
+        let result = block_on(run).expect("a load");
+        assert!((1..=2).contains(&result.counts.answered), "{}", result.counts.answered);
     }
 }

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::number;
-use crate::record::{Machine, RunRecord};
+use crate::record::RunRecord;
 use crate::run::Store;
 use crate::statistics::{different, summarize};
 use crate::study::Study;
@@ -82,15 +82,6 @@ pub fn loop_kind(study: &Study) -> &'static str {
         [_] | [] => "closed loop",
         _ => "closed and open loops mixed",
     }
-}
-
-/// Describes a machine and what was built on it. Figures with errors of measurement stay out, so that the same machine
-/// is the same line.
-pub fn machine_text(machine: &Machine) -> String {
-    let Machine { cpu, cores, kernel, disk, compiler, .. } = machine;
-    let commit = machine.commit.as_deref().map_or(String::new(), |commit| format!(", source at commit {commit}"));
-    let memory = number::bytes(machine.memory_bytes);
-    format!("{cpu}, {cores} cores, {memory}, {kernel}, disk {disk}{commit}, {compiler}")
 }
 
 fn fsync(study: &Study) -> String {

@@ -19,8 +19,7 @@ pub mod tables;
 mod tests;
 mod write_up;
 
-pub use conditions::machine_text;
-pub use write_up::{ended_early, said_by_runs, warnings};
+pub use write_up::warnings;
 
 #[derive(Args)]
 pub struct ReportArgs {

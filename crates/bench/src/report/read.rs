@@ -9,9 +9,6 @@ use serde::de::DeserializeOwned;
 use crate::record::{Experiment, FORMAT, Machine, RunEntry};
 use crate::study::{Run, Study};
 
-/// The file of comparisons from before they were experiments like others.
-const FORMER: &str = "compare.json";
-
 /// The format of a file: another version may have other fields.
 #[derive(Deserialize)]
 struct Format {
@@ -34,7 +31,7 @@ pub fn studies(dir: &Path) -> Result<Vec<Study>, String> {
 /// Returns the folder itself, or the folders in it that hold an experiment. Errors: those of the system; no folder
 /// holds one.
 fn folders(dir: &Path) -> Result<Vec<PathBuf>, String> {
-    let holds = |folder: &Path| ["experiment.json", FORMER].iter().any(|file| folder.join(file).is_file());
+    let holds = |folder: &Path| folder.join("experiment.json").is_file();
     if holds(dir) {
         return Ok(vec![dir.to_path_buf()]);
     }
@@ -52,10 +49,6 @@ fn folders(dir: &Path) -> Result<Vec<PathBuf>, String> {
 }
 
 fn study(folder: &Path) -> Result<Study, Vec<String>> {
-    let former = folder.join(FORMER);
-    if former.is_file() {
-        return Err(vec![of_another_format(&former, "an earlier format")]);
-    }
     let path = folder.join("experiment.json");
     let experiment: Experiment = parse(&path).map_err(|fault| vec![fault])?;
     if experiment.runs.is_empty() {
@@ -85,7 +78,11 @@ fn parse<T: DeserializeOwned>(path: &Path) -> Result<T, String> {
     let unreadable = |error| damaged(path, &format!("it does not parse ({error})"));
     let Format { format } = serde_json::from_slice(&bytes).map_err(unreadable)?;
     if format != FORMAT {
-        return Err(of_another_format(path, &format!("format {format}")));
+        return Err(format!(
+            "{} is of format {format} and this program reads format {FORMAT}: report it with the version that wrote it, or \
+             measure again with this one",
+            path.display()
+        ));
     }
     serde_json::from_slice(&bytes).map_err(unreadable)
 }
@@ -94,14 +91,6 @@ fn damaged(path: &Path, why: &str) -> String {
     format!(
         "{} is missing or damaged: {why}. Restore it from a copy, make the runs again, or take its entry out of \
          experiment.json to report without it",
-        path.display()
-    )
-}
-
-fn of_another_format(path: &Path, format: &str) -> String {
-    format!(
-        "{} is of {format} and this program reads format {FORMAT}: report it with the version that wrote it, or measure again \
-         with this one",
         path.display()
     )
 }

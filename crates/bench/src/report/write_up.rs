@@ -3,9 +3,9 @@
 use super::conditions::{self, distinct};
 use super::page::Page;
 use super::{comparison, figures, tables};
-use crate::number::{NOTHING, list, short};
+use crate::number::{NOTHING, short};
 use crate::quantity::{Quantity, REQUESTS, SECONDS};
-use crate::record::{Axis, RunEntry};
+use crate::record::{Axis, Machine};
 use crate::statistics::different;
 use crate::study::{Group, Run, Study};
 use crate::table::Table;
@@ -25,7 +25,7 @@ pub fn page(mut studies: Vec<Study>) -> Page {
     });
     page.paragraph(INTRODUCTION);
     let machines = studies.iter().filter_map(|study| study.runs.first()).map(|run| &run.record.machine);
-    for machine in different(machines.map(conditions::machine_text)) {
+    for machine in different(machines.map(Machine::text)) {
         page.paragraph(&format!("Measured on: {machine}."));
     }
     let sweeps = studies.iter().filter(|study| study.experiment.axis.is_some());
@@ -173,7 +173,7 @@ pub fn warnings(study: &Study, groups: &[Group]) -> Vec<String> {
             warnings.push(format!("The runs are of builds of different {what}: {}.", values.join("; ")));
         }
     }
-    warnings.extend(ended_early(study));
+    warnings.extend(study.ended_early());
     for group in groups {
         let place = place(study, group);
         if group.valid.is_empty() {
@@ -184,41 +184,6 @@ pub fn warnings(study: &Study, groups: &[Group]) -> Vec<String> {
             warnings.push(format!("{place}: the server had fewer cores than asked."));
         }
     }
-    warnings.extend(said_by_runs(study));
+    warnings.extend(study.warnings_of_runs());
     warnings
-}
-
-/// Returns the warning that there are fewer runs than were planned.
-pub fn ended_early(study: &Study) -> Option<String> {
-    let (planned, made) = (study.experiment.planned, study.runs.len());
-    (planned > made as u64).then(|| format!("The experiment ended early: {made} of {planned} runs were made."))
-}
-
-/// Returns the runs' own warnings. Warnings that differ only in their figures count as one: the first stands for all.
-pub fn said_by_runs(study: &Study) -> Vec<String> {
-    let mut kinds: Vec<(String, &str, Vec<&RunEntry>)> = Vec::new();
-    for run in &study.runs {
-        for warning in &run.record.warnings {
-            let kind: String = warning.chars().filter(|letter| !letter.is_ascii_digit()).collect();
-            match kinds.iter_mut().find(|(known, _, _)| *known == kind) {
-                Some((_, _, entries)) => entries.push(&run.entry),
-                None => kinds.push((kind, warning, vec![&run.entry])),
-            }
-        }
-    }
-    let said = |(_, first, mut entries): (String, &str, Vec<&RunEntry>)| {
-        let runs = match entries.len() {
-            1 => "1 run".to_string(),
-            several => format!("{several} runs, the first quoted"),
-        };
-        entries.sort_by(|one, other| one.value.total_cmp(&other.value));
-        let places = match study.experiment.axis {
-            Some(axis) => {
-                format!("{} = {}", axis.label(), list(&different(entries.iter().map(|run| short(run.value)))))
-            }
-            None => list(&different(entries.iter().map(|run| run.label()))),
-        };
-        format!("{first} ({runs}; {places})")
-    };
-    kinds.into_iter().map(said).collect()
 }

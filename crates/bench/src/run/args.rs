@@ -33,9 +33,6 @@ pub struct RunArgs {
     /// File for the record of the run, or for a list of records with --runs
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// File for the distribution of latency, in the format of HdrHistogram's plotter
-    #[arg(long, value_name = "FILE")]
-    pub hgrm: Option<PathBuf>,
     /// Address of a running server to load, of any make, instead of a server that this program starts
     #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["server_cores", "workers", "store", "durability", "data_parent", "serve_args"])]
     pub target: Option<String>,

@@ -114,11 +114,7 @@ impl RunObserver for () {}
 
 /// Makes one run. Errors: a line for people, also where a signal asked to stop: then nothing of the run is left. A run
 /// that went wrong is no error but says so in its record.
-pub fn measure(
-    plan: &RunPlan,
-    beside: &mut dyn RunObserver,
-    progress: &mut dyn FnMut(f64),
-) -> Result<RunRecord, String> {
+pub fn measure(plan: &RunPlan, beside: &mut dyn RunObserver) -> Result<RunRecord, String> {
     interrupt::check()?;
     let started = machine::now();
     let (own, to, machine) = match &plan.target {
@@ -131,7 +127,7 @@ pub fn measure(
             (Some(own), to, machine)
         }
     };
-    let run = || drive(plan, to, own.as_ref(), beside, progress);
+    let run = || drive(plan, to, own.as_ref(), beside);
     let (run, mut record) = processor::on_cores(&plan.client_cores, run)??;
     interrupt::check()?;
     record.command = command(plan);
@@ -176,7 +172,6 @@ fn drive(
     to: SocketAddr,
     own: Option<&OwnServer>,
     beside: &mut dyn RunObserver,
-    progress: &mut dyn FnMut(f64),
 ) -> Result<(Driven, RunRecord), String> {
     let load = &plan.load;
     let server = Server { to, tls: plan.tls()?, login: plan.login.clone(), patience: plan.patience };
@@ -215,7 +210,7 @@ fn drive(
     };
     let result = match http.filter(|_| plan.over_rest) {
         Some(http) => load::run_rest(&work, http, &mut measuring)?,
-        None => load::run(&work, &open, observers, &mut measuring, progress)?,
+        None => load::run(&work, &open, observers, &mut measuring)?,
     };
     let server_cpu = cpu().zip(cpu_before).map(|(after, before)| after.saturating_sub(before));
     let closes = setup.closes && load.mode != Mode::PerRequest;

@@ -6,7 +6,6 @@ mod conservation;
 mod database;
 mod disk;
 mod fresh;
-mod histogram;
 mod machine;
 mod measure;
 mod own_server;
@@ -21,7 +20,7 @@ pub use store::Store;
 
 use crate::flags::word;
 use crate::progress::Progress;
-use crate::record::{RunRecord, write_json, write_text};
+use crate::record::{RunRecord, write_json};
 
 /// Runs the loads and prints the results; runs from before an error are kept. Returns whether all are valid. Errors: a
 /// line for people.
@@ -33,16 +32,11 @@ pub fn run(args: RunArgs) -> Result<bool, String> {
     if records.len() > 1 {
         print!("{}", summary::of_all(&records));
     }
-    if !records.is_empty() {
-        if let Some(file) = &args.json {
-            // The file has one record, or a list where several runs were requested.
-            match records.as_slice() {
-                [record] if args.runs == 1 => write_json(file, record)?,
-                records => write_json(file, &records)?,
-            }
-        }
-        if let Some(file) = &args.hgrm {
-            write_text(file, &histogram::percentiles(&records)?)?;
+    if let Some(file) = args.json.as_ref().filter(|_| !records.is_empty()) {
+        // The file has one record, or a list where several runs were requested.
+        match records.as_slice() {
+            [record] if args.runs == 1 => write_json(file, record)?,
+            records => write_json(file, &records)?,
         }
     }
     match (all_made, records.len(), args.runs) {
@@ -56,8 +50,8 @@ pub fn run(args: RunArgs) -> Result<bool, String> {
 fn make_all(args: &RunArgs, plan: &RunPlan, records: &mut Vec<RunRecord>) -> Result<(), String> {
     let progress = Progress::new(args.runs as usize);
     for _ in 0..args.runs {
-        let made = records.len();
-        let record = measure(plan, &mut (), &mut |part| progress.at(made, part, &word(plan.load.workload)))?;
+        progress.at(records.len(), &word(plan.load.workload));
+        let record = measure(plan, &mut ())?;
         progress.aside(|| print!("{}", summary::of(&record)));
         records.push(record);
     }

@@ -66,11 +66,7 @@ fn one(design: Design, folder: &Path, command: String) -> Result<bool, String> {
     print!("{}", experiment.introduction());
     design.skipped.iter().for_each(|skipped| eprintln!("left out: {skipped}"));
     let mut results = Results::create(folder, experiment)?;
-    results.make(
-        &design.shuffled(),
-        |cell| cell.entry(),
-        |cell, _, progress| measure(&cell.plan, &mut (), progress),
-    )?;
+    results.make(&design.shuffled(), |cell| cell.entry(), |cell, _| measure(&cell.plan, &mut ()))?;
     let (study, groups) = (&results.study, results.study.groups());
     tables::of_sweep(study, &groups).iter().for_each(|table| println!("\n{}", table.text()));
     warnings(study, &groups).iter().for_each(|warning| println!("warning: {warning}"));

@@ -4,8 +4,8 @@
 
 use std::process::Command;
 
+use crate::PATIENCE;
 use crate::common::bench::binary;
-use crate::common::server::PATIENCE;
 use crate::common::wait::wait_until;
 use crate::postgres::Database;
 use bench::baseline::{Decimal, Exchange, Market, Order, Side, run_load};

@@ -7,9 +7,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
+use crate::PATIENCE;
 use crate::common::bench::binary;
 use crate::common::folder::Folder;
-use crate::common::server::PATIENCE;
 use crate::common::trace::{require_strace, strace};
 use crate::common::wait::wait_for;
 use serde_json::Value;
@@ -231,14 +231,13 @@ struct Echo {
 }
 
 impl Echo {
-    fn start(folder: &Folder, trace: &Path, more: &[&str]) -> Echo {
+    fn start(folder: &Folder, trace: &Path) -> Echo {
         let output = std::fs::File::create(folder.path().join("said")).unwrap();
         let traced = strace(trace.to_str().unwrap(), &["trace=pwrite64,fdatasync,sendto"]);
         let mut child = Command::new(traced[0])
             .args(&traced[1..])
             .arg(binary())
             .args(["echo", "--file", "file"])
-            .args(more)
             .current_dir(folder.path())
             .stdin(Stdio::null())
             .stdout(output)
@@ -313,22 +312,20 @@ fn unsynced_replies(calls: &[String]) -> usize {
 #[test]
 fn the_echo_answers_after_every_byte_is_in_its_file_and_synced() {
     require_strace();
-    for (more, syncs) in [(&[][..], true), (&["--no-sync"][..], false)] {
-        let folder = Folder::new("echo");
-        let trace = folder.path().join("trace");
-        let echo = Echo::start(&folder, &trace, more);
-        let (sent, replies) = talk(echo.address);
-        let calls = echo.calls(&trace);
-        let count = |name: &str| calls.iter().filter(|call| *call == name).count();
-        // Every request gets the same reply, in the server's form.
-        let replies = String::from_utf8(replies).unwrap();
-        let first = replies.lines().next().unwrap();
-        assert!(first.starts_with("<results><opened ") && replies.lines().all(|reply| reply == first), "{replies}");
-        assert_eq!(replies.lines().count() * 11, sent.len());
-        // The file is allocated ahead: it holds the sent bytes, and zeros behind them.
-        let file = std::fs::read(folder.path().join("file")).unwrap();
-        assert!(file.starts_with(&sent) && file[sent.len()..].iter().all(|byte| *byte == 0), "{more:?}");
-        assert!(count("pwrite64") >= 20 && count("sendto") >= 20, "{calls:?}");
-        assert_eq!((count("fdatasync") >= 20, unsynced_replies(&calls) == 0), (syncs, syncs), "{more:?}: {calls:?}");
-    }
+    let folder = Folder::new("echo");
+    let trace = folder.path().join("trace");
+    let echo = Echo::start(&folder, &trace);
+    let (sent, replies) = talk(echo.address);
+    let calls = echo.calls(&trace);
+    let count = |name: &str| calls.iter().filter(|call| *call == name).count();
+    // Every request gets the same reply, in the server's form.
+    let replies = String::from_utf8(replies).unwrap();
+    let first = replies.lines().next().unwrap();
+    assert!(first.starts_with("<results><opened ") && replies.lines().all(|reply| reply == first), "{replies}");
+    assert_eq!(replies.lines().count() * 11, sent.len());
+    // The file is allocated ahead: it holds the sent bytes, and zeros behind them.
+    let file = std::fs::read(folder.path().join("file")).unwrap();
+    assert!(file.starts_with(&sent) && file[sent.len()..].iter().all(|byte| *byte == 0));
+    assert!(["pwrite64", "fdatasync", "sendto"].into_iter().all(|name| count(name) >= 20), "{calls:?}");
+    assert_eq!(unsynced_replies(&calls), 0, "{calls:?}");
 }

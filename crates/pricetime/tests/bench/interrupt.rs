@@ -5,9 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
+use crate::PATIENCE;
 use crate::common::bench::binary;
 use crate::common::folder::Folder;
-use crate::common::server::PATIENCE;
 use crate::common::wait::{wait_for, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -42,8 +42,9 @@ impl Bench {
     }
 
     /// Waits until one of the processes in its folder has this word on its command line.
-    fn wait_for_process(&self, word: &str) -> Pid {
+    fn wait_for_process(&mut self, word: &str) -> Pid {
         wait_for(&format!("a process with {word}"), PATIENCE, || {
+            assert_eq!(self.child.try_wait().unwrap(), None, "it ended before there was a process with {word}");
             let mut working = self.processes().into_iter();
             working.find(|(_, words)| words.iter().any(|found| found.contains(word))).map(|(process, _)| process)
         })
@@ -189,7 +190,7 @@ fn an_interrupted_sweep_keeps_its_runs_and_can_be_reported() {
 fn an_interrupted_comparison_ends_servers_and_clients_of_others_too() {
     let check = |words: &str, process: &str| {
         let folder = Folder::new("interrupted-compare");
-        let mut bench = Bench::start(&folder, &format!("compare --rounds 1 --modes single --out results {words}"));
+        let mut bench = Bench::start(&folder, &format!("compare --modes single --out results {words}"));
         bench.wait_for_process(process);
         bench.signal(Signal::INT);
         let (ended, stderr) = bench.ended();
@@ -200,11 +201,12 @@ fn an_interrupted_comparison_ends_servers_and_clients_of_others_too() {
         stderr
     };
     // The server is the first that is measured.
-    let stderr = check("--only echo --seconds 60", "serve");
+    let stderr = check("--rounds 1 --only echo --seconds 60", "serve");
     assert!(stderr.contains("none of 3 runs was made"), "{stderr}");
     for (other, client, needed) in [("redis", "redis-benchmark", "redis-server"), ("postgres", "pgbench", "pgbench")] {
         match is_installed(needed) {
-            true => drop(check(&format!("--only {other} --seconds 1"), client)),
+            // A client that is over before it is seen comes again in the next round.
+            true => drop(check(&format!("--rounds 100 --only {other} --seconds 1"), client)),
             false => println!("{needed} is not installed: what it leaves behind is not tested"),
         }
     }
@@ -214,8 +216,7 @@ fn an_interrupted_comparison_ends_servers_and_clients_of_others_too() {
 #[test]
 fn a_second_signal_ends_it_at_once() {
     let folder = Folder::new("interrupted-twice");
-    let mut bench =
-        Bench::start(&folder, "compare --only echo --modes persistent --rounds 1 --seconds 2 --out results");
+    let mut bench = Bench::start(&folder, "compare --only echo --modes one-core --rounds 1 --seconds 8 --out results");
     let echo = bench.wait_for_process("requests");
     kill_process(echo, Signal::STOP).unwrap();
     // Before it has stopped, the signal to end would be the first that it handles.

@@ -8,7 +8,12 @@ mod common;
 #[allow(dead_code)]
 mod postgres;
 
+use std::time::Duration;
+
 use common::port;
+
+/// Time for a step that comes behind others, on a machine that runs many things at once. A wait ends with its step.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 mod baseline;
 mod compare;

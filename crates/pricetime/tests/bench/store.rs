@@ -4,9 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
+use crate::PATIENCE;
 use crate::common::bench::binary;
 use crate::common::folder::Folder;
-use crate::common::server::PATIENCE;
 use crate::common::wait::{wait_for, wait_until};
 use crate::postgres::Database;
 use rustix::process::{Pid, Signal, kill_process};

@@ -1,9 +1,8 @@
 //! Comparisons made by hand.
 
-use std::fs;
 use std::path::Path;
 
-use super::{folder, plot, refusal, report, row};
+use super::{folder, plot, report, row};
 use crate::record::{Axis, DatabaseUse, Experiment, FORMAT, RunEntry, RunRecord, Shows};
 use crate::sample::{self, experiment, latency, record, write_entries};
 
@@ -84,11 +83,4 @@ fn a_comparison_is_drawn_and_its_tables_hold_what_a_hand_computes() {
     }
     let clients = plot(&page, "compare-postgres-clients");
     assert!(clients.contains("16 in flight on each"), "those that pipeline are a line of their own");
-}
-
-#[test]
-fn a_comparison_of_an_earlier_version_is_named() {
-    let dir = folder();
-    fs::write(dir.path().join("compare.json"), "{\"format\": 2}").expect("a file");
-    assert!(refusal(dir.path()).contains("compare.json is of an earlier format"));
 }
