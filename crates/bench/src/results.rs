@@ -28,9 +28,9 @@ impl Results {
         Ok(results)
     }
 
-    /// Makes a run of each task, one after the other, each on the disk before the next begins, and shows how many are made. If
-    /// none was made it removes the folder, which a report would refuse. Errors: a run that could not be made or kept,
-    /// or that a signal interrupted; earlier runs are kept.
+    /// Makes a run of each task, one after the other, each on the disk before the next begins, and shows how many are
+    /// made. If none was made it removes the folder, which a report would refuse. Errors: a run that could not be made
+    /// or kept, or that a signal interrupted; earlier runs are kept.
     pub fn make<T>(
         &mut self,
         tasks: &[T],
