@@ -135,6 +135,19 @@ impl Access {
         judge(table.password_of(member), &Claim::Password(password), now)
     }
 
+    /// Makes the token by which a device shows that this member has logged in from it. It is signed with the hash of
+    /// the member's password, so it ends with the password, outlives restarts, and is the same on every server that has
+    /// the same members. `None` for a member without a password.
+    pub fn device_token(&self, member: &str) -> Option<String> {
+        proof::device_token(&self.table().password_of(member)?.proof, member)
+    }
+
+    /// Whether this is the token of a device from which the member has logged in by the password that it has now.
+    pub fn knows_device(&self, member: &str, token: &str, now: SystemTime) -> bool {
+        let table = self.table();
+        judge(table.password_of(member), &Claim::Device { member, token }, now).is_some()
+    }
+
     /// Finds the member by the fingerprint (SHA-256) of a certificate whose private key the client has, which the
     /// gateway has checked.
     pub fn by_certificate(&self, sha256: &[u8; 32], now: SystemTime) -> Option<Principal> {

@@ -43,7 +43,15 @@ pub(crate) enum Claim<'a> {
     /// A text and its signature: HMAC-SHA-256 in hexadecimal digits, or Ed25519 in base64, by the kind of the key.
     Signature(&'a [&'a [u8]], &'a str),
     Password(&'a str),
+    /// The token of a device from which this member has logged in by the password that it has now.
+    Device {
+        member: &'a str,
+        token: &'a str,
+    },
 }
+
+/// The beginning of what a device's token signs.
+const DEVICE: &[u8] = b"pricetime device\n";
 
 /// A secret that no member has. Comparing with it takes as long as with a member's, and never holds.
 static NOBODYS_SECRET: LazyLock<Hmac<Sha256>> = LazyLock::new(|| mac_of(&NOTHING));
@@ -103,16 +111,33 @@ impl Claim<'_> {
                 }
             },
             Claim::Password(password) => {
-                let hash = match proof {
-                    Some(Proof::Password(hash)) => Some(hash.as_ref()),
-                    _ => None,
-                };
-                let Some(compared) = hash.or(NOBODYS_PASSWORD.as_ref()) else {
-                    return false;
-                };
-                let same = Argon2::default().verify_password(password.as_bytes(), compared).is_ok();
-                same && hash.is_some()
+                is_of_password(proof, |hash| Argon2::default().verify_password(password.as_bytes(), hash).is_ok())
             }
+            Claim::Device { member, token } => is_of_password(proof, |hash| {
+                hmac_is(&mac_of(hash.to_string().as_bytes()), &[DEVICE, member.as_bytes()], token)
+            }),
+        }
+    }
+}
+
+/// Whether a comparison with the hash of a password holds. For another kind of key it is made in vain.
+fn is_of_password(proof: Option<&Proof>, compare: impl FnOnce(&PasswordHash) -> bool) -> bool {
+    let hash = match proof {
+        Some(Proof::Password(hash)) => Some(hash.as_ref()),
+        _ => None,
+    };
+    let Some(compared) = hash.or(NOBODYS_PASSWORD.as_ref()) else {
+        return false;
+    };
+    compare(compared) && hash.is_some()
+}
+
+/// Makes the token of a device from which this member has logged in by its password. `None` for another kind of key.
+pub(crate) fn device_token(proof: &Proof, member: &str) -> Option<String> {
+    match proof {
+        Proof::Password(hash) => Some(hmac_hex(&hash.to_string(), &[DEVICE, member.as_bytes()])),
+        Proof::Secret { .. } | Proof::SecretHash(_) | Proof::Ed25519(_) | Proof::Certificate(_) | Proof::Address(_) => {
+            None
         }
     }
 }

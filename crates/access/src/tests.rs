@@ -40,6 +40,30 @@ fn access(text: &str) -> Access {
     Access::parse(text).expect("an access file")
 }
 
+/// Tokens of devices hold as long as the password does, also in another server that has the same members.
+#[test]
+fn a_device_is_known_by_a_token_of_its_member_and_the_present_password() {
+    let of_password = |id: &str, password: &str, more: &str| {
+        let hash = hash_of_password(password).expect("randomness");
+        key(id, &format!("password = \"{hash}\"\n{more}"))
+    };
+    let bob = "[[member]]\nname = \"bob\"\nroles = [\"viewer\"]\naccounts = []\n".to_owned()
+        + &of_password("b", "sesame", "");
+    let text = alice(&of_password("a", "sesame", "expires = 1970-01-02T00:00:00Z")) + &bob;
+    let (one, other) = (access(&text), access(&text));
+    let [alices, bobs] = ["alice", "bob"].map(|member| one.device_token(member).expect("a token"));
+    assert!(alices.len() == 64 && alices != bobs);
+    assert!(other.knows_device("alice", &alices, TODAY) && other.knows_device("bob", &bobs, TODAY));
+    for (member, token) in [("bob", &alices), ("alice", &bobs), ("carol", &alices), ("alice", &String::new())] {
+        assert!(!other.knows_device(member, token, TODAY), "{member}");
+    }
+    assert!(!other.knows_device("alice", &alices, later(86_400)), "the password has expired");
+    assert!(other.device_token("carol").is_none());
+    other.reload(&(alice(&of_password("a", "sesame", "")) + &bob)).expect("an access file");
+    assert!(!other.knows_device("alice", &alices, TODAY), "the password was set anew");
+    assert!(other.knows_device("bob", &bobs, TODAY));
+}
+
 #[test]
 fn each_kind_of_key_proves_whose_it_is() {
     let public = BASE64_STANDARD.encode(signer().verifying_key().as_bytes());

@@ -1,7 +1,8 @@
 //! Counts wrong proofs by source address and by the key or member tried: after a few of them the next try waits, longer
 //! each time. Tries from other addresses never wait for them. Attackers guess passwords over many names, so the
 //! passwords from one address share a budget, too. A member that has logged in from there needs none of that budget,
-//! and waits for wrong passwords of its own name alone.
+//! and waits for wrong passwords of its own name alone. Nor does a device from which its member has logged in before,
+//! wherever that device is: it waits for wrong passwords from that member's devices alone.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -35,6 +36,9 @@ const GIVEN_BY_FIRST_LOGIN: u32 = 8;
 const FAMILIAR_MAX: usize = 4096;
 /// Addresses that are remembered of one member: no member pushes out the others.
 const ADDRESSES_OF_MEMBER_MAX: usize = 8;
+/// Members whose wrong passwords from known devices are remembered. Passwords of further ones count like those of
+/// unknown devices.
+const OF_DEVICES_MAX: usize = 4096;
 
 /// Recent wrong proofs of each source address, by the key or member that they name, over all protocols.
 #[derive(Debug, Default)]
@@ -48,6 +52,8 @@ pub struct Tries {
 struct TriesState {
     sources: HashMap<IpAddr, Source>,
     familiar: HashMap<NameAndAddress, Familiar>,
+    /// Wrong passwords from known devices, by the hash of the member's name: all devices of a member count together.
+    of_devices: HashMap<u64, Wrong>,
     /// The number of right passwords so far.
     logins: u64,
 }
@@ -99,13 +105,31 @@ pub struct Guess<'a> {
     turn: Instant,
     /// `None` where its name is not remembered.
     by_name: Option<CountedTry>,
-    is_familiar: bool,
+    place: GuessPlace,
     is_compared: bool,
 }
 
+/// The place where a password counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum GuessPlace {
+    /// The count of the member's known devices.
+    Device,
+    /// The count of a member at an address from which it has logged in.
+    Familiar,
+    /// The budget of its address, and the count of its name there.
+    Address,
+}
+
 impl Tries {
+    /// Counts a wrong proof of a key where no answer is held back. Errors: it came before its turn, by this much, and
+    /// does not count.
+    pub fn wrong(&self, address: IpAddr, name: &str, now: Instant) -> Result<(), Duration> {
+        self.may_try(address, name, now)?;
+        self.turn(address, name, now).map(drop)
+    }
+
     /// Checks whether a client's turn has come to try this from an address. Errors: the time that it has to wait.
-    pub fn may_try(&self, address: IpAddr, name: &str, now: Instant) -> Result<(), Duration> {
+    fn may_try(&self, address: IpAddr, name: &str, now: Instant) -> Result<(), Duration> {
         let state = self.lock();
         let source = state.sources.get(&source_of(address));
         let next = source.and_then(|source| source.names.get(&self.hasher.hash_one(name))).map_or(now, |its| its.next);
@@ -129,18 +153,28 @@ impl Tries {
     pub fn guess(&self, address: IpAddr, name: &str, now: Instant) -> Result<Guess<'_>, Duration> {
         let mut state = self.lock();
         let who = (self.hasher.hash_one(name), source_of(address));
-        let guess = |by_name: Option<CountedTry>, turn: Instant, is_familiar| {
+        let guess = |by_name: Option<CountedTry>, turn: Instant, place| {
             let turn = by_name.map_or(turn, |counted| counted.turn.max(turn));
-            Guess { tries: self, who, turn, by_name, is_familiar, is_compared: false }
+            Guess { tries: self, who, turn, by_name, place, is_compared: false }
         };
         if let Some(familiar) = state.familiar.get_mut(&who) {
-            return Ok(guess(Some(familiar.wrong.count(now)?), now, true));
+            return Ok(guess(Some(familiar.wrong.count(now)?), now, GuessPlace::Familiar));
         }
         let source = state.source(who.1, now);
         let turn = source.budget_turn(now)?;
         let by_name = source.count(who.0, now)?;
         source.budget_whole = source.budget_whole.max(now) + GUESS_WAIT;
-        Ok(guess(by_name, turn, false))
+        Ok(guess(by_name, turn, GuessPlace::Address))
+    }
+
+    /// Counts a member's password from a device from which the member has logged in before, whatever address it has
+    /// now. Where too many wrong ones came from the member's devices, it counts like one of any other device.
+    pub fn guess_of_device(&self, address: IpAddr, name: &str, now: Instant) -> Result<Guess<'_>, Duration> {
+        let who = (self.hasher.hash_one(name), source_of(address));
+        let counted = self.lock().count_of_device(who.0, now);
+        let Some(counted) = counted else { return self.guess(address, name, now) };
+        let (turn, by_name, place) = (counted.turn, Some(counted), GuessPlace::Device);
+        Ok(Guess { tries: self, who, turn, by_name, place, is_compared: false })
     }
 
     fn lock(&self) -> MutexGuard<'_, TriesState> {
@@ -154,9 +188,9 @@ impl Guess<'_> {
         self.turn
     }
 
-    /// Whether its member has logged in from its address before.
+    /// Whether its member has logged in from its address or its device before.
     pub fn is_familiar(&self) -> bool {
-        self.is_familiar
+        self.place != GuessPlace::Address
     }
 
     /// Lets the password count from now on, unless it is right.
@@ -182,14 +216,15 @@ impl Drop for Guess<'_> {
             return;
         }
         let mut state = self.tries.lock();
-        if self.is_familiar {
-            let familiar = state.familiar.get_mut(&self.who);
-            familiar.zip(self.by_name).into_iter().for_each(|(familiar, counted)| familiar.wrong.give_back(counted));
-        } else if let Some(source) = state.sources.get_mut(&self.who.1) {
-            source.give_back(1);
-            let its = source.names.get_mut(&self.who.0);
-            its.zip(self.by_name).into_iter().for_each(|(its, counted)| its.give_back(counted));
-        }
+        let its = match self.place {
+            GuessPlace::Device => state.of_devices.get_mut(&self.who.0),
+            GuessPlace::Familiar => state.familiar.get_mut(&self.who).map(|familiar| &mut familiar.wrong),
+            GuessPlace::Address => state.sources.get_mut(&self.who.1).and_then(|source| {
+                source.give_back(1);
+                source.names.get_mut(&self.who.0)
+            }),
+        };
+        its.zip(self.by_name).into_iter().for_each(|(its, counted)| its.give_back(counted));
     }
 }
 
@@ -205,6 +240,18 @@ impl TriesState {
         let source = self.sources.entry(address).or_insert_with(new);
         source.last = source.last.max(now);
         source
+    }
+
+    /// Counts a password from a known device of a member. Returns `None` if its turn is too far off, or too many other
+    /// members are remembered.
+    fn count_of_device(&mut self, name: u64, now: Instant) -> Option<CountedTry> {
+        if self.of_devices.len() >= OF_DEVICES_MAX && !self.of_devices.contains_key(&name) {
+            self.of_devices.retain(|_, its| its.wrong > 0 && !its.is_over(now));
+            if self.of_devices.len() >= OF_DEVICES_MAX {
+                return None;
+            }
+        }
+        self.of_devices.entry(name).or_insert(Wrong { wrong: 0, next: now }).count(now).ok()
     }
 
     /// Remembers that a member has logged in from an address. Returns whether that is new.
@@ -480,5 +527,51 @@ mod tests {
             assert!(log_in(&tries, address("192.0.2.2"), &format!("more-{number}"), now).is_some());
         }
         assert_eq!(tries.lock().familiar.len(), FAMILIAR_MAX);
+    }
+
+    /// A member that had not logged in from an address was mostly refused while somebody guessed there, also with the
+    /// browser that it always uses.
+    #[test]
+    fn a_known_device_waits_for_no_address_and_has_a_bound_of_its_own() {
+        let (tries, now, room) = (Tries::default(), Instant::now(), address("192.0.2.1"));
+        assert!((0..200).filter_map(|number| guess(&tries, room, &format!("name-{number}"), now)).count() < 100);
+        assert!((0..20).all(|_| guess(&tries, room, "alice", now).is_none()), "nobody gets a turn there");
+        let of_device = |from: &str, at| tries.guess_of_device(address(from), "alice", at);
+        let first = of_device("192.0.2.1", now).expect("a turn");
+        assert!(first.turn() == now && first.is_familiar());
+        drop(first);
+        let compared = |from: &str, at| {
+            let mut guess = of_device(from, at).ok()?;
+            guess.compared();
+            Some((guess.turn() - now).as_millis())
+        };
+        // All devices of the member count together, wherever they are, and as any known address does.
+        let waits: Vec<Option<u128>> =
+            ["192.0.2.1", "192.0.2.2"].into_iter().cycle().take(10).map(|from| compared(from, now)).collect();
+        assert_eq!(waits, [0, 0, 0, 0, 250, 750, 1_750, 3_750, 7_750, 15_750].map(Some));
+        assert!(compared("192.0.2.1", now).is_none(), "it counts like any other there");
+        let elsewhere = of_device("192.0.2.3", now).expect("a turn");
+        assert!(elsewhere.turn() == now && !elsewhere.is_familiar(), "a thief of a device's token shuts out nobody");
+        let hour = Duration::from_secs(3600);
+        let an_hour: usize =
+            (0..36_000_u32).filter(|&at| compared("192.0.2.1", now + hour + hour * at / 36_000).is_some()).count();
+        assert!(an_hour > 200 && an_hour < 2 * 240 + 64, "{an_hour}");
+        assert!(
+            tries.guess_of_device(room, "bob", now).expect("a turn").is_familiar(),
+            "another member waits for none"
+        );
+    }
+
+    #[test]
+    fn members_whose_devices_are_remembered_have_a_bound_and_push_out_nobody() {
+        let (tries, now, room) = (Tries::default(), Instant::now(), address("192.0.2.1"));
+        for number in 0..OF_DEVICES_MAX {
+            tries.guess_of_device(room, &format!("name-{number}"), now).expect("a turn").compared();
+        }
+        assert!(!tries.guess_of_device(room, "one-more", now).expect("a turn").is_familiar());
+        assert_eq!(tries.lock().of_devices.len(), OF_DEVICES_MAX);
+        let later = now + FORGOTTEN_AFTER;
+        assert!(tries.guess_of_device(room, "one-more", later).expect("a turn").is_familiar());
+        assert_eq!(tries.lock().of_devices.len(), 1, "what is over gives way");
     }
 }

@@ -1,5 +1,5 @@
-//! The cookie of the page's session: its name, the token in a request, how it is set. The server sets and accepts it
-//! where it accepts a token: under TLS, or on this machine.
+//! The cookies of the page: of its session, and of the device that a member has logged in from. How each is named, set,
+//! and found in a request. The server sets and accepts them where it accepts a token: under TLS, or on this machine.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
@@ -7,24 +7,33 @@ use axum::response::Response;
 use crate::listener::Life;
 use crate::problem::Problem;
 
-/// The constant part of the name.
-const NAME: &str = "pricetime-session";
-/// Its name in the descriptions.
+/// The constant part of the session's name.
+const SESSION: &str = "pricetime-session";
+/// The constant part of the device's name.
+const DEVICE: &str = "pricetime-device";
+/// The session's name in the descriptions.
 pub(crate) const DESCRIBED: &str = "__Host-pricetime-session-PORT";
+/// Seconds after its last login for which a browser keeps the device's cookie: half a year.
+const DEVICE_KEPT_SECONDS: u32 = 180 * 24 * 3600;
 
-/// Returns its name on a connection. A browser keeps cookies by host alone, so the name has the port; and under TLS the
-/// prefix lets only this host set it, and only over TLS.
-fn name(life: &Life) -> String {
+/// Returns the name of a cookie on a connection. A browser keeps cookies by host alone, so the name has the port; and
+/// under TLS the prefix lets only this host set it, and only over TLS.
+fn name(constant: &str, life: &Life) -> String {
     let prefix = if life.is_tls() { "__Host-" } else { "" };
-    format!("{prefix}{NAME}-{}", life.port())
+    format!("{prefix}{constant}-{}", life.port())
+}
+
+/// Iterates over the values of the cookies with this name.
+fn values<'a>(headers: &'a HeaderMap, name: &str) -> impl Iterator<Item = &'a str> {
+    let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let pairs = all.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.filter(move |(named, _)| *named == name).map(|(_, value)| value)
 }
 
 /// Returns the token of a session. Errors: there are two, one of which another server set; or others may have read it.
 pub(crate) fn token<'a>(headers: &'a HeaderMap, life: &Life) -> Result<Option<&'a str>, Problem> {
-    let name = name(life);
-    let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let pairs = all.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    let mut tokens = pairs.filter(|(named, _)| *named == name).map(|(_, token)| token);
+    let name = name(SESSION, life);
+    let mut tokens = values(headers, &name);
     match (tokens.next(), tokens.next()) {
         (None, _) => Ok(None),
         (Some(_), Some(_)) => {
@@ -35,14 +44,29 @@ pub(crate) fn token<'a>(headers: &'a HeaderMap, life: &Life) -> Result<Option<&'
     }
 }
 
-/// Sets the cookie, or removes it with an empty token. No script can read it, no other site's page sends it along, and
-/// a cookie that was set over TLS is sent only over TLS.
+/// Returns the token of the device, unless others may have read it.
+pub(crate) fn device_token<'a>(headers: &'a HeaderMap, life: &Life) -> Option<&'a str> {
+    values(headers, &name(DEVICE, life)).next().filter(|_| life.is_private())
+}
+
+/// Sets the session's cookie, or removes it with an empty token.
 pub(crate) fn set(response: &mut Response, token: &str, life: &Life) {
-    let gone = if token.is_empty() { "; Max-Age=0" } else { "" };
+    let kept = if token.is_empty() { "; Max-Age=0" } else { "" };
+    append(response, &name(SESSION, life), token, kept, life);
+}
+
+/// Sets the device's cookie, which stays when the member logs out.
+pub(crate) fn set_device(response: &mut Response, token: &str, life: &Life) {
+    append(response, &name(DEVICE, life), token, &format!("; Max-Age={DEVICE_KEPT_SECONDS}"), life);
+}
+
+/// Appends a cookie. No script can read it, no other site's page sends it along, and a cookie that was set over TLS is
+/// sent only over TLS.
+fn append(response: &mut Response, name: &str, value: &str, kept: &str, life: &Life) {
     let secure = if life.is_tls() { "; Secure" } else { "" };
-    let cookie = format!("{}={token}; HttpOnly; SameSite=Strict; Path=/{secure}{gone}", name(life));
+    let cookie = format!("{name}={value}; HttpOnly; SameSite=Strict; Path=/{secure}{kept}");
     if let Ok(cookie) = HeaderValue::try_from(cookie) {
-        response.headers_mut().insert(header::SET_COOKIE, cookie);
+        response.headers_mut().append(header::SET_COOKIE, cookie);
     }
 }
 
@@ -71,5 +95,19 @@ mod tests {
         let encrypted = life("192.0.2.1", true);
         assert_eq!(taken(&encrypted, &["__Host-pricetime-session-8080=t"]), token);
         assert_eq!(taken(&encrypted, &["pricetime-session-8080=t"]), Ok(None), "a plain page can set it");
+    }
+
+    #[test]
+    fn the_cookie_of_a_device_is_found_by_its_port_where_nobody_reads_along() {
+        let life = |there: &str, is_tls| Life::of(there.parse().expect("an address"), 8080, is_tls);
+        let found = |life: &Life, cookies: &'static str| {
+            let headers = [(header::COOKIE, HeaderValue::from_static(cookies))].into_iter().collect();
+            device_token(&headers, life).map(str::to_owned)
+        };
+        let (here, far, encrypted) = (life("127.0.0.1", false), life("192.0.2.1", false), life("192.0.2.1", true));
+        assert_eq!(found(&here, "pricetime-session-8080=t; pricetime-device-8080=d"), Some("d".to_owned()));
+        assert_eq!(found(&here, "pricetime-device-8081=d; pricetime-session-8080=t"), None);
+        assert_eq!(found(&far, "pricetime-device-8080=d"), None);
+        assert_eq!(found(&encrypted, "__Host-pricetime-device-8080=d"), Some("d".to_owned()));
     }
 }

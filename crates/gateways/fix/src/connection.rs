@@ -332,14 +332,14 @@ fn prove(logon: &Logon<'_>, peer: &Peer, access: &Access) -> Result<Principal, (
     if !peer.is_private {
         return Err((TurnedAway::Unproven, "a secret may be sent over TLS or from this machine only".to_owned()));
     }
-    if let Err(patience) = access.tries().may_try(peer.address, key, Instant::now()) {
-        let seconds = patience.as_secs() + 1;
-        let text = format!("too many wrong secrets came for this key from this address: try again in {seconds} s");
-        return Err((TurnedAway::TooManyTries, text));
-    }
-    access.by_secret(key, secret, now).ok_or_else(|| {
-        let _ = access.tries().turn(peer.address, key, Instant::now());
-        (TurnedAway::WrongProof, "what was shown is not the secret of any key".to_owned())
+    // A right secret waits for no wrong ones, because nobody can guess it.
+    access.by_secret(key, secret, now).ok_or_else(|| match access.tries().wrong(peer.address, key, Instant::now()) {
+        Ok(()) => (TurnedAway::WrongProof, "what was shown is not the secret of any key".to_owned()),
+        Err(patience) => {
+            let seconds = patience.as_secs() + 1;
+            let text = format!("too many wrong secrets came for this key from this address: try again in {seconds} s");
+            (TurnedAway::TooManyTries, text)
+        }
     })
 }
 

@@ -214,25 +214,16 @@ impl Asker {
     }
 
     fn log_in(&mut self, desk: &Desk, login: &Login) -> LoggedIn {
-        // Replies come in order, so none is held back: a client that tries too soon gets the time to wait, and nothing
-        // is compared.
-        let key = match login {
+        let (key, proven) = match login {
             Login::Asks => {
                 let past = self.principal.as_ref().and_then(|principal| principal.rights().limits.has_room().err());
                 return past.map_or_else(|| self.new_challenge(), |past| LoggedIn::Refused(Refused::Past(past)));
             }
-            Login::Secret { key, .. } | Login::Signature { key, .. } => key,
-        };
-        if let Err(patience) = desk.access.tries().may_try(self.address, key, Instant::now()) {
-            return LoggedIn::Refused(Refused::TooSoon(patience));
-        }
-        let proven = match login {
-            Login::Asks => return self.new_challenge(),
             Login::Secret { .. } if !self.private => return LoggedIn::Refused(Refused::NotPrivate),
-            Login::Secret { key, secret } => desk.access.by_secret(key, secret, SystemTime::now()),
+            Login::Secret { key, secret } => (key, desk.access.by_secret(key, secret, SystemTime::now())),
             Login::Signature { key, signature } => match self.challenge.take() {
                 None => return LoggedIn::Refused(Refused::NoChallenge),
-                Some(challenge) => by_signature(desk, key, &challenge, signature),
+                Some(challenge) => (key, by_signature(desk, key, &challenge, signature)),
             },
         };
         match proven {
@@ -246,10 +237,12 @@ impl Asker {
                 tracing::debug!(member, address = %self.address, "logged in over XML");
                 LoggedIn::As(member)
             }
-            None => {
-                let _ = desk.access.tries().turn(self.address, key, Instant::now());
-                LoggedIn::Refused(Refused::Wrong)
-            }
+            // Replies come in order, so none is held back: a wrong one before its turn gets the time to wait. A right
+            // one waits for nothing, because nobody can guess it.
+            None => LoggedIn::Refused(match desk.access.tries().wrong(self.address, key, Instant::now()) {
+                Ok(()) => Refused::Wrong,
+                Err(patience) => Refused::TooSoon(patience),
+            }),
         }
     }
 

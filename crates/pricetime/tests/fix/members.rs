@@ -14,9 +14,10 @@ fn proof(member: &str) -> String {
     format!("553={member}-key|554={}|", secret(member))
 }
 
-/// A client that guessed a secret once kept everybody at its address from logging on, for up to half a minute.
+/// A client that guessed a secret once kept everybody at its address from logging on, for up to half a minute, and
+/// later those with the key that it guessed at.
 #[test]
-fn whoever_guesses_waits_and_keeps_nobody_with_another_key_from_logging_on() {
+fn whoever_guesses_waits_and_keeps_nobody_with_a_right_secret_from_logging_on() {
     let folder = Folder::new("fix-guesses");
     let access = AccessFile::new(&folder);
     let server = access.launch(&folder).with("--fix 127.0.0.1:0").start();
@@ -25,11 +26,17 @@ fn whoever_guesses_waits_and_keeps_nobody_with_another_key_from_logging_on() {
         fix.send("A", &format!("98=0|108=30|{fields}"));
         fix.expect_end(text);
     };
-    // A few wrong secrets cost nothing, since people mistype.
+    // A few wrong secrets cost nothing, since people mistype. Each further one doubles the wait of the next.
     for _ in 0..4 {
         refused("553=alice-key|554=wrong|", "is not the secret of any key");
     }
-    refused(&proof("alice"), "too many wrong secrets came for this key from this address");
+    let has_to_wait = |_| {
+        let mut fix = Fix::connect(server.fix.unwrap(), "A");
+        fix.send("A", "98=0|108=30|553=alice-key|554=wrong|");
+        fix.next().contains("too many wrong secrets came for this key from this address")
+    };
+    assert!((0..10).any(has_to_wait));
+    Fix::connect(server.fix.unwrap(), "ALICE").log_on_with(&proof("alice"));
     Fix::connect(server.fix.unwrap(), "BOB").log_on_with(&proof("bob"));
     server.stop();
 }

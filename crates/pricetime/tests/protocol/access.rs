@@ -5,7 +5,8 @@ use std::io::Write;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, SystemTime};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime};
 
 use access::hash_of_secret;
 
@@ -231,7 +232,7 @@ fn base64(bytes: &[u8]) -> String {
 
 #[test]
 fn keys_that_are_gone_or_expired_lose_their_rights_on_open_connections() {
-    let soon = SystemTime::now() + Duration::from_secs(4);
+    let soon = SystemTime::now() + Duration::from_secs(12);
     let seconds = soon.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
     let date = Command::new("date").args(["-u", "-d", &format!("@{seconds}"), "+%Y-%m-%dT%H:%M:%SZ"]).output().unwrap();
     let expires = format!("secret = \"{SECRET}\"\nexpires = {}\n", String::from_utf8(date.stdout).unwrap().trim());
@@ -280,18 +281,47 @@ fn who_guesses_waits_and_learns_nothing_and_nobody_else_does() {
         let reply = guesser.ask(&format!("<login key=\"{key}\" secret=\"wrong-wrong-wrong\"/>"));
         assert_eq!(reply, WRONG, "{key}");
     }
+    let guess = |guesser: &mut Client| guesser.ask("<login key=\"trader\" secret=\"wrong-wrong-wrong\"/>");
     for _ in 0..3 {
-        assert_eq!(guesser.ask("<login key=\"trader\" secret=\"wrong-wrong-wrong\"/>"), WRONG);
+        assert_eq!(guess(&mut guesser), WRONG);
     }
-    let waits = guesser.ask(&format!("<login key=\"trader\" secret=\"{SECRET}\"/>"));
-    assert!(waits.contains("too many wrong ones came for this key from this address; try again in 1 s"), "{waits}");
+    // Each further one doubles the wait of the next.
+    let waits = (0..10).map(|_| guess(&mut guesser)).find(|told| told != WRONG).expect("it has to wait");
+    assert!(waits.contains("too many wrong ones came for this key from this address; try again in "), "{waits}");
     // A client with another key does not wait, although clients at its address guess.
     log_in(&mut server.client(), "hashed");
     assert!(!ask(&mut trader, "1", "<query id=\"1\"/>").is_empty(), "who is logged in goes on");
     let mut elsewhere = from("127.0.0.3", &server);
     log_in(&mut elsewhere, "trader");
-    std::thread::sleep(Duration::from_millis(1100));
     log_in(&mut guesser, "trader");
+    server.stop();
+}
+
+/// The member that has the secret of a key was refused at an address while somebody guessed at that key there.
+#[test]
+fn whoever_has_the_secret_logs_in_where_others_guess_at_its_key_without_a_pause() {
+    let (_folder, server, _) = started("access-guessed-at", &all_roles());
+    let (is_over, begun) = (AtomicBool::new(false), Instant::now());
+    let guess = |client: &mut Client| client.ask("<login key=\"trader\" secret=\"wrong-wrong-wrong\"/>");
+    let right = format!("<login key=\"trader\" secret=\"{SECRET}\"/>");
+    let told: Vec<String> = std::thread::scope(|scope| {
+        let (mut guesser, is_over) = (server.client(), &is_over);
+        scope.spawn(move || {
+            while !is_over.load(Ordering::Relaxed) && begun.elapsed() < PATIENCE {
+                guess(&mut guesser);
+            }
+        });
+        let mut client = server.client();
+        let each = |_| {
+            let waits = (0..20).any(|_| guess(&mut client) != WRONG);
+            assert!(waits, "whoever guesses has to wait");
+            server.client().ask(&right)
+        };
+        let told = (0..20).map(each).collect();
+        is_over.store(true, Ordering::Relaxed);
+        told
+    });
+    assert!(told.iter().all(|told| told.contains("<logged-in ")), "{told:?}");
     server.stop();
 }
 

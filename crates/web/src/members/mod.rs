@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use access::Access;
+use access::{Access, Tries};
 use axum::http::StatusCode;
 use engine::Time;
 use exchange::{Principal, TurnedAway};
@@ -174,16 +174,21 @@ impl Members {
         self.access.by_secret(key, secret, SystemTime::now()).map(Asker::of)
     }
 
-    /// Finds a member by its password. Compares it when its turn has come, beside the event loop. Errors: it is wrong,
-    /// which has had its wait, or too many are being compared.
+    /// Finds a member by its password. Compares it when its turn has come, beside the event loop. With the token of a
+    /// known device it waits for no other client of its address. Errors: it is wrong, which has had its wait, or too
+    /// many are being compared.
     pub(crate) async fn by_password(
         &self,
         member: String,
         password: String,
         address: IpAddr,
+        device: Option<&str>,
     ) -> Result<Principal, Denied> {
         let too_many = || Denied::new(TurnedAway::TooManyTries, Problem::too_many_tries());
-        let mut guess = self.access.tries().guess(address, &member, Instant::now()).map_err(|_| too_many())?;
+        let tries = self.access.tries();
+        let is_known = device.is_some_and(|token| self.access.knows_device(&member, token, SystemTime::now()));
+        let guess = if is_known { Tries::guess_of_device } else { Tries::guess };
+        let mut guess = guess(tries, address, &member, Instant::now()).map_err(|_| too_many())?;
         sleep_until(guess.turn().into()).await;
         // A password that waits for its turn takes no permit from others. The permit is held until the comparison is
         // done, also when the client has hung up.

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::{ConnectInfo, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use exchange::{Principal, TurnedAway};
 use serde::{Deserialize, Serialize};
@@ -93,13 +93,15 @@ pub(crate) struct LogIn {
 pub(crate) async fn log_in(
     State(app): State<AppState>,
     ConnectInfo(life): ConnectInfo<Life>,
+    headers: HeaderMap,
     Body(asked): Body<LogIn>,
 ) -> Result<Response, Problem> {
     let Some(members) = app.members() else { return Err(no_members()) };
-    let is_cookie = asked.cookie;
+    let (is_cookie, is_password) = (asked.cookie, asked.password.is_some());
+    let device = cookie::device_token(&headers, &life);
     let proven = match is_cookie && !life.is_private() {
         true => Err(Denied::new(TurnedAway::Unproven, Problem::not_private())),
-        false => proven(members, &life, asked).await,
+        false => proven(members, &life, device, asked).await,
     };
     let principal = match proven {
         Ok(principal) => principal,
@@ -118,17 +120,20 @@ pub(crate) async fn log_in(
     let mut response = (StatusCode::CREATED, Json(shape)).into_response();
     if is_cookie {
         cookie::set(&mut response, &token, &life);
+        let device = members.access().device_token(principal.member()).filter(|_| is_password);
+        device.into_iter().for_each(|device| cookie::set_device(&mut response, &device, &life));
     }
     Ok(response)
 }
 
-async fn proven(members: &Members, life: &Life, asked: LogIn) -> Result<Principal, Denied> {
+/// Finds the member that a login proves. `device` is the token of the device that it comes from.
+async fn proven(members: &Members, life: &Life, device: Option<&str>, asked: LogIn) -> Result<Principal, Denied> {
     if !life.is_private() && (asked.password.is_some() || asked.secret.is_some()) {
         return Err(Denied::new(TurnedAway::Unproven, Problem::not_private()));
     }
     match asked {
         LogIn { member: Some(member), password: Some(password), key: None, secret: None, .. } => {
-            members.by_password(member, password, life.there()).await
+            members.by_password(member, password, life.there(), device).await
         }
         LogIn { member: None, password: None, key: Some(key), secret: Some(secret), .. } => {
             match members.by_secret(&key, &secret) {
