@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use engine::{AccountId, ClientOrderId, Command, Engine, KillScope, Money, Op, OrderId, Position, Symbol, Time};
-use exchange::{Bound, Requests, Unavailable, without_day_end};
+use exchange::{Bound, Principal, Requests, Unavailable, without_day_end};
 
 use crate::given_ids::GivenIds;
 use crate::ledger::Writers;
@@ -48,8 +48,8 @@ pub struct Bounds {
     pub request_shares: Position,
     /// The number of an account's client order ids.
     pub client_orders: u64,
-    /// The number of all accounts' client order ids. The second half of them goes to members, or to accounts without
-    /// members, in parts: each may have as many as it leaves to the others.
+    /// The number of all accounts' client order ids. A member, or an account without one, gets no further one when it
+    /// has as many as are left.
     pub client_orders_in_all: u64,
 }
 
@@ -127,10 +127,9 @@ struct Facts<'a> {
 }
 
 impl Facts<'_> {
-    /// The member that asks, if it is known.
-    fn member(&self) -> Option<&str> {
-        let member = self.requests.principal(self.request)?.member();
-        Some(member).filter(|name| !name.is_empty())
+    /// The member that asks, if this is one of its accounts.
+    fn member_of(&self, account: AccountId) -> Option<&Principal> {
+        self.requests.principal(self.request).filter(|principal| principal.rights().accounts.contains(account))
     }
 }
 
@@ -469,28 +468,34 @@ impl Admission {
         }
     }
 
-    /// Lets an account have one more client order id. While fewer than half of those of all accounts are in memory, the
-    /// account's own bound alone counts. Beyond, a member is refused when the ids that it was given there reach those
-    /// that are left to all. An account whose caller is no member is refused when its own ids reach them. So no member
-    /// takes more than half of those that are left, and a member that had many ids before is not refused first.
+    /// Lets an account have one more client order id. A member is refused when the ids of its accounts together reach
+    /// those that are left to all. An account whose caller is no member, or not its member, is refused when its own ids
+    /// reach them. So nobody takes more than half of all ids, and who has the most is refused first.
     fn one_more_client_order(&mut self, facts: &Facts, account: AccountId) -> Result<(), Bound> {
         let Facts { engine, bounds, now, .. } = *facts;
         let Admission { turn: TurnSoFar { client_orders, new_client_orders, .. }, given_ids, .. } = self;
-        let new = client_orders.entry(account).or_default();
-        let there = (engine.client_order_ids_of(account) as u64).saturating_add(*new);
+        let of_account = |account| {
+            let new = client_orders.get(&account).copied().unwrap_or(0);
+            (engine.client_order_ids_of(account) as u64).saturating_add(new)
+        };
+        let there = of_account(account);
         let all = (engine.client_order_ids() as u64).saturating_add(*new_client_orders);
-        let is_scarce = all >= bounds.client_orders_in_all / 2;
-        let member = if is_scarce { facts.member() } else { None };
         let left = bounds.client_orders_in_all.saturating_sub(all);
-        let has_its_part = is_scarce && member.map_or(there, |member| given_ids.of(member, now)) >= left;
-        let is_too_much = there >= bounds.client_orders || has_its_part;
+        // While fewer than half are there, nobody has as many as are left.
+        let is_scarce = all >= left;
+        let member = if is_scarce { facts.member_of(account) } else { None };
+        let of_caller = member.map_or(there, |member| given_ids.of(member, now, of_account));
+        let is_too_much = there >= bounds.client_orders || of_caller >= left;
         // While expired ids are still in memory, each new one removes at least one.
         if is_too_much && !engine.has_expired_client_order_ids_behind(*new_client_orders as usize, now) {
             return Err(Bound::ClientOrders { most: bounds.client_orders.min(there) });
         }
-        if let Some(member) = member {
-            given_ids.give(member, now);
+        match member {
+            Some(member) => given_ids.give(member),
+            None if is_scarce => {}
+            None => given_ids.clear(),
         }
+        let new = client_orders.entry(account).or_default();
         *new = new.saturating_add(1);
         *new_client_orders = new_client_orders.saturating_add(1);
         Ok(())

@@ -1,66 +1,50 @@
-//! The client order ids that members were given while ids were scarce, today and the day before. An id counts for a day
-//! after its order is done, so those of earlier days no longer count as a rule. The counts are of this process: after a
-//! restart they begin anew. An order that the engine refused counts as well. This file knows no bounds.
+//! The client order ids of members: of all accounts that a member trades for, together. They follow from the engine's
+//! state, so a restart changes none of them. The accounts of a member are looked through at intervals, and the ids that
+//! it is given in between are counted. This file knows no bounds.
 
 use std::collections::HashMap;
 
-use engine::Time;
+use engine::{AccountId, Time};
+use exchange::Principal;
 
-use crate::day_ends::DAY_US;
+/// The market time for which a look at a member's accounts holds.
+const LOOK_HOLDS_US: u64 = 10_000_000;
 
-/// The numbers of ids by member. There are no more members here than asked within two days of market time.
+/// The ids of members that asked for some lately.
 #[derive(Default)]
 pub(crate) struct GivenIds {
-    /// The day of `today`, counted from 1970.
-    day: u64,
-    today: HashMap<Box<str>, u64>,
-    day_before: HashMap<Box<str>, u64>,
+    members: HashMap<Box<str>, MemberIds>,
+}
+
+struct MemberIds {
+    looked_at: Time,
+    /// The ids at the last look, and those that it was given since.
+    ids: u64,
 }
 
 impl GivenIds {
-    /// The ids that a member was given today and the day before.
-    pub(crate) fn of(&mut self, member: &str, now: Time) -> u64 {
-        self.turn_to(now);
-        let given = [&self.today, &self.day_before].map(|day| day.get(member).copied().unwrap_or(0));
-        given[0].saturating_add(given[1])
+    /// The ids of a member now. `of_account` counts those of an account.
+    pub(crate) fn of(&mut self, member: &Principal, now: Time, of_account: impl Fn(AccountId) -> u64) -> u64 {
+        let look = || MemberIds { looked_at: now, ids: member.rights().accounts.iter().map(of_account).sum() };
+        match self.members.get_mut(member.member()) {
+            Some(its) if now.0.saturating_sub(its.looked_at.0) < LOOK_HOLDS_US => its.ids,
+            Some(its) => {
+                *its = look();
+                its.ids
+            }
+            None => self.members.entry(member.member().into()).or_insert_with(look).ids,
+        }
     }
 
     /// Counts one more id of a member.
-    pub(crate) fn give(&mut self, member: &str, now: Time) {
-        self.turn_to(now);
-        match self.today.get_mut(member) {
-            Some(given) => *given = given.saturating_add(1),
-            None => drop(self.today.insert(member.into(), 1)),
+    pub(crate) fn give(&mut self, member: &Principal) {
+        if let Some(its) = self.members.get_mut(member.member()) {
+            its.ids = its.ids.saturating_add(1);
         }
     }
 
-    fn turn_to(&mut self, now: Time) {
-        let day = now.0 / DAY_US;
-        if day > self.day {
-            let today = std::mem::take(&mut self.today);
-            self.day_before = if day == self.day.saturating_add(1) { today } else { HashMap::new() };
-            self.day = day;
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ids_count_on_the_day_and_on_the_next_one() {
-        let at = |day: u64, us: u64| Time(day * DAY_US + us);
-        let mut given = GivenIds::default();
-        assert_eq!(given.of("alice", at(5, 0)), 0);
-        (0..3).for_each(|us| given.give("alice", at(5, us)));
-        given.give("bob", at(5, 9));
-        assert_eq!([given.of("alice", at(5, 9)), given.of("bob", at(5, 9)), given.of("carol", at(5, 9))], [3, 1, 0]);
-        given.give("alice", at(6, 0));
-        assert_eq!([given.of("alice", at(6, 1)), given.of("bob", at(6, 1))], [4, 1]);
-        assert_eq!([given.of("alice", at(7, 0)), given.of("bob", at(7, 0))], [1, 0]);
-        given.give("bob", at(7, 0));
-        assert_eq!([given.of("alice", at(9, 0)), given.of("bob", at(9, 0))], [0, 0]);
-        assert!(given.today.is_empty() && given.day_before.is_empty());
+    /// Forgets all members.
+    pub(crate) fn clear(&mut self) {
+        self.members.clear();
     }
 }
