@@ -14,6 +14,7 @@
 //! ```
 
 mod audit_rows;
+mod batch_statement;
 mod candles;
 mod column;
 mod commit_queue;

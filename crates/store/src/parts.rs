@@ -34,7 +34,7 @@ impl PartEnds {
 
 /// The ends of the parts.
 pub(crate) async fn ends(session: &Session) -> Result<PartEnds, tokio_postgres::Error> {
-    Ok(PartEnds::of(&session.client.query_one(ENDS, &[]).await?))
+    Ok(PartEnds::of(&session.client.query_typed_one(ENDS, &[]).await?))
 }
 
 /// Makes the parts that rows before `head` need, and returns their ends. It waits for no reader or writer.

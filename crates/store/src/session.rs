@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{AsyncMessage, Client, Connection, Statement};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -111,7 +112,7 @@ impl Connector {
             Purpose::Remove => [WRITE_SETTINGS, READ_SETTINGS].concat(),
         };
         client.batch_execute(&[SETTINGS, &more].concat()).await?;
-        let row = client.query_one(WHO_AM_I, &[]).await?;
+        let row = client.query_typed_one(WHO_AM_I, &[]).await?;
         let (fsync, full_page_writes): (&str, &str) = (row.get(2), row.get(3));
         if purpose == Purpose::Write && (fsync, full_page_writes) != ("on", "on") {
             tracing::warn!(fsync, full_page_writes, "the database is set to lose what it committed in a power cut");
@@ -163,7 +164,8 @@ impl Session {
         let end = "
             SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity
             WHERE pid = $1 AND backend_start::text = $2 AND pid <> pg_backend_pid()";
-        self.client.query(end, &[&other.process, &other.started]).await.map(|_| ())
+        let given: [(&(dyn ToSql + Sync), Type); 2] = [(&other.process, Type::INT4), (&other.started, Type::TEXT)];
+        self.client.query_typed(end, &given).await.map(drop)
     }
 
     /// Prepares a statement. Errors: those of `action`.

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use engine::{OrderId, Sequence};
 use tokio_postgres::Statement;
+use tokio_postgres::types::Type;
 
 use crate::column::Single;
 use crate::effects::Head;
@@ -151,7 +152,7 @@ pub(crate) async fn raise_epoch(session: &Session, name: &str) -> Result<Standin
 
 /// Takes the lock if it is free. Returns whether it did.
 pub(crate) async fn try_lock(session: &Session) -> Result<bool, tokio_postgres::Error> {
-    let row = session.client.query_one("SELECT pg_try_advisory_lock($1)", &[&LOCK_KEY]).await?;
+    let row = session.client.query_typed_one("SELECT pg_try_advisory_lock($1)", &[(&LOCK_KEY, Type::INT8)]).await?;
     Ok(row.get(0))
 }
 

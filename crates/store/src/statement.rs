@@ -36,6 +36,13 @@ pub(crate) fn write_batch() -> String {
     format!("SELECT {}", calls.join(", "))
 }
 
+/// The functions and names of the parameters, in the order of the statement.
+pub(crate) fn parameter_names() -> Vec<(&'static str, &'static str)> {
+    let nothing = Effects::after(Head::ZERO);
+    let calls = calls(&nothing, Epoch(0)).into_iter();
+    calls.flat_map(|(function, given)| given.into_iter().map(move |given| (function, given.name))).collect()
+}
+
 /// The parameters for `effects`, in the order of the statement.
 pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> {
     calls(effects, epoch).into_iter().flat_map(|(_, given)| given).map(|given| given.value).collect()

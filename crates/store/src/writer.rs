@@ -12,16 +12,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::runtime::Runtime;
-use tokio_postgres::Statement;
-use tokio_postgres::types::ToSql;
 
+use crate::batch_statement::BatchStatement;
 use crate::effects::{Effects, Head};
 use crate::error::{ErrorClass, StoreError, classify, final_error};
 use crate::load::{self, Loaded};
 use crate::parts::{self, PartEnds};
 use crate::session::{Backend, Connector, Purpose, Session};
 use crate::standing::{self, Epoch, Question, Standing};
-use crate::statement;
 use crate::stop::{Stop, unless_stopped};
 
 /// Pauses between attempts to reach a database that is away: from the first, doubling, to the last.
@@ -38,7 +36,8 @@ struct Patience {
 /// The patience of a commit, longer than anyone lives: nothing is lost by waiting.
 const FOR_EVER: Patience = Patience { answer: CENTURY, connect: CENTURY };
 const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
-/// The patience of a probe. It blocks the next commit, so it may take two seconds at most.
+/// The patience of a probe, which blocks the next commit. A connection takes some twenty round trips, so it is made in
+/// time where one takes less than 0.2 s.
 const PROBE: Patience = Patience { answer: Duration::from_secs(2), connect: Duration::from_secs(5) };
 
 /// The one server that writes to a database, since it took over.
@@ -60,7 +59,7 @@ pub struct Writer {
 /// A connection that is ready to write.
 struct Link {
     session: Arc<Session>,
-    write_batch: Statement,
+    batch: BatchStatement,
     question: Question,
     /// The ends of the existing parts.
     ends: PartEnds,
@@ -70,10 +69,10 @@ struct Link {
 
 impl Link {
     async fn new(session: Session, locked: bool) -> Result<Link, tokio_postgres::Error> {
-        let write_batch = session.client.prepare(&statement::write_batch()).await?;
+        let batch = BatchStatement::new(&session).await?;
         let question = Question::new(&session).await?;
         let ends = parts::ends(&session).await?;
-        Ok(Link { session: Arc::new(session), write_batch, question, ends, locked })
+        Ok(Link { session: Arc::new(session), batch, question, ends, locked })
     }
 
     /// Asks for the database's standing.
@@ -97,9 +96,7 @@ impl Link {
         if !self.ends.have_room_for(&effects.after) {
             self.ends = parts::make(&self.session, epoch, &effects.after).await?;
         }
-        let parameters = statement::parameters(effects, epoch);
-        let parameters: Vec<&(dyn ToSql + Sync)> = parameters.iter().map(|parameter| parameter.as_ref() as _).collect();
-        self.session.client.execute(&self.write_batch, &parameters).await.map(|_| ())
+        self.batch.write(&self.session, effects, epoch).await
     }
 }
 

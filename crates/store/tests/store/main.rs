@@ -6,6 +6,7 @@
 mod common;
 
 mod audit;
+mod distance;
 mod faults;
 mod fees;
 mod groups;
