@@ -1,5 +1,6 @@
 //! Opens the members of this server, and refuses to be open to anyone by mistake.
 
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -10,6 +11,7 @@ use access::{Access, SealingKeys, Watch};
 use cluster::LogUrl;
 use exchange::{Exchange, Guarded, Metrics, Newcomers};
 use market::Failed;
+use store::StoreUrl;
 use web::Elsewhere;
 
 use crate::common_members::Common;
@@ -92,11 +94,26 @@ fn open_in_common(
 /// Notes durably in a data folder that its market has members, if it has some. Errors: it had some, and no setting says
 /// who they are or that it is open to anyone; or the folder cannot be written.
 pub fn note_known(settings: &Settings) -> Result<(), String> {
-    if are_known(settings) {
-        return mark(&settings.data);
+    match are_known(settings) {
+        true => mark(&settings.data),
+        false => refuse_forgotten(settings, "there is no access file", &way_back(settings)),
     }
-    let way = format!("Put the file back to {} or name it with --access", settings.data.join(FILE_NAME).display());
-    refuse_forgotten(settings, "there is no access file", &way)
+}
+
+/// Refuses to open a market in a database to everybody that had members. Errors: it had some, and nobody says who they
+/// are or that it is open to anyone.
+pub fn refuse_forgotten_in_rows(settings: &Settings, url: &StoreUrl, has_members: bool) -> Result<(), String> {
+    match has_members && !settings.open_to_anyone {
+        true => {
+            let none_more = "run `set pricetime.server = 'on'; update pricetime.market set has_members = false` in it";
+            Err(forgotten(url, "there is no access file", &way_back(settings), none_more))
+        }
+        false => Ok(()),
+    }
+}
+
+fn way_back(settings: &Settings) -> String {
+    format!("Put the file back to {} or name it with --access", settings.data.join(FILE_NAME).display())
 }
 
 /// Notes the same in the data folder of a cluster's node. Errors also: its market had members, and the node has no key
@@ -111,16 +128,25 @@ pub fn note_known_in_common(settings: &Settings) -> Result<(), String> {
 /// Refuses to open a market to everybody that had members. Errors: it had some, and nobody says that it is open to
 /// anyone.
 fn refuse_forgotten(settings: &Settings, fault: &str, way: &str) -> Result<(), String> {
-    let marked = settings.data.join(KNOWN_NAME);
-    match marked.exists() && !settings.open_to_anyone {
-        true => Err(format!(
-            "the market in {} has members, and {fault}: everybody could trade with every account. {way}; or say --open-to-anyone; \
-             or remove the file {}, if the market is to have no members any more",
-            settings.data.display(),
-            marked.display()
-        )),
+    match is_marked(&settings.data) && !settings.open_to_anyone {
+        true => {
+            let none_more = format!("remove the file {}", settings.data.join(KNOWN_NAME).display());
+            Err(forgotten(settings.data.display(), fault, way, &none_more))
+        }
         false => Ok(()),
     }
+}
+
+fn forgotten(place: impl Display, fault: &str, way: &str, none_more: &str) -> String {
+    format!(
+        "the market in {place} has members, and {fault}: everybody could trade with every account. {way}; or say --open-to-anyone; \
+         or {none_more}, if the market is to have no members any more"
+    )
+}
+
+/// Whether it is noted in a data folder that its market has members.
+pub fn is_marked(data: &Path) -> bool {
+    data.join(KNOWN_NAME).exists()
 }
 
 /// Notes durably in a data folder that its market has members, if that is not noted yet.

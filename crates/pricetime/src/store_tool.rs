@@ -94,6 +94,10 @@ fn import(folder: &Path, url: &StoreUrl) -> Result<ExitCode, String> {
     if sequence != Sequence::ZERO {
         return Err(StoreError::NotEmpty { sequence }.to_string());
     }
+    // The mark comes before the market, so that no half of an import is open to everybody.
+    if members::is_marked(folder) {
+        store.note_members().map_err(say)?;
+    }
     let whole = journal::oldest_point(&disk).map_err(say)? == Some(JournalPoint::ZERO);
     let how = match whole {
         true => {

@@ -9,6 +9,7 @@ use feed::{FormerMarket, InitialHistory, RECALLED};
 use market::recovery;
 use store::{History, Loaded, Migrated, Reader, Retention, Stop, Store, StoreError, StoreUrl, Writer};
 
+use crate::members;
 use crate::settings::Settings;
 use crate::sql_history::former;
 
@@ -62,14 +63,29 @@ pub fn take_over(url: &StoreUrl, settings: &Settings, status: &Status, stop: &St
         }
         match read_all(store, url, &name, settings, stop) {
             // A standby that was told to stop ends with this error.
-            Err(StoreError::Unreachable { fault, .. })
+            Err(Failure::Store(StoreError::Unreachable { fault, .. }))
                 if settings.standby && status.set(State::Standby) != State::Stopping =>
             {
                 tracing::warn!(fault, "lost the database while taking over; standing by again");
                 store = connect_again(connect).map_err(say)?;
             }
-            other => return other.map_err(say),
+            Err(Failure::Store(error)) => return Err(say(error)),
+            Err(Failure::Members(why)) => return Err(why),
+            Ok(taken_over) => return Ok(taken_over),
         }
+    }
+}
+
+/// The reason why a database is not taken over.
+enum Failure {
+    Store(StoreError),
+    /// Its market has members, and nobody says who they are.
+    Members(String),
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Failure {
+        Failure::Store(error)
     }
 }
 
@@ -89,10 +105,17 @@ fn read_all(
     name: &str,
     settings: &Settings,
     stop: &Stop,
-) -> Result<TakenOver, StoreError> {
+) -> Result<TakenOver, Failure> {
     lock(&mut store)?;
     let since = Instant::now();
     let migrated = store.migrate()?;
+    match members::are_known(settings) {
+        true => store.note_members()?,
+        false => {
+            let has_members = store.has_members()?;
+            members::refuse_forgotten_in_rows(settings, url, has_members).map_err(Failure::Members)?;
+        }
+    }
     let mut writer = store.take_over()?;
     let loaded = writer.load(recovery::random_seed(), DoneOrders::Keep)?;
     let patience = settings.store_patience.0;

@@ -65,6 +65,15 @@ COMMENT ON COLUMN pricetime.command_sequence.writer IS 'The name of the server t
 COMMENT ON COLUMN pricetime.command_sequence.since IS 'The time at which it did.';
 INSERT INTO pricetime.command_sequence VALUES (true, 0, 'epoch', 1, 1, 0, 'nobody', now());
 
+CREATE TABLE pricetime.market (
+    one_row boolean PRIMARY KEY DEFAULT true CHECK (one_row),
+    has_members boolean NOT NULL
+);
+COMMENT ON TABLE pricetime.market IS 'One row: facts of the market as a whole.';
+COMMENT ON COLUMN pricetime.market.has_members IS
+    'Whether a server had members for it. Then no server opens it to everybody, unless it is told to.';
+INSERT INTO pricetime.market VALUES (true, false);
+
 --------------------------------------------------------------------------------------------------------------- symbols
 
 CREATE TABLE pricetime.symbols (

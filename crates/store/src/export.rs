@@ -19,16 +19,6 @@ const DONE_IDS: &str = "
     WHERE o.id >= $1 AND NOT EXISTS (SELECT FROM pricetime.resting r WHERE r.order_id = o.id)
     ORDER BY o.id LIMIT $2";
 
-/// Says whether a caller proved to be a member.
-const HAS_MEMBERS: &str = "SELECT EXISTS (SELECT FROM pricetime.callers WHERE member IS NOT NULL)";
-
-/// Whether a member ever asked for a command whose caller is kept.
-pub(crate) async fn has_members(session: &Session) -> Result<bool, StoreError> {
-    let action = "read the callers";
-    let found = session.client.query_one(HAS_MEMBERS, &[]).await;
-    Ok(found.map_err(|error| session.error(&error, action))?.get(0))
-}
-
 /// Visits the state at one moment.
 pub(crate) async fn state(
     session: &Session,

@@ -28,6 +28,7 @@ mod history;
 mod iceberg_rows;
 mod import;
 mod kept;
+mod known_members;
 mod link_rows;
 mod load;
 mod markets;

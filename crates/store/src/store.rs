@@ -10,6 +10,7 @@ use tokio::runtime::Runtime;
 use crate::error::{StoreError, final_error};
 use crate::export;
 use crate::import::{self, Imported};
+use crate::known_members;
 use crate::load::{self, Loaded};
 use crate::runtime::runtime;
 use crate::schema::{self, MIGRATIONS, Migrated, Migration};
@@ -137,9 +138,18 @@ impl Store {
         self.read(async |session| export::state(&session, visit).await)
     }
 
-    /// Whether a member ever asked for a command whose caller is kept.
+    /// Notes durably that the market has members. Errors: `AnotherServer`, `NoSchema` and its like.
+    pub fn note_members(&mut self) -> Result<(), StoreError> {
+        self.lock()?;
+        self.runtime.block_on(async {
+            schema::require(&self.session).await?;
+            known_members::mark(&self.session).await
+        })
+    }
+
+    /// Whether it is noted that the market has members.
     pub fn has_members(&mut self) -> Result<bool, StoreError> {
-        self.read(async |session| export::has_members(&session).await)
+        self.read(async |session| known_members::is_marked(&session).await)
     }
 
     /// Visits every done order by id, up to the last one placed before it began; returns their number.

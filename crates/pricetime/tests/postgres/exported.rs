@@ -47,9 +47,41 @@ fn a_folder_exported_from_a_market_with_members_is_not_served_without_them() {
     server.stop();
     let exported = folder.path().join("exported");
     run(&["store", "export", database.url().secret()], &[&exported]);
-    let refused = Launch::new(&exported).try_start().map(|_| ()).unwrap_err();
-    let way = format!("or remove the file {}", exported.join("members").display());
-    assert!(refused.stderr.contains("has members") && refused.stderr.contains(&way), "{refused:?}");
+    is_refused(Launch::new(&exported), &format!("or remove the file {}", exported.join("members").display()));
     std::fs::remove_file(exported.join("members")).unwrap();
     Launch::new(&exported).start().stop();
+}
+
+/// Starts a server that has to be refused because its market has members, with the way to a market without them.
+fn is_refused(launch: Launch, way: &str) {
+    let refused = launch.try_start().map(|_| ()).unwrap_err();
+    assert!(refused.stderr.contains("has members, and there is no access file"), "{refused:?}");
+    assert!(refused.stderr.contains(way), "{refused:?}");
+}
+
+/// A database once was served to everybody, whether its market had been imported from a folder that knew of members,
+/// or had lost the access file.
+#[test]
+fn a_market_with_members_in_a_database_is_not_served_without_them() {
+    const NONE_MORE: &str = "set pricetime.server = 'on'; update pricetime.market set has_members = false";
+    let folder = Folder::new("postgres-members-known");
+    let file = AccessFile::new(&folder);
+    let server = file.launch(&folder).start();
+    ask_all(&server);
+    server.stop();
+    let database = crate::postgres::database();
+    let in_rows = |launch: Launch| launch.in_database(database.url().secret());
+    run(&["store", "import"], &[&folder.data(), Path::new(database.url().secret())]);
+    let elsewhere = Folder::new("postgres-members-elsewhere");
+    is_refused(in_rows(Launch::new(&elsewhere.data())), NONE_MORE);
+    in_rows(Launch::new(&elsewhere.data()).with("--open-to-anyone")).start().stop();
+    // The mark goes along with the market.
+    let exported = folder.path().join("exported");
+    run(&["store", "export", database.url().secret()], &[&exported]);
+    assert!(exported.join("members").exists());
+    database.sql(NONE_MORE);
+    in_rows(Launch::new(&elsewhere.data())).start().stop();
+    // A server with members leaves it.
+    in_rows(file.launch(&folder)).start().stop();
+    is_refused(in_rows(Launch::new(&elsewhere.data())), NONE_MORE);
 }
