@@ -9,43 +9,13 @@ use engine::OrderId;
 use exchange::{EventSink, Metrics, Stage};
 
 use crate::commit_queue::{Applied, CommitQueue, Next};
-use crate::effects::{Effects, Head};
+use crate::commits::{Commits, Connection, Probe};
+use crate::effects::Effects;
 use crate::error::StoreError;
-use crate::writer::{Probe, Writer};
 
-/// The part of a writer that a committer needs. The simulation has a writer of a database that a seed drives.
-pub(crate) trait CommitWriter {
-    /// See [`Writer::head`].
-    fn head(&self) -> Head;
-    /// See [`Writer::commit`].
-    fn commit(&mut self, effects: &Effects) -> Result<(), StoreError>;
-    /// See [`Writer::confirm`].
-    fn confirm(&mut self) -> Result<(), StoreError>;
-    /// See [`Writer::probe`].
-    fn probe(&mut self) -> Result<Probe, StoreError>;
-}
-
-impl CommitWriter for Writer {
-    fn head(&self) -> Head {
-        Writer::head(self)
-    }
-
-    fn commit(&mut self, effects: &Effects) -> Result<(), StoreError> {
-        Writer::commit(self, effects)
-    }
-
-    fn confirm(&mut self) -> Result<(), StoreError> {
-        Writer::confirm(self)
-    }
-
-    fn probe(&mut self) -> Result<Probe, StoreError> {
-        Writer::probe(self)
-    }
-}
-
-/// The writer of a database, and the queue that it commits.
-pub(crate) struct Committer<W> {
-    writer: W,
+/// The commits of a database, and the queue that becomes them. The simulation has a connection that a seed drives.
+pub(crate) struct Committer<C> {
+    commits: Commits<C>,
     queue: Arc<CommitQueue>,
     /// The empty effects in which the next group gathers.
     effects: Effects,
@@ -55,16 +25,16 @@ pub(crate) struct Committer<W> {
     metrics: Metrics,
 }
 
-impl<W: CommitWriter> Committer<W> {
+impl<C: Connection> Committer<C> {
     pub fn new(
-        writer: W,
+        commits: Commits<C>,
         queue: Arc<CommitQueue>,
         committed: Sender<Vec<OrderId>>,
         events: Option<EventSink>,
         metrics: Metrics,
-    ) -> Committer<W> {
-        let effects = Effects::after(writer.head());
-        Committer { writer, queue, effects, committed, events, metrics }
+    ) -> Committer<C> {
+        let effects = Effects::after(commits.head());
+        Committer { commits, queue, effects, committed, events, metrics }
     }
 
     /// Steps until the queue ends. Errors: the writer's; after one, nothing more may be acknowledged.
@@ -90,7 +60,7 @@ impl<W: CommitWriter> Committer<W> {
         if self.effects.is_empty() {
             // Answers to queries leave after the writer has confirmed that the market is still this server's, later
             // than it took them.
-            match self.writer.confirm() {
+            match self.commits.confirm() {
                 Err(StoreError::Stopped) => {
                     self.queue.give_up();
                     return Ok(());
@@ -99,7 +69,7 @@ impl<W: CommitWriter> Committer<W> {
             }
         } else {
             let begun = Instant::now();
-            self.writer.commit(&self.effects)?;
+            self.commits.commit(&self.effects)?;
             self.metrics.kept(begun.elapsed());
         }
         let committed = Instant::now();
@@ -117,7 +87,7 @@ impl<W: CommitWriter> Committer<W> {
     }
 
     fn probe(&mut self) -> Result<(), StoreError> {
-        match self.writer.probe() {
+        match self.commits.probe() {
             Ok(Probe::Answered) => drop(self.queue.arrived()),
             Ok(Probe::Missed { fault }) => self.queue.missed(&fault),
             // Nothing is lost when nothing had to be committed.

@@ -62,7 +62,7 @@ impl SqlMarket {
         let exchange = Arc::new(ExchangeHandle::new(readers));
         let (outbox, committed) = channel();
         let metrics = turn_options.metrics.clone();
-        let committer = Committer::new(writer, queue.clone(), outbox, events.clone(), metrics);
+        let committer = Committer::new(writer.into_commits(), queue.clone(), outbox, events.clone(), metrics);
         let committer =
             std::thread::Builder::new().name("committer".to_string()).spawn(move || match committer.run() {
                 Ok(()) => {}

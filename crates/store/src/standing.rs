@@ -54,15 +54,45 @@ pub(crate) async fn standing(session: &Session) -> Result<Standing, tokio_postgr
     Ok(stands(session, &statement).await?.0)
 }
 
-/// Asks for the database's standing, mostly in one round trip: with a query, or with a commit if commits wait for
-/// another server. A query may show a transaction whose connection broke and that is only on this database's disk,
-/// while its commit still waits for the standby. And a database that a standby has replaced can still be read, but can
-/// no longer commit.
+/// The rule by which a standing counts: one that was read, or one that a commit saw if commits wait for another server.
+/// A query may show a transaction whose connection broke and that is only on this database's disk, while its commit
+/// still waits for the standby. And a database that a standby has replaced can still be read, but can no longer commit.
+#[derive(Default)]
+pub(crate) struct Settling {
+    /// Whether commits waited for another server at the last question of this connection.
+    commits_wait: bool,
+}
+
+/// The statement by which a standing was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    Read,
+    /// A commit that changes nothing.
+    Settled,
+}
+
+impl Settling {
+    pub(crate) fn first(&self) -> Asked {
+        if self.commits_wait { Asked::Settled } else { Asked::Read }
+    }
+
+    /// Notes whether an answer says that commits wait. Returns the next statement; none if the answer counts.
+    pub(crate) fn next(&mut self, asked: Asked, commits_wait: bool) -> Option<Asked> {
+        match asked {
+            Asked::Read => commits_wait.then_some(Asked::Settled),
+            Asked::Settled => {
+                self.commits_wait = commits_wait;
+                None
+            }
+        }
+    }
+}
+
+/// Asks for the database's standing, mostly in one round trip.
 pub(crate) struct Question {
     read: Statement,
     settle: Statement,
-    /// Whether commits waited for another server at the last question.
-    commits_wait: bool,
+    settling: Settling,
     /// A question that was sent, and whose answer nobody waited for to the end. No other is asked before it is there:
     /// while a standby is away each would be one more commit that waits.
     /// The lock is never waited for: it lets threads share a writer.
@@ -75,7 +105,7 @@ type Answer = Pin<Box<dyn Future<Output = Result<(Standing, bool), tokio_postgre
 impl Question {
     pub(crate) async fn new(session: &Session) -> Result<Question, tokio_postgres::Error> {
         let (read, settle) = (session.client.prepare(STANDING).await?, session.client.prepare(SETTLE).await?);
-        Ok(Question { read, settle, commits_wait: false, unanswered: Mutex::new(None) })
+        Ok(Question { read, settle, settling: Settling::default(), unanswered: Mutex::new(None) })
     }
 
     pub(crate) async fn ask(&mut self, session: &Arc<Session>) -> Result<Standing, tokio_postgres::Error> {
@@ -84,15 +114,18 @@ impl Question {
             let _ = former.await;
             *self.unanswered() = None;
         }
-        if !self.commits_wait {
-            let (standing, commits_wait) = self.answer(session, self.read.clone()).await?;
-            if !commits_wait {
-                return Ok(standing);
+        let mut way = self.settling.first();
+        loop {
+            let statement = match way {
+                Asked::Read => self.read.clone(),
+                Asked::Settled => self.settle.clone(),
+            };
+            let (standing, commits_wait) = self.answer(session, statement).await?;
+            match self.settling.next(way, commits_wait) {
+                None => return Ok(standing),
+                Some(next) => way = next,
             }
         }
-        let (standing, commits_wait) = self.answer(session, self.settle.clone()).await?;
-        self.commits_wait = commits_wait;
-        Ok(standing)
     }
 
     fn unanswered(&mut self) -> &mut Option<Answer> {

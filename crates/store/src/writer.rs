@@ -1,11 +1,5 @@
-//! Commits batches, one transaction each, and finds out whether a batch was committed when the connection breaks. It
-//! never writes a batch twice and never reports one that is not committed.
-//!
-//! A batch is one statement outside a transaction block, so it is committed as a whole or not at all. It first moves
-//! the sequence row from the batch's beginning to its end, and fails if the row is not at the beginning in this
-//! server's epoch. So the row always says whether a batch was committed, and a batch that is sent again after its
-//! commit does nothing. If commits wait for a standby, the row counts only after a later commit of this server has
-//! succeeded: a broken connection may leave rows that only this database has.
+//! The writer of a database: its connection, which it opens anew when that breaks, and the lock. The rules of its commits
+//! are those of commits.rs.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -14,6 +8,7 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 
 use crate::batch_statement::BatchStatement;
+use crate::commits::{Attempt, Commits, Connection, Patience, Probe};
 use crate::effects::{Effects, Head};
 use crate::error::{ErrorClass, StoreError, classify, final_error};
 use crate::load::{self, Loaded};
@@ -22,37 +17,19 @@ use crate::session::{Backend, Connector, Purpose, Session};
 use crate::standing::{self, Epoch, Question, Standing};
 use crate::stop::{Stop, unless_stopped};
 
-/// Pauses between attempts to reach a database that is away: from the first, doubling, to the last.
-const PAUSE_MIN: Duration = Duration::from_millis(20);
-const PAUSE_MAX: Duration = Duration::from_secs(1);
-/// The limits of waits.
-#[derive(Clone, Copy)]
-struct Patience {
-    answer: Duration,
-    /// The limit for a new connection.
-    connect: Duration,
-}
-
-/// The patience of a commit, longer than anyone lives: nothing is lost by waiting.
-const FOR_EVER: Patience = Patience { answer: CENTURY, connect: CENTURY };
-const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
-/// The patience of a probe, which blocks the next commit. A connection takes some twenty round trips, so it is made in
-/// time where one takes less than 0.2 s.
-const PROBE: Patience = Patience { answer: Duration::from_secs(2), connect: Duration::from_secs(5) };
-
 /// The one server that writes to a database, since it took over.
 pub struct Writer {
+    commits: Commits<Way>,
+}
+
+/// The way to the database.
+pub(crate) struct Way {
     // The link stands before the runtime, so that it is dropped while it can still close its connection.
     link: Option<Link>,
     runtime: Runtime,
     connector: Connector,
-    epoch: Epoch,
-    /// The head of the rows, as far as this writer knows.
-    head: Head,
     /// The process of the last connection, which is ended if it outlives the connection.
     last: Option<Backend>,
-    /// Whether an error was returned after which nothing more can be committed.
-    poisoned: bool,
     stop: Stop,
 }
 
@@ -100,22 +77,6 @@ impl Link {
     }
 }
 
-/// The result of a probe.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Probe {
-    /// The database answers, with the head that this writer left.
-    Answered,
-    /// The database does not answer at the moment.
-    Missed { fault: String },
-}
-
-/// The result of an attempt that failed.
-enum Attempt {
-    /// Try again after the sequence row has said what was committed.
-    Again(String),
-    Over(StoreError),
-}
-
 impl Writer {
     /// Makes the writer of a session that holds the lock and has just raised the epoch.
     pub(crate) fn new(
@@ -127,40 +88,32 @@ impl Writer {
     ) -> Result<Writer, StoreError> {
         let (last, place) = (session.backend().clone(), connector.place());
         let link = runtime.block_on(Link::new(session, true)).map_err(|error| final_error(&error, "write", &place))?;
-        Ok(Writer {
-            last: Some(last),
-            link: Some(link),
-            runtime,
-            connector,
-            epoch: standing.epoch,
-            head: standing.head,
-            poisoned: false,
-            stop,
-        })
+        let way = Way { link: Some(link), runtime, connector, last: Some(last), stop };
+        Ok(Writer { commits: Commits::new(way, standing.epoch, standing.head) })
     }
 
     /// The epoch of this writer.
     pub fn epoch(&self) -> Epoch {
-        self.epoch
+        self.commits.epoch()
     }
 
     /// The head of the rows, where the next effects begin.
     pub fn head(&self) -> Head {
-        self.head
+        self.commits.head()
     }
 
     /// Reads the committed market, which no one can have changed since this writer took over. Done orders and the seed
     /// are those of [`engine::Engine::new`]. Errors: `Unsound`, `Unreachable`, `Unreadable`.
     pub fn load(&mut self, hash_seed: u64, done_orders: engine::DoneOrders) -> Result<Loaded, StoreError> {
-        let loaded = self.runtime.block_on(async {
-            let session = self.connector.open(Purpose::Read).await;
-            let place = self.connector.place();
-            let session = session.map_err(|error| final_error(&error, "read the market", &place))?;
+        let Way { runtime, connector, .. } = &self.commits.connection;
+        let loaded = runtime.block_on(async {
+            let session = connector.open(Purpose::Read).await;
+            let session = session.map_err(|error| final_error(&error, "read the market", &connector.place()))?;
             load::load(&session, hash_seed, done_orders).await
         })?;
-        match loaded.standing.epoch == self.epoch && loaded.standing.head == self.head {
+        match (loaded.standing.epoch, loaded.standing.head) == (self.epoch(), self.head()) {
             true => Ok(loaded),
-            false => Err(self.displaced(&loaded.standing)),
+            false => Err(self.commits.displaced(&loaded.standing)),
         }
     }
 
@@ -168,17 +121,7 @@ impl Writer {
     /// it waits and tries again, for ever unless told to stop. After an error nothing more can be committed, and
     /// nothing of these effects may be acknowledged.
     pub fn commit(&mut self, effects: &Effects) -> Result<(), StoreError> {
-        assert!(!self.poisoned, "invariant: a writer that failed is not used again");
-        assert!(effects.before == self.head, "invariant: effects begin where the last ones ended");
-        if effects.is_empty() {
-            return Ok(());
-        }
-        let outcome = self.commit_at_last(effects);
-        match &outcome {
-            Ok(()) => self.head = effects.after,
-            Err(_) => self.poisoned = true,
-        }
-        outcome
+        self.commits.commit(effects)
     }
 
     /// Returns after the database has said, later than the call, that no other server has taken over, so that this
@@ -186,70 +129,35 @@ impl Writer {
     /// away it waits and asks again, for ever unless told to stop. Errors: those of `commit`, whose next call would
     /// fail.
     pub fn confirm(&mut self) -> Result<(), StoreError> {
-        let mut pause = PAUSE_MIN;
-        while let Probe::Missed { fault } = self.see(FOR_EVER)? {
-            tracing::warn!(fault, "the database does not say who writes to it; asking again");
-            self.rest(pause)?;
-            pause = (pause * 2).min(PAUSE_MAX);
-        }
-        Ok(())
+        self.commits.confirm()
     }
 
     /// Reads the standing of the database, on a new connection if necessary, for a writer without work. Waits a few
     /// seconds at most. Errors: those of `commit`, whose next call would fail.
     pub fn probe(&mut self) -> Result<Probe, StoreError> {
-        self.see(PROBE)
+        self.commits.probe()
     }
 
-    /// Whether the database is at the head that this writer left.
-    fn see(&mut self, patience: Patience) -> Result<Probe, StoreError> {
-        assert!(!self.poisoned, "invariant: a writer that failed is not used again");
-        match self.ask(patience) {
-            Ok(standing) if (standing.epoch, standing.head) == (self.epoch, self.head) => Ok(Probe::Answered),
-            Ok(standing) => Err(self.over(self.displaced(&standing))),
-            Err(Attempt::Again(fault)) => Ok(Probe::Missed { fault }),
-            Err(Attempt::Over(StoreError::Stopped)) => Err(StoreError::Stopped),
-            Err(Attempt::Over(error)) => Err(self.over(error)),
-        }
+    /// The commits alone.
+    pub(crate) fn into_commits(self) -> Commits<Way> {
+        self.commits
     }
 
     /// Closes the connection, and with it gives up the lock.
     pub fn close(mut self) {
-        if let Some(link) = self.link.take() {
+        let way = &mut self.commits.connection;
+        if let Some(link) = way.link.take() {
             drop(link);
             // The connection's task notices that its client is gone, and closes the connection.
-            self.runtime.block_on(async { tokio::time::sleep(Duration::from_millis(1)).await });
+            way.runtime.block_on(async { tokio::time::sleep(Duration::from_millis(1)).await });
         }
     }
+}
 
-    fn commit_at_last(&mut self, effects: &Effects) -> Result<(), StoreError> {
-        let mut pause = PAUSE_MIN;
-        let mut fault = match self.write(effects) {
-            Ok(()) => return Ok(()),
-            Err(Attempt::Over(error)) => return Err(error),
-            Err(Attempt::Again(fault)) => fault,
-        };
-        loop {
-            tracing::warn!(fault, "the database does not take a commit; trying again");
-            let tried = match self.look(effects) {
-                Ok(Outcome::Committed) => return Ok(()),
-                Ok(Outcome::Not) => self.write(effects),
-                Err(attempt) => Err(attempt),
-            };
-            fault = match tried {
-                Ok(()) => return Ok(()),
-                Err(Attempt::Over(error)) => return Err(error),
-                Err(Attempt::Again(fault)) => fault,
-            };
-            self.rest(pause)?;
-            pause = (pause * 2).min(PAUSE_MAX);
-        }
-    }
-
-    /// Sends the batch and waits for its commit.
-    fn write(&mut self, effects: &Effects) -> Result<(), Attempt> {
+impl Connection for Way {
+    fn write(&mut self, effects: &Effects, epoch: Epoch) -> Result<(), Attempt> {
         let Some(link) = &mut self.link else { return Err(Attempt::Again("there is no connection".to_owned())) };
-        let written = link.write(effects, self.epoch);
+        let written = link.write(effects, epoch);
         match self.runtime.block_on(unless_stopped(written, &self.stop)) {
             Some(Ok(())) => said_to_wait(link, ()),
             Some(Err(error)) => Err(self.judge(&error)),
@@ -257,19 +165,6 @@ impl Writer {
         }
     }
 
-    /// Reads from the sequence row whether a batch was committed, on a new connection if necessary.
-    fn look(&mut self, effects: &Effects) -> Result<Outcome, Attempt> {
-        let standing = self.ask(FOR_EVER)?;
-        if standing.epoch == self.epoch && standing.head == effects.after {
-            return Ok(Outcome::Committed);
-        }
-        if standing.epoch == self.epoch && standing.head == effects.before {
-            return Ok(Outcome::Not);
-        }
-        Err(Attempt::Over(self.displaced(&standing)))
-    }
-
-    /// Asks for the database's standing, on a new connection if necessary.
     fn ask(&mut self, patience: Patience) -> Result<Standing, Attempt> {
         if self.link.as_ref().is_none_or(|link| link.session.client.is_closed()) {
             self.link = None;
@@ -285,6 +180,15 @@ impl Writer {
         }
     }
 
+    fn rest(&mut self, pause: Duration) -> Result<(), StoreError> {
+        match self.runtime.block_on(unless_stopped(async { tokio::time::sleep(pause).await }, &self.stop)) {
+            Some(()) => Ok(()),
+            None => Err(StoreError::Stopped),
+        }
+    }
+}
+
+impl Way {
     /// Opens a connection, ends the process of the last one if it still runs, and takes the lock again if it is free.
     fn reconnect(&mut self, patience: Duration) -> Result<(), Attempt> {
         let opening = async {
@@ -320,32 +224,6 @@ impl Writer {
             ErrorClass::Lasting(error) => Attempt::Over(error),
         }
     }
-
-    fn displaced(&self, standing: &Standing) -> StoreError {
-        match standing.epoch > self.epoch {
-            true => StoreError::Fenced { name: standing.writer.clone(), since: standing.since.clone() },
-            false => StoreError::Displaced { found: standing.head.sequence, expected: self.head.sequence },
-        }
-    }
-
-    /// Notes that nothing more can be committed.
-    fn over(&mut self, error: StoreError) -> StoreError {
-        self.poisoned = true;
-        error
-    }
-
-    fn rest(&self, pause: Duration) -> Result<(), StoreError> {
-        match self.runtime.block_on(unless_stopped(async { tokio::time::sleep(pause).await }, &self.stop)) {
-            Some(()) => Ok(()),
-            None => Err(StoreError::Stopped),
-        }
-    }
-}
-
-/// The outcome of a batch.
-enum Outcome {
-    Committed,
-    Not,
 }
 
 /// Returns `value` if its commit waited for the standby. Errors: the commit did not wait.

@@ -3,13 +3,13 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use engine::{CancelReason, DoneOrders, Engine, Entry, Event, Execution, Importer};
+use engine::{CancelReason, DoneOrders, Engine, Entry, Event, Execution, Importer, Sequence};
 use model::Model;
 
 use super::rows::Rows;
 use super::tally::Tally;
 use crate::effects::{Effects, Head};
-use crate::standing::Epoch;
+use crate::standing::{Epoch, Standing};
 
 /// A handle; clones share the database.
 #[derive(Clone)]
@@ -20,15 +20,20 @@ pub(super) struct Committed {
     /// The market that the rows should hold.
     pub model: Model,
     pub epoch: Epoch,
+    /// Whether commits wait for a standby.
+    has_standby: bool,
+    /// The content of the standby, while it lacks commits.
+    behind: Option<(Rows, Model)>,
     /// The numbers of events in this life.
     pub tally: Tally,
 }
 
 impl Database {
     /// Makes an empty database without a writer. A command executes at most `executions_max` times.
-    pub fn new(executions_max: u32) -> Database {
+    pub fn new(executions_max: u32, has_standby: bool) -> Database {
         let model = Model::with_executions_max(executions_max);
-        let committed = Committed { rows: Rows::new(), model, epoch: Epoch(0), tally: Tally::default() };
+        let (rows, epoch, tally) = (Rows::new(), Epoch(0), Tally::default());
+        let committed = Committed { rows, model, epoch, has_standby, behind: None, tally };
         Database(Arc::new(Mutex::new(committed)))
     }
 
@@ -47,17 +52,52 @@ impl Committed {
         (self.epoch, self.rows.head)
     }
 
-    /// Raises the epoch: no transaction that an earlier server still sends is committed from now on.
+    /// The last command that a failover does not lose.
+    pub fn safe(&self) -> Sequence {
+        self.behind.as_ref().map_or(&self.rows, |(rows, _)| rows).sequence()
+    }
+
+    /// Whether the standby lacks commits.
+    pub fn is_behind(&self) -> bool {
+        self.behind.is_some()
+    }
+
+    /// Gives the standby all commits.
+    pub fn catch_up(&mut self) {
+        self.behind = None;
+    }
+
+    /// Puts the standby in the place of the primary, without the commits that it lacks. Another standby follows it.
+    pub fn fail_over(&mut self) {
+        if let Some((rows, model)) = self.behind.take() {
+            (self.rows, self.model) = (rows, model);
+        }
+    }
+
+    /// The standing as the sequence row has it, and whether commits wait for a standby.
+    pub fn stands(&self) -> (Standing, bool) {
+        let (head, epoch) = (self.rows.head, self.epoch);
+        let (writer, since) = ("another".to_owned(), "now".to_owned());
+        (Standing { head, epoch, writer, since }, self.has_standby)
+    }
+
+    /// Raises the epoch: no transaction that an earlier server still sends is committed from now on. That is a commit,
+    /// which has waited for the standby.
     pub fn take_over(&mut self) -> Epoch {
+        self.catch_up();
         self.epoch = Epoch(self.epoch.0 + 1);
         self.epoch
     }
 
     /// Commits effects that begin where the rows end, and are those of `entries`, and checks the rows. Returns false,
-    /// and changes nothing, when another server has taken over.
-    pub fn commit(&mut self, effects: &Effects, epoch: Epoch, entries: &[Entry]) -> bool {
+    /// and changes nothing, when another server has taken over. A standby that is slow does not have them yet.
+    pub fn commit(&mut self, effects: &Effects, epoch: Epoch, entries: &[Entry], is_slow: bool) -> bool {
         if self.standing() != (epoch, effects.before) {
             return false;
+        }
+        if is_slow && self.has_standby && self.behind.is_none() {
+            self.tally.count("commits for which the standby was slow");
+            self.behind = Some((self.rows.clone(), self.model.clone()));
         }
         self.rows.write(effects);
         for entry in entries {

@@ -188,7 +188,7 @@ impl Front {
                 },
                 Answer::Unavailable(_) => FoundRows::Nothing,
             });
-            let (found, held) = (found.collect(), committed.rows.sequence());
+            let (found, held) = (found.collect(), committed.safe());
             let _ = outbox.send(Notice::Back { batch, held, found });
         });
         self.last_ticket += 1;
@@ -235,7 +235,7 @@ impl EventQueue for Follower {
     }
 
     fn push(&self, events: EventBatch) {
-        let held: Sequence = self.database.look().rows.sequence();
+        let held: Sequence = self.database.look().safe();
         let _ = self.outbox.send(Notice::Events { events, held });
     }
 }

@@ -16,7 +16,7 @@ pub(super) enum Notice {
     /// A batch came back.
     Back {
         batch: Box<Batch>,
-        /// The last command in the database at that moment.
+        /// The last command in the database at that moment, on its standby, too, if it has one.
         held: Sequence,
         /// The results of look-ups at that moment, for orders and executions that the engine does not keep, one for
         /// each op.

@@ -19,6 +19,7 @@ use crate::trail_rows::TrailRows;
 /// The time for which a client order id stands for a done order.
 const DAY_US: u64 = 24 * 3600 * 1_000_000;
 
+#[derive(Clone)]
 pub(super) struct Rows {
     pub head: Head,
     accounts: Vec<(AccountId, Money)>,

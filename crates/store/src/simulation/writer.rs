@@ -1,19 +1,20 @@
-//! A writer of the simulated database. While its server waits for it, the seed decides what happens: turns of the loop,
-//! a database that is away for longer than requests wait, lost answers, another server that takes over, a crash. The
-//! writer handles them like [`crate::Writer`].
+//! A connection to the simulated database. While its server waits for it, the seed decides what happens: turns of the
+//! loop, a database that is away for longer than requests wait, lost answers, a slow standby and one that takes the
+//! place of its primary, another server that takes over, a crash. The rules of commits are those of every server.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::time::Duration;
 
+use engine::Sequence;
 use model::workload::Random;
 
 use super::database::Database;
 use super::front::Front;
-use crate::committer::CommitWriter;
-use crate::effects::{Effects, Head};
+use crate::commits::{Attempt, Connection, Patience};
+use crate::effects::Effects;
 use crate::error::StoreError;
-use crate::standing::Epoch;
-use crate::writer::Probe;
+use crate::standing::{Asked, Epoch, Settling, Standing};
 
 /// The probabilities of faults, in per cent.
 #[derive(Clone, Copy)]
@@ -26,11 +27,13 @@ pub(super) struct Weather {
     pub lost: usize,
     /// An event of these at which another server takes over, or this one crashes.
     pub deadly: usize,
+    /// A commit for which the standby is too slow, where there is one.
+    pub behind: usize,
 }
 
 impl Weather {
     /// No faults.
-    pub const CALM: Weather = Weather { slow: 0, away: 0, lost: 0, deadly: 0 };
+    pub const CALM: Weather = Weather { slow: 0, away: 0, lost: 0, deadly: 0, behind: 0 };
 
     /// Draws the weather of a life.
     pub fn new(random: &mut Random) -> Weather {
@@ -39,42 +42,49 @@ impl Weather {
             away: random.pick(&[0, 10, 40]),
             lost: random.pick(&[0, 10, 30]),
             deadly: random.pick(&[0, 1, 4]),
+            behind: random.pick(&[0, 10, 50]),
         }
     }
 }
 
-pub(super) struct SimulatedWriter {
+pub(super) struct SimulatedConnection {
     database: Database,
     front: Rc<RefCell<Front>>,
-    epoch: Epoch,
-    head: Head,
     weather: Rc<Cell<Weather>>,
     random: Random,
+    settling: Settling,
+    /// The last command of the transaction that was sent last.
+    sent: Sequence,
     /// Whether the server was told to stop while the database was away.
     stopped: bool,
 }
 
-impl SimulatedWriter {
+impl SimulatedConnection {
     pub fn new(
         database: &Database,
         front: &Rc<RefCell<Front>>,
-        epoch: Epoch,
         weather: &Rc<Cell<Weather>>,
         random: &mut Random,
-    ) -> SimulatedWriter {
-        let head = database.look().rows.head;
-        let (database, front, weather) = (database.clone(), front.clone(), weather.clone());
-        SimulatedWriter { database, front, epoch, head, weather, random: Random::new(random.any()), stopped: false }
+    ) -> SimulatedConnection {
+        SimulatedConnection {
+            database: database.clone(),
+            front: front.clone(),
+            weather: weather.clone(),
+            random: Random::new(random.any()),
+            settling: Settling::default(),
+            sent: Sequence::ZERO,
+            stopped: false,
+        }
     }
 
     /// Lets events happen while the server waits for the database. Errors: the end of the server.
-    fn wait(&mut self) -> Result<(), StoreError> {
+    fn wait(&mut self) -> Result<(), Attempt> {
         let weather = self.weather.get();
         while self.random.percent(weather.slow) {
             if self.random.percent(weather.deadly) {
                 if self.random.percent(50) {
                     self.database.count("crashes on the way");
-                    return Err(crash());
+                    return Err(Attempt::Over(crash()));
                 }
                 self.database.count("take-overs on the way");
                 self.database.look().take_over();
@@ -91,76 +101,95 @@ impl SimulatedWriter {
                 false => drop(front.idle()),
             }
         }
-        if self.stopped { Err(StoreError::Stopped) } else { Ok(()) }
+        if self.stopped { Err(Attempt::Over(StoreError::Stopped)) } else { Ok(()) }
     }
 
-    /// Delivers the transaction. Returns whether it was committed.
-    fn send(&self, effects: &Effects) -> bool {
+    /// Delivers the transaction. Returns whether the primary committed it.
+    fn send(&self, effects: &Effects, epoch: Epoch, is_slow: bool) -> bool {
         let front = self.front.borrow();
         let entries = front.oracle.entries(effects.before.sequence, effects.after.sequence);
-        self.database.look().commit(effects, self.epoch, entries)
+        self.database.look().commit(effects, epoch, entries, is_slow)
     }
 
     fn is_lost(&mut self) -> bool {
         self.random.percent(self.weather.get().lost)
     }
 
-    /// Whether the database is at `head` and still this server's.
-    fn look(&self, head: Head) -> Result<bool, StoreError> {
-        let committed = self.database.look();
-        match committed.epoch == self.epoch {
-            true => Ok(committed.rows.head == head),
-            false => {
-                drop(committed);
-                self.database.count("servers that found another in charge");
-                Err(StoreError::Fenced { name: "another".to_owned(), since: "now".to_owned() })
+    /// Loses a message, and at times the connection with it.
+    fn lose<T>(&mut self, what: &str) -> Result<T, Attempt> {
+        if self.random.percent(50) {
+            self.settling = Settling::default();
+        }
+        Err(Attempt::Again(what.to_owned()))
+    }
+
+    /// Waits until the standby has every commit. Errors: the connection breaks before, or the standby takes the place of
+    /// the primary as it is.
+    fn wait_for_the_standby(&mut self) -> Result<(), Attempt> {
+        while self.database.look().is_behind() {
+            self.wait()?;
+            match self.random.below(100) {
+                0..40 => self.database.look().catch_up(),
+                40..60 => {
+                    self.database.count("commits that nobody waited for to the end");
+                    return self.lose("the standby is slow");
+                }
+                60..80 => {
+                    self.database.count("standbys that took the place of their primary");
+                    self.database.look().fail_over();
+                    self.settling = Settling::default();
+                    return Err(Attempt::Again("the primary is gone".to_owned()));
+                }
+                _ => {}
             }
         }
+        Ok(())
     }
 }
 
-impl CommitWriter for SimulatedWriter {
-    fn head(&self) -> Head {
-        self.head
-    }
-
-    fn commit(&mut self, effects: &Effects) -> Result<(), StoreError> {
-        assert!(effects.before == self.head, "effects begin where the last ones ended");
-        loop {
-            self.wait()?;
-            let committed = !self.is_lost() && self.send(effects);
-            let answered = committed && !self.is_lost();
-            self.wait()?;
-            // Without an answer the sequence row says whether it was committed.
-            if answered || self.look(effects.after)? {
-                break;
-            }
+impl Connection for SimulatedConnection {
+    fn write(&mut self, effects: &Effects, epoch: Epoch) -> Result<(), Attempt> {
+        if std::mem::replace(&mut self.sent, effects.after.sequence) == effects.after.sequence {
             self.database.count("transactions sent again");
         }
-        self.head = effects.after;
-        Ok(())
+        self.wait()?;
+        if self.is_lost() {
+            return self.lose("the transaction is lost");
+        }
+        let is_slow = self.random.percent(self.weather.get().behind);
+        if !self.send(effects, epoch, is_slow) {
+            return Err(Attempt::Again("the sequence is elsewhere".to_owned()));
+        }
+        self.wait_for_the_standby()?;
+        let is_lost = self.is_lost();
+        self.wait()?;
+        if is_lost { self.lose("the answer is lost") } else { Ok(()) }
     }
 
-    fn confirm(&mut self) -> Result<(), StoreError> {
+    fn ask(&mut self, _: Patience) -> Result<Standing, Attempt> {
+        self.wait()?;
+        let mut asked = self.settling.first();
         loop {
-            self.wait()?;
-            let standing = self.look(self.head)?;
-            assert!(standing, "nobody else writes in this epoch");
-            let answered = !self.is_lost();
-            self.wait()?;
-            if answered {
-                return Ok(());
+            if self.is_lost() {
+                return self.lose("the question is lost");
+            }
+            let (standing, commits_wait) = self.database.look().stands();
+            if asked == Asked::Settled {
+                self.wait_for_the_standby()?;
+            }
+            match self.settling.next(asked, commits_wait) {
+                Some(next) => asked = next,
+                None => {
+                    let is_lost = self.is_lost();
+                    self.wait()?;
+                    return if is_lost { self.lose("the answer is lost") } else { Ok(standing) };
+                }
             }
         }
     }
 
-    fn probe(&mut self) -> Result<Probe, StoreError> {
-        self.wait()?;
-        if self.is_lost() {
-            return Ok(Probe::Missed { fault: "it is away".to_owned() });
-        }
-        assert!(self.look(self.head)?, "nobody else writes in this epoch");
-        Ok(Probe::Answered)
+    fn rest(&mut self, _: Duration) -> Result<(), StoreError> {
+        Ok(())
     }
 }
 
