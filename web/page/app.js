@@ -1,12 +1,16 @@
 // Puts the page together: feed → state → views. What is chosen (symbol, account, interval, view) passes through here.
 
-import { read, write } from "./address.js";
+import { write } from "./address.js";
 import { Refusal, api, whenPlaced } from "./api.js";
-import { find, make, setAttribute, setText } from "./dom.js";
+import { chrome, showSection } from "./chrome.js";
+import { find } from "./dom.js";
 import { Feed } from "./feed.js";
 import { Frames } from "./frames.js";
-import { listen } from "./keys.js";
-import { recalled, remember, remembered } from "./settings.js";
+import { laterReplay, laterVenueView } from "./lazy.js";
+import { router } from "./router.js";
+import { beginSession, greet } from "./session.js";
+import { recalled, remember, rememberSoon, remembered } from "./settings.js";
+import { shortcuts } from "./shortcuts.js";
 import { Sound } from "./sound.js";
 import { Alerts } from "./state/alerts.js";
 import { Fees } from "./state/fees.js";
@@ -33,7 +37,6 @@ import { createDialog } from "./views/create.js";
 import { depthView } from "./views/depth.js";
 import { ladderView } from "./views/ladder.js";
 import { layoutView } from "./views/layout.js";
-import { signIn } from "./views/login.js";
 import { marketBar } from "./views/market-bar.js";
 import { lastJourney, orderDialog } from "./views/order-dialog.js";
 import { placePanel } from "./views/place.js";
@@ -53,8 +56,6 @@ import { watchlistView } from "./views/watchlist.js";
 /** @import { Interval, StatusFeed, SymbolsFeed } from "./types.js" */
 
 const INTERVALS = ["1s", "1m", "5m", "15m", "1h", "1d"];
-
-const sections = [...document.querySelectorAll("nav.sections button")].filter((button) => button instanceof HTMLButtonElement);
 
 const frames = new Frames();
 const theme = new Theme();
@@ -83,7 +84,7 @@ const watchlist = new Watchlist(recalled("favourites"), {
 const layout = new Layout(recalled("layout"), {
   // A wide window has room for the watchlist beside all else.
   hidden: matchMedia("(min-width: 1600px)").matches ? [] : ["watch"],
-  keep: soon((kept) => remember("layout", JSON.stringify(kept))),
+  keep: rememberSoon("layout"),
 });
 
 const choices = {
@@ -112,13 +113,14 @@ const choices = {
 
 let known = () => {};
 /** Kept when it is known who looks at the page, and with which account. @type {Promise<void>} */
-const somebody = new Promise((then) => (known = then));
-const replay = laterReplay();
+const signedIn = new Promise((then) => (known = then));
+const replay = laterReplay({ market, api, holdings, frames, go: choices.moment, signedIn });
 const replayAt = (/** @type {string} */ symbol, /** @type {number} */ time) => choices.moment(symbol, { time });
 const confirm = confirmation();
 const actions = orderActions({ api, market, quote, confirm });
 
 const symbolChooser = marketBar({ market, symbols, quote, frames, choose: choices.symbol });
+const chooseSymbol = () => symbolChooser.open();
 const accounts = accountChooser({ root: find("account-chooser"), holdings, vitals, frames, api, choose: choices.account });
 const studies = new Studies(recalled("studies"), (chosen) => remember("studies", JSON.stringify(chosen)));
 const lines = new Lines(recalled("lines"), (all) => remember("lines", JSON.stringify(all)));
@@ -151,7 +153,7 @@ showAccount(holdings, "");
 connectionView({ feed, standing, api, frames });
 const system = systemView({ vitals, frames, theme });
 const venueMode = venueStatus({ api });
-const venue = laterVenueView();
+const venue = laterVenueView({ api, feed, symbols, vitals, quote, frames });
 phaseView({ market, quote, symbols, frames });
 const sandbox = sandboxDialog({
   api,
@@ -206,7 +208,17 @@ function showAccount(of, suffix) {
   accountView({ market, quote, holdings: of, frames, api, actions, portfolio, openOrder: orders.open, replay: replayAt, suffix });
 }
 
-chrome();
+const follow = router({
+  market, symbols, replay,
+  showSystem() {
+    system.show();
+    venueMode.show();
+    sandbox.look();
+  },
+  showVenue: () => venue.show(),
+});
+chrome({ market, symbols, frames, theme, openLayout, create, chooseMoment: replay.choose, chooseSymbol });
+shortcuts({ market, pair, layout, theme, ticket, replay, openLayout, chooseSymbol, chooseAccount: () => accounts.open(), compare: () => comparison.toggle() });
 follow();
 feed.subscribe({ channel: "symbols" }, {
   message: (/** @type {SymbolsFeed} */ message) => {
@@ -220,287 +232,12 @@ feed.subscribe({ channel: "symbols" }, {
 });
 feed.subscribe({ channel: "status" }, { message: (/** @type {StatusFeed} */ message) => vitals.add(message) });
 feed.watch(() => {
-  if (feed.state === "open") greet();
+  if (feed.state === "open") greet({ api, vitals, holdings, chooseAccount: choices.account });
 });
-begin();
-
-/** Begins to follow the market, once it is known who looks at it. */
-async function begin() {
-  const session = await signIn({ api, feed });
-  venueMode.allow(session);
-  standing.allow(session);
-  venue.allow(session);
-  orders.allow(session);
-  comparison.allow(session);
-  sandbox.allow(session);
-  if (session) ticket.allow(session.member ?? "");
-  else allowLater();
-  // A member's own account comes first, unless another one of its was looked at last.
-  const own = session?.accounts ?? [];
-  if (own.length > 0 && !own.includes(holdings.id ?? "")) choices.account(own[0]);
+beginSession({ api, feed, guarded: [venueMode, standing, venue, orders, comparison, sandbox], ticket, holdings, chooseAccount: choices.account }).then(() => {
   known();
   feed.connect();
-}
-
-/** The server did not say who looks at the page: it is asked again until it does. */
-function allowLater() {
-  api.session().then(({ member }) => ticket.allow(member ?? ""), () => setTimeout(allowLater, 2_000));
-}
-
-/** The venue's view, with its styles, is fetched when it is looked at: nobody needs it to trade. */
-function laterVenueView() {
-  /** @type {import("./types.js").Session|null} */
-  let session = null;
-  /** @type {ReturnType<typeof import("./views/venue-view.js").venueView>|null} */
-  let view = null;
-  let asked = false;
-  const fetchIt = async () => {
-    asked = true;
-    document.head.append(make("link", { rel: "stylesheet", href: "style/venue.css" }));
-    const [{ venueView }, { Activity }] = await Promise.all([import("./views/venue-view.js"), import("./state/activity.js")]);
-    view = venueView({ api, symbols, vitals, quote, activity: new Activity(feed), frames });
-    view.allow(session);
-    setAttribute(find("control"), "data-ready", true);
-  };
-  return {
-    show() {
-      if (view) view.show();
-      else if (!asked) fetchIt();
-    },
-    /** @param {import("./types.js").Session|null} who */
-    allow(who) {
-      session = who;
-      view?.allow(who);
-    },
-  };
-}
-
-/** The modules of a replay, fetched when a user first wants one. */
-function laterReplay() {
-  /** @type {Promise<{state: import("./state/replay.js").Replay, view: ReturnType<typeof import("./views/replay.js").replayView>}>|null} */
-  let asked = null;
-  /** @type {import("./state/replay.js").Replay|null} */
-  let state = null;
-  /** The moment to show once the modules are here. @type {{symbol: string, moment: Moment}|null} */
-  let wanted = null;
-  const fetchIt = () => {
-    asked ??= Promise.all([import("./state/replay.js"), import("./views/replay.js")]).then(([{ Replay }, { replayView }]) => {
-      const made = new Replay(market, api);
-      state = made;
-      holdings.watch(() => made.look(holdings.id));
-      return { state: made, view: replayView({ replay: made, market, frames, api, go: choices.moment }) };
-    });
-    return asked;
-  };
-  return {
-    /** @param {string} symbol @param {Moment|null} moment null for the live market @param {boolean} [again] also where it is shown already */
-    async show(symbol, moment, again = false) {
-      wanted = moment && { symbol, moment };
-      if (!moment) {
-        state?.close();
-        market.choose(symbol);
-        return;
-      }
-      // Nobody is shown the past before they are signed in.
-      const [fetched] = await Promise.all([fetchIt(), somebody]);
-      if (wanted?.moment === moment && (again || !fetched.state.isAt(symbol, moment))) fetched.state.open(symbol, moment, holdings.id);
-    },
-    /** The moment that is shown; null while the market is live. @returns {Moment|null} */
-    moment: () => (market.past && state ? state.moment : null),
-    choose: async () => (await fetchIt()).view.open(),
-    /** @param {"toggle"|"step"|"back"|"toTrade"} what nothing of it is done while the market is live */
-    async act(what) {
-      if (!market.past) return;
-      const fetched = await fetchIt();
-      if (what === "toggle") fetched.view.toggle();
-      else fetched.state[what]();
-    },
-  };
-}
-
-/** Shows what the address says; without a symbol in it, the one looked at last, or the first there is. */
-function follow() {
-  const place = read(location.hash);
-  document.body.dataset.view = place.view;
-  for (const [view, main] of [["trade", "trade"], ["system", "system"], ["venue", "control"]]) {
-    find(main).hidden = place.view !== view;
-    setAttribute(find(`view-${view}`), "aria-current", place.view === view ? "page" : null);
-  }
-  if (place.view === "system") {
-    system.show();
-    venueMode.show();
-    sandbox.look();
-  }
-  if (place.view === "venue") venue.show();
-
-  const last = remembered("symbol");
-  const symbol = place.symbol ?? market.symbol ?? (last && symbols.all.has(last) ? last : symbols.first());
-  if (symbol && place.moment) replay.show(symbol, place.moment);
-  // Who looks elsewhere for a while finds a replay again.
-  else if (place.view === "trade" || !market.past) symbol ? replay.show(symbol, null) : market.choose(null);
-  if (place.view === "trade") setAttribute(find("view-trade"), "href", write({ view: "trade", symbol, moment: place.moment }));
-}
-
-/** Asks who is there: whether it is a demo, and whether the account that is remembered still is. */
-async function greet() {
-  try {
-    const server = await api.status();
-    vitals.greet(server);
-    vitals.before((await api.seconds()).seconds);
-    // Whoever opens a demo trades at once.
-    if (server.demo && holdings.id === null) choices.account("1");
-    if (holdings.id === null) return;
-    await api.account(holdings.id);
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    if (error.code === "unknown-account") {
-      remember("account", null);
-      holdings.choose(null);
-    }
-  }
-}
-
-/** Shows one section at a time, on a telephone. @param {string|undefined} name */
-function showSection(name) {
-  document.body.dataset.section = name;
-  for (const button of sections) setAttribute(button, "aria-current", button.dataset.section === name ? "true" : null);
-}
-
-/** Buttons, keys and states of the page as a whole. */
-function chrome() {
-  addEventListener("hashchange", follow);
-  const themeButton = find("theme");
-  const drawTheme = () => setAttribute(themeButton, "aria-label", theme.name === "dark" ? "Light theme" : "Dark theme");
-  themeButton.addEventListener("click", () => theme.toggle());
-  theme.watch(drawTheme);
-  drawTheme();
-
-  const keysDialog = /** @type {HTMLDialogElement} */ (find("keys-dialog"));
-  const keys = () => keysDialog.showModal();
-  find("keys").addEventListener("click", keys);
-  find("layout-open").addEventListener("click", openLayout);
-  find("replay-open").addEventListener("click", replay.choose);
-  find("create-open").addEventListener("click", create);
-  find("welcome-create").addEventListener("click", create);
-  find("unknown-choose").addEventListener("click", () => symbolChooser.open());
-  for (const dialog of document.querySelectorAll("dialog")) {
-    dialog.querySelector("[data-close]")?.addEventListener("click", () => dialog.close());
-    // A press beside a dialog closes it: its own area begins at its children.
-    dialog.addEventListener("click", (event) => {
-      if (event.target === dialog && dialog.querySelector("[data-close]")) dialog.close();
-    });
-  }
-  find("welcome-copy").addEventListener("click", async () => {
-    try {
-      await navigator.clipboard.writeText(find("welcome-line").textContent ?? "");
-      setText(find("welcome-copy"), "Copied");
-    } catch {
-      getSelection()?.selectAllChildren(find("welcome-line"));
-    }
-  });
-
-  for (const button of sections) button.addEventListener("click", () => showSection(button.dataset.section));
-
-  const trade = (/** @type {() => void} */ then) => () => {
-    if (document.body.dataset.view !== "trade") {
-      location.hash = write({ view: "trade", symbol: market.symbol });
-      // The view changes with the next event; a hidden field takes no focus.
-      setTimeout(then);
-    } else then();
-  };
-  const order = (/** @type {"buy"|"sell"} */ side) => trade(() => {
-    showSection("ticket");
-    ticket.begin(side);
-  });
-  document.querySelector(".skip")?.addEventListener("click", (event) => {
-    event.preventDefault();
-    trade(() => {
-      showSection("ticket");
-      find("ticket-limit").focus();
-    })();
-  });
-  const account = (/** @type {string} */ tab) => trade(() => {
-    showSection("account");
-    find(tab).click();
-    find(tab).focus();
-  });
-  listen([
-    { key: "b", group: "Trading", text: "Buy: to the ticket", run: order("buy") },
-    { key: "s", group: "Trading", text: "Sell: to the ticket", run: order("sell") },
-    ...[1, 2, 3, 4, 5, 6, 7, 8, 9].map((number) => ({
-      key: String(number), group: "Trading", text: number === 1 ? "Fill the ticket in as a preset says" : "", shown: ["1", "–", "9"],
-      run: trade(() => {
-        if (ticket.apply(number)) showSection("ticket");
-      }),
-    })),
-    { key: "x", group: "Trading", text: "Cancel all orders that are listed: pressed twice", run: trade(() => {
-      showSection("account");
-      find("tab-open").click();
-      const button = find("cancel-all");
-      if (button.hidden) return;
-      button.focus();
-      button.click();
-    }) },
-    { key: "/", group: "Where to look", text: "Choose a symbol", run: trade(() => symbolChooser.open()) },
-    { key: "a", group: "Where to look", text: "Choose an account", run: () => accounts.open() },
-    { key: "o", group: "Where to look", text: "Open orders", run: account("tab-open") },
-    { key: "h", group: "Where to look", text: "History", run: account("tab-history") },
-    { key: "e", group: "Where to look", text: "Executions", run: account("tab-executions") },
-    { key: "p", group: "Where to look", text: "Portfolio", run: account("tab-portfolio") },
-    { key: "f", group: "Where to look", text: "Filter the rows of the account", run: trade(() => {
-      showSection("account");
-      find("account-filter").focus();
-    }) },
-    { key: "v", group: "Where to look", text: "The system view, and back", run: () => find(document.body.dataset.view === "trade" ? "view-system" : "view-trade").click() },
-    { key: "d", group: "Where to look", text: "Two accounts side by side, or one", run: trade(() => {
-      showSection("account");
-      comparison.toggle();
-    }) },
-    { key: "y", group: "Trading", text: "Have the ticket send from the other account", run: () => pair.turn() },
-    { key: "w", group: "Where to look", text: "Show the watchlist, or hide it", run: () => layout.show("watch", layout.hides("watch")) },
-    { key: "r", group: "Replay", text: "Choose a moment of the past", run: trade(replay.choose) },
-    { key: "k", group: "Replay", text: "Play it, or pause", run: () => replay.act("toggle") },
-    { key: ",", group: "Replay", text: "One command back", run: () => replay.act("back") },
-    { key: ".", group: "Replay", text: "One command on", run: () => replay.act("step") },
-    { key: "n", group: "Replay", text: "To the next trade", run: () => replay.act("toTrade") },
-    { key: "l", group: "Where to look", text: "Layout: density, panels, layouts of your own", run: openLayout },
-    { key: "t", group: "Where to look", text: "Light or dark", run: () => theme.toggle() },
-    { key: "?", group: "Where to look", text: "These keys", run: keys },
-  ]);
-
-  const state = frames.view(() => {
-    const none = symbols.state === "live" && symbols.all.size === 0 && !market.symbol;
-    document.body.dataset.market = none ? "none" : market.refused ? "refused" : market.symbol ? "chosen" : "loading";
-    find("welcome").hidden = !none;
-    find("unknown").hidden = none || !market.refused;
-    setText(find("unknown-text"), market.refused ? `${market.symbol}: ${market.refused}` : "");
-  });
-  symbols.watch(state);
-  market.watch(state);
-}
-
-/**
- * Calls once for many calls that come quickly, with what the last one was given.
- * @template T
- * @param {(value: T) => void} then
- * @returns {(value: T) => void}
- */
-function soon(then) {
-  /** @type {ReturnType<typeof setTimeout>|undefined} */
-  let timer;
-  /** @type {(() => void)|null} */
-  let waits = null;
-  addEventListener("pagehide", () => waits?.());
-  return (value) => {
-    clearTimeout(timer);
-    waits = () => {
-      clearTimeout(timer);
-      waits = null;
-      then(value);
-    };
-    timer = setTimeout(waits, 200);
-  };
-}
+});
 
 /** @returns {Interval} */
 function rememberedInterval() {

@@ -2,6 +2,9 @@
 
 /** @typedef {"theme"|"account"|"symbol"|"interval"|"confirm"|"presets"|"layout"|"favourites"|"listed"|"alerts"|"sound"|"studies"|"lines"} Setting */
 
+/** Values that come within this time are remembered once. */
+const SOON_MS = 200;
+
 /** @param {Setting} name @returns {string|null} */
 export function remembered(name) {
   try {
@@ -28,6 +31,28 @@ export function recalled(name) {
   } catch {
     return null;
   }
+}
+
+/**
+ * Remembers the last one of many values that come quickly, as JSON; what still waits is remembered when the page is left.
+ * @param {Setting} name
+ * @returns {(value: unknown) => void}
+ */
+export function rememberSoon(name) {
+  /** @type {ReturnType<typeof setTimeout>|undefined} */
+  let timer;
+  /** @type {(() => void)|null} */
+  let waits = null;
+  addEventListener("pagehide", () => waits?.());
+  return (value) => {
+    clearTimeout(timer);
+    waits = () => {
+      clearTimeout(timer);
+      waits = null;
+      remember(name, JSON.stringify(value));
+    };
+    timer = setTimeout(waits, SOON_MS);
+  };
 }
 
 /** Keeps the orders on their way for this tab alone; they outlive a reload. @param {string|null} value */
