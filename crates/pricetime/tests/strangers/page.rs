@@ -191,7 +191,7 @@ fn files_of_the_page_come_with_their_policy_and_nothing_else_is_there() {
 fn compressed_files_are_what_they_are(http: &Http) {
     let (mut plain, mut sent) = (0, 0);
     for path in
-        ["/", "/app.js", "/style/parts.css", "/vendor/lightweight-charts.standalone.production.mjs", "/icon.svg"]
+        ["/", "/app.js", "/style/account.css", "/vendor/lightweight-charts.standalone.production.mjs", "/icon.svg"]
     {
         let [(whole, bytes), (small, packed)] =
             ["identity", "gzip, br"].map(|takes| http.bytes(path, &[("accept-encoding", takes)]));
