@@ -59,6 +59,7 @@ mod protecting;
 mod protections;
 mod reject;
 mod reply;
+mod rounds;
 mod rules;
 mod self_trade;
 mod shared_log;

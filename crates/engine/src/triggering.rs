@@ -104,16 +104,16 @@ impl Engine {
     #[inline]
     pub(crate) fn activate_after(&mut self, reached_before: usize, events: &mut impl FnMut(Event)) {
         if reached_before == 0 && self.stops.reached_orders() > 0 && !self.pendings.is_releasing() {
-            self.activate(false, events);
+            self.activate(events);
         }
     }
 
-    /// Reaches the triggers that earlier commands left. Activates the orders that were reached first, then those that
-    /// these reach, behind all others, and then the due pending orders.
+    /// Reaches the triggers that earlier commands left, and takes the turns of the orders that wait for them, in rounds
+    /// (`rounds.rs`).
     #[cold]
     pub(crate) fn activate_reached(&mut self, events: &mut impl FnMut(Event)) {
         self.reach_further(events);
-        self.activate(true, events);
+        self.take_rounds(events);
     }
 
     /// Reaches triggers that earlier commands left, for half of the executions that the command may make, so that the
@@ -132,59 +132,26 @@ impl Engine {
     }
 
     #[cold]
-    fn activate(&mut self, releases: bool, events: &mut impl FnMut(Event)) {
-        let (mut turns, moves_before, mut has_filled) = (0usize, self.stops.moves(), false);
-        loop {
-            let moved = self.stops.moves().wrapping_sub(moves_before).saturating_mul(ACTIVATION);
-            if self.executions_left == 0 || turns.saturating_add(moved) >= TURNS_MAX {
-                break;
-            }
-            let taken = match self.stops.next_turn() {
-                Some(slot) if releases => self.take_share(slot, &mut has_filled, events),
-                Some(slot) => self.take_turn(slot, events),
-                None if releases && !self.stops.passes_over_any() => {
-                    self.turns_of_release().filter(|_| self.release_next(events))
-                }
-                None => None,
-            };
-            let Some(taken) = taken else { break };
+    fn activate(&mut self, events: &mut impl FnMut(Event)) {
+        let (mut turns, moves_before) = (0usize, self.stops.moves());
+        while self.may_take_turns(turns, moves_before)
+            && let Some(slot) = self.stops.next_turn()
+            && let Some(taken) = self.take_turn(slot, events)
+        {
             turns = turns.saturating_add(taken);
         }
-        self.stops.end_passing_over();
     }
 
-    /// Takes the turn of an order, as `take_turn` does, with a share of what the command may execute while orders of
-    /// other symbols have turns, or triggers of other symbols are reached. A fill-or-kill is not cut: the first one of
-    /// a command that may need more than a share has the executions of a whole command besides, so that it takes none
-    /// from others. Further ones are passed over. They keep their places in the line, so the next command comes to
-    /// them before those that have had a share.
-    fn take_share(&mut self, slot: u32, has_filled: &mut bool, events: &mut impl FnMut(Event)) -> Option<usize> {
-        if !self.stops.shares_turns() {
-            return self.take_turn(slot, events);
-        }
-        let placed = self.stops.placed(&self.orders, slot);
-        if self.fills_beyond_share(self.orders.get(slot).account, &placed) {
-            if std::mem::replace(has_filled, true) {
-                self.stops.pass_over(placed.symbol);
-                return Some(1);
-            }
-            let kept = std::mem::replace(&mut self.executions_left, self.execution_bounds.command);
-            let taken = self.take_turn(slot, events);
-            self.executions_left = kept;
-            return taken;
-        }
-        let is_cut = placed.kind != OrderKind::FillOrKill;
-        let share = if is_cut { self.execution_bounds.share } else { u32::MAX };
-        let kept = self.executions_left.saturating_sub(share);
-        self.executions_left = self.executions_left.saturating_sub(kept);
-        let taken = self.take_turn(slot, events);
-        self.executions_left = self.executions_left.saturating_add(kept);
-        taken
+    /// Whether a command that has taken so many turns may take another one. The triggers that moved since there were
+    /// `moves_before` count, too.
+    pub(crate) fn may_take_turns(&self, turns: usize, moves_before: usize) -> bool {
+        let moved = self.stops.moves().wrapping_sub(moves_before).saturating_mul(ACTIVATION);
+        self.executions_left > 0 && turns.saturating_add(moved) < TURNS_MAX
     }
 
     /// Takes the turn of an order. Returns what the turn counts; none if the order did not take it: a fill-or-kill may
     /// need a command of its own.
-    fn take_turn(&mut self, slot: u32, events: &mut impl FnMut(Event)) -> Option<usize> {
+    pub(crate) fn take_turn(&mut self, slot: u32, events: &mut impl FnMut(Event)) -> Option<usize> {
         let (order, account) = (self.orders.get(slot).id, self.orders.get(slot).account);
         let (placed, turn) = (self.stops.placed(&self.orders, slot), self.stops.turn(&self.orders, slot));
         let fills = self.fills(account, &placed);

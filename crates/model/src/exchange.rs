@@ -74,7 +74,9 @@ pub struct Model {
     pub(crate) execution_bounds: ExecutionBounds,
     pub(crate) executions_left: u64,
     pub(crate) executed_in_turn: u64,
-    /// The symbols that have no further turn in this command, because a fill-or-kill is first there.
+    /// The symbols that have had their turn in this round, and those that have no further turn in this command, because
+    /// a fill-or-kill is first there.
+    pub(crate) served: Vec<SymbolIndex>,
     pub(crate) passed_over: Vec<SymbolIndex>,
     /// Orders that commands end, at most, where the client did not name each of them; those that the current command
     /// may still end, and those that all commands of its time have ended.
@@ -235,6 +237,7 @@ impl Model {
             execution_bounds: ExecutionBounds::ALL,
             executions_left: 0,
             executed_in_turn: 0,
+            served: Vec::new(),
             passed_over: Vec::new(),
             cancel_bounds: CancelBounds::ALL,
             cancels_left: 0,

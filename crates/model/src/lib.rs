@@ -24,6 +24,7 @@ mod placing;
 mod protections;
 mod random;
 mod replacement;
+mod rounds;
 mod self_trade;
 mod shared_log;
 mod told;

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use engine::{
-    AccountIndex, CancelReason, Event, NewOrder, OrderId, OrderKind, Price, Reject, Reply, Side, SymbolIndex, Trigger,
-};
+use engine::{AccountIndex, CancelReason, Event, NewOrder, OrderId, Price, Reject, Reply, Side, SymbolIndex, Trigger};
 
 use crate::exchange::{Delay, Model, Order, Terms};
 use crate::placing::pays_as_it_goes;
@@ -102,7 +100,7 @@ impl Model {
     }
 
     /// Whether orders of a symbol have turns.
-    fn has_turns(&self, symbol: SymbolIndex) -> bool {
+    pub(crate) fn has_turns(&self, symbol: SymbolIndex) -> bool {
         self.is_open(symbol) && !self.is_being_reached(symbol)
     }
 
@@ -113,8 +111,7 @@ impl Model {
         triggers.filter(|(trigger, _)| trigger.is_reached_by(price)).collect::<BTreeSet<_>>().len()
     }
 
-    /// Reaches the triggers that earlier commands left, then activates the orders that were reached first, and behind
-    /// them the orders that these reach.
+    /// Reaches the triggers that earlier commands left, then takes the turns of all orders that wait for theirs.
     pub(crate) fn activate_reached(&mut self, events: &mut Vec<Event>) {
         // Half of the executions are left to other symbols.
         let half = (self.executions_left / 2).max(1);
@@ -127,70 +124,33 @@ impl Model {
             self.say_what_was_reached(symbol, events);
             self.executions_left += kept;
         }
-        self.activate(true, events);
+        self.take_rounds(events);
     }
 
     /// Activates orders that were reached, but none whose working order was executed.
     pub(crate) fn activate_stops(&mut self, events: &mut Vec<Event>) {
-        self.activate(false, events);
-    }
-
-    fn activate(&mut self, releases: bool, events: &mut Vec<Event>) {
-        let (mut turns, moves_before) = (0, self.moves);
-        let mut has_filled = false;
         self.passed_over.clear();
-        while turns + 10 * (self.moves - moves_before) < TURNS_MAX && self.executions_left > 0 {
-            let Some(next) = self.next_turn() else {
-                let due = self.next_due();
-                turns += self.turns(&due);
-                if releases && self.passed_over.is_empty() && !self.are_too_much(&due) && self.release_next(events) {
-                    continue;
-                }
-                return;
-            };
+        let (mut turns, moves_before) = (0, self.moves);
+        while self.may_take_turns(turns, moves_before)
+            && let Some(next) = self.next_turn(None)
+        {
             let id = self.reached[next];
-            let Order { symbol, kind, .. } = *self.order(id);
-            let others_have_turns = self.shares_with_others(symbol) || !self.passed_over.is_empty();
-            let shares = releases && (others_have_turns || self.being_reached().next().is_some());
-            let fills = shares && self.fills_beyond_share(id);
-            if fills && has_filled {
-                self.passed_over.push(symbol);
-                turns += 1;
-                continue;
-            }
-            if !fills && self.are_too_much(&[id]) {
+            if self.are_too_much(&[id]) {
                 return;
             }
             turns += self.turns(&[id]);
-            let is_cut = shares && kind != OrderKind::FillOrKill;
-            let may = if is_cut { self.execution_bounds.share.into() } else { u64::MAX };
-            let mut kept = self.executions_left.saturating_sub(may);
-            self.executions_left -= kept;
-            if fills {
-                // It has the executions of a whole command besides.
-                has_filled = true;
-                kept = self.executions_left;
-                self.executions_left = self.execution_bounds.command.into();
-            }
-            self.reached.remove(next);
-            self.take_turn(id, events);
-            self.executions_left = if fills { kept } else { self.executions_left + kept };
+            self.take_turn(next, events);
         }
     }
 
-    /// The number of symbols that the last command passed over, if it activated orders: a fill-or-kill was first.
-    pub fn passed_over(&self) -> usize {
-        self.passed_over.len()
+    /// Whether a command that took so many turns may take another one.
+    pub(crate) fn may_take_turns(&self, turns: usize, moves_before: usize) -> bool {
+        turns + 10 * (self.moves - moves_before) < TURNS_MAX && self.executions_left > 0
     }
 
-    /// Whether orders of other symbols have turns, too, so that this one has a share of what the command may execute.
-    fn shares_with_others(&self, symbol: SymbolIndex) -> bool {
-        let is_of_another = |&other: &OrderId| self.order(other).symbol != symbol;
-        let mut others = self.reached.iter().filter(|other| is_of_another(other));
-        others.any(|&other| self.has_turns(self.order(other).symbol))
-    }
-
-    fn take_turn(&mut self, id: OrderId, events: &mut Vec<Event>) {
+    /// Takes the turn of an order, an index into `reached`.
+    pub(crate) fn take_turn(&mut self, next: usize, events: &mut Vec<Event>) {
+        let id = self.reached.remove(next);
         if self.is_killed_order(id) {
             self.end_order(id, CancelReason::Asked, events);
             return;

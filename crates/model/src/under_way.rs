@@ -53,16 +53,23 @@ impl Model {
         events.push(Event::OrderDelayed { order: id, is_under_way, placed });
     }
 
-    /// The order whose turn is next, as an index into `reached`. An order that is under way goes before the others of
-    /// its symbol. Orders have no turns while further triggers of their symbol are to be reached.
-    pub(crate) fn next_turn(&self) -> Option<usize> {
+    /// The order whose turn is next, in this symbol if one is given, as an index into `reached`. An order that is under
+    /// way goes before the others of its symbol. Orders have no turns while further triggers of their symbol are to be
+    /// reached.
+    pub(crate) fn next_turn(&self, of: Option<SymbolIndex>) -> Option<usize> {
+        if self.reached.is_empty() {
+            return None;
+        }
         let is_under_way = |order: OrderId| self.order(order).delayed == Some(Delay::UnderWay);
         let being_reached: Vec<SymbolIndex> = self.being_reached().collect();
         self.reached.iter().position(|&id| {
             let symbol = self.order(id).symbol;
             let others = || self.reached.iter().filter(|&&other| self.order(other).symbol == symbol);
-            let has_turns =
-                self.is_open(symbol) && !being_reached.contains(&symbol) && !self.passed_over.contains(&symbol);
+            let has_turns = of.is_none_or(|of| of == symbol)
+                && self.is_open(symbol)
+                && !being_reached.contains(&symbol)
+                && !self.served.contains(&symbol)
+                && !self.passed_over.contains(&symbol);
             has_turns && (is_under_way(id) || !others().any(|&other| is_under_way(other)))
         })
     }

@@ -1,8 +1,8 @@
 //! Orders that wait for their turn at their book: those whose trigger an execution reached, those that were accepted
 //! while another order of their symbol was under way, and orders that are under way themselves. In a symbol they keep
 //! the order in which they began to wait, except that the order under way is first. Among symbols, the one whose first
-//! order has waited longest comes first. Orders of a symbol that is not open keep their places, and no walk goes over
-//! them meanwhile.
+//! order has waited longest comes first; `rounds.rs` has each symbol take one turn before one takes two. Orders of a
+//! symbol that is not open keep their places, and no walk goes over them meanwhile.
 
 use std::collections::BTreeMap;
 
@@ -45,8 +45,10 @@ struct SymbolTurns {
     is_held_back: bool,
     /// Whether the symbol's last price reaches further triggers: nothing may execute before these are reached.
     is_being_reached: bool,
-    /// Whether this command passes over the symbol.
+    /// Whether the symbol has no further turn in this round, or in this command.
     is_passed_over: bool,
+    /// Whether its orders have turns, now or in a later round.
+    has_turns: bool,
     /// The symbol's rank among all; none if its orders have no turn now.
     rank: Option<u64>,
 }
@@ -62,6 +64,12 @@ pub(super) struct Turns {
     of_symbol: BTreeMap<SymbolIndex, SymbolTurns>,
     /// The symbols whose orders have turns, by the ranks of their first queues.
     symbols: BTreeMap<u64, SymbolIndex>,
+    /// The number of symbols whose orders have turns, including those that are passed over.
+    with_turns: usize,
+    /// The lowest rank with which the round began. Lower ones come behind all others.
+    begins_at: u64,
+    /// The symbols that have had their turn in this round. Empty between commands.
+    served: Vec<SymbolIndex>,
     /// The symbols that have no further turn in this command. Empty between commands.
     passed_over: Vec<SymbolIndex>,
     next_rank: u64,
@@ -78,6 +86,9 @@ impl Turns {
         Turns {
             of_symbol: BTreeMap::new(),
             symbols: BTreeMap::new(),
+            with_turns: 0,
+            begins_at: 0,
+            served: Vec::new(),
             passed_over: Vec::new(),
             next_rank: 0,
             last: NONE,
@@ -133,8 +144,17 @@ impl Turns {
     /// Gives a symbol the rank of its first queue.
     fn rank(&mut self, symbol: SymbolIndex) {
         let Some(turns) = self.of_symbol.get_mut(&symbol) else { return };
-        let has_none = turns.is_held_back || turns.is_being_reached || turns.is_passed_over;
-        let first = turns.first().map(|(rank, _)| rank).filter(|_| !has_none);
+        let is_kept_back = turns.is_held_back || turns.is_being_reached;
+        let has_none = is_kept_back || turns.is_passed_over;
+        let first = turns.first().map(|(rank, _)| rank);
+        let has_turns = first.is_some() && !is_kept_back;
+        if std::mem::replace(&mut turns.has_turns, has_turns) != has_turns {
+            self.with_turns = match has_turns {
+                true => self.with_turns.saturating_add(1),
+                false => self.with_turns.saturating_sub(1),
+            };
+        }
+        let first = first.filter(|_| !has_none);
         if first != turns.rank {
             if let Some(rank) = std::mem::replace(&mut turns.rank, first) {
                 self.symbols.remove(&rank);
@@ -174,10 +194,9 @@ impl Stops {
         self.turns.orders.saturating_add(self.being_reached.len())
     }
 
-    /// Whether the symbol whose turn it is shares the command with others: with those whose orders have turns, or that
-    /// the command passes over, and with those whose last prices reach further triggers.
-    pub(crate) fn shares_turns(&self) -> bool {
-        self.turns.symbols.len() > 1 || self.passes_over_any() || !self.being_reached.is_empty()
+    /// Whether more than this many symbols have orders with turns, or the last price of one reaches further triggers.
+    pub(crate) fn have_turns_beyond(&self, symbols: usize) -> bool {
+        self.turns.with_turns > symbols || !self.being_reached.is_empty()
     }
 
     /// Whether an order is under way, or waits behind one, or a symbol's last price reaches further triggers.
@@ -219,29 +238,51 @@ impl Stops {
         self.turns.hold_back(symbol, false);
     }
 
-    /// Lets a symbol's orders have no further turn in this command. They keep their places.
-    pub(crate) fn pass_over(&mut self, symbol: SymbolIndex) {
-        self.turns.of_symbol.entry(symbol).or_default().is_passed_over = true;
-        self.turns.passed_over.push(symbol);
-        self.turns.rank(symbol);
+    /// Begins a round with the symbol at this place among those whose orders have turns, by their ranks; the place is
+    /// counted around. Takes time proportional to their number.
+    pub(crate) fn begin_round_at(&mut self, place: u64) {
+        let symbols = self.turns.symbols.len() as u64;
+        let before = usize::try_from(place.checked_rem(symbols).unwrap_or(0)).unwrap_or(0);
+        self.turns.begins_at = self.turns.symbols.keys().nth(before).copied().unwrap_or(0);
     }
 
-    /// Whether this command has passed over symbols.
-    pub(crate) fn passes_over_any(&self) -> bool {
-        !self.turns.passed_over.is_empty()
-    }
-
-    /// Lets the symbols that were passed over have turns again: the command is done.
-    pub(crate) fn end_passing_over(&mut self) {
-        while let Some(symbol) = self.turns.passed_over.pop() {
-            self.turns.of_symbol.entry(symbol).or_default().is_passed_over = false;
-            self.turns.rank(symbol);
+    /// Begins a further round: the symbols that were served have turns again.
+    pub(crate) fn begin_round(&mut self) {
+        self.turns.begins_at = 0;
+        while let Some(symbol) = self.turns.served.pop() {
+            self.set_passed_over(symbol, false);
         }
+    }
+
+    /// Has a symbol whose order takes a turn have no further one in this round. Its orders keep their places.
+    pub(crate) fn serve(&mut self, symbol: SymbolIndex) {
+        self.turns.served.push(symbol);
+        self.set_passed_over(symbol, true);
+    }
+
+    /// Has the symbol that was served last have no further turn in this command.
+    pub(crate) fn pass_over(&mut self) {
+        self.turns.passed_over.extend(self.turns.served.pop());
+    }
+
+    /// Lets all symbols have turns again: the command is done.
+    pub(crate) fn end_rounds(&mut self) {
+        self.begin_round();
+        while let Some(symbol) = self.turns.passed_over.pop() {
+            self.set_passed_over(symbol, false);
+        }
+    }
+
+    fn set_passed_over(&mut self, symbol: SymbolIndex, is_passed_over: bool) {
+        self.turns.of_symbol.entry(symbol).or_default().is_passed_over = is_passed_over;
+        self.turns.rank(symbol);
     }
 
     /// The order whose turn is next.
     pub(crate) fn next_turn(&self) -> Option<u32> {
-        let (_, symbol) = self.turns.symbols.first_key_value()?;
+        let symbols = &self.turns.symbols;
+        let next = symbols.range(self.turns.begins_at..).next();
+        let (_, symbol) = next.or_else(|| symbols.first_key_value())?;
         let (_, queue) = self.turns.of_symbol.get(symbol)?.first()?;
         Some(self.queues[queue].oldest)
     }

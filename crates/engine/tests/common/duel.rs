@@ -83,7 +83,7 @@ impl Duel {
     /// Plays a command, and returns the reply.
     pub fn play_told(&mut self, command: Command) -> Reply {
         let entry = self.entry(&Op::Command(command));
-        self.play_at(Op::Command(command), entry)
+        self.play_at(Op::Command(command), entry).reply
     }
 
     /// Plays commands at one time, which is later than that of all before.
@@ -98,11 +98,16 @@ impl Duel {
 
     /// Has all three answer, and compares the answers.
     pub fn play(&mut self, op: Op) {
-        let entry = self.entry(&op);
-        self.play_at(op, entry);
+        self.play_heard(op);
     }
 
-    fn play_at(&mut self, op: Op, entry: Option<Entry>) -> Reply {
+    /// Does what `play` does. Returns the events.
+    pub fn play_heard(&mut self, op: Op) -> Vec<Event> {
+        let entry = self.entry(&op);
+        self.play_at(op, entry).events
+    }
+
+    fn play_at(&mut self, op: Op, entry: Option<Entry>) -> Answer {
         self.steps += 1;
         self.situations.before(&op, entry.as_ref().map_or(self.time, |entry| entry.time), &self.model);
         if let Op::Command(Command::CancelAll { account, symbol, through }) = op {
@@ -143,7 +148,7 @@ impl Duel {
         if self.steps.is_multiple_of(self.check_every) {
             self.check_state();
         }
-        expected.reply
+        expected
     }
 
     /// Goes on with orders under way, now and then: a server does at once, and here others come behind them first.

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{
     AccountIndex, AccountLimits, CancelReason, ClientOrderId, Deadline, Event, Fees, Groups, Kills, Money, NewOrder,
-    OrderId, OrderKind, Phase, Position, Price, Protections, Shares, Side, SymbolIndex, SymbolRules, Tier, Time, Trail,
-    Trigger,
+    OrderId, Phase, Position, Price, Protections, Shares, Side, SymbolIndex, SymbolRules, Tier, Time, Trail, Trigger,
 };
 use model::Model;
 
@@ -25,8 +24,6 @@ pub struct Mirror {
     /// The trailing stops with their present triggers, and the sides of all orders.
     trails: BTreeMap<OrderId, (Trail, Trigger)>,
     sides: BTreeMap<OrderId, Side>,
-    /// The orders that execute wholly or not at all, those that are done included.
-    fill_or_kills: BTreeSet<OrderId>,
     reached: Vec<OrderId>,
     /// The orders among them that wait without a trigger; true for one under way.
     delayed: BTreeMap<OrderId, bool>,
@@ -95,16 +92,14 @@ impl Mirror {
             Event::FeesTaken { maker, aggressor } => {
                 assert!(!maker.is_none() || !aggressor.is_none(), "fees are of something");
             }
-            Event::OrderOpened { order, placed: NewOrder { symbol, side, shares, trigger, kind, .. }, .. } => {
-                self.note_kind(order, kind);
+            Event::OrderOpened { order, placed: NewOrder { symbol, side, shares, trigger, .. }, .. } => {
                 self.sides.insert(order, side);
                 self.arrived = Some(order);
                 assert_eq!(self.open.insert(order, shares), None);
                 self.symbols.insert(order, symbol);
                 self.wait(order, symbol, trigger);
             }
-            Event::OrderPends { order, is_second, placed: NewOrder { symbol, shares, kind, .. }, .. } => {
-                self.note_kind(order, kind);
+            Event::OrderPends { order, is_second, placed: NewOrder { symbol, shares, .. }, .. } => {
                 assert_eq!(self.open.insert(order, shares), None);
                 self.symbols.insert(order, symbol);
                 self.pending.insert(order, Event::working(order, is_second));
@@ -309,28 +304,16 @@ impl Mirror {
         self.delayed.keys().any(|order| self.symbols[order] == symbol)
     }
 
-    fn note_kind(&mut self, order: OrderId, kind: OrderKind) {
-        if kind == OrderKind::FillOrKill {
-            self.fill_or_kills.insert(order);
-        }
-    }
-
-    /// Takes out an order whose turn it is: in a symbol the one under way comes before those that wait longer. The
-    /// symbols before it are passed over, and a fill-or-kill is first there.
+    /// Takes out an order whose turn it is: in its symbol the one under way comes before those that wait longer.
     fn take_turn(&mut self, order: OrderId) {
-        let is_next = |order: &OrderId| {
-            let symbol = self.symbols[order];
-            let comes_first = self.delayed.get(order) == Some(&true) || !self.is_under_way(symbol);
-            comes_first && !self.closed.contains(&symbol) && !self.is_being_reached(symbol)
-        };
+        let symbol = self.symbols[&order];
         let at = self.reached.iter().position(|&reached| reached == order).expect("it waits");
-        assert!(is_next(&order), "order {order} has a turn");
-        let mut passed_over = BTreeSet::new();
-        for before in self.reached[..at].iter().filter(|before| is_next(before)) {
-            let is_first = passed_over.insert(self.symbols[before]);
-            assert!(!is_first || self.fill_or_kills.contains(before), "order {before} waits longer than {order}");
-        }
-        assert!(!passed_over.contains(&self.symbols[&order]), "who waits the longest comes first in a symbol");
+        let comes_first = match self.delayed.get(&order) {
+            Some(true) => true,
+            _ => !self.is_under_way(symbol) && !self.reached[..at].iter().any(|before| self.symbols[before] == symbol),
+        };
+        let has_turns = !self.closed.contains(&symbol) && !self.is_being_reached(symbol);
+        assert!(comes_first && has_turns, "order {order} has the turn of its symbol");
         self.reached.remove(at);
     }
 

@@ -16,6 +16,7 @@ mod moving;
 mod passing_over;
 mod reaching;
 mod replacement;
+mod rounds;
 mod rules;
 mod state;
 mod trailing;

@@ -1,8 +1,8 @@
 //! Fill-or-kill orders of several symbols that wait for their turns, while others wait, too.
 
 use engine::{
-    Command, DOLLAR, ExecutionBounds, IcebergOrder, Money, NewOrder, Op, OrderId, OrderKind, Position, Shares, Side,
-    Symbol, Time, Trigger,
+    Command, DOLLAR, Event, ExecutionBounds, IcebergOrder, Money, NewOrder, Op, OrderId, OrderKind, Position, Shares,
+    Side, Symbol, Time, Trigger,
 };
 use model::workload::Random;
 
@@ -65,11 +65,11 @@ fn an_order_waits_for_one_fill_or_kill_of_other_symbols_at_a_turn() {
     assert_eq!(open, FILL_OR_KILLS - 1, "the others wait for commands of their own");
 }
 
-/// Orders that are passed over keep their places, so later ones are behind them.
+/// Orders that come later take nothing from those that are passed over.
 #[test]
 fn each_command_executes_one_fill_or_kill_whatever_else_comes() {
     let (mut market, waiting) = fill_or_kills_wait();
-    for done in 0..FILL_OR_KILLS {
+    for done in 1..=FILL_OR_KILLS {
         for number in [FILL_OR_KILLS, FILL_OR_KILLS + 1] {
             let symbol = listed(number);
             for _ in 0..30 {
@@ -78,10 +78,38 @@ fn each_command_executes_one_fill_or_kill_whatever_else_comes() {
             market.place(2, NewOrder { symbol, ..order(Side::Buy, 500, 30) });
         }
         market.apply(Command::ActivateReached);
-        let open: Vec<bool> = waiting.iter().map(|&order| open_of(&market, 2, order) > 0).collect();
-        assert!(!open[..=done].contains(&true) && !open[done + 1..].contains(&false), "in their order: {open:?}");
+        let open = waiting.iter().filter(|&&order| open_of(&market, 2, order) > 0).count();
+        assert_eq!(open, FILL_OR_KILLS - done);
         market.check();
     }
+}
+
+/// Each command executed the first order of the symbol that had waited longest, until none was left there.
+#[test]
+fn a_fill_or_kill_does_not_wait_for_all_of_another_symbol() {
+    const QUEUED: usize = 9;
+    let (mut market, waiting) = fill_or_kills_wait();
+    for order in waiting {
+        market.apply(Command::CancelOrder { account: account(2), order: order.into() });
+    }
+    for _ in 0..EACH * (QUEUED - 1) {
+        market.place(1, NewOrder { symbol: listed(0), ..order(Side::Sell, 500, 1) });
+    }
+    let mut place = |number| {
+        let order = NewOrder { symbol: listed(number), ..order(Side::Buy, 500, EACH as i64) };
+        market.place(2, NewOrder { kind: OrderKind::FillOrKill, ..order })
+    };
+    for _ in 0..QUEUED {
+        place(0);
+    }
+    let other = place(1);
+    let mut commands = 0;
+    while open_of(&market, 2, other) > 0 {
+        market.apply(Command::ActivateReached);
+        commands += 1;
+    }
+    assert!(commands < QUEUED, "{commands} commands, and two symbols have turns");
+    market.check();
 }
 
 /// A command of a random market with five symbols and two rich accounts.
@@ -110,10 +138,21 @@ fn any_command(random: &mut Random, orders: u64) -> Command {
     }
 }
 
+/// An order of a random market, and one that waits until it has executed.
+fn any_pending(random: &mut Random, orders: u64) -> Option<[Command; 2]> {
+    let Command::PlaceOrder { account, order, client_id, until } = any_command(random, orders) else { return None };
+    let working = NewOrder { kind: OrderKind::Limit, trigger: None, ..order };
+    let pending = NewOrder { side: order.side.opposite(), ..order };
+    Some([
+        Command::PlaceWorking { account, order: working, client_id, until, two_wait: false },
+        Command::PlacePending { account, order: pending, client_id, until },
+    ])
+}
+
 /// The random markets of the long comparison have few symbols in which orders wait at the same time.
 #[test]
-fn the_model_passes_over_the_same_orders() {
-    let mut commands = 0;
+fn the_model_takes_the_same_turns() {
+    let (mut passed_over, mut released, mut more_than_once) = (0, 0, 0);
     for seed in 0..60 {
         let mut random = Random::new(seed);
         let command = 4 + random.below(8) as u32;
@@ -121,8 +160,18 @@ fn the_model_passes_over_the_same_orders() {
         let bounds = ExecutionBounds { command, turn: random.below(4) as u32, small: random.below(2) as u32, share };
         let mut duel = Duel::with_bounds(seed, 40, bounds);
         let mut play = |command| {
-            duel.play(Op::Command(command));
-            commands += usize::from(command == Command::ActivateReached && duel.model().passed_over() > 0);
+            let waited = duel.model().all_reached_orders() > 0;
+            let events = duel.play_heard(Op::Command(command));
+            if command == Command::ActivateReached {
+                passed_over += usize::from(duel.model().passed_over() > 0);
+                let is_release = |event: &Event| matches!(event, Event::OrderReleased { .. });
+                let is_turn =
+                    |event: &Event| matches!(event, Event::OrderTriggered { .. } | Event::OrderResumed { .. });
+                let first = events.iter().position(is_release);
+                let is_between = first.is_some_and(|first| events[first..].iter().any(is_turn));
+                released += usize::from(waited && is_between);
+                more_than_once += usize::from(events.iter().filter(|event| is_turn(event)).count() > 5);
+            }
             duel.model().orders_placed()
         };
         for number in [1, 2] {
@@ -136,9 +185,15 @@ fn the_model_passes_over_the_same_orders() {
         }
         let mut orders = 0;
         for _ in 0..1_000 {
-            orders = play(any_command(&mut random, orders.max(1)));
+            let two = if random.percent(10) { any_pending(&mut random, orders.max(1)) } else { None };
+            match two {
+                Some(two) => two.into_iter().for_each(|command| orders = play(command)),
+                None => orders = play(any_command(&mut random, orders.max(1))),
+            }
         }
         duel.end();
     }
-    assert!(commands > 500, "too few commands pass over an order: {commands}");
+    assert!(passed_over > 500, "too few commands pass over an order: {passed_over}");
+    assert!(released > 100, "too few commands place a pending order before others have their turns: {released}");
+    assert!(more_than_once > 20, "too few commands have a second round: {more_than_once}");
 }
