@@ -115,7 +115,7 @@ fn the_view_shows_orders_under_way_and_those_behind_them_from_wherever_it_begins
 #[test]
 fn the_executions_of_an_order_that_goes_on_are_found_also_after_a_crash_in_between() {
     let mut apart = 0;
-    for seed in 0..4 {
+    for seed in 0..8 {
         let market = market(seed);
         apart += gone_on(&market);
         let turns = market.batches.len();
