@@ -171,14 +171,14 @@ export const api = {
    * @param {number} [limit]
    * @returns {Promise<CandlesPage>}
    */
-  candles: (symbol, interval, before, limit = 500) =>
-    request("GET", `/symbols/${at(symbol)}/candles${query({ interval, limit, before })}`),
+  candles: (symbol, interval, before, limit = 500) => request("GET", `/symbols/${at(symbol)}/candles${query({ interval, limit, before })}`),
 
   /** Trades before this one, newest first. @param {string} symbol @param {number} before @param {number} limit @returns {Promise<TradesPage>} */
   trades: (symbol, before, limit) => request("GET", `/symbols/${at(symbol)}/trades${query({ before, limit })}`),
 
   /** A symbol's market at a moment of the past, with what an account had in it. @param {string} symbol @param {{at?: number, time?: number}} moment @param {string|null} account @returns {Promise<PastBook>} */
-  pastBook: (symbol, { at: command, time }, account) => request("GET", `/symbols/${at(symbol)}/past/book${query({ at: command, time, depth: 1_000, account })}`),
+  pastBook: (symbol, { at: command, time }, account) =>
+    request("GET", `/symbols/${at(symbol)}/past/book${query({ at: command, time, depth: 1_000, account })}`),
 
   /** The events behind a command. @param {string} symbol @param {number} from @param {string|null} account @returns {Promise<PastEvents>} */
   pastEvents: (symbol, from, account) => request("GET", `/symbols/${at(symbol)}/past/events${query({ from, account })}`),
@@ -234,8 +234,7 @@ export const api = {
    * @param {number} [limit]
    * @returns {Promise<OrdersPage>}
    */
-  orders: (account, before, limit = 100) =>
-    request("GET", `/accounts/${at(account)}/orders${query({ status: "all", limit, before })}`),
+  orders: (account, before, limit = 100) => request("GET", `/accounts/${at(account)}/orders${query({ status: "all", limit, before })}`),
 
   /** Some of the orders that are open, newest first. @param {string} account @param {string|null} symbol @returns {Promise<OrdersPage>} */
   openOrders: (account, symbol) => request("GET", `/accounts/${at(account)}/orders${query({ status: "open", symbol, limit: 1 })}`),
@@ -247,8 +246,7 @@ export const api = {
    * @param {number} [limit]
    * @returns {Promise<ExecutionsPage>}
    */
-  executions: (account, before, limit = 100) =>
-    request("GET", `/accounts/${at(account)}/executions${query({ limit, before })}`),
+  executions: (account, before, limit = 100) => request("GET", `/accounts/${at(account)}/executions${query({ limit, before })}`),
 };
 
 /** @typedef {typeof api} Api */

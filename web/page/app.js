@@ -126,10 +126,16 @@ const studies = new Studies(recalled("studies"), (chosen) => remember("studies",
 const lines = new Lines(recalled("lines"), (all) => remember("lines", JSON.stringify(all)));
 const ticket = ticketView({ market, symbols, quote, holdings: pair, fees, vitals, standing, frames, api, confirm, chooseAccount: () => accounts.open() });
 candlesView({ market, quote, holdings: pair, alerts, studies, lines, frames, theme, actions, chooseInterval: choices.interval });
-ladderView({ market, quote, holdings: pair, frames, take: (limit) => {
-  ticket.take(limit);
-  showSection("ticket");
-} });
+ladderView({
+  market,
+  quote,
+  holdings: pair,
+  frames,
+  take: (limit) => {
+    ticket.take(limit);
+    showSection("ticket");
+  },
+});
 depthView({ market, quote, frames, theme });
 tapeView({ market, quote, holdings: pair, frames });
 watchlistView({ watchlist, market, quote, symbols, frames, choose: choices.symbol });
@@ -145,7 +151,10 @@ find("ticket-code").addEventListener("click", () => {
 });
 holdings.choose(remembered("account"));
 const comparison = compareAccounts({
-  layout, market, pair, frames,
+  layout,
+  market,
+  pair,
+  frames,
   chooser: (root, choose) => accountChooser({ root, name: "second account", holdings: pair.second, vitals, frames, api, choose }),
   fill: showAccount,
 });
@@ -209,7 +218,9 @@ function showAccount(of, suffix) {
 }
 
 const follow = router({
-  market, symbols, replay,
+  market,
+  symbols,
+  replay,
   showSystem() {
     system.show();
     venueMode.show();
@@ -220,16 +231,19 @@ const follow = router({
 chrome({ market, symbols, frames, theme, openLayout, create, chooseMoment: replay.choose, chooseSymbol });
 shortcuts({ market, pair, layout, theme, ticket, replay, openLayout, chooseSymbol, chooseAccount: () => accounts.open(), compare: () => comparison.toggle() });
 follow();
-feed.subscribe({ channel: "symbols" }, {
-  message: (/** @type {SymbolsFeed} */ message) => {
-    if (message.type === "snapshot") symbols.snapshot(message.symbols);
-    else symbols.put(message.symbols);
-    alerts.seeAll(message.symbols);
-    if (message.next) fetchSymbols(message.next);
-    // A symbol that was refused, or none at all: now there may be one.
-    if (!market.symbol || (market.refused && symbols.all.has(market.symbol))) follow();
+feed.subscribe(
+  { channel: "symbols" },
+  {
+    message: (/** @type {SymbolsFeed} */ message) => {
+      if (message.type === "snapshot") symbols.snapshot(message.symbols);
+      else symbols.put(message.symbols);
+      alerts.seeAll(message.symbols);
+      if (message.next) fetchSymbols(message.next);
+      // A symbol that was refused, or none at all: now there may be one.
+      if (!market.symbol || (market.refused && symbols.all.has(market.symbol))) follow();
+    },
   },
-});
+);
 feed.subscribe({ channel: "status" }, { message: (/** @type {StatusFeed} */ message) => vitals.add(message) });
 feed.watch(() => {
   if (feed.state === "open") greet({ api, vitals, holdings, chooseAccount: choices.account });

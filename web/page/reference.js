@@ -124,7 +124,12 @@ function answers(operation) {
     const content = Object.values(response.content ?? {})[0];
     const good = Number(status) < 300;
     const shape = good && content ? [...kind(content.schema), make("br")] : [];
-    return make("tr", {}, make("th", { scope: "row", class: good ? "good" : "" }, status), make("td", {}, ...shape, make("span", { class: "muted" }, ...prose(response.description))));
+    return make(
+      "tr",
+      {},
+      make("th", { scope: "row", class: good ? "good" : "" }, status),
+      make("td", {}, ...shape, make("span", { class: "muted" }, ...prose(response.description))),
+    );
   });
   return [make("h4", {}, "Answers"), make("table", { class: "answers" }, make("tbody", {}, ...rows))];
 }
@@ -192,7 +197,15 @@ function showWebSocket(document, content, index) {
       const about = message.payload.description ? ` ${message.payload.description}` : "";
       return make("details", {}, make("summary", {}, make("code", {}, key), about), fields(message.payload));
     });
-    parts.push(make("article", { id: `channel-${name}` }, make("h3", {}, make("code", {}, name), " ", channel.title), make("p", {}, ...prose(channel.description)), ...messages));
+    parts.push(
+      make(
+        "article",
+        { id: `channel-${name}` },
+        make("h3", {}, make("code", {}, name), " ", channel.title),
+        make("p", {}, ...prose(channel.description)),
+        ...messages,
+      ),
+    );
     links.push([`channel-${name}`, name]);
   }
   content.append(section("websocket", "WebSocket, /ws/v1", document.info.description, parts));
@@ -205,9 +218,18 @@ function showSchemas(documents, content, index) {
   const names = Object.keys(schemas).sort();
   const parts = names.map((name) => {
     const schema = schemas[name];
-    const detail = schema.properties ? [fields(schema)] : [make("p", {}, ...kind(schema), schema.pattern ? make("code", { class: "pattern" }, schema.pattern) : "")];
+    const detail = schema.properties
+      ? [fields(schema)]
+      : [make("p", {}, ...kind(schema), schema.pattern ? make("code", { class: "pattern" }, schema.pattern) : "")];
     const example = schema.examples ? [make("p", { class: "muted" }, "Such as ", make("code", {}, JSON.stringify(schema.examples[0])))] : [];
-    return make("article", { id: `schema-${name}`, class: "schema" }, make("h3", {}, name), make("p", {}, ...prose(schema.description ?? "")), ...detail, ...example);
+    return make(
+      "article",
+      { id: `schema-${name}`, class: "schema" },
+      make("h3", {}, name),
+      make("p", {}, ...prose(schema.description ?? "")),
+      ...detail,
+      ...example,
+    );
   });
   content.append(section("schemas", "Values and shapes", "The parts of requests and answers.", parts));
   index.append(indexPart("Values and shapes", [["schemas", "All of them"]]));
@@ -239,7 +261,8 @@ function search() {
     if (fits) found += 1;
     for (const link of document.querySelectorAll(`#index a[href="#${CSS.escape(article.id)}"]`)) link.closest("li")?.toggleAttribute("hidden", !fits);
   }
-  for (const section of document.querySelectorAll("main section")) section.toggleAttribute("hidden", words.length > 0 && !section.querySelector("article:not([hidden])"));
+  for (const section of document.querySelectorAll("main section"))
+    section.toggleAttribute("hidden", words.length > 0 && !section.querySelector("article:not([hidden])"));
   setText(find("found"), words.length > 0 ? `${found} found` : "");
 }
 

@@ -10,7 +10,11 @@ import { remembered } from "./settings.js";
 /** @import { Symbols } from "./state/symbols.js" */
 
 /** The views, and the element of each. @type {[Place["view"], string][]} */
-const VIEWS = [["trade", "trade"], ["system", "system"], ["venue", "control"]];
+const VIEWS = [
+  ["trade", "trade"],
+  ["system", "system"],
+  ["venue", "control"],
+];
 
 /**
  * The symbol to show: the one in the address, or the one that is shown, or the one that was looked at last, or the first there is.

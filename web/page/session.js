@@ -29,7 +29,10 @@ export async function beginSession({ api, feed, guarded, ticket, holdings, choos
 
 /** Asks the server again who looks at the page, until it says so. @param {Api} api @param {Ticket} ticket */
 function allowLater(api, ticket) {
-  api.session().then(({ member }) => ticket.allow(member ?? ""), () => setTimeout(() => allowLater(api, ticket), 2_000));
+  api.session().then(
+    ({ member }) => ticket.allow(member ?? ""),
+    () => setTimeout(() => allowLater(api, ticket), 2_000),
+  );
 }
 
 /**

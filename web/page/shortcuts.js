@@ -38,13 +38,15 @@ export function shortcuts(parts) {
 
 /** @param {Parts} parts @param {InTrade} inTrade @returns {Key[]} */
 function tradingKeys({ ticket, pair }, inTrade) {
-  const order = (/** @type {"buy"|"sell"} */ side) => inTrade(() => {
-    showSection("ticket");
-    ticket.begin(side);
-  });
-  const preset = (/** @type {number} */ number) => inTrade(() => {
-    if (ticket.apply(number)) showSection("ticket");
-  });
+  const order = (/** @type {"buy"|"sell"} */ side) =>
+    inTrade(() => {
+      showSection("ticket");
+      ticket.begin(side);
+    });
+  const preset = (/** @type {number} */ number) =>
+    inTrade(() => {
+      if (ticket.apply(number)) showSection("ticket");
+    });
   const cancelAll = inTrade(() => {
     showSection("account");
     find("tab-open").click();
@@ -58,7 +60,11 @@ function tradingKeys({ ticket, pair }, inTrade) {
     { key: "b", group, text: "Buy: to the ticket", run: order("buy") },
     { key: "s", group, text: "Sell: to the ticket", run: order("sell") },
     ...[1, 2, 3, 4, 5, 6, 7, 8, 9].map((number) => ({
-      key: String(number), group, text: number === 1 ? "Fill the ticket in as a preset says" : "", shown: ["1", "–", "9"], run: preset(number),
+      key: String(number),
+      group,
+      text: number === 1 ? "Fill the ticket in as a preset says" : "",
+      shown: ["1", "–", "9"],
+      run: preset(number),
     })),
     { key: "x", group, text: "Cancel all orders that are listed: pressed twice", run: cancelAll },
     { key: "y", group, text: "Have the ticket send from the other account", run: () => pair.turn() },
@@ -67,14 +73,16 @@ function tradingKeys({ ticket, pair }, inTrade) {
 
 /** @param {Parts} parts @param {InTrade} inTrade @returns {Key[]} */
 function lookingKeys({ layout, theme, chooseSymbol, chooseAccount, compare, openLayout }, inTrade) {
-  const account = (/** @type {() => void} */ then) => inTrade(() => {
-    showSection("account");
-    then();
-  });
-  const tab = (/** @type {string} */ id) => account(() => {
-    find(id).click();
-    find(id).focus();
-  });
+  const account = (/** @type {() => void} */ then) =>
+    inTrade(() => {
+      showSection("account");
+      then();
+    });
+  const tab = (/** @type {string} */ id) =>
+    account(() => {
+      find(id).click();
+      find(id).focus();
+    });
   const otherView = () => find(document.body.dataset.view === "trade" ? "view-system" : "view-trade").click();
   const group = "Where to look";
   return [

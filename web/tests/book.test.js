@@ -29,7 +29,20 @@ function limits(book) {
 /** A book of two levels a side, at update 7. */
 function begun() {
   const book = new Book();
-  const fault = book.snapshot(message(7, [["145.6", "300", 2], ["145.5", "10", 1]], [["145.7", "100", 1], ["146", "40", 3]], "145.6:300:145.7:100:145.5:10:146:40"));
+  const fault = book.snapshot(
+    message(
+      7,
+      [
+        ["145.6", "300", 2],
+        ["145.5", "10", 1],
+      ],
+      [
+        ["145.7", "100", 1],
+        ["146", "40", 3],
+      ],
+      "145.6:300:145.7:100:145.5:10:146:40",
+    ),
+  );
   assert.equal(fault, null);
   return book;
 }
@@ -73,10 +86,22 @@ test("what an order comes to at any price, and what money buys", () => {
 
 test("levels change, appear between others, at both ends, and go", () => {
   const book = begun();
-  const fault = book.apply(message(8,
-    [["145.6", "250", 1], ["145.55", "5", 1], ["145.5", "0", 0], ["99.125", "1", 1]],
-    [["145.65", "7", 1], ["1000", "2", 1]],
-    "145.6:250:145.65:7:145.55:5:145.7:100:99.125:1:146:40:1000:2"));
+  const fault = book.apply(
+    message(
+      8,
+      [
+        ["145.6", "250", 1],
+        ["145.55", "5", 1],
+        ["145.5", "0", 0],
+        ["99.125", "1", 1],
+      ],
+      [
+        ["145.65", "7", 1],
+        ["1000", "2", 1],
+      ],
+      "145.6:250:145.65:7:145.55:5:145.7:100:99.125:1:146:40:1000:2",
+    ),
+  );
   assert.equal(fault, null);
   assert.deepEqual(limits(book), { bids: ["145.6", "145.55", "99.125"], asks: ["145.65", "145.7", "146", "1000"] });
   assert.equal(book.bids[0].shares, "250");
@@ -85,7 +110,21 @@ test("levels change, appear between others, at both ends, and go", () => {
 
 test("prices are in the order of numbers, not of text", () => {
   const book = new Book();
-  book.snapshot(message(1, [["9", "1", 1], ["100", "1", 1], ["10.5", "1", 1]], [["1000", "1", 1], ["200", "1", 1]], "100:1:200:1:10.5:1:1000:1:9:1"));
+  book.snapshot(
+    message(
+      1,
+      [
+        ["9", "1", 1],
+        ["100", "1", 1],
+        ["10.5", "1", 1],
+      ],
+      [
+        ["1000", "1", 1],
+        ["200", "1", 1],
+      ],
+      "100:1:200:1:10.5:1:1000:1:9:1",
+    ),
+  );
   assert.deepEqual(limits(book), { bids: ["100", "10.5", "9"], asks: ["200", "1000"] });
 });
 

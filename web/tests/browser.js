@@ -81,7 +81,12 @@ function tooFaint(page) {
     };
     /** @typedef {ReturnType<typeof rgba>} Colour */
     /** @param {Colour} over @param {Colour} under */
-    const blend = (over, under) => ({ r: over.r * over.a + under.r * (1 - over.a), g: over.g * over.a + under.g * (1 - over.a), b: over.b * over.a + under.b * (1 - over.a), a: 1 });
+    const blend = (over, under) => ({
+      r: over.r * over.a + under.r * (1 - over.a),
+      g: over.g * over.a + under.g * (1 - over.a),
+      b: over.b * over.a + under.b * (1 - over.a),
+      a: 1,
+    });
     /** @param {Element} element @returns {Colour} */
     const ground = (element) => {
       const own = rgba(getComputedStyle(element).backgroundColor);
@@ -104,7 +109,8 @@ function tooFaint(page) {
       const over = blend(rgba(style.color), under);
       const [light, dark] = [luminance(over), luminance(under)].sort((a, b) => b - a);
       const contrast = (light + 0.05) / (dark + 0.05);
-      if (contrast < least) faint.push(`${contrast.toFixed(2)}: "${walker.currentNode.textContent.trim().slice(0, 30)}" in ${element.tagName.toLowerCase()}.${element.className}`);
+      if (contrast < least)
+        faint.push(`${contrast.toFixed(2)}: "${walker.currentNode.textContent.trim().slice(0, 30)}" in ${element.tagName.toLowerCase()}.${element.className}`);
     }
     return [...new Set(faint)];
   }, CONTRAST_MIN);
@@ -119,7 +125,8 @@ function nameless(page) {
         const labels = element instanceof HTMLInputElement ? [...(element.labels ?? [])].map((label) => label.textContent).join("") : "";
         return !(element.getAttribute("aria-label") || element.textContent?.trim() || labels.trim());
       })
-      .map((element) => element.outerHTML.slice(0, 120)));
+      .map((element) => element.outerHTML.slice(0, 120)),
+  );
 }
 
 /** Controls that reach out of the window, beside those in parts that scroll. @param {Page} page */
@@ -128,7 +135,8 @@ function outside(page) {
     [...document.querySelectorAll("button, input, a, h2, output")]
       .filter((element) => element.checkVisibility() && !element.closest(".tabs, .table-body, .unseen, .skip"))
       .filter((element) => element.getBoundingClientRect().right > document.documentElement.clientWidth + 0.5)
-      .map((element) => element.outerHTML.slice(0, 120)));
+      .map((element) => element.outerHTML.slice(0, 120)),
+  );
 }
 
 /** An exchange without symbols says so, and the first ones are made through the page. @param {BrowserContext} context */
@@ -209,15 +217,26 @@ async function trade(context, name, market) {
     await market.place("buy", "144.9", "1234.5");
     const { trades } = await ask("GET", `/symbols/${market.symbol}/trades?limit=4`);
     const wanted = trades.map((/** @type {any} */ trade) => `${Number(trade.price).toFixed(2)} ${trade.shares}`);
-    await page.waitForFunction((all) => all.every((/** @type {string} */ text, /** @type {number} */ at) => {
-      const row = document.querySelectorAll("#tape li")[at];
-      return `${row?.children[0]?.textContent?.slice(2)} ${row?.children[1]?.textContent}` === text;
-    }), wanted);
+    await page.waitForFunction(
+      (all) =>
+        all.every((/** @type {string} */ text, /** @type {number} */ at) => {
+          const row = document.querySelectorAll("#tape li")[at];
+          return `${row?.children[0]?.textContent?.slice(2)} ${row?.children[1]?.textContent}` === text;
+        }),
+      wanted,
+    );
     const book = await ask("GET", `/symbols/${market.symbol}/book?depth=4`);
-    for (const [list, levels] of [["bids", book.bids], ["asks", book.asks]]) {
-      const shown = levels.map((/** @type {[string, string, number]} */ [limit, shares]) => `${Number(limit).toFixed(2)} ${Number(shares).toLocaleString("en-GB")}`);
+    for (const [list, levels] of [
+      ["bids", book.bids],
+      ["asks", book.asks],
+    ]) {
+      const shown = levels.map(
+        (/** @type {[string, string, number]} */ [limit, shares]) => `${Number(limit).toFixed(2)} ${Number(shares).toLocaleString("en-GB")}`,
+      );
       await page.waitForFunction(([at, all]) => {
-        const rows = [...document.querySelectorAll(`#ladder-${at} .level:not([hidden])`)].map((row) => `${row.children[1].textContent} ${row.children[2].textContent}`);
+        const rows = [...document.querySelectorAll(`#ladder-${at} .level:not([hidden])`)].map(
+          (row) => `${row.children[1].textContent} ${row.children[2].textContent}`,
+        );
         if (at === "asks") rows.reverse();
         return all.every((/** @type {string} */ text, /** @type {number} */ place) => rows[place] === text);
       }, /** @type {const} */ ([list, shown]));
@@ -331,7 +350,10 @@ async function trade(context, name, market) {
 
   await step(`${name}: others are placed when an order is executed`, async () => {
     await page.keyboard.press("b");
-    for (const [waits, field, told] of [["then_profit", "", "then sell at 9,000.00"], ["then_both", "50", "then sell at 9,000.00, or at any price, waiting for 50.00"]]) {
+    for (const [waits, field, told] of [
+      ["then_profit", "", "then sell at 9,000.00"],
+      ["then_both", "50", "then sell at 9,000.00, or at any price, waiting for 50.00"],
+    ]) {
       await page.selectOption("#ticket-waits", waits);
       await page.waitForSelector("#ticket-profit-note:has-text('Sells at this price once all of it is executed')");
       await page.waitForSelector("#ticket-trigger-field", { state: field ? "visible" : "hidden" });
@@ -357,22 +379,23 @@ async function trade(context, name, market) {
   });
 
   const { orders_for_the_day: days } = await ask("GET", "/status");
-  if (days) await step(`${name}: an order ends with the day`, async () => {
-    await page.click("#ticket-terms > summary");
-    await page.selectOption("#ticket-ends", "day");
-    await page.waitForSelector("#ticket-until", { state: "hidden" });
-    await page.fill("#ticket-limit", "100");
-    await page.fill("#ticket-shares", "1");
-    await look(page, `${name}-day`);
-    await page.click("#ticket-submit");
-    await page.waitForSelector("#ticket-done:has-text(', until ')");
-    const id = await page.getAttribute("#ticket-done", "data-order");
-    const told = await ask("GET", `/orders/${id}?account=${market.trader}`);
-    assert.ok(told.until > told.time && told.until <= told.time + 86_400_000_000);
-    await ask("DELETE", `/orders/${id}?account=${market.trader}`);
-    await page.selectOption("#ticket-ends", "");
-    await page.click("#ticket-terms > summary");
-  });
+  if (days)
+    await step(`${name}: an order ends with the day`, async () => {
+      await page.click("#ticket-terms > summary");
+      await page.selectOption("#ticket-ends", "day");
+      await page.waitForSelector("#ticket-until", { state: "hidden" });
+      await page.fill("#ticket-limit", "100");
+      await page.fill("#ticket-shares", "1");
+      await look(page, `${name}-day`);
+      await page.click("#ticket-submit");
+      await page.waitForSelector("#ticket-done:has-text(', until ')");
+      const id = await page.getAttribute("#ticket-done", "data-order");
+      const told = await ask("GET", `/orders/${id}?account=${market.trader}`);
+      assert.ok(told.until > told.time && told.until <= told.time + 86_400_000_000);
+      await ask("DELETE", `/orders/${id}?account=${market.trader}`);
+      await page.selectOption("#ticket-ends", "");
+      await page.click("#ticket-terms > summary");
+    });
 
   await step(`${name}: an order ends at a time, and its shares are reduced in place`, async () => {
     await page.keyboard.press("b");
@@ -577,7 +600,11 @@ async function reference(name) {
     wanted.push(...Object.keys(told.channels).map((channel) => `#channel-${channel}`));
     assert.ok(wanted.length > 25);
     for (const selector of wanted) assert.equal(await page.locator(selector).count(), 1, selector);
-    const broken = await page.evaluate(() => [...document.querySelectorAll('main a[href^="#"]')].map((link) => link.getAttribute("href") ?? "").filter((href) => !document.getElementById(href.slice(1))));
+    const broken = await page.evaluate(() =>
+      [...document.querySelectorAll('main a[href^="#"]')]
+        .map((link) => link.getAttribute("href") ?? "")
+        .filter((href) => !document.getElementById(href.slice(1))),
+    );
     assert.deepEqual(broken, [], "links that lead nowhere");
     for (const theme of ["dark", "light"]) {
       assert.equal(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true, "wider than the window");
@@ -624,52 +651,65 @@ async function foreignPage(market) {
 
   await step("a foreign page: writes, reads and sockets are refused, and nothing is done", async () => {
     await page.goto(`http://127.0.0.1:${address.port}/`);
-    const tried = await page.evaluate(async ([server, made, orderOf, maker]) => {
-      /** @type {Record<string, string>} */
-      const results = {};
-      /** @param {string} name @param {string} path @param {RequestInit} [options] */
-      const attempt = async (name, path, options) => {
-        results[name] = await fetch(`${server}${path}`, options).then((response) => response.type, () => "refused");
-      };
-      const body = JSON.stringify({ account: made, balance: "1" });
-      const json = { "content-type": "application/json" };
-      await attempt("text", "/api/v1/accounts", { method: "POST", mode: "no-cors", body });
-      await attempt("blob", "/api/v1/accounts", { method: "POST", mode: "no-cors", body: new Blob([body], { type: "application/json" }) });
-      await attempt("listen key", "/binance/api/v3/userDataStream", { method: "POST", mode: "no-cors" });
-      await attempt("json", "/api/v1/accounts", { method: "POST", headers: json, body });
-      await attempt("cancel", `/api/v1/orders/${orderOf}?account=${maker}`, { method: "DELETE" });
-      await attempt("read", `/api/v1/accounts/${maker}`);
-      await attempt("compatible read", "/binance/api/v3/exchangeInfo");
-      for (const path of ["/ws/v1", "/binance/ws", "/binance/stream?streams=", "/binance/ws-api/v3"]) {
-        results[path] = await new Promise((ended) => {
-          const socket = new WebSocket(`${server.replace("http", "ws")}${path}`);
-          socket.onopen = () => ended("opened");
-          socket.onerror = () => ended("refused");
-        });
-      }
-      return results;
-    }, /** @type {const} */ ([String(base), account, String(order.order_id), market.maker]));
+    const tried = await page.evaluate(
+      async ([server, made, orderOf, maker]) => {
+        /** @type {Record<string, string>} */
+        const results = {};
+        /** @param {string} name @param {string} path @param {RequestInit} [options] */
+        const attempt = async (name, path, options) => {
+          results[name] = await fetch(`${server}${path}`, options).then(
+            (response) => response.type,
+            () => "refused",
+          );
+        };
+        const body = JSON.stringify({ account: made, balance: "1" });
+        const json = { "content-type": "application/json" };
+        await attempt("text", "/api/v1/accounts", { method: "POST", mode: "no-cors", body });
+        await attempt("blob", "/api/v1/accounts", { method: "POST", mode: "no-cors", body: new Blob([body], { type: "application/json" }) });
+        await attempt("listen key", "/binance/api/v3/userDataStream", { method: "POST", mode: "no-cors" });
+        await attempt("json", "/api/v1/accounts", { method: "POST", headers: json, body });
+        await attempt("cancel", `/api/v1/orders/${orderOf}?account=${maker}`, { method: "DELETE" });
+        await attempt("read", `/api/v1/accounts/${maker}`);
+        await attempt("compatible read", "/binance/api/v3/exchangeInfo");
+        for (const path of ["/ws/v1", "/binance/ws", "/binance/stream?streams=", "/binance/ws-api/v3"]) {
+          results[path] = await new Promise((ended) => {
+            const socket = new WebSocket(`${server.replace("http", "ws")}${path}`);
+            socket.onopen = () => ended("opened");
+            socket.onerror = () => ended("refused");
+          });
+        }
+        return results;
+      },
+      /** @type {const} */ ([String(base), account, String(order.order_id), market.maker]),
+    );
     // Not even that there was an answer: what we say is for pages of ours (cross-origin-resource-policy).
     for (const [name, result] of Object.entries(tried)) assert.equal(result, "refused", name);
     // Chromium's driver tells that an answer was withheld, Firefox's tells the refusal that was.
     const writes = answers.filter((answer) => answer.startsWith("POST"));
     assert.deepEqual(in_firefox ? writes : withheld, Array(3).fill(in_firefox ? "POST 403" : "POST"));
     if (!in_firefox) assert.deepEqual(writes, [], "no answer to a write gets as far as the page");
-    assert.equal(answers.some((answer) => answer.startsWith("DELETE")), false, "the browser asked first and was not allowed");
+    assert.equal(
+      answers.some((answer) => answer.startsWith("DELETE")),
+      false,
+      "the browser asked first and was not allowed",
+    );
   });
 
   await step("a foreign page: a form goes nowhere, and a frame stays empty", async () => {
     const posted = page.waitForResponse((response) => response.request().method() === "POST");
-    await page.evaluate(([server, made]) => {
-      const form = document.createElement("form");
-      const field = document.createElement("input");
-      // As text it would read {"account":"…","balance":"1","=":""}.
-      Object.assign(form, { method: "post", enctype: "text/plain", action: `${server}/api/v1/accounts` });
-      Object.assign(field, { name: `{"account":"${made}","balance":"1","`, value: '":""}' });
-      form.append(field);
-      document.body.append(form);
-      form.submit();
-    }, /** @type {const} */ ([String(base), account]));
+    await page.evaluate(
+      ([server, made]) => {
+        const form = document.createElement("form");
+        const field = document.createElement("input");
+        // As text it would read {"account":"…","balance":"1","=":""}.
+        Object.assign(form, { method: "post", enctype: "text/plain", action: `${server}/api/v1/accounts` });
+        Object.assign(field, { name: `{"account":"${made}","balance":"1","`, value: '":""}' });
+        form.append(field);
+        document.body.append(form);
+        form.submit();
+      },
+      /** @type {const} */ ([String(base), account]),
+    );
     assert.equal((await posted).status(), 403);
     await page.waitForURL(`${base}/api/v1/accounts`);
     assert.match(await page.innerText("body"), /foreign-origin/);
@@ -680,7 +720,10 @@ async function foreignPage(market) {
       document.body.append(frame);
       return new Promise((loaded) => frame.addEventListener("load", loaded));
     }, String(base));
-    const shown = page.frames().slice(1).map((frame) => frame.url());
+    const shown = page
+      .frames()
+      .slice(1)
+      .map((frame) => frame.url());
     assert.equal(shown.length, 1);
     assert.match(shown[0], /^(chrome-error:|about:neterror\?e=cspBlocked&)/);
   });
@@ -708,7 +751,13 @@ try {
     const market = new OwnMarket();
     await market.make(number);
     number += 1;
-    const context = await browser.newContext({ viewport: sizes[name], isMobile: name === "phone", hasTouch: name === "phone", reducedMotion: "reduce", colorScheme: "dark" });
+    const context = await browser.newContext({
+      viewport: sizes[name],
+      isMobile: name === "phone",
+      hasTouch: name === "phone",
+      reducedMotion: "reduce",
+      colorScheme: "dark",
+    });
     context.setDefaultTimeout(20_000);
     await keepSockets(context);
     await trade(context, name, market);

@@ -13,7 +13,23 @@ import { POINT_SPAN_US, Watchlist } from "../page/state/watchlist.js";
 
 /** @param {string} symbol @param {Partial<SymbolInfo>} [changes] @returns {SymbolInfo} */
 function info(symbol, changes = {}) {
-  return { symbol, last: "10", last_time: 0, change: null, change_percent: null, open_24h: null, high_24h: null, low_24h: null, volume_24h: null, money_24h: null, trades_24h: null, best_bid: null, best_ask: null, issued: "1", ...changes };
+  return {
+    symbol,
+    last: "10",
+    last_time: 0,
+    change: null,
+    change_percent: null,
+    open_24h: null,
+    high_24h: null,
+    low_24h: null,
+    volume_24h: null,
+    money_24h: null,
+    trades_24h: null,
+    best_bid: null,
+    best_ask: null,
+    issued: "1",
+    ...changes,
+  };
 }
 
 /** @param {number} start @param {string} close */
@@ -29,7 +45,9 @@ function listOf(names, kept = /** @type {unknown} */ (null)) {
   /** @type {string[]} */
   let last_kept = [];
   const list = new Watchlist(kept, {
-    symbols, now: () => now, keep: (favourites) => (last_kept = favourites),
+    symbols,
+    now: () => now,
+    keep: (favourites) => (last_kept = favourites),
     ask: async (symbol) => {
       asked.push(symbol);
       return symbol.startsWith("GONE") ? null : [candle(0, "9"), candle(POINT_SPAN_US, "11")];
@@ -41,9 +59,19 @@ function listOf(names, kept = /** @type {unknown} */ (null)) {
 test("favourites come first, and what begins with the text before what holds it", () => {
   const { list, kept } = listOf(["SPY", "ASP", "BOLT", "SPX"]);
   list.toggle("SPX");
-  assert.deepEqual(list.found("", false).map(({ symbol }) => symbol), ["SPX", "ASP", "BOLT", "SPY"]);
-  assert.deepEqual(list.found("", true).map(({ symbol }) => symbol), ["SPX"]);
-  assert.deepEqual(list.found(" sp ", true).map(({ symbol }) => symbol), ["SPX", "SPY", "ASP"], "a search looks among all");
+  assert.deepEqual(
+    list.found("", false).map(({ symbol }) => symbol),
+    ["SPX", "ASP", "BOLT", "SPY"],
+  );
+  assert.deepEqual(
+    list.found("", true).map(({ symbol }) => symbol),
+    ["SPX"],
+  );
+  assert.deepEqual(
+    list.found(" sp ", true).map(({ symbol }) => symbol),
+    ["SPX", "SPY", "ASP"],
+    "a search looks among all",
+  );
   assert.deepEqual(kept(), ["SPX"]);
   list.toggle("SPX");
   assert.deepEqual(kept(), []);
@@ -128,10 +156,16 @@ test("alerts are bounded, kept, and read with care", () => {
   for (let at = 1; at <= 60; at += 1) alerts.add("A", String(100 + at), "10");
   assert.equal(alerts.all.length, 50);
   assert.match(alerts.add("A", "1", "10") ?? "", /At most 50/);
-  const again = new Alerts([...(/** @type {any[]} */ (kept)).slice(0, 2), { symbol: "A", price: "1e5", rises: true, rang: null }, null, 7], () => {});
-  assert.deepEqual(again.all.map(({ price }) => price), ["101", "102"]);
+  const again = new Alerts([.../** @type {any[]} */ (kept).slice(0, 2), { symbol: "A", price: "1e5", rises: true, rang: null }, null, 7], () => {});
+  assert.deepEqual(
+    again.all.map(({ price }) => price),
+    ["101", "102"],
+  );
   again.remove(again.all[0].id);
-  assert.deepEqual(again.all.map(({ price }) => price), ["102"]);
+  assert.deepEqual(
+    again.all.map(({ price }) => price),
+    ["102"],
+  );
 });
 
 test("a layout keeps sizes within bounds, has names, and is read with care", () => {
@@ -142,7 +176,10 @@ test("a layout keeps sizes within bounds, has names, and is read with care", () 
   layout.resize("desk", "book", 5_000);
   layout.resize("desk", "ticket", 1);
   layout.resize("short", "book", 300.4);
-  assert.deepEqual([layout.size("desk", "book"), layout.size("desk", "ticket"), layout.size("short", "book"), layout.size("narrow", "book")], [520, 240, 300, null]);
+  assert.deepEqual(
+    [layout.size("desk", "book"), layout.size("desk", "ticket"), layout.size("short", "book"), layout.size("narrow", "book")],
+    [520, 240, 300, null],
+  );
   layout.show("watch", true);
   layout.chooseDensity("compact");
   assert.equal(layout.save(" "), "A layout needs a name");
@@ -156,8 +193,20 @@ test("a layout keeps sizes within bounds, has names, and is read with care", () 
   assert.deepEqual([again.size("desk", "book"), again.density, again.hides("watch"), [...again.saved.keys()]], [520, "compact", false, ["mine"]]);
   for (let at = 0; at < 20; at += 1) layout.save(`n${at}`);
   assert.equal(layout.saved.size, 12);
-  const strange = new Layout({ look: { density: "huge", hidden: "all", sizes: { "desk book": "9", "desk tape": 9e9, "x y": 1 } }, saved: [[1, 2], ["a", null]] }, { hidden: [], keep: () => {} });
-  assert.deepEqual([strange.density, strange.hides("depth"), strange.size("desk", "book"), strange.size("desk", "tape"), strange.saved.size], ["standard", false, null, null, 0]);
+  const strange = new Layout(
+    {
+      look: { density: "huge", hidden: "all", sizes: { "desk book": "9", "desk tape": 9e9, "x y": 1 } },
+      saved: [
+        [1, 2],
+        ["a", null],
+      ],
+    },
+    { hidden: [], keep: () => {} },
+  );
+  assert.deepEqual(
+    [strange.density, strange.hides("depth"), strange.size("desk", "book"), strange.size("desk", "tape"), strange.saved.size],
+    ["standard", false, null, null, 0],
+  );
 });
 
 test("averages are those of the last prices, and the same when they are gone on with", () => {
@@ -187,14 +236,29 @@ test("the volume-weighted price begins with each day, and is not told of a day t
   assert.deepEqual(vwapOf(bars, 60, false), [null, 20, 35]);
   assert.deepEqual(vwapOf(bars.slice(1), 60, false), [null, null]);
   assert.deepEqual(vwapOf([bar(0, 10, 1), bar(DAY, 20, 1)], DAY, false), [10, 15], "candles of a day: all of them");
-  assert.deepEqual([dayIsCut(bars, 60, false), dayIsCut(bars.slice(1), 60, false), dayIsCut(bars.slice(1), 60, true), dayIsCut([], 60, false)], [false, true, false, false]);
+  assert.deepEqual(
+    [dayIsCut(bars, 60, false), dayIsCut(bars.slice(1), 60, false), dayIsCut(bars.slice(1), 60, true), dayIsCut([], 60, false)],
+    [false, true, false, false],
+  );
 });
 
 test("a volume profile holds all that was traded, each candle between its low and its high", () => {
   const shelves = profileOf([bar(0, 10, 8, 10, 20), { ...bar(60, 12.5, 4), rises: false }], 4);
-  assert.deepEqual(shelves.map(({ up, down }) => [up, down]), [[2, 0], [2, 4], [2, 0], [2, 0]]);
+  assert.deepEqual(
+    shelves.map(({ up, down }) => [up, down]),
+    [
+      [2, 0],
+      [2, 4],
+      [2, 0],
+      [2, 0],
+    ],
+  );
   const single = profileOf([bar(0, 5, 3)], 4);
-  assert.equal(single.reduce((sum, { up }) => sum + up, 0), 3, "at one price");
+  assert.equal(
+    single.reduce((sum, { up }) => sum + up, 0),
+    3,
+    "at one price",
+  );
   assert.deepEqual(profileOf([], 4), []);
 });
 
@@ -206,7 +270,10 @@ test("indicators and lines are kept, bounded, and read with care", () => {
   studies.changeAverage(1, { on: true, period: 9 });
   assert.deepEqual(new Studies(kept, () => {}).chosen, studies.chosen);
 
-  const lines = new Lines([["A", [{ level: 5 }, { level: "5" }, { from: { time: 1, price: 2 }, to: { time: 3, price: 4 } }, { from: 1, to: 2 }, null]], 7], (all) => (kept = JSON.parse(JSON.stringify(all))));
+  const lines = new Lines(
+    [["A", [{ level: 5 }, { level: "5" }, { from: { time: 1, price: 2 }, to: { time: 3, price: 4 } }, { from: 1, to: 2 }, null]], 7],
+    (all) => (kept = JSON.parse(JSON.stringify(all))),
+  );
   assert.equal(lines.of("A").length, 2);
   for (let at = 0; at < 30; at += 1) lines.add("A", { level: at });
   assert.equal(lines.of("A").length, 20);
@@ -221,7 +288,10 @@ test("indicators and lines are kept, bounded, and read with care", () => {
 test("what somebody does is told newest first, bounded, and without the past where that cannot be had", () => {
   /** @type {{topic: any, handler: any}[]} */
   const asked = [];
-  const feed = /** @type {any} */ ({ subscribe: (/** @type {any} */ topic, /** @type {any} */ handler) => asked.push({ topic, handler }), unsubscribe: () => {} });
+  const feed = /** @type {any} */ ({
+    subscribe: (/** @type {any} */ topic, /** @type {any} */ handler) => asked.push({ topic, handler }),
+    unsubscribe: () => {},
+  });
   const activity = new Activity(feed);
   activity.follow({ member: "alice" }, 7_000);
   assert.deepEqual(asked[0].topic, { channel: "drop-copy", member: "alice", from: 2_000 });
@@ -229,7 +299,10 @@ test("what somebody does is told newest first, bounded, and without the past whe
   assert.deepEqual(asked[1].topic, { channel: "drop-copy", member: "alice" });
   const report = (/** @type {number} */ sequence) => ({ account: "1", report: { report: "placed", sequence } });
   asked[1].handler.message({ reports: [report(1), report(2)] });
-  assert.deepEqual(activity.reports.map((each) => each.report.sequence), [2, 1]);
+  assert.deepEqual(
+    activity.reports.map((each) => each.report.sequence),
+    [2, 1],
+  );
   asked[1].handler.message({ reports: Array.from({ length: 1_000 }, (_, at) => report(at + 3)) });
   assert.deepEqual([activity.reports.length, activity.reports[0].report.sequence], [300, 1_002]);
   asked[1].handler.lost();

@@ -64,10 +64,14 @@ function begin() {
   const clock = new FakeClock();
   /** @type {FakeSocket[]} */
   const sockets = [];
-  const feed = new Feed(() => {
-    sockets.push(new FakeSocket());
-    return /** @type {any} */ (sockets.at(-1));
-  }, clock, new Pauses({ first_ms: 500, longest_ms: 15_000 }, () => 1));
+  const feed = new Feed(
+    () => {
+      sockets.push(new FakeSocket());
+      return /** @type {any} */ (sockets.at(-1));
+    },
+    clock,
+    new Pauses({ first_ms: 500, longest_ms: 15_000 }, () => 1),
+  );
   feed.connect();
   const last = () => /** @type {FakeSocket} */ (sockets.at(-1));
   return { feed, clock, sockets, last };
@@ -108,7 +112,12 @@ test("a message reaches whom it is for, and nobody else", () => {
 test("after a loss it connects again and asks for all that is wanted still", () => {
   const { feed, clock, sockets, last } = begin();
   let lost = 0;
-  feed.subscribe(BOOK, { message() {}, lost: () => { lost += 1; } });
+  feed.subscribe(BOOK, {
+    message() {},
+    lost: () => {
+      lost += 1;
+    },
+  });
   feed.subscribe(ORDERS, { message() {} });
   last().onopen();
   feed.unsubscribe(ORDERS);
@@ -121,7 +130,10 @@ test("after a loss it connects again and asks for all that is wanted still", () 
   assert.equal(sockets.length, 2);
   assert.equal(feed.state, "connecting");
   last().onopen();
-  assert.deepEqual(last().sent.map(({ op, channel }) => `${op} ${channel}`), ["subscribe book"]);
+  assert.deepEqual(
+    last().sent.map(({ op, channel }) => `${op} ${channel}`),
+    ["subscribe book"],
+  );
 });
 
 test("pauses grow to a bound, and are short again after a good connection", () => {
@@ -190,7 +202,11 @@ test("a connection that never opens is given up", () => {
 test("what a lost socket still says is not heard", () => {
   const { feed, sockets, last } = begin();
   let heard = 0;
-  feed.subscribe(BOOK, { message: () => { heard += 1; } });
+  feed.subscribe(BOOK, {
+    message: () => {
+      heard += 1;
+    },
+  });
   last().onopen();
   last().onclose();
   sockets[0].says({ type: "update", channel: "book", symbol: "SPY" });
@@ -203,7 +219,12 @@ test("asking again asks for a new snapshot of that topic only", () => {
   feed.subscribe(ORDERS, { message() {} });
   last().onopen();
   feed.again(BOOK);
-  assert.deepEqual(last().sent.slice(2).map(({ op, channel }) => `${op} ${channel}`), ["unsubscribe book", "subscribe book"]);
+  assert.deepEqual(
+    last()
+      .sent.slice(2)
+      .map(({ op, channel }) => `${op} ${channel}`),
+    ["unsubscribe book", "subscribe book"],
+  );
 });
 
 test("a refusal reaches who asked, by its id, and is not asked for again", () => {
@@ -219,7 +240,10 @@ test("a refusal reaches who asked, by its id, and is not asked for again", () =>
   last().onclose();
   clock.turn(500);
   last().onopen();
-  assert.deepEqual(last().sent.map(({ channel }) => channel), ["orders"]);
+  assert.deepEqual(
+    last().sent.map(({ channel }) => channel),
+    ["orders"],
+  );
 });
 
 test("while the database is away a topic is asked for again and again, until it is no longer wanted", () => {
@@ -230,11 +254,17 @@ test("while the database is away a topic is asked for again and again, until it 
   const away = (/** @type {number} */ id) => last().says({ type: "error", id, code: "store-away", detail: "away" });
   away(1);
   clock.turn(2_000);
-  assert.deepEqual(asked().map(({ op }) => op), ["subscribe", "subscribe"]);
+  assert.deepEqual(
+    asked().map(({ op }) => op),
+    ["subscribe", "subscribe"],
+  );
   away(asked()[1].id);
   feed.unsubscribe(BOOK);
   clock.turn(2_000);
-  assert.deepEqual(asked().map(({ op }) => op), ["subscribe", "subscribe", "unsubscribe"]);
+  assert.deepEqual(
+    asked().map(({ op }) => op),
+    ["subscribe", "subscribe", "unsubscribe"],
+  );
 });
 
 test("nothing is said to a socket that is closing, and all is asked for on the next", () => {
@@ -246,7 +276,10 @@ test("nothing is said to a socket that is closing, and all is asked for on the n
   last().onclose();
   clock.turn(500);
   last().onopen();
-  assert.deepEqual(last().sent.map(({ channel }) => channel), ["book"]);
+  assert.deepEqual(
+    last().sent.map(({ channel }) => channel),
+    ["book"],
+  );
 });
 
 test("connecting in a pause does not wait for its end, and not twice", () => {

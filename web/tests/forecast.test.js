@@ -13,7 +13,17 @@ function book(bids, asks, phase = null) {
   return /** @type {any} */ ({ state: "live", phase, side: (/** @type {Side} */ side) => sides[side] });
 }
 
-const BOOK = book([["150.4", "10"], ["150.3", "40"]], [["150.6", "20"], ["150.75", "5"], ["151", "100"]]);
+const BOOK = book(
+  [
+    ["150.4", "10"],
+    ["150.3", "40"],
+  ],
+  [
+    ["150.6", "20"],
+    ["150.75", "5"],
+    ["151", "100"],
+  ],
+);
 
 /** @param {Side} side @param {OrderKind} kind @param {string|null} limit @param {string} shares */
 const says = (side, kind, limit, shares) => forecast(BOOK, { side, kind, limit: limit === null ? null : exact(limit), shares: exact(shares) }, group);
@@ -41,7 +51,10 @@ test("an average is rounded to a hundredth of a cent, and exact where it can be"
 
 test("fills are told with what is better than the limit", () => {
   const order = { side: /** @type {const} */ ("buy"), limit: "151.11", shares: "25", symbol: "ACME" };
-  const executions = [{ price: "150.6", shares: "20" }, { price: "150.75", shares: "5" }];
+  const executions = [
+    { price: "150.6", shares: "20" },
+    { price: "150.75", shares: "5" },
+  ];
   assert.equal(told(order, executions, group), "Filled 25 ACME @ 150.63, 0.48 better than the limit");
   assert.equal(told({ ...order, shares: "100" }, executions.slice(0, 1), group), "Filled 20 of 100 ACME @ 150.6, 0.51 better than the limit");
   assert.equal(told({ ...order, side: "sell", limit: "150.63" }, executions, group), "Filled 25 ACME @ 150.63");

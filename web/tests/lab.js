@@ -14,7 +14,13 @@ const cancelAll = () => ask("DELETE", `/accounts/${market.trader}/orders`);
 /** @param {string} limit @param {string} shares */
 const place = (limit, shares) => ask("POST", "/orders", { account: market.trader, symbol: market.symbol, side: "buy", limit, shares });
 
-const SIZES = /** @type {const} */ ([[1366, 650], [1920, 1080], [768, 1024], [375, 667], [320, 480]]);
+const SIZES = /** @type {const} */ ([
+  [1366, 650],
+  [1920, 1080],
+  [768, 1024],
+  [375, 667],
+  [320, 480],
+]);
 
 /** Checks the screen at each size and in both themes; nothing sticks out. @param {string} name @param {(page: Page) => Promise<unknown>} open @param {string} [selector] */
 async function looks(name, open, selector = "dialog[open]") {
@@ -23,7 +29,10 @@ async function looks(name, open, selector = "dialog[open]") {
       await visit({ viewport: { width, height }, colorScheme }, async (page) => {
         await open(page);
         const box = await page.locator(selector).first().boundingBox();
-        assert.ok(box && box.x >= 0 && box.x + box.width <= width && box.y + Math.min(box.height, height) <= height + 1, `${name} at ${width}: ${JSON.stringify(box)}`);
+        assert.ok(
+          box && box.x >= 0 && box.x + box.width <= width && box.y + Math.min(box.height, height) <= height + 1,
+          `${name} at ${width}: ${JSON.stringify(box)}`,
+        );
         await look(page, `${name}-${width}-${colorScheme}`);
       });
     }
@@ -73,65 +82,71 @@ try {
 
   await market.make(9);
 
-  await step("an order is said in code, copied with one press, and does what it says", () => visit({ permissions: ["clipboard-read", "clipboard-write"] }, async (page) => {
-    await page.fill("#ticket-shares", "3");
-    await page.click("#ticket-code");
-    await page.waitForSelector("#ticket-limit-fault:not(:empty)");
-    assert.equal(await page.locator("#order[open]").count(), 0, "what is no order is not said");
-    await page.fill("#ticket-limit", "100");
-    await page.click("#ticket-code");
-    await page.click("#order [data-protocol=curl]");
-    await page.click("#said-copy");
-    await page.waitForSelector("#said-copy:has-text('Copied')");
-    const copied = await page.evaluate(() => navigator.clipboard.readText());
-    assert.equal(copied, await page.locator("#said-code").textContent());
-    await run("bash", ["-c", copied]);
-    await page.keyboard.press("Escape");
-    await page.waitForFunction(() => document.querySelectorAll("#panel-open tbody tr").length === 1);
+  await step("an order is said in code, copied with one press, and does what it says", () =>
+    visit({ permissions: ["clipboard-read", "clipboard-write"] }, async (page) => {
+      await page.fill("#ticket-shares", "3");
+      await page.click("#ticket-code");
+      await page.waitForSelector("#ticket-limit-fault:not(:empty)");
+      assert.equal(await page.locator("#order[open]").count(), 0, "what is no order is not said");
+      await page.fill("#ticket-limit", "100");
+      await page.click("#ticket-code");
+      await page.click("#order [data-protocol=curl]");
+      await page.click("#said-copy");
+      await page.waitForSelector("#said-copy:has-text('Copied')");
+      const copied = await page.evaluate(() => navigator.clipboard.readText());
+      assert.equal(copied, await page.locator("#said-code").textContent());
+      await run("bash", ["-c", copied]);
+      await page.keyboard.press("Escape");
+      await page.waitForFunction(() => document.querySelectorAll("#panel-open tbody tr").length === 1);
 
-    await page.locator("#panel-open .order-id").first().click();
-    await page.click("#tab-said");
-    await page.selectOption("#said-act", "cancel");
-    await run("bash", ["-c", (await page.locator("#said-code").textContent()) ?? ""]);
-    await page.waitForSelector("#order .order-about:has-text('canceled')");
-    await page.click("#order [data-close]");
-  }));
+      await page.locator("#panel-open .order-id").first().click();
+      await page.click("#tab-said");
+      await page.selectOption("#said-act", "cancel");
+      await run("bash", ["-c", (await page.locator("#said-code").textContent()) ?? ""]);
+      await page.waitForSelector("#order .order-about:has-text('canceled')");
+      await page.click("#order [data-close]");
+    }),
+  );
 
-  await step("an order knows what stands before it", () => visit({}, async (page) => {
-    await place("144.95", "5");
-    await openFirst(page);
-    await page.click("#tab-place");
-    await page.waitForSelector("#place-sum:has-text('100 shares of 1 order execute before it')");
-    await market.place("buy", "144.97", "50");
-    await page.waitForSelector("#place-sum:has-text('150 shares of 2 orders execute before it')");
-    assert.deepEqual(await page.locator("#place-parts dd").allInnerTexts(), ["50 of 1 order", "100 of 1 order", "5", "nothing"]);
-    await ask("POST", "/orders", { account: market.maker, symbol: market.symbol, side: "sell", limit: "144.95", shares: "150" });
-    await page.waitForSelector("#place-sum:has-text('It is the next to execute')");
-    await cancelAll();
-    await page.waitForSelector("#place-sum:has-text('canceled')");
-    await market.place("buy", "144.95", "100");
-  }));
+  await step("an order knows what stands before it", () =>
+    visit({}, async (page) => {
+      await place("144.95", "5");
+      await openFirst(page);
+      await page.click("#tab-place");
+      await page.waitForSelector("#place-sum:has-text('100 shares of 1 order execute before it')");
+      await market.place("buy", "144.97", "50");
+      await page.waitForSelector("#place-sum:has-text('150 shares of 2 orders execute before it')");
+      assert.deepEqual(await page.locator("#place-parts dd").allInnerTexts(), ["50 of 1 order", "100 of 1 order", "5", "nothing"]);
+      await ask("POST", "/orders", { account: market.maker, symbol: market.symbol, side: "sell", limit: "144.95", shares: "150" });
+      await page.waitForSelector("#place-sum:has-text('It is the next to execute')");
+      await cancelAll();
+      await page.waitForSelector("#place-sum:has-text('canceled')");
+      await market.place("buy", "144.95", "100");
+    }),
+  );
 
-  await step("an order is followed from the press to the answer, with the time of each room", () => visit({}, async (page) => {
-    await page.selectOption("#ticket-kind", "limit");
-    await page.fill("#ticket-limit", "145.05");
-    await page.fill("#ticket-shares", "3");
-    await page.click("#ticket-submit");
-    await page.waitForSelector("#ticket-done:has-text('placed')");
-    await page.waitForSelector("#ticket-journey:has-text('Durable in')");
-    await page.waitForFunction(() => document.querySelector("#ticket-done")?.textContent?.includes("Filled"));
-    await page.click("#ticket-journey button");
-    await page.waitForSelector("#order[open] #way-rooms");
-    const rooms = await page.locator("#way-rooms li:not([hidden]) b").allInnerTexts();
-    assert.deepEqual(rooms, ["Wire", "Gateway", "Inbox", "Journal", "Disk", "Engine", "Reply"]);
-    await page.waitForSelector("#way-rooms li:has-text('It took 3 from one order')");
-    await page.click("#order [data-close]");
-    const { order_id } = await place("100", "1");
-    await page.locator(`#panel-open tr[data-key="${order_id}"] .order-id`).click();
-    await page.waitForSelector("#panel-way:has-text('known for orders that this page has placed')");
-    await page.click("#order [data-close]");
-    await cancelAll();
-  }));
+  await step("an order is followed from the press to the answer, with the time of each room", () =>
+    visit({}, async (page) => {
+      await page.selectOption("#ticket-kind", "limit");
+      await page.fill("#ticket-limit", "145.05");
+      await page.fill("#ticket-shares", "3");
+      await page.click("#ticket-submit");
+      await page.waitForSelector("#ticket-done:has-text('placed')");
+      await page.waitForSelector("#ticket-journey:has-text('Durable in')");
+      await page.waitForFunction(() => document.querySelector("#ticket-done")?.textContent?.includes("Filled"));
+      await page.click("#ticket-journey button");
+      await page.waitForSelector("#order[open] #way-rooms");
+      const rooms = await page.locator("#way-rooms li:not([hidden]) b").allInnerTexts();
+      assert.deepEqual(rooms, ["Wire", "Gateway", "Inbox", "Journal", "Disk", "Engine", "Reply"]);
+      await page.waitForSelector("#way-rooms li:has-text('It took 3 from one order')");
+      await page.click("#order [data-close]");
+      const { order_id } = await place("100", "1");
+      await page.locator(`#panel-open tr[data-key="${order_id}"] .order-id`).click();
+      await page.waitForSelector("#panel-way:has-text('known for orders that this page has placed')");
+      await page.click("#order [data-close]");
+      await cancelAll();
+    }),
+  );
 
   await step("the order's dialog fits every size", async () => {
     await place("99.5", "7");

@@ -17,7 +17,11 @@ export const rebound = "rebound.example";
 
 /** @param {string[]} args of Chromium's command line */
 export function launch(args = []) {
-  if (!in_firefox) return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", `--host-resolver-rules=MAP ${rebound} 127.0.0.1`, ...args] });
+  if (!in_firefox)
+    return chromium.launch({
+      executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+      args: ["--no-sandbox", `--host-resolver-rules=MAP ${rebound} 127.0.0.1`, ...args],
+    });
   return firefox.launch({
     executablePath: process.env.FIREFOX ?? "/usr/bin/firefox-esr",
     channel: "moz-firefox",

@@ -34,7 +34,9 @@ async function open() {
   const session = await context.newCDPSession(page);
   let bytes = 0;
   await session.send("Network.enable");
-  session.on("Network.loadingFinished", (loaded) => { bytes += loaded.encodedDataLength; });
+  session.on("Network.loadingFinished", (loaded) => {
+    bytes += loaded.encodedDataLength;
+  });
   const begun = performance.now();
   await page.goto(`${base}/`, { waitUntil: "commit" });
   await page.waitForSelector("body[data-connection=open][data-market=chosen]", { state: "attached" });
@@ -56,23 +58,29 @@ console.log(`transferred by then  ${spread(openings.map((opened) => opened.bytes
 
 const { page, session } = await open();
 const [from, begun] = [await sequence(), performance.now()];
-const gaps = await page.evaluate((ms) => new Promise((/** @type {(gaps: number[]) => void} */ done) => {
-  /** @type {number[]} */
-  const gaps = [];
-  let last = performance.now();
-  const end = last + ms;
-  const frame = (/** @type {number} */ now) => {
-    gaps.push(now - last);
-    last = now;
-    if (now < end) requestAnimationFrame(frame);
-    else done(gaps.slice(1));
-  };
-  requestAnimationFrame(frame);
-}), seconds * 1000);
+const gaps = await page.evaluate(
+  (ms) =>
+    new Promise((/** @type {(gaps: number[]) => void} */ done) => {
+      /** @type {number[]} */
+      const gaps = [];
+      let last = performance.now();
+      const end = last + ms;
+      const frame = (/** @type {number} */ now) => {
+        gaps.push(now - last);
+        last = now;
+        if (now < end) requestAnimationFrame(frame);
+        else done(gaps.slice(1));
+      };
+      requestAnimationFrame(frame);
+    }),
+  seconds * 1000,
+);
 const commands = ((await sequence()) - from) / ((performance.now() - begun) / 1000);
 const watched = gaps.reduce((sum, gap) => sum + gap, 0) / 1000;
 const late = gaps.filter((gap) => gap > LATE_MS).length;
-console.log(`frames a second      ${(gaps.length / watched).toFixed(1)}, ${(100 * late / gaps.length).toFixed(2)}% of them late, the longest ${Math.max(...gaps).toFixed(0)} ms, at ${commands.toFixed(0)} commands/s`);
+console.log(
+  `frames a second      ${(gaps.length / watched).toFixed(1)}, ${((100 * late) / gaps.length).toFixed(2)}% of them late, the longest ${Math.max(...gaps).toFixed(0)} ms, at ${commands.toFixed(0)} commands/s`,
+);
 
 for (let minute = 0; minute <= minutes && minutes > 0; minute += 1) {
   if (minute > 0) await page.waitForTimeout(60_000);

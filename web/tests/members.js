@@ -8,7 +8,14 @@ import { launch, look } from "./launch.js";
 
 /** @import { BrowserContext, Page } from "playwright-core" */
 
-const { PRICETIME_HTTP: base = "", MEMBER: member = "", PASSWORD: password = "", ACCOUNT: account = "", SYMBOL: symbol = "", OPERATOR: operator = "" } = process.env;
+const {
+  PRICETIME_HTTP: base = "",
+  MEMBER: member = "",
+  PASSWORD: password = "",
+  ACCOUNT: account = "",
+  SYMBOL: symbol = "",
+  OPERATOR: operator = "",
+} = process.env;
 
 const sizes = { desk: { width: 1366, height: 650 }, phone: { width: 375, height: 667 } };
 
@@ -66,7 +73,10 @@ async function visit(context, size) {
   // Beside its own account it gets no other one.
   if (size === "desk") {
     await page.click("#beside-open");
-    await page.waitForFunction((own) => [...document.querySelectorAll("#second-chooser-list [data-id]")].map((each) => each.getAttribute("data-id")).join() === own, account);
+    await page.waitForFunction(
+      (own) => [...document.querySelectorAll("#second-chooser-list [data-id]")].map((each) => each.getAttribute("data-id")).join() === own,
+      account,
+    );
     await page.fill("#second-chooser input[role=combobox]", "2");
     await page.keyboard.press("Enter");
     await page.waitForSelector(".notice[data-kind=fault]");
@@ -102,11 +112,19 @@ async function stopEverything(page, size) {
   await look(page, `${size}-killed`);
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing sticks out");
   const order = { account, symbol, side: "buy", shares: "1", limit: "5" };
-  const told = await page.evaluate(async (asked) => (await (await fetch("/api/v1/orders", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(asked) })).json()).code, order);
+  const told = await page.evaluate(
+    async (asked) =>
+      (await (await fetch("/api/v1/orders", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(asked) })).json()).code,
+    order,
+  );
   assert.equal(told, "killed");
   await page.click("#kill-everything");
   await venue(page, "Nothing is killed");
-  const put = (/** @type {string} */ path, /** @type {object} */ body) => page.evaluate(async ([where, what]) => (await fetch(`/api/v1${where}`, { method: "PUT", headers: { "content-type": "application/json" }, body: what })).status, /** @type {const} */ ([path, JSON.stringify(body)]));
+  const put = (/** @type {string} */ path, /** @type {object} */ body) =>
+    page.evaluate(
+      async ([where, what]) => (await fetch(`/api/v1${where}`, { method: "PUT", headers: { "content-type": "application/json" }, body: what })).status,
+      /** @type {const} */ ([path, JSON.stringify(body)]),
+    );
   assert.deepEqual([await put(`/symbols/${symbol}/kill`, { killed: true }), await put("/mode", { mode: "read-only" })], [200, 200]);
   await venue(page, `Mode: read-only · Killed: symbol ${symbol}`);
   await look(page, `${size}-read-only`);
@@ -142,7 +160,10 @@ async function runTheVenue(page, size) {
   await page.goto(`${base}/#/venue`);
   await page.waitForSelector(`#control-account-text:has-text("Account ${account}")`);
   assert.match(await page.innerText("#control-who"), new RegExp(`${member}: trader; accounts ${account}`));
-  assert.deepEqual([await page.isVisible("#control-members-panel"), await page.isVisible("#control-limits-set"), await page.locator("#control-symbols button").count()], [false, false, 0]);
+  assert.deepEqual(
+    [await page.isVisible("#control-members-panel"), await page.isVisible("#control-limits-set"), await page.locator("#control-symbols button").count()],
+    [false, false, 0],
+  );
   await page.fill("#control-account-id", "2");
   await page.press("#control-account-id", "Enter");
   await page.waitForSelector("#control-account-fault:not(:empty)");
@@ -221,7 +242,10 @@ async function runTheVenue(page, size) {
 async function sayWhyNot(open, size) {
   const [own, others] = await Promise.all([open(), open()]);
   const [page, boss] = await Promise.all([own.newPage(), others.newPage()]);
-  for (const [each, who] of /** @type {const} */ ([[page, member], [boss, operator]])) {
+  for (const [each, who] of /** @type {const} */ ([
+    [page, member],
+    [boss, operator],
+  ])) {
     await each.goto(`${base}/#/trade/${symbol}`);
     await signIn(each, who);
     await each.waitForFunction(() => document.body?.dataset.connection === "open");
@@ -229,7 +253,10 @@ async function sayWhyNot(open, size) {
   await account_shown(page);
   if (size === "phone") await page.click("nav.sections [data-section=ticket]");
   const put = async (/** @type {string} */ path, /** @type {object} */ body) => {
-    const status = await boss.evaluate(async ([where, what]) => (await fetch(`/api/v1${where}`, { method: "PUT", headers: { "content-type": "application/json" }, body: what })).status, /** @type {const} */ ([path, JSON.stringify(body)]));
+    const status = await boss.evaluate(
+      async ([where, what]) => (await fetch(`/api/v1${where}`, { method: "PUT", headers: { "content-type": "application/json" }, body: what })).status,
+      /** @type {const} */ ([path, JSON.stringify(body)]),
+    );
     assert.equal(status, 200, path);
   };
   const [on, off] = [{ killed: true }, { killed: false }];
@@ -343,7 +370,10 @@ try {
     await followToReplay(context, size);
     const { page, cookie } = await visit(context, size);
     for (const host of ["127.0.0.1", "localhost"]) await foreignPage(context, host);
-    const orders = await page.evaluate(async (id) => (await (await fetch(`/api/v1/accounts/${id}/orders`)).json()).orders.map((/** @type {{limit: string}} */ one) => one.limit), account);
+    const orders = await page.evaluate(
+      async (id) => (await (await fetch(`/api/v1/accounts/${id}/orders`)).json()).orders.map((/** @type {{limit: string}} */ one) => one.limit),
+      account,
+    );
     assert.ok(orders.includes("7") && !orders.includes("6"), JSON.stringify(orders));
     if (operator) {
       const other = await open();
@@ -352,8 +382,7 @@ try {
       await runTheVenue(page, size);
       await stopEverything(page, size);
       await sayWhyNot(open, size);
-    }
-    else await page.click("#sign-out");
+    } else await page.click("#sign-out");
     await page.waitForSelector(signed_out);
     const stolen = await fetch(`${base}/api/v1/accounts/${account}`, { headers: { cookie: `${cookie.name}=${cookie.value}` } });
     assert.equal(stolen.status, 401, "a session that was signed out is over for whoever has its cookie");

@@ -36,15 +36,52 @@ const all = [
   ["one that ends at a time", one({ limit: "90", until: LATER })],
   ["one that shows a part", one({ limit: "90", shares: "10", display: "2" })],
   ["a post-only one that waits", one({ ...back, kind: "post_only", limit: "220", take_profit: "210" })],
-  ["two of which one cancels the other", { act: "place", kind: "oco", orders: [{ ...back, kind: "post_only", limit: "120" }, { ...back, kind: "market", stop: "60" }] }],
-  ["one, then another", { act: "place", kind: "oto", orders: [{ ...common, limit: "80" }, { ...back, kind: "limit", limit: "130" }] }],
-  ["one, then one of both", { act: "place", kind: "otoco", orders: [{ ...common, limit: "80" }, { ...back, kind: "post_only", limit: "130" }, { ...back, kind: "market", stop: "70" }] }],
+  [
+    "two of which one cancels the other",
+    {
+      act: "place",
+      kind: "oco",
+      orders: [
+        { ...back, kind: "post_only", limit: "120" },
+        { ...back, kind: "market", stop: "60" },
+      ],
+    },
+  ],
+  [
+    "one, then another",
+    {
+      act: "place",
+      kind: "oto",
+      orders: [
+        { ...common, limit: "80" },
+        { ...back, kind: "limit", limit: "130" },
+      ],
+    },
+  ],
+  [
+    "one, then one of both",
+    {
+      act: "place",
+      kind: "otoco",
+      orders: [
+        { ...common, limit: "80" },
+        { ...back, kind: "post_only", limit: "130" },
+        { ...back, kind: "market", stop: "70" },
+      ],
+    },
+  ],
 ];
 /** Orders that no client written for Binance can express, and those that FIX cannot. */
 const UNSAYABLE = ["one that follows it by dollars", "one that ends at a time", "a post-only one that waits"];
 const UNSAYABLE_IN_FIX = [
-  "a stop with a limit, and no trades with oneself", "a profit", "one that follows the market by a part", "one that follows it by dollars", "a post-only one that waits",
-  "two of which one cancels the other", "one, then another", "one, then one of both",
+  "a stop with a limit, and no trades with oneself",
+  "a profit",
+  "one that follows the market by a part",
+  "one that follows it by dollars",
+  "a post-only one that waits",
+  "two of which one cancels the other",
+  "one, then another",
+  "one, then one of both",
 ];
 
 /** @param {Partial<Terms>} terms @returns {SnippetRequest & {act: "place"}} */
@@ -88,12 +125,16 @@ for (const [name, said] of all) {
     const told = await does(each);
     const placed = await newest(said.orders.length);
     const about = `${name} as ${each.id}: ${each.text}\n${told}`;
-    assert.ok(placed.every((order) => order.order_id > (before?.order_id ?? 0)), about);
+    assert.ok(
+      placed.every((order) => order.order_id > (before?.order_id ?? 0)),
+      about,
+    );
     // The order of a list's parts is the protocol's own.
     const key = (/** @type {Terms} */ order) => JSON.stringify([order.side, order.kind, order.limit ?? null, order.stop ?? null, order.shares]);
     const [wanted, got] = [said.orders, placed.map(termsOf)].map((orders) => orders.toSorted((a, b) => (key(a) < key(b) ? -1 : 1)));
     wanted.forEach((order, at) => {
-      for (const [field, value] of Object.entries(order).filter(([name, value]) => name !== "funds" && value !== undefined)) assert.deepEqual(got[at][/** @type {keyof Terms} */ (field)], value, `${field} of ${about}`);
+      for (const [field, value] of Object.entries(order).filter(([name, value]) => name !== "funds" && value !== undefined))
+        assert.deepEqual(got[at][/** @type {keyof Terms} */ (field)], value, `${field} of ${about}`);
     });
     ran += 1;
   }

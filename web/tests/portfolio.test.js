@@ -7,11 +7,29 @@ import { compared, csvOf } from "../page/views/table.js";
 /** @import { Account, Candle, Execution, Side } from "../page/types.js" */
 
 /** @param {string} balance @param {[symbol: string, shares: string, held: string][]} positions @returns {Account} */
-const account = (balance, positions) => ({ account: "1", balance, held: "0", positions: positions.map(([symbol, shares, held]) => ({ symbol, shares, held })), open_orders: 0, sequence: 1 });
+const account = (balance, positions) => ({
+  account: "1",
+  balance,
+  held: "0",
+  positions: positions.map(([symbol, shares, held]) => ({ symbol, shares, held })),
+  open_orders: 0,
+  sequence: 1,
+});
 
 let number = 0;
 /** @param {string} symbol @param {Side} side @param {string} shares @param {string} price @param {Partial<Execution>} [more] @returns {Execution} */
-const execution = (symbol, side, shares, price, more = {}) => ({ trade_id: number += 1, order_id: number, account: "1", symbol, side, role: "maker", price, shares, time: number, ...more });
+const execution = (symbol, side, shares, price, more = {}) => ({
+  trade_id: (number += 1),
+  order_id: number,
+  account: "1",
+  symbol,
+  side,
+  role: "maker",
+  price,
+  shares,
+  time: number,
+  ...more,
+});
 
 const money = (/** @type {bigint|null} */ amount) => (amount === null ? null : format(amount, MONEY_DECIMALS));
 
@@ -47,9 +65,13 @@ test("what is all sold costs nothing, and has brought all", () => {
 });
 
 test("equity before is what is there now without what came since, at the prices of then", () => {
-  const executions = [execution("SPY", "buy", "10", "100", { time: 50 }), execution("SPY", "sell", "4", "110", { time: 150, fee: "1", fee_of: "dollars" })].reverse();
+  const executions = [
+    execution("SPY", "buy", "10", "100", { time: 50 }),
+    execution("SPY", "sell", "4", "110", { time: 150, fee: "1", fee_of: "dollars" }),
+  ].reverse();
   const now = account("1439", [["SPY", "6", "0"]]);
-  const candle = (/** @type {number} */ start, /** @type {string} */ open, /** @type {string} */ close) => /** @type {Candle} */ ({ start, open, close, high: close, low: open, volume: "1", money: "1", trades: 1 });
+  const candle = (/** @type {number} */ start, /** @type {string} */ open, /** @type {string} */ close) =>
+    /** @type {Candle} */ ({ start, open, close, high: close, low: open, volume: "1", money: "1", trades: 1 });
   const candles = new Map([["SPY", [candle(20, "99", "100"), candle(100, "100", "110")]]]);
   const worth = equityAt(now, executions, candles, () => exact("120"), [10, 60, 120, 200]).map(money);
   // At 10 nothing was bought yet, at 60 ten are worth 100 each, at 120 they are worth 110, at 200 six are left.
@@ -58,7 +80,10 @@ test("equity before is what is there now without what came since, at the prices 
 });
 
 test("a part is told with two decimals, the nearest", () => {
-  assert.deepEqual([percent(1n, 3n), percent(-1n, 3n), percent(1n, 0n), percent(2n, 1n), percent(-1n, 1_000_000n)], ["33.33", "-33.33", null, "200.00", "0.00"]);
+  assert.deepEqual(
+    [percent(1n, 3n), percent(-1n, 3n), percent(1n, 0n), percent(2n, 1n), percent(-1n, 1_000_000n)],
+    ["33.33", "-33.33", null, "200.00", "0.00"],
+  );
 });
 
 test("numbers are sorted as numbers, names as names, and what is not known comes last", () => {
@@ -67,6 +92,9 @@ test("numbers are sorted as numbers, names as names, and what is not known comes
 });
 
 test("CSV has quotes where it needs them", () => {
-  const columns = [{ head: "Name", text: (/** @type {string} */ row) => row }, { head: "Size, all", text: () => "", value: (/** @type {string} */ row) => row.length }];
+  const columns = [
+    { head: "Name", text: (/** @type {string} */ row) => row },
+    { head: "Size, all", text: () => "", value: (/** @type {string} */ row) => row.length },
+  ];
   assert.equal(csvOf(columns, ['a "b"', "c\nd", "plain"]), 'Name,"Size, all"\r\n"a ""b""",5\r\n"c\nd",3\r\nplain,5\r\n');
 });

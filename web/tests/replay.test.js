@@ -20,7 +20,15 @@ function eventOf(n) {
   const limit = String(100 + (n % 10));
   /** @type {WireLevel} */
   const level = n % 20 < 10 ? [limit, String(n), 1] : [limit, "0", 0];
-  return { sequence: n, time: n * SECOND, bids: [level], asks: [], checksum: checksumAt(n), trades: n % 3 === 0 ? [tradeOf(n)] : [], orders: [{ order_id: n, side: "buy", limit, open: n % 20 < 10 ? "1" : "0" }] };
+  return {
+    sequence: n,
+    time: n * SECOND,
+    bids: [level],
+    asks: [],
+    checksum: checksumAt(n),
+    trades: n % 3 === 0 ? [tradeOf(n)] : [],
+    orders: [{ order_id: n, side: "buy", limit, open: n % 20 < 10 ? "1" : "0" }],
+  };
 }
 
 /** @param {number} n @returns {PastTrade} */
@@ -43,7 +51,10 @@ function bidsAt(n) {
 
 /** @param {number} n */
 function checksumAt(n) {
-  return bookChecksum(bidsAt(n).map(([limit, shares, orders]) => ({ limit, price: exact(limit), shares, amount: exact(shares), orders })), []);
+  return bookChecksum(
+    bidsAt(n).map(([limit, shares, orders]) => ({ limit, price: exact(limit), shares, amount: exact(shares), orders })),
+    [],
+  );
 }
 
 /** @param {number} n @returns {PastTrade[]} newest first */
@@ -75,7 +86,12 @@ function server({ busy = 0, first = 0 } = {}) {
     /** @param {string} symbol @returns {Promise<any>} */
     candles: async (symbol, /** @type {string} */ interval) => ({ symbol, interval, candles: [] }),
     /** @param {string} _symbol @param {number} before @param {number} limit */
-    trades: async (_symbol, before, limit) => ({ trades: tradesAt((before - 1) * 3).slice(0, limit).map((trade) => ({ ...trade, symbol: "SPY", trade_id: trade.trade_id ?? 0 })), next: null }),
+    trades: async (_symbol, before, limit) => ({
+      trades: tradesAt((before - 1) * 3)
+        .slice(0, limit)
+        .map((trade) => ({ ...trade, symbol: "SPY", trade_id: trade.trade_id ?? 0 })),
+      next: null,
+    }),
   };
 }
 
@@ -84,15 +100,28 @@ function replayed(how) {
   const api = server(how);
   /** @type {string[]} */
   const topics = [];
-  const feed = /** @type {Feed} */ (/** @type {unknown} */ ({ subscribe: (/** @type {{channel: string}} */ { channel }) => topics.push(channel), unsubscribe: (/** @type {{channel: string}} */ { channel }) => topics.splice(topics.indexOf(channel), 1) }));
+  const feed = /** @type {Feed} */ (
+    /** @type {unknown} */ ({
+      subscribe: (/** @type {{channel: string}} */ { channel }) => topics.push(channel),
+      unsubscribe: (/** @type {{channel: string}} */ { channel }) => topics.splice(topics.indexOf(channel), 1),
+    })
+  );
   const market = new Market(feed, /** @type {any} */ (api), "1m");
   return { api, market, topics, replay: new Replay(market, api) };
 }
 
 /** The book and the trades are those of the command. @param {Market} market @param {number} n */
 function assertAt(market, n) {
-  assert.deepEqual(market.book.bids.map(({ limit, shares, orders }) => [limit, shares, orders]), bidsAt(n), `bids at ${n}`);
-  assert.deepEqual(market.tape.trades.map(({ trade_id }) => trade_id), tradesAt(n).map(({ trade_id }) => trade_id), `trades at ${n}`);
+  assert.deepEqual(
+    market.book.bids.map(({ limit, shares, orders }) => [limit, shares, orders]),
+    bidsAt(n),
+    `bids at ${n}`,
+  );
+  assert.deepEqual(
+    market.tape.trades.map(({ trade_id }) => trade_id),
+    tradesAt(n).map(({ trade_id }) => trade_id),
+    `trades at ${n}`,
+  );
 }
 
 /** Lets answers come. */
@@ -121,7 +150,10 @@ test("another account that is chosen meanwhile has the moment that was asked for
   replay.look("1");
   await opened;
   await settle();
-  assert.deepEqual(api.asked.filter((one) => one.startsWith("book")), ["book 500", "book 500"]);
+  assert.deepEqual(
+    api.asked.filter((one) => one.startsWith("book")),
+    ["book 500", "book 500"],
+  );
   assert.deepEqual([replay.state, replay.sequence], ["still", 500]);
   assertAt(market, 500);
 });
@@ -215,13 +247,22 @@ test("what an account did is marked, and only as far as it had come", async () =
   const { market, replay } = replayed();
   await replay.open("SPY", { at: 12 }, "1");
   const { past } = market;
-  assert.deepEqual(past?.fills.map(({ time }) => time / SECOND), [6, 12]);
+  assert.deepEqual(
+    past?.fills.map(({ time }) => time / SECOND),
+    [6, 12],
+  );
   await replay.toTrade();
   await replay.toTrade();
-  assert.deepEqual(past?.fills.map(({ time }) => time / SECOND), [6, 12, 18]);
+  assert.deepEqual(
+    past?.fills.map(({ time }) => time / SECOND),
+    [6, 12, 18],
+  );
   assert.deepEqual([...(past?.sides.keys() ?? [])], [4, 2, 6]);
   await replay.back();
-  assert.deepEqual(past?.fills.map(({ time }) => time / SECOND), [6, 12]);
+  assert.deepEqual(
+    past?.fills.map(({ time }) => time / SECOND),
+    [6, 12],
+  );
 });
 
 test("a candle that had just begun is made of what had been traded by then", async () => {
@@ -230,10 +271,18 @@ test("a candle that had just begun is made of what had been traded by then", asy
   const candle = (start, close) => ({ start, open: "1", high: "9", low: "1", close, volume: "10", money: "10", trades: 2 });
   const api = {
     /** @type {any} */
-    candles: async (/** @type {string} */ symbol, /** @type {string} */ interval, /** @type {number} */ before) => ({ symbol, interval, candles: interval === "1m" ? [candle(5 * minute, "3"), candle(6 * minute, "4")].filter(({ start }) => start < before) : [candle(0, "2")] }),
+    candles: async (/** @type {string} */ symbol, /** @type {string} */ interval, /** @type {number} */ before) => ({
+      symbol,
+      interval,
+      candles: interval === "1m" ? [candle(5 * minute, "3"), candle(6 * minute, "4")].filter(({ start }) => start < before) : [candle(0, "2")],
+    }),
     trades: async () => ({ trades: [], next: null }),
   };
-  const trades = [{ ...tradeOf(3), price: "12", time: 7 * minute + 5 }, { ...tradeOf(3), price: "5", time: 7 * minute }, { ...tradeOf(3), price: "99", time: 6 * minute }];
+  const trades = [
+    { ...tradeOf(3), price: "12", time: 7 * minute + 5 },
+    { ...tradeOf(3), price: "5", time: 7 * minute },
+    { ...tradeOf(3), price: "99", time: 6 * minute },
+  ];
   const bars = await barsAt(api, { symbol: "SPY", interval: "5m", time: 7 * minute + 10, trades });
   assert.deepEqual(bars, [candle(0, "2"), { start: 5 * minute, open: "1", high: "12", low: "1", close: "12", volume: "22", money: "37", trades: 6 }]);
   assert.equal(withTrade(bars[1], { price: "7", shares: "1", time: 11 * minute }, "5m").start, 10 * minute);

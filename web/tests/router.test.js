@@ -5,7 +5,13 @@ import { test } from "node:test";
 import { symbolToShow } from "../page/router.js";
 
 test("the symbol in the address comes first, then the one shown, then the last one that still is, then the first", () => {
-  const symbols = { all: new Map([["GLD", /** @type {any} */ ({})], ["SPY", /** @type {any} */ ({})]]), first: () => "GLD" };
+  const symbols = {
+    all: new Map([
+      ["GLD", /** @type {any} */ ({})],
+      ["SPY", /** @type {any} */ ({})],
+    ]),
+    first: () => "GLD",
+  };
   assert.equal(symbolToShow({ address: "NEW", shown: "SPY", last: "GLD" }, symbols), "NEW");
   assert.equal(symbolToShow({ address: null, shown: "SPY", last: "GLD" }, symbols), "SPY");
   assert.equal(symbolToShow({ address: null, shown: null, last: "SPY" }, symbols), "SPY");

@@ -7,7 +7,10 @@ import { Sending } from "../page/state/sending.js";
 /** @import { TicketOrder } from "../page/views/ticket-order.js" */
 
 /** @param {string} id @param {string} [shares] @returns {TicketOrder} */
-const asked = (id, shares = "10") => ({ kind: "oco", orders: [{ account: "1", symbol: "SPY", side: "buy", kind: "limit", limit: "145", shares, client_order_id: id }] });
+const asked = (id, shares = "10") => ({
+  kind: "oco",
+  orders: [{ account: "1", symbol: "SPY", side: "buy", kind: "limit", limit: "145", shares, client_order_id: id }],
+});
 const lost = () => new Refusal({ code: "no-answer", detail: "The server does not answer" });
 const refusal = (/** @type {number} */ status, /** @type {string} */ code) => new Refusal({ status, code, detail: code });
 
@@ -28,7 +31,13 @@ function scene(kept = null, member = "alice") {
     place: (/** @type {any} */ order) => (placed.push(order), answer(answers.place)),
     orderOf: (/** @type {string} */ id) => answer(answers.ask instanceof Error ? answers.ask : { ...answers.ask, client_order_id: id }),
   });
-  const sending = new Sending({ api, keep: (all) => stored.push(all), kept: () => null, found: (outcome) => found.push(outcome), later: (then) => waiting.push(then) });
+  const sending = new Sending({
+    api,
+    keep: (all) => stored.push(all),
+    kept: () => null,
+    found: (outcome) => found.push(outcome),
+    later: (then) => waiting.push(then),
+  });
   sending.allow(member, kept);
   const pass = async () => {
     for (const then of waiting.splice(0)) await then();
@@ -77,7 +86,10 @@ test("of what the server does not have nobody knows that it will not come: it ca
   assert.equal(sending.state, "idle");
   answers.place = { order_id: 8 };
   await sending.send(asked("b"));
-  assert.deepEqual(placed.map(({ client_order_id: id }) => id), ["a", "b"]);
+  assert.deepEqual(
+    placed.map(({ client_order_id: id }) => id),
+    ["a", "b"],
+  );
 });
 
 test("a refusal of what is sent again settles it only where the server has no such order", async () => {
@@ -115,7 +127,12 @@ test("a refusal of what was sent once is one, and a page that was left asks when
 
 test("an order that another member left is neither told of, nor asked for, nor sent", async () => {
   const kept = { ...asked("a"), member: "alice" };
-  for (const [left, member] of [[kept, "bob"], [kept, ""], [asked("a"), "alice"], [{ ...kept, member: "" }, "alice"]]) {
+  for (const [left, member] of [
+    [kept, "bob"],
+    [kept, ""],
+    [asked("a"), "alice"],
+    [{ ...kept, member: "" }, "alice"],
+  ]) {
     const { answers, sending, placed, stored, found, pass } = scene(left, /** @type {string} */ (member));
     answers.ask = { order_id: 7 };
     await pass();
@@ -132,7 +149,12 @@ test("an order that is sent before it is known who looks at the page is kept as 
   const { Sending } = await import("../page/state/sending.js");
   /** @type {any[]} */
   const stored = [];
-  const sending = new Sending({ api: /** @type {any} */ ({ place: () => new Promise(() => {}) }), keep: (all) => stored.push(JSON.parse(all ?? "null")), kept: () => null, found: () => {} });
+  const sending = new Sending({
+    api: /** @type {any} */ ({ place: () => new Promise(() => {}) }),
+    keep: (all) => stored.push(JSON.parse(all ?? "null")),
+    kept: () => null,
+    found: () => {},
+  });
   sending.send(asked("a"));
   sending.allow("alice", stored.at(-1));
   assert.deepEqual([sending.state, stored.at(-1)], ["sending", { ...asked("a"), member: "alice" }]);
@@ -155,7 +177,10 @@ test("an answer that is lost and one that stands in a proxy's place are unknown,
   /** @param {() => Promise<Response>} answer */
   const told = async (answer) => {
     globalThis.fetch = /** @type {any} */ (answer);
-    const error = await api.place(asked("a").orders[0]).then(() => null, (refused) => refused);
+    const error = await api.place(asked("a").orders[0]).then(
+      () => null,
+      (refused) => refused,
+    );
     globalThis.fetch = fetched;
     return error?.unknown;
   };

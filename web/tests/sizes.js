@@ -9,9 +9,21 @@ import { ask } from "./own-market.js";
 
 /** Windows in CSS pixels; those at 200% have half of what the screen has. */
 const SIZES = [
-  [1920, 1080], [1366, 650], [1280, 720], [1181, 640], [1180, 800], [1024, 600], [800, 600],
-  [360, 640], [375, 667], [667, 375], [640, 360], [320, 480], [480, 320],
-  [683, 325], [960, 540],
+  [1920, 1080],
+  [1366, 650],
+  [1280, 720],
+  [1181, 640],
+  [1180, 800],
+  [1024, 600],
+  [800, 600],
+  [360, 640],
+  [375, 667],
+  [667, 375],
+  [640, 360],
+  [320, 480],
+  [480, 320],
+  [683, 325],
+  [960, 540],
 ];
 
 /** Whether the button is hit where it stands, as it is or after one scroll to it; and what sticks out. @param {Page} page */
@@ -21,14 +33,22 @@ function reach(page) {
     const hit = () => {
       const { x, y, width, height } = button.getBoundingClientRect();
       // All of it, not only its middle.
-      return [[0.5, 0.5], [0.1, 0.15], [0.9, 0.85]].every(([right, down]) => button.contains(document.elementFromPoint(x + width * right, y + height * down)));
+      return [
+        [0.5, 0.5],
+        [0.1, 0.15],
+        [0.9, 0.85],
+      ].every(([right, down]) => button.contains(document.elementFromPoint(x + width * right, y + height * down)));
     };
     // What the server said is in view before anybody scrolls.
-    const said = [...document.querySelectorAll("#ticket [data-fault=form], #ticket-total-fault, #ticket-done, #ticket-unknown-text")].filter((element) => element.textContent && element.checkVisibility());
-    const unseen = said.filter((element) => {
-      const { x, y, height } = element.getBoundingClientRect();
-      return !element.contains(document.elementFromPoint(x + 20, y + height - 5));
-    }).map((element) => element.textContent);
+    const said = [...document.querySelectorAll("#ticket [data-fault=form], #ticket-total-fault, #ticket-done, #ticket-unknown-text")].filter(
+      (element) => element.textContent && element.checkVisibility(),
+    );
+    const unseen = said
+      .filter((element) => {
+        const { x, y, height } = element.getBoundingClientRect();
+        return !element.contains(document.elementFromPoint(x + 20, y + height - 5));
+      })
+      .map((element) => element.textContent);
     const at_once = hit();
     if (!at_once) button.scrollIntoView({ block: "nearest" });
     const outside = [...document.querySelectorAll("button, input, select, a")]
@@ -73,18 +93,22 @@ const STATES = {
 try {
   await market.make(7);
   for (const [width, height] of SIZES) {
-    await step(`${width} × ${height}: the ticket's button can be pressed in every state`, () => visit({ viewport: { width, height } }, async (page) => {
-      for (const section of ["chart", "book", "account", "ticket"]) {
-        await go(page, section);
-        const { wide, outside } = await reach(page);
-        assert.deepEqual([section, wide, outside], [section, false, []]);
-      }
-      for (const [state, lead] of Object.entries(STATES)) {
-        await lead(page);
-        await eventually(page, async () => assert.deepEqual({ state, ...await reach(page) }, { state, reached: true, wide: false, outside: [], unseen: [] }));
-        await look(page, `${width}x${height}-${state.replaceAll(" ", "-")}`);
-      }
-    }));
+    await step(`${width} × ${height}: the ticket's button can be pressed in every state`, () =>
+      visit({ viewport: { width, height } }, async (page) => {
+        for (const section of ["chart", "book", "account", "ticket"]) {
+          await go(page, section);
+          const { wide, outside } = await reach(page);
+          assert.deepEqual([section, wide, outside], [section, false, []]);
+        }
+        for (const [state, lead] of Object.entries(STATES)) {
+          await lead(page);
+          await eventually(page, async () =>
+            assert.deepEqual({ state, ...(await reach(page)) }, { state, reached: true, wide: false, outside: [], unseen: [] }),
+          );
+          await look(page, `${width}x${height}-${state.replaceAll(" ", "-")}`);
+        }
+      }),
+    );
   }
 } finally {
   await browser.close();

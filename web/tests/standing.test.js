@@ -18,12 +18,19 @@ test("nothing keeps orders from being taken on an open venue, and each thing tha
     [{ symbol: "SPY" }, "SPY is killed: it takes no orders.", "SPY is killed"],
     [{ halted: "SPY" }, "Trading in SPY is halted.", "Trading is halted"],
   ];
-  for (const [now, title, button] of cases) assert.deepEqual(obstacles({ ...NOTHING, ...now }).map((one) => [one.title, one.button]), [[title, button]]);
+  for (const [now, title, button] of cases)
+    assert.deepEqual(
+      obstacles({ ...NOTHING, ...now }).map((one) => [one.title, one.button]),
+      [[title, button]],
+    );
 });
 
 test("the widest comes first, and a mode stops no operator", () => {
   const all = obstacles({ ...NOTHING, mode: "read-only", killed: true, account: "7", symbol: "SPY", halted: "SPY" });
-  assert.deepEqual(all.map(({ kind }) => kind), ["mode", "killed", "killed", "killed", "halted"]);
+  assert.deepEqual(
+    all.map(({ kind }) => kind),
+    ["mode", "killed", "killed", "killed", "halted"],
+  );
   assert.deepEqual(obstacles({ ...NOTHING, mode: "read-only", is_operator: true }), []);
   assert.equal(obstacles({ ...NOTHING, away: "lost", mode: "read-only" }).length, 1, "what was told before is not known any more");
 });

@@ -22,7 +22,29 @@ function candle(start, close = "1") {
 
 /** @param {number} order_id @param {Partial<Order>} [changes] @returns {Order} */
 function order(order_id, changes = {}) {
-  return { order_id, client_order_id: null, account: "1", symbol: "SPY", side: "buy", kind: "limit", limit: "1", stop: null, take_profit: null, self_trade: "allowed", until: null, waits: false, shares: "10", open: "10", executed: "0", canceled: "0", status: "open", time: 0, done_time: null, average_price: null, ...changes };
+  return {
+    order_id,
+    client_order_id: null,
+    account: "1",
+    symbol: "SPY",
+    side: "buy",
+    kind: "limit",
+    limit: "1",
+    stop: null,
+    take_profit: null,
+    self_trade: "allowed",
+    until: null,
+    waits: false,
+    shares: "10",
+    open: "10",
+    executed: "0",
+    canceled: "0",
+    status: "open",
+    time: 0,
+    done_time: null,
+    average_price: null,
+    ...changes,
+  };
 }
 
 /** @param {number} trade_id @returns {Execution} */
@@ -38,7 +60,10 @@ test("the tape has the newest first, takes nothing twice and stays bounded", () 
   assert.equal(tape.trades.length, 0, "nothing is taken before the snapshot");
   tape.snapshot([trade(1), trade(2)]);
   tape.add([trade(2), trade(3)]);
-  assert.deepEqual(tape.trades.map(({ trade_id }) => trade_id), [3, 2, 1]);
+  assert.deepEqual(
+    tape.trades.map(({ trade_id }) => trade_id),
+    [3, 2, 1],
+  );
   tape.add(Array.from({ length: 500 }, (_, at) => trade(at + 4)));
   assert.equal(tape.trades.length, 100);
   assert.equal(tape.trades[0].trade_id, 503);
@@ -50,7 +75,10 @@ test("a candle is updated in place, and a new span appended", () => {
   const redrawn = candles.redrawn;
   candles.put(candle(120, "2"));
   candles.put(candle(180, "3"));
-  assert.deepEqual(candles.all.map(({ start, close }) => `${start} ${close}`), ["60 1", "120 2", "180 3"]);
+  assert.deepEqual(
+    candles.all.map(({ start, close }) => `${start} ${close}`),
+    ["60 1", "120 2", "180 3"],
+  );
   assert.equal(candles.redrawn, redrawn, "only the end changed");
   candles.put(candle(60, "9"));
   assert.equal(candles.all[0].close, "9");
@@ -61,10 +89,16 @@ test("older candles come in front, and a snapshot after a loss keeps them", () =
   const candles = new Candles();
   candles.snapshot([candle(120), candle(180)]);
   candles.putOlder([candle(0), candle(60), candle(120)]);
-  assert.deepEqual(candles.all.map(({ start }) => start), [0, 60, 120, 180]);
+  assert.deepEqual(
+    candles.all.map(({ start }) => start),
+    [0, 60, 120, 180],
+  );
   assert.equal(candles.older, true);
   candles.snapshot([candle(180), candle(240)]);
-  assert.deepEqual(candles.all.map(({ start }) => start), [0, 60, 120, 180, 240]);
+  assert.deepEqual(
+    candles.all.map(({ start }) => start),
+    [0, 60, 120, 180, 240],
+  );
   candles.putOlder([]);
   assert.equal(candles.older, false);
 });
@@ -82,7 +116,12 @@ test("candles stay bounded, and those that went can be asked for again", () => {
 function holdings(api = {}) {
   /** @type {any} */
   let handler;
-  const feed = { subscribe: (/** @type {any} */ _topic, /** @type {any} */ given) => { handler = given; }, unsubscribe() {} };
+  const feed = {
+    subscribe: (/** @type {any} */ _topic, /** @type {any} */ given) => {
+      handler = given;
+    },
+    unsubscribe() {},
+  };
   const made = new Holdings(/** @type {any} */ (feed), /** @type {any} */ (api));
   made.choose("1");
   return { holdings: made, says: (/** @type {object} */ message) => handler.message({ account: ACCOUNT, executions: [], ...message }) };
@@ -105,17 +144,25 @@ test("an execution that an answer brought already is not listed twice", async ()
   says({ type: "snapshot", orders: [] });
   await mine.moreExecutions();
   says({ type: "update", orders: [], executions: [execution(5), execution(6)] });
-  assert.deepEqual(mine.executions.map(({ trade_id }) => trade_id), [6, 5, 4]);
+  assert.deepEqual(
+    mine.executions.map(({ trade_id }) => trade_id),
+    [6, 5, 4],
+  );
 });
 
 test("history goes on where the last page ended, and what the feed said is newer", async () => {
   /** @type {any[]} */
   const asked = [];
-  const pages = [{ orders: [order(9), order(8)], next: 8 }, { orders: [order(7)], next: null }];
-  const { holdings: mine, says } = holdings({ orders: async (/** @type {string} */ _id, /** @type {any} */ before) => {
-    asked.push(before);
-    return pages[asked.length - 1];
-  } });
+  const pages = [
+    { orders: [order(9), order(8)], next: 8 },
+    { orders: [order(7)], next: null },
+  ];
+  const { holdings: mine, says } = holdings({
+    orders: async (/** @type {string} */ _id, /** @type {any} */ before) => {
+      asked.push(before);
+      return pages[asked.length - 1];
+    },
+  });
   says({ type: "snapshot", orders: [] });
   says({ type: "update", orders: [order(9, { status: "canceled" })] });
   await mine.moreHistory();
@@ -129,7 +176,12 @@ test("history goes on where the last page ended, and what the feed said is newer
 test("an answer for another account is dropped", async () => {
   /** @type {(answer: any) => void} */
   let answer = () => {};
-  const { holdings: mine, says } = holdings({ orders: () => new Promise((resolve) => { answer = resolve; }) });
+  const { holdings: mine, says } = holdings({
+    orders: () =>
+      new Promise((resolve) => {
+        answer = resolve;
+      }),
+  });
   says({ type: "snapshot", orders: [] });
   const asking = mine.moreHistory();
   mine.choose("2");
@@ -143,7 +195,9 @@ test("a view is drawn once a frame, however often it is marked", () => {
   const asked = [];
   const frames = new Frames((draw) => asked.push(draw));
   let draws = 0;
-  const mark = frames.view(() => { draws += 1; });
+  const mark = frames.view(() => {
+    draws += 1;
+  });
   for (let times = 0; times < 1000; times += 1) mark();
   assert.equal(asked.length, 1);
   asked.shift()?.(0);
@@ -157,7 +211,9 @@ test("a costly view waits for its pause, and is not forgotten", () => {
   const asked = [];
   const frames = new Frames((draw) => asked.push(draw));
   let draws = 0;
-  const mark = frames.view(() => { draws += 1; }, 100);
+  const mark = frames.view(() => {
+    draws += 1;
+  }, 100);
   asked.shift()?.(1000);
   assert.equal(draws, 1);
   mark();
@@ -189,6 +245,8 @@ test("the address says what is shown, and nonsense in it is passed over", () => 
   assert.deepEqual(read(""), { view: "trade", symbol: null });
   assert.deepEqual(read("#/trade/<script>"), { view: "trade", symbol: null });
   assert.equal(write(read("#/trade/SPY")), "#/trade/SPY");
-  for (const moment of [{ at: 1042 }, { time: 1_763_690_000_000_000 }, { at: 0 }]) assert.deepEqual(read(write({ view: "trade", symbol: "SPY", moment })), { view: "trade", symbol: "SPY", moment });
-  for (const wrong of ["at/-1", "at/1e3", "at", "at/99999999999999999", "on/5"]) assert.deepEqual(read(`#/trade/SPY/${wrong}`), { view: "trade", symbol: "SPY" }, wrong);
+  for (const moment of [{ at: 1042 }, { time: 1_763_690_000_000_000 }, { at: 0 }])
+    assert.deepEqual(read(write({ view: "trade", symbol: "SPY", moment })), { view: "trade", symbol: "SPY", moment });
+  for (const wrong of ["at/-1", "at/1e3", "at", "at/99999999999999999", "on/5"])
+    assert.deepEqual(read(`#/trade/SPY/${wrong}`), { view: "trade", symbol: "SPY" }, wrong);
 });

@@ -19,7 +19,17 @@ function book(bids, asks) {
   return Object.assign(new Book(), { state: "live", bids: bids.map(level), asks: asks.map(level) });
 }
 
-const BOOK = book([["150.4", "10"], ["150.3", "40"]], [["150.6", "20"], ["150.75", "5"], ["151", "100"]]);
+const BOOK = book(
+  [
+    ["150.4", "10"],
+    ["150.3", "40"],
+  ],
+  [
+    ["150.6", "20"],
+    ["150.75", "5"],
+    ["151", "100"],
+  ],
+);
 
 test("fees are told as the server takes them: of the shares of a buyer, of the dollars of a seller, each level rounded up", () => {
   const rates = { maker: 1000n, taker: 2500n };
@@ -28,7 +38,10 @@ test("fees are told as the server takes them: of the shares of a buyer, of the d
   assert.equal(says("buy", "150.75", "25"), "25 now at 150.63 on average, 0 rests, fee 0.0625 SPY");
   assert.equal(says("sell", "150.4", "12"), "10 now at 150.4 on average, 2 rest at 150.4, fee 3.76");
   assert.equal(says("buy", "150", "25"), "0 now, 25 rest at 150, fee 0.1% once executed");
-  assert.equal(forecast(BOOK, { side: "buy", kind: "limit", limit: exact("151"), shares: exact("1") }, group, { rates: { maker: 0n, taker: 0n } }), "1 now at 150.6 on average, 0 rests, fee 0");
+  assert.equal(
+    forecast(BOOK, { side: "buy", kind: "limit", limit: exact("151"), shares: exact("1") }, group, { rates: { maker: 0n, taker: 0n } }),
+    "1 now at 150.6 on average, 0 rests, fee 0",
+  );
   // Of the least unit a fee takes all.
   assert.equal(feeOf(1n, 1n), 1n);
   assert.equal(percentOf(2500n), "0.25");
@@ -39,7 +52,8 @@ test("fees are told as the server takes them: of the shares of a buyer, of the d
 });
 
 test("a post-only order that moves is foretold at the price that it gets", () => {
-  const says = (/** @type {string} */ limit, /** @type {string} */ step) => forecast(BOOK, { side: "buy", kind: "post_only_move", limit: exact(limit), shares: exact("1") }, group, { step: exact(step) });
+  const says = (/** @type {string} */ limit, /** @type {string} */ step) =>
+    forecast(BOOK, { side: "buy", kind: "post_only_move", limit: exact(limit), shares: exact("1") }, group, { step: exact(step) });
   assert.equal(says("151", "0.01"), "1 rest at 150.59, the next price at which it does not execute");
   assert.equal(says("150.5", "0.01"), "1 rest at 150.5");
 });
@@ -47,7 +61,10 @@ test("a post-only order that moves is foretold at the price that it gets", () =>
 test("what waits is told in words, and own orders that it meets", () => {
   const order = { side: /** @type {const} */ ("sell"), kind: /** @type {const} */ ("market"), shares: "5", limit: null };
   assert.equal(foretoldWaiting({ ...order, waits: "stop", trigger: "140" }), "Waits for 140, then sells 5 at any price");
-  assert.equal(foretoldWaiting({ ...order, waits: "trail_bips", trigger: "2.5" }), "Follows 2.5% behind the market; when that comes back to it, sells 5 at any price");
+  assert.equal(
+    foretoldWaiting({ ...order, waits: "trail_bips", trigger: "2.5" }),
+    "Follows 2.5% behind the market; when that comes back to it, sells 5 at any price",
+  );
   assert.equal(foretoldWaiting({ ...order, waits: "stop", trigger: null }), "");
   const own = [{ side: /** @type {const} */ ("sell"), symbol: "SPY", limit: "150.6", waits: false }];
   assert.equal(foretoldMeeting({ side: "buy", limit: exact("150.6") }, own, "SPY", "cancel_oldest"), "cancels your own that it meets");
@@ -57,15 +74,25 @@ test("what waits is told in words, and own orders that it meets", () => {
 
 test("an order that is moved is foretold, and what would be refused is known before the one that stands is gone", () => {
   const order = /** @type {any} */ ({ side: "buy", kind: "limit", open: "25", limit: "150.3", stop: null, take_profit: null });
-  const says = (/** @type {object} */ of, /** @type {"limit"|"stop"|"take_profit"} */ which, /** @type {string} */ to) => moveOf({ book: BOOK, last: "150.5" }, { ...order, ...of }, which, to, group);
+  const says = (/** @type {object} */ of, /** @type {"limit"|"stop"|"take_profit"} */ which, /** @type {string} */ to) =>
+    moveOf({ book: BOOK, last: "150.5" }, { ...order, ...of }, which, to, group);
   assert.deepEqual(says({}, "limit", "150.2"), { text: "0 now, 25 rest at 150.2", crosses: false, refused: null });
   assert.deepEqual(says({}, "limit", "150.6"), { text: "20 now at 150.6 on average, 5 rest at 150.6", crosses: true, refused: null });
   assert.equal(says({ side: "sell" }, "limit", "150.4").crosses, true);
   assert.equal(says({ kind: "post_only" }, "limit", "150.6").refused, "it is post-only, and would execute at once");
   assert.equal(says({ kind: "post_only" }, "limit", "150.5").refused, null);
-  for (const [side, which, reached, not] of /** @type {const} */ ([["buy", "stop", "150.5", "150.51"], ["sell", "stop", "150.5", "150.49"], ["buy", "take_profit", "150.5", "150.49"], ["sell", "take_profit", "150.5", "150.51"]])) {
+  for (const [side, which, reached, not] of /** @type {const} */ ([
+    ["buy", "stop", "150.5", "150.51"],
+    ["sell", "stop", "150.5", "150.49"],
+    ["buy", "take_profit", "150.5", "150.49"],
+    ["sell", "take_profit", "150.5", "150.51"],
+  ])) {
     assert.equal(says({ side, kind: "market", limit: null }, which, reached).refused, "the last price, 150.5, has reached it already", `${side} ${which}`);
-    assert.deepEqual(says({ side, kind: "market", limit: null }, which, not), { text: `Waits for ${not}, then ${side}s 25 at any price`, crosses: false, refused: null });
+    assert.deepEqual(says({ side, kind: "market", limit: null }, which, not), {
+      text: `Waits for ${not}, then ${side}s 25 at any price`,
+      crosses: false,
+      refused: null,
+    });
   }
 });
 
@@ -89,20 +116,61 @@ test("an amount is shares, dollars or per cent of what there is, rounded down to
 
 test("each choice of the ticket is the order of the interface that it says", () => {
   /** @type {TicketInput} */
-  const wish = { account: "1", symbol: "SPY", side: "buy", kind: "limit", waits: "", shares: "5", funds: null, limit: "150", trigger: "9", profit: "160", display: "", self_trade: "allowed", ends: {} };
+  const wish = {
+    account: "1",
+    symbol: "SPY",
+    side: "buy",
+    kind: "limit",
+    waits: "",
+    shares: "5",
+    funds: null,
+    limit: "150",
+    trigger: "9",
+    profit: "160",
+    display: "",
+    self_trade: "allowed",
+    ends: {},
+  };
   let number = 0;
-  const orders = (/** @type {Partial<TicketInput>} */ other) => ordersOf({ ...wish, ...other }, () => `id-${number += 1}`);
+  const orders = (/** @type {Partial<TicketInput>} */ other) => ordersOf({ ...wish, ...other }, () => `id-${(number += 1)}`);
   const common = { account: "1", symbol: "SPY", side: "buy", self_trade: "allowed", shares: "5" };
   assert.deepEqual(orders({}).orders, [{ ...common, kind: "limit", limit: "150", client_order_id: "id-1" }]);
-  assert.deepEqual(orders({ kind: "market", funds: "100" }).orders[0], { account: "1", symbol: "SPY", side: "buy", self_trade: "allowed", funds: "100", kind: "market", client_order_id: "id-2" });
+  assert.deepEqual(orders({ kind: "market", funds: "100" }).orders[0], {
+    account: "1",
+    symbol: "SPY",
+    side: "buy",
+    self_trade: "allowed",
+    funds: "100",
+    kind: "market",
+    client_order_id: "id-2",
+  });
   assert.equal(orders({ waits: "trail_bips", trigger: "2.5" }).orders[0].trail_bips, 250);
   assert.equal(orders({ waits: "trail" }).orders[0].trail, "9");
   assert.equal(orders({ display: "2" }).orders[0].display, "2");
   assert.equal(orders({ ends: { tif: "DAY" } }).orders[0].tif, "DAY");
   const oco = orders({ waits: "or_stop", kind: "post_only" });
-  assert.deepEqual([oco.kind, oco.orders.map(({ side, kind, stop }) => [side, kind, stop])], ["oco", [["buy", "post_only", undefined], ["buy", "market", "9"]]]);
+  assert.deepEqual(
+    [oco.kind, oco.orders.map(({ side, kind, stop }) => [side, kind, stop])],
+    [
+      "oco",
+      [
+        ["buy", "post_only", undefined],
+        ["buy", "market", "9"],
+      ],
+    ],
+  );
   const both = orders({ waits: "then_both" });
-  assert.deepEqual([both.kind, both.orders.map(({ side, kind }) => [side, kind])], ["otoco", [["buy", "limit"], ["sell", "post_only"], ["sell", "market"]]]);
+  assert.deepEqual(
+    [both.kind, both.orders.map(({ side, kind }) => [side, kind])],
+    [
+      "otoco",
+      [
+        ["buy", "limit"],
+        ["sell", "post_only"],
+        ["sell", "market"],
+      ],
+    ],
+  );
   assert.deepEqual(["0.01", "99.99", "2.50", "0", "100", "1.234"].map(bipsOf), [1, 9999, 250, null, null, null]);
 });
 
@@ -111,7 +179,9 @@ test("presets are kept as they were, and nine of them at most, whatever stands i
   assert.deepEqual(presetsOf(JSON.stringify([one, { name: 7 }, null, { name: "x".repeat(17), fields: {} }])), [one]);
   assert.deepEqual(presetsOf("nothing"), []);
   assert.deepEqual(presetsOf('{"name":"a"}'), []);
-  assert.deepEqual(presetsOf(JSON.stringify([{ name: "a", fields: { kind: "limit", limit: "5", shares: "9".repeat(50) } }])), [{ name: "a", fields: { kind: "limit" } }]);
+  assert.deepEqual(presetsOf(JSON.stringify([{ name: "a", fields: { kind: "limit", limit: "5", shares: "9".repeat(50) } }])), [
+    { name: "a", fields: { kind: "limit" } },
+  ]);
   const nine = Array.from({ length: 12 }, (_, at) => ({ name: `p${at}`, fields: {} }));
   assert.equal(presetsOf(JSON.stringify(nine)).length, 9);
   assert.equal(withPreset(nine.slice(0, 9), one), null);
@@ -122,7 +192,22 @@ test("the rates are those of the account's tier in the symbol that is looked at,
   const market = { symbol: /** @type {string|null} */ ("SPY") };
   const holdings = { account: { tier: 1 } };
   let asked = 0;
-  const fees = new Fees(/** @type {any} */ ({ market, holdings, api: { fees: async (/** @type {string} */ symbol) => ({ symbol, fees: [{ tier: 0, taker: "1" }, { tier: 1, maker: "0.1", taker: "0.25" }], asked: asked += 1 }) } }));
+  const fees = new Fees(
+    /** @type {any} */ ({
+      market,
+      holdings,
+      api: {
+        fees: async (/** @type {string} */ symbol) => ({
+          symbol,
+          fees: [
+            { tier: 0, taker: "1" },
+            { tier: 1, maker: "0.1", taker: "0.25" },
+          ],
+          asked: (asked += 1),
+        }),
+      },
+    }),
+  );
   assert.equal(fees.rates, null);
   await fees.look(0);
   assert.deepEqual(fees.rates, { maker: 1000n, taker: 2500n });

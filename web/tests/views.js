@@ -39,9 +39,14 @@ const VIEWS = {
     await page.press("#second-chooser input[role=combobox]", "Enter");
     await page.waitForSelector("#account-sum-text-beside:has-text('held')");
   },
-  ...Object.fromEntries(["open", "history", "executions", "balances", "portfolio"].map((tab) => [`two accounts, ${tab}`, async (page) => {
-    for (const side of ["", "-beside"]) await page.click(`#tab-${tab}${side}`);
-  }])),
+  ...Object.fromEntries(
+    ["open", "history", "executions", "balances", "portfolio"].map((tab) => [
+      `two accounts, ${tab}`,
+      async (page) => {
+        for (const side of ["", "-beside"]) await page.click(`#tab-${tab}${side}`);
+      },
+    ]),
+  ),
   order: async (page) => {
     await page.evaluate(() => /** @type {HTMLElement} */ (document.querySelector("#beside-open")).click());
     await page.waitForSelector("#account-beside", { state: "hidden" });
@@ -81,7 +86,8 @@ export async function tour(page, seen) {
 /** A market in which all have something to show. Long numbers are wide: its account has much, and orders of many digits. */
 export async function fill() {
   await market.make(4);
-  const trade = (/** @type {object} */ order) => ask("POST", "/orders", { account: market.trader, symbol: market.symbol, side: "buy", shares: "12.34567891", ...order });
+  const trade = (/** @type {object} */ order) =>
+    ask("POST", "/orders", { account: market.trader, symbol: market.symbol, side: "buy", shares: "12.34567891", ...order });
   for (const limit of ["101.11", "1.23"]) await trade({ limit });
   await trade({ limit: "9", stop: "9000", until: 4_000_000_000_000_000 });
   await trade({ kind: "market" });

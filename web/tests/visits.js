@@ -71,7 +71,8 @@ export async function eventually(page, check) {
 /** Has the page in dark or in light colours: by the system's, or where the driver cannot change these, by the page's own button. @param {Page} page @param {"dark"|"light"} colours */
 export async function paint(page, colours) {
   if (!in_firefox) await page.emulateMedia({ colorScheme: colours });
-  else if ((await page.getAttribute("html", "data-theme")) !== colours) await page.evaluate(() => /** @type {HTMLElement} */ (document.querySelector("#theme")).click());
+  else if ((await page.getAttribute("html", "data-theme")) !== colours)
+    await page.evaluate(() => /** @type {HTMLElement} */ (document.querySelector("#theme")).click());
   await page.waitForSelector(`html[data-theme=${colours}]`);
 }
 

@@ -22,7 +22,10 @@ export class Alerts extends Observable {
   constructor(kept, keep) {
     super();
     this.#keep = keep;
-    this.all = (Array.isArray(kept) ? kept : []).filter(isAlert).slice(0, ALERTS_MAX).map((alert, at) => ({ ...alert, id: at + 1 }));
+    this.all = (Array.isArray(kept) ? kept : [])
+      .filter(isAlert)
+      .slice(0, ALERTS_MAX)
+      .map((alert, at) => ({ ...alert, id: at + 1 }));
   }
 
   /**
@@ -50,7 +53,9 @@ export class Alerts extends Observable {
   see(symbol, last, time) {
     if (!this.all.some((alert) => alert.symbol === symbol && alert.rang === null)) return;
     const price = exact(last);
-    const reached = this.all.filter((alert) => alert.symbol === symbol && alert.rang === null && (alert.rises ? price >= exact(alert.price) : price <= exact(alert.price)));
+    const reached = this.all.filter(
+      (alert) => alert.symbol === symbol && alert.rang === null && (alert.rises ? price >= exact(alert.price) : price <= exact(alert.price)),
+    );
     if (reached.length === 0) return;
     this.#become(this.all.map((alert) => (reached.includes(alert) ? { ...alert, rang: time } : alert)));
     for (const alert of reached) this.onRing(alert, last);
@@ -81,5 +86,11 @@ export class Alerts extends Observable {
 function isAlert(kept) {
   if (typeof kept !== "object" || kept === null) return false;
   const { symbol, price, rises, rang } = /** @type {Record<string, unknown>} */ (kept);
-  return typeof symbol === "string" && typeof price === "string" && /^\d{1,11}(\.\d{1,8})?$/.test(price) && typeof rises === "boolean" && (rang === null || typeof rang === "number");
+  return (
+    typeof symbol === "string" &&
+    typeof price === "string" &&
+    /^\d{1,11}(\.\d{1,8})?$/.test(price) &&
+    typeof rises === "boolean" &&
+    (rang === null || typeof rang === "number")
+  );
 }

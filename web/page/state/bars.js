@@ -31,10 +31,14 @@ function joined(candle, next, interval) {
   if (candle?.start !== start) return { ...next, start };
   const sum = (/** @type {string} */ a, /** @type {string} */ b, /** @type {number} */ decimals) => format(exact(a, decimals) + exact(b, decimals), decimals);
   return {
-    start, open: candle.open, close: next.close,
+    start,
+    open: candle.open,
+    close: next.close,
     high: exact(next.high) > exact(candle.high) ? next.high : candle.high,
     low: exact(next.low) < exact(candle.low) ? next.low : candle.low,
-    volume: sum(candle.volume, next.volume, 8), money: sum(candle.money, next.money, MONEY_DECIMALS), trades: candle.trades + next.trades,
+    volume: sum(candle.volume, next.volume, 8),
+    money: sum(candle.money, next.money, MONEY_DECIMALS),
+    trades: candle.trades + next.trades,
   };
 }
 

@@ -71,7 +71,7 @@ export function feeOf(received, rate) {
 
 /** @param {string|undefined} rate */
 function scaled(rate) {
-  return rate === undefined ? 0n : parse(rate, RATE_DECIMALS) ?? 0n;
+  return rate === undefined ? 0n : (parse(rate, RATE_DECIMALS) ?? 0n);
 }
 
 /** A rate in per cent, as it was told. @param {bigint} rate */

@@ -62,13 +62,16 @@ export class Holdings extends Observable {
     this.open = new Map();
     this.#forgetLists();
     if (id) {
-      this.#feed.subscribe({ channel: "orders", account: id }, {
-        message: (/** @type {OrdersSnapshot|OrdersUpdate} */ message) => this.#take(message),
-        failed: (error) => {
-          this.refused = error.detail ?? error.code;
-          this.changed();
+      this.#feed.subscribe(
+        { channel: "orders", account: id },
+        {
+          message: (/** @type {OrdersSnapshot|OrdersUpdate} */ message) => this.#take(message),
+          failed: (error) => {
+            this.refused = error.detail ?? error.code;
+            this.changed();
+          },
         },
-      });
+      );
     }
     this.changed();
   }

@@ -42,10 +42,12 @@ export class Journeys extends Observable {
 
 /** @param {Timing} timing @returns {Journey|null} none if the server says nothing that is understood */
 export function journeyOf({ took_ms, told }) {
-  const times = new Map(told.split(",").map((part) => {
-    const [, name = "", ms = ""] = /^\s*([a-z]+);dur=([0-9.]+)\s*$/.exec(part) ?? [];
-    return /** @type {const} */ ([name, Number(ms)]);
-  }));
+  const times = new Map(
+    told.split(",").map((part) => {
+      const [, name = "", ms = ""] = /^\s*([a-z]+);dur=([0-9.]+)\s*$/.exec(part) ?? [];
+      return /** @type {const} */ ([name, Number(ms)]);
+    }),
+  );
   const total = times.get("total");
   if (total === undefined || !times.has("sync")) return null;
   /** @type {Journey["parts"]} */

@@ -105,32 +105,40 @@ export class Market extends Observable {
 
   /** @param {string} symbol */
   #subscribeBook(symbol) {
-    this.#feed.subscribe({ channel: "book", symbol }, {
-      message: (/** @type {BookFeed} */ message) => {
-        const fault = message.type === "snapshot" ? this.book.snapshot(message) : this.book.apply(message);
-        if (fault) this.#mend(symbol, fault);
+    this.#feed.subscribe(
+      { channel: "book", symbol },
+      {
+        message: (/** @type {BookFeed} */ message) => {
+          const fault = message.type === "snapshot" ? this.book.snapshot(message) : this.book.apply(message);
+          if (fault) this.#mend(symbol, fault);
+        },
+        failed: (error) => this.#fail(symbol, error),
+        lost: () => this.book.await(),
       },
-      failed: (error) => this.#fail(symbol, error),
-      lost: () => this.book.await(),
-    });
+    );
   }
 
   /** @param {string} symbol */
   #subscribeTrades(symbol) {
-    this.#feed.subscribe({ channel: "trades", symbol }, {
-      message: (/** @type {TradesFeed} */ message) =>
-        message.type === "snapshot" ? this.tape.snapshot(message.trades) : this.tape.add(message.trades),
-      failed: (error) => this.#fail(symbol, error),
-    });
+    this.#feed.subscribe(
+      { channel: "trades", symbol },
+      {
+        message: (/** @type {TradesFeed} */ message) => (message.type === "snapshot" ? this.tape.snapshot(message.trades) : this.tape.add(message.trades)),
+        failed: (error) => this.#fail(symbol, error),
+      },
+    );
   }
 
   /** @param {string} symbol @param {Interval} interval */
   #subscribeCandles(symbol, interval) {
-    this.#feed.subscribe({ channel: "candles", symbol, interval }, {
-      message: (/** @type {CandlesSnapshot|CandleUpdate} */ message) =>
-        message.type === "snapshot" ? this.candles.snapshot(message.candles) : this.candles.put(message.candle),
-      failed: (error) => this.#fail(symbol, error),
-    });
+    this.#feed.subscribe(
+      { channel: "candles", symbol, interval },
+      {
+        message: (/** @type {CandlesSnapshot|CandleUpdate} */ message) =>
+          message.type === "snapshot" ? this.candles.snapshot(message.candles) : this.candles.put(message.candle),
+        failed: (error) => this.#fail(symbol, error),
+      },
+    );
   }
 
   /**

@@ -95,10 +95,20 @@ function xmlRequest(said) {
 function xmlOrder({ symbol, side, kind, shares, funds, limit, stop, take_profit, trail, trail_bips, self_trade, until, tif, display }) {
   const in_force = /** @type {Record<string, string>} */ ({ immediate_or_cancel: "IOC", fill_or_kill: "FOK" })[kind] ?? tif;
   return present([
-    ["sym", symbol], ["amount", signed(side, shares)], ["funds", signed(side, funds)], ["limit", kind === "market" ? null : limit],
-    ["type", kind === "market" ? "market" : null], ["post-only", kind === "post_only" ? "true" : kind === "post_only_move" ? "move" : null],
-    ["tif", in_force], ["stop", stop], ["take-profit", take_profit], ["trail", trail], ["trail-bips", trail_bips?.toString()],
-    ["until", until ? seconds(until) : null], ["display", display], ["self-trade", unusual(self_trade)?.replaceAll("_", "-")],
+    ["sym", symbol],
+    ["amount", signed(side, shares)],
+    ["funds", signed(side, funds)],
+    ["limit", kind === "market" ? null : limit],
+    ["type", kind === "market" ? "market" : null],
+    ["post-only", kind === "post_only" ? "true" : kind === "post_only_move" ? "move" : null],
+    ["tif", in_force],
+    ["stop", stop],
+    ["take-profit", take_profit],
+    ["trail", trail],
+    ["trail-bips", trail_bips?.toString()],
+    ["until", until ? seconds(until) : null],
+    ["display", display],
+    ["self-trade", unusual(self_trade)?.replaceAll("_", "-")],
   ]);
 }
 
@@ -115,7 +125,9 @@ function element(name, attributes, content) {
 
 /** @param {number} micros exactly, in seconds */
 function seconds(micros) {
-  const part = String(micros % 1_000_000).padStart(6, "0").replace(/0+$/, "");
+  const part = String(micros % 1_000_000)
+    .padStart(6, "0")
+    .replace(/0+$/, "");
   return `${Math.floor(micros / 1_000_000)}${part === "" ? "" : `.${part}`}`;
 }
 
@@ -136,7 +148,23 @@ function curl(said, { host, secure, members }) {
 
 /** @param {Terms} order */
 function restOrder({ account, symbol, side, kind, shares, funds, limit, stop, take_profit, trail, trail_bips, self_trade, until, tif, display }) {
-  const all = { account, symbol, side, kind, limit: kind === "market" ? null : limit, shares, funds, stop, take_profit, trail, trail_bips, until, tif, display, self_trade: unusual(self_trade) };
+  const all = {
+    account,
+    symbol,
+    side,
+    kind,
+    limit: kind === "market" ? null : limit,
+    shares,
+    funds,
+    stop,
+    take_profit,
+    trail,
+    trail_bips,
+    until,
+    tif,
+    display,
+    self_trade: unusual(self_trade),
+  };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null && value !== undefined));
 }
 
@@ -162,7 +190,7 @@ function websocket(said, { host, secure }) {
     'import { createHmac } from "node:crypto";',
     "const { API_KEY: apiKey, API_SECRET: secret } = process.env;",
     `const params = { ${pairs.map(([name, value]) => `${name}: ${JSON.stringify(value)}`).join(", ")}, apiKey, timestamp: Date.now() };`,
-    "const signed = Object.keys(params).sort().map((name) => `${name}=${params[name]}`).join(\"&\");",
+    'const signed = Object.keys(params).sort().map((name) => `${name}=${params[name]}`).join("&");',
     'params.signature = createHmac("sha256", secret).update(signed).digest("hex");',
     `const socket = new WebSocket("${secure ? "wss" : "ws"}://${host}/binance/ws-api/v3");`,
     `socket.onopen = () => socket.send(JSON.stringify({ id: 1, method: "${method}", params }));`,
@@ -203,7 +231,14 @@ function ccxtCall(said) {
   const [{ symbol, side, kind, shares, limit, stop, take_profit }] = said.orders;
   const own = pairs.filter(([name]) => ["icebergQty", "selfTradePreventionMode"].includes(name));
   const in_force = pairs.filter(([name, value]) => name === "timeInForce" && value !== "GTC");
-  const params = [...in_force, ...present([["stopLossPrice", stop], ["takeProfitPrice", take_profit]]), ...own];
+  const params = [
+    ...in_force,
+    ...present([
+      ["stopLossPrice", stop],
+      ["takeProfitPrice", take_profit],
+    ]),
+    ...own,
+  ];
   const terms = [...(kind === "post_only" ? ['"postOnly": True'] : []), ...(params.length > 0 ? [written(params)] : [])].join(", ");
   const price = kind === "market" ? "None" : `"${limit}"`;
   return `create_order("${symbol}/USD", "${kind === "market" ? "market" : "limit"}", "${side}", "${shares}", ${price}${terms === "" ? "" : `, {${terms}}`})`;
@@ -215,19 +250,34 @@ function ccxtCall(said) {
  */
 function signedCall(said) {
   if (said.act !== "place") {
-    const pairs = /** @type {Pairs} */ ([["symbol", `${said.order.symbol}USD`], ["orderId", String(said.order.order_id)]]);
+    const pairs = /** @type {Pairs} */ ([
+      ["symbol", `${said.order.symbol}USD`],
+      ["orderId", String(said.order.order_id)],
+    ]);
     return { verb: said.act === "query" ? "GET" : "DELETE", path: "order", method: said.act === "query" ? "order.status" : "order.cancel", pairs };
   }
   const { kind, orders } = said;
   const [first, ...others] = orders;
   const all = present([["symbol", `${first.symbol}USD`]]);
-  const mode = first.self_trade === undefined ? null : /** @type {Record<string, string>} */ ({ cancel_newest: "EXPIRE_TAKER", cancel_oldest: "EXPIRE_MAKER", cancel_both: "EXPIRE_BOTH", decrement: "DECREMENT" })[first.self_trade];
+  const mode =
+    first.self_trade === undefined
+      ? null
+      : /** @type {Record<string, string>} */ ({
+          cancel_newest: "EXPIRE_TAKER",
+          cancel_oldest: "EXPIRE_MAKER",
+          cancel_both: "EXPIRE_BOTH",
+          decrement: "DECREMENT",
+        })[first.self_trade];
   const prevention = present([["selfTradePreventionMode", mode]]);
   if (orders.length === 1) {
     return { verb: "POST", path: "order", method: "order.place", pairs: [...all, ["side", upper(first.side)], ...leg(first, (name) => name), ...prevention] };
   }
   const call = { verb: "POST", path: `orderList/${kind}`, method: `orderList.place.${kind}` };
-  const common = (/** @type {string} */ side, /** @type {string} */ quantity, /** @type {Terms} */ of) => /** @type {Pairs} */ ([[side, upper(of.side)], [quantity, of.shares ?? ""]]);
+  const common = (/** @type {string} */ side, /** @type {string} */ quantity, /** @type {Terms} */ of) =>
+    /** @type {Pairs} */ ([
+      [side, upper(of.side)],
+      [quantity, of.shares ?? ""],
+    ]);
   const both = (/** @type {string} */ prefix, /** @type {Terms[]} */ two) => {
     const [above, below] = two.toSorted((a, b) => (reference(a) > reference(b) ? -1 : 1));
     return [...leg(above, named(`${prefix}Above`), false), ...leg(below, named(`${prefix}Below`), false)];
@@ -261,15 +311,25 @@ function reference({ stop, take_profit, limit }) {
  */
 function leg({ kind, shares, funds, limit, stop, take_profit, trail, trail_bips, until, tif, display }, called, quantity = true) {
   if (until || tif) throw new NoWords("Binance's interface has no orders that end at a time, or with the day: say it in XML or with curl");
-  if (trail !== undefined) throw new NoWords("Binance's interface has stops that follow the market by a part of the price, and none that follow by dollars: say it in XML or with curl");
+  if (trail !== undefined)
+    throw new NoWords(
+      "Binance's interface has stops that follow the market by a part of the price, and none that follow by dollars: say it in XML or with curl",
+    );
   const waits = Boolean(stop ?? take_profit) || trail_bips !== undefined;
-  if (kind === "post_only_move" || (kind === "post_only" && waits)) throw new NoWords("Binance's interface has no post-only orders that move or wait: say it in XML or with curl");
+  if (kind === "post_only_move" || (kind === "post_only" && waits))
+    throw new NoWords("Binance's interface has no post-only orders that move or wait: say it in XML or with curl");
   const trigger = take_profit ? "TAKE_PROFIT" : "STOP_LOSS";
   const type = kind === "market" ? (waits ? trigger : "MARKET") : waits ? `${trigger}_LIMIT` : kind === "post_only" ? "LIMIT_MAKER" : "LIMIT";
   const in_force = { limit: "GTC", immediate_or_cancel: "IOC", fill_or_kill: "FOK" }[kind];
   const all = present([
-    ["type", type], ["timeInForce", in_force], ["quantity", quantity ? shares : null], ["quoteOrderQty", funds], ["price", kind === "market" ? null : limit],
-    ["stopPrice", trail_bips === undefined ? stop ?? take_profit : null], ["trailingDelta", trail_bips?.toString()], ["icebergQty", display],
+    ["type", type],
+    ["timeInForce", in_force],
+    ["quantity", quantity ? shares : null],
+    ["quoteOrderQty", funds],
+    ["price", kind === "market" ? null : limit],
+    ["stopPrice", trail_bips === undefined ? (stop ?? take_profit) : null],
+    ["trailingDelta", trail_bips?.toString()],
+    ["icebergQty", display],
   ]);
   return all.map(([name, value]) => [called(name), value]);
 }
@@ -314,20 +374,39 @@ function fix(said, { hostname, secure, fix_port, members }) {
 function fixMessage(said) {
   if (said.act !== "place") {
     const { account, order_id, symbol, side, shares } = said.order;
-    const named = /** @type {[number, string][]} */ ([[37, String(order_id)], [1, account], [55, symbol], [54, side === "buy" ? "1" : "2"]]);
+    const named = /** @type {[number, string][]} */ ([
+      [37, String(order_id)],
+      [1, account],
+      [55, symbol],
+      [54, side === "buy" ? "1" : "2"],
+    ]);
     return said.act === "query" ? ["H", named] : ["F", [...named, [41, "NONE"], [38, shares]]];
   }
   if (said.orders.length > 1) throw new NoWords("FIX has no orders here of which one cancels or follows another: say it in XML or with curl");
   const [{ account, symbol, side, kind, shares, funds, limit, stop, take_profit, trail, trail_bips, self_trade, until, tif, display }] = said.orders;
   if (trail !== undefined || trail_bips !== undefined) throw new NoWords("FIX has no stops here that follow the market: say it in XML or with curl");
   if (unusual(self_trade)) throw new NoWords("FIX 4.4 does not say what becomes of an order that meets its own account: say it in XML or with curl");
-  if (kind === "post_only_move" || (take_profit && kind !== "market")) throw new NoWords("FIX 4.4 has no post-only orders that move, and no limit for orders that take a profit: say it in XML or with curl");
+  if (kind === "post_only_move" || (take_profit && kind !== "market"))
+    throw new NoWords("FIX 4.4 has no post-only orders that move, and no limit for orders that take a profit: say it in XML or with curl");
   const type = kind === "market" ? (stop ? "3" : take_profit ? "J" : "1") : stop ? "4" : "2";
   const in_force = { immediate_or_cancel: "3", fill_or_kill: "4" }[kind] ?? (tif === "DAY" ? "0" : until ? "6" : type === "1" ? "3" : "1");
-  return ["D", present([
-    [1, account], [55, symbol], [54, side === "buy" ? "1" : "2"], [38, shares], [152, funds], [40, type], [44, kind === "market" ? null : limit],
-    [99, stop ?? take_profit], [59, in_force], [126, until ? fixTime(until) : null], [18, kind === "post_only" ? "6" : null], [111, display],
-  ])];
+  return [
+    "D",
+    present([
+      [1, account],
+      [55, symbol],
+      [54, side === "buy" ? "1" : "2"],
+      [38, shares],
+      [152, funds],
+      [40, type],
+      [44, kind === "market" ? null : limit],
+      [99, stop ?? take_profit],
+      [59, in_force],
+      [126, until ? fixTime(until) : null],
+      [18, kind === "post_only" ? "6" : null],
+      [111, display],
+    ]),
+  ];
 }
 
 /** @param {number} micros */

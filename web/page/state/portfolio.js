@@ -81,30 +81,32 @@ export function costsOf(account, executions, { first, last }) {
     if (there) there.of.push(execution);
     else symbols.set(execution.symbol, { now: 0n, of: [execution] });
   }
-  return [...symbols].sort(([a], [b]) => (a < b ? -1 : 1)).map(([symbol, { now, of }]) => {
-    const changes = of.toReversed().map(flows);
-    const before = changes.reduce((shares, change) => shares - change.shares, now);
-    const oldest = of.at(-1);
-    const start = first(symbol) ?? (oldest ? exact(oldest.price) : last(symbol)) ?? 0n;
-    let shares = before > 0n ? before : 0n;
-    let cost = total(start, shares);
-    let realised = 0n;
-    let fees = 0n;
-    for (const change of changes) {
-      fees += change.fee;
-      if (change.shares >= 0n) {
-        shares += change.shares;
-        cost -= change.money;
-        continue;
+  return [...symbols]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([symbol, { now, of }]) => {
+      const changes = of.toReversed().map(flows);
+      const before = changes.reduce((shares, change) => shares - change.shares, now);
+      const oldest = of.at(-1);
+      const start = first(symbol) ?? (oldest ? exact(oldest.price) : last(symbol)) ?? 0n;
+      let shares = before > 0n ? before : 0n;
+      let cost = total(start, shares);
+      let realised = 0n;
+      let fees = 0n;
+      for (const change of changes) {
+        fees += change.fee;
+        if (change.shares >= 0n) {
+          shares += change.shares;
+          cost -= change.money;
+          continue;
+        }
+        const sold = -change.shares;
+        const part = sold >= shares ? cost : (cost * sold) / shares;
+        realised += change.money - part;
+        cost -= part;
+        shares = sold >= shares ? 0n : shares - sold;
       }
-      const sold = -change.shares;
-      const part = sold >= shares ? cost : (cost * sold) / shares;
-      realised += change.money - part;
-      cost -= part;
-      shares = sold >= shares ? 0n : shares - sold;
-    }
-    return { symbol, shares: now, cost, realised, fees };
-  });
+      return { symbol, shares: now, cost, realised, fees };
+    });
 }
 
 /** All lines together, and the money. @param {Account} account @param {Line[]} lines */
@@ -157,7 +159,7 @@ export function equityAt(account, executions, candles, last, times) {
       let index = at.get(symbol) ?? all.length - 1;
       while (index >= 0 && all[index].start > time) index -= 1;
       at.set(symbol, index);
-      const price = index >= 0 ? exact(all[index].close) : all.length > 0 ? exact(all[0].open) : last(symbol) ?? 0n;
+      const price = index >= 0 ? exact(all[index].close) : all.length > 0 ? exact(all[0].open) : (last(symbol) ?? 0n);
       sum += total(price, count);
     }
     equity.push(sum);

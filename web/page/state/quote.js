@@ -14,7 +14,20 @@ const DECIMALS_MIN = 2;
 export const SECONDS_OF = { "1s": 1, "1m": 60, "5m": 300, "15m": 900, "1h": 3_600, "1d": 86_400 };
 
 /** The figures of a symbol without any. */
-const UNKNOWN = { last: null, last_time: null, change: null, change_percent: null, open_24h: null, high_24h: null, low_24h: null, volume_24h: null, money_24h: null, trades_24h: null, best_bid: null, best_ask: null };
+const UNKNOWN = {
+  last: null,
+  last_time: null,
+  change: null,
+  change_percent: null,
+  open_24h: null,
+  high_24h: null,
+  low_24h: null,
+  volume_24h: null,
+  money_24h: null,
+  trades_24h: null,
+  best_bid: null,
+  best_ask: null,
+};
 
 export class Quote {
   /** @type {string|null} */
@@ -84,7 +97,7 @@ export class Quote {
   /** The last price of any symbol: of the one that is looked at it is the same as everywhere. @param {string} symbol @returns {string|null} */
   lastOf(symbol) {
     const { symbol: looked_at, past } = this.#market;
-    return symbol === looked_at && !past ? this.last : this.#symbols.all.get(symbol)?.last ?? null;
+    return symbol === looked_at && !past ? this.last : (this.#symbols.all.get(symbol)?.last ?? null);
   }
 
   /** The symbol's day up to that trade. @returns {{change: string|null, percent: string|null, high: string|null, low: string|null}} */
@@ -92,7 +105,8 @@ export class Quote {
     const { info, last } = this;
     const open = info?.open_24h;
     if (this.#market.past) return { change: null, percent: null, high: null, low: null };
-    if (!info || !last || !open) return { change: info?.change ?? null, percent: info?.change_percent ?? null, high: info?.high_24h ?? last, low: info?.low_24h ?? last };
+    if (!info || !last || !open)
+      return { change: info?.change ?? null, percent: info?.change_percent ?? null, high: info?.high_24h ?? last, low: info?.low_24h ?? last };
     const change = exact(last) - exact(open);
     const percent = (Number(change) / Number(exact(open))) * 100;
     return { change: format(change), percent: percent.toFixed(2), high: further(info.high_24h, last, 1n), low: further(info.low_24h, last, -1n) };

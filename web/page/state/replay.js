@@ -323,9 +323,17 @@ export class Replay extends Observable {
     const event = this.#events[this.#next - 1];
     const { phase: _, ...base } = this.#base;
     this.#base = {
-      ...base, ...(event.phase && { phase: event.phase }), sequence: event.sequence, time: event.time, bids: levels(book.bids), asks: levels(book.asks), checksum: event.checksum,
+      ...base,
+      ...(event.phase && { phase: event.phase }),
+      sequence: event.sequence,
+      time: event.time,
+      bids: levels(book.bids),
+      asks: levels(book.asks),
+      checksum: event.checksum,
       trades: tape.trades.map(({ trade_id, ...trade }) => ({ ...trade, trade_id, fills: sideFill(past.sides.get(trade_id)) })),
-      orders: [...past.orders.values()], bars: [...candles.all], fills: [...past.fills],
+      orders: [...past.orders.values()],
+      bars: [...candles.all],
+      fills: [...past.fills],
     };
     this.#events.splice(0, this.#next);
     this.#next = 0;
@@ -361,7 +369,8 @@ export class Replay extends Observable {
       this.said = `Nothing happened for ${Math.round((next.time - clock) / 1_000_000)} s: passed over`;
       clock = next.time;
     }
-    for (let applied = 0; applied < EVENTS_A_TICK && (this.#events[this.#next]?.time ?? Infinity) <= clock; applied += 1) this.#apply(this.#events[this.#next++]);
+    for (let applied = 0; applied < EVENTS_A_TICK && (this.#events[this.#next]?.time ?? Infinity) <= clock; applied += 1)
+      this.#apply(this.#events[this.#next++]);
     // Not beyond what is known.
     const known = this.#events[this.#next]?.time ?? this.#through.time;
     this.time = Math.max(this.time, Math.min(clock, known));

@@ -72,7 +72,8 @@ export class Sending extends Observable {
     const round = this.#become("sending", orders);
     this.#keep(orders);
     try {
-      const placed = orders.orders.length === 1 ? [await this.#parts.api.place(orders.orders[0])] : (await this.#parts.api.placeList(orders.kind, orders.orders)).orders;
+      const placed =
+        orders.orders.length === 1 ? [await this.#parts.api.place(orders.orders[0])] : (await this.#parts.api.placeList(orders.kind, orders.orders)).orders;
       return this.#settle(round, { placed });
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
@@ -101,19 +102,22 @@ export class Sending extends Observable {
   /** @param {number} round @param {number} tries @param {Refusal|null} refusal */
   #ask(round, tries, refusal) {
     const later = this.#parts.later ?? setTimeout;
-    later(async () => {
-      if (round !== this.#round || !this.orders) return;
-      const found = await this.#look(this.orders.orders);
-      if (round !== this.#round) return;
-      const outcome = found?.length ? { placed: found } : found && refusal ? { refused: refusal } : null;
-      if (outcome) {
-        this.#settle(round, outcome);
-        return this.#parts.found(outcome);
-      }
-      this.absent ||= found !== null;
-      this.changed();
-      this.#ask(round, tries + 1, refusal);
-    }, PAUSES_MS[Math.min(tries, PAUSES_MS.length - 1)]);
+    later(
+      async () => {
+        if (round !== this.#round || !this.orders) return;
+        const found = await this.#look(this.orders.orders);
+        if (round !== this.#round) return;
+        const outcome = found?.length ? { placed: found } : found && refusal ? { refused: refusal } : null;
+        if (outcome) {
+          this.#settle(round, outcome);
+          return this.#parts.found(outcome);
+        }
+        this.absent ||= found !== null;
+        this.changed();
+        this.#ask(round, tries + 1, refusal);
+      },
+      PAUSES_MS[Math.min(tries, PAUSES_MS.length - 1)],
+    );
   }
 
   /** The orders as the server has them; none of them, or null where it cannot be asked. Of a list there are all or none. @param {NewOrder[]} orders @returns {Promise<Order[]|null>} */

@@ -31,20 +31,53 @@ export function obstacles({ away, mode, is_operator, killed, account, symbol, ha
   const all = [];
   if (away !== null) all.push(awayObstacle(away));
   else if (mode === "maintenance" && !is_operator) all.push(awayObstacle("maintenance"));
-  else if (mode === "read-only" && !is_operator) all.push({ kind: "mode", title: "The venue is read-only.", text: "The server refuses orders and cancels until an operator opens the venue.", button: "The venue is read-only" });
-  if (killed) all.push({ kind: "killed", title: "Everything is killed.", text: "All open orders are canceled, and none is taken until an operator releases it.", button: "Everything is killed" });
-  if (account !== null) all.push({ kind: "killed", title: `Account ${account} is killed.`, text: "Its open orders are canceled, and it takes none until an operator releases it.", button: "The account is killed" });
-  if (symbol !== null) all.push({ kind: "killed", title: `${symbol} is killed: it takes no orders.`, text: "Its open orders are canceled.", button: `${symbol} is killed` });
-  if (halted !== null) all.push({ kind: "halted", title: `Trading in ${halted} is halted.`, text: "Orders can be canceled, and none is placed.", button: "Trading is halted" });
+  else if (mode === "read-only" && !is_operator)
+    all.push({
+      kind: "mode",
+      title: "The venue is read-only.",
+      text: "The server refuses orders and cancels until an operator opens the venue.",
+      button: "The venue is read-only",
+    });
+  if (killed)
+    all.push({
+      kind: "killed",
+      title: "Everything is killed.",
+      text: "All open orders are canceled, and none is taken until an operator releases it.",
+      button: "Everything is killed",
+    });
+  if (account !== null)
+    all.push({
+      kind: "killed",
+      title: `Account ${account} is killed.`,
+      text: "Its open orders are canceled, and it takes none until an operator releases it.",
+      button: "The account is killed",
+    });
+  if (symbol !== null)
+    all.push({ kind: "killed", title: `${symbol} is killed: it takes no orders.`, text: "Its open orders are canceled.", button: `${symbol} is killed` });
+  if (halted !== null)
+    all.push({ kind: "halted", title: `Trading in ${halted} is halted.`, text: "Orders can be canceled, and none is placed.", button: "Trading is halted" });
   return all;
 }
 
 /** @param {Away} away @returns {Obstacle} */
 function awayObstacle(away) {
   switch (away) {
-    case "maintenance": return { kind: "away", title: "The venue is in maintenance.", text: "Members cannot log in until an operator opens the venue. Open orders stay.", button: "In maintenance" };
-    case "hung": return { kind: "away", title: "The server does not answer.", text: "The page shows the last state, and goes on as soon as the server does.", button: "The server does not answer" };
-    case "lost": return { kind: "away", title: "The connection is lost.", text: "The page shows the last state.", button: "No connection" };
+    case "maintenance":
+      return {
+        kind: "away",
+        title: "The venue is in maintenance.",
+        text: "Members cannot log in until an operator opens the venue. Open orders stay.",
+        button: "In maintenance",
+      };
+    case "hung":
+      return {
+        kind: "away",
+        title: "The server does not answer.",
+        text: "The page shows the last state, and goes on as soon as the server does.",
+        button: "The server does not answer",
+      };
+    case "lost":
+      return { kind: "away", title: "The connection is lost.", text: "The page shows the last state.", button: "No connection" };
   }
 }
 
@@ -79,7 +112,10 @@ export class Standing extends Observable {
     const { vitals, market, quote, holdings } = this.#parts;
     const now = vitals.now;
     return obstacles({
-      away: this.away, mode: now?.mode ?? "normal", is_operator: this.#is_operator, killed: now?.killed === true,
+      away: this.away,
+      mode: now?.mode ?? "normal",
+      is_operator: this.#is_operator,
+      killed: now?.killed === true,
       account: holdings.account?.killed ? holdings.id : null,
       symbol: quote.info?.killed ? market.symbol : null,
       halted: quote.rules?.trading === false ? market.symbol : null,

@@ -11,7 +11,15 @@ export const PERIOD_MAX = 400;
 const DAY_S = 86_400;
 
 /** @returns {Chosen} */
-const nothing = () => ({ averages: [{ on: false, period: 20, exponential: false }, { on: false, period: 50, exponential: false }], vwap: false, profile: false, log: false });
+const nothing = () => ({
+  averages: [
+    { on: false, period: 20, exponential: false },
+    { on: false, period: 50, exponential: false },
+  ],
+  vwap: false,
+  profile: false,
+  log: false,
+});
 
 export class Studies extends Observable {
   /** @type {Chosen} */
@@ -174,7 +182,10 @@ export class Lines extends Observable {
 
   /** @param {string} symbol @param {Drawn} line */
   remove(symbol, line) {
-    this.#put(symbol, this.of(symbol).filter((each) => each !== line));
+    this.#put(
+      symbol,
+      this.of(symbol).filter((each) => each !== line),
+    );
   }
 
   /** @param {string} symbol @param {Drawn[]} lines */

@@ -51,17 +51,36 @@ export function accountView({ market, quote, holdings, frames, api, actions, por
     caption: "Open orders",
     columns: openColumns(price, openOrder),
     key: (order) => String(order.order_id),
-    action: { label: "Cancel", name: (order) => `Cancel order ${order.order_id}: ${order.side} ${order.open} ${order.symbol} at ${limitOf(order, price)}`, run: async (order) => {
-      if (!(await actions.cancel(order))) open.release(String(order.order_id));
-    } },
+    action: {
+      label: "Cancel",
+      name: (order) => `Cancel order ${order.order_id}: ${order.side} ${order.open} ${order.symbol} at ${limitOf(order, price)}`,
+      run: async (order) => {
+        if (!(await actions.cancel(order))) open.release(String(order.order_id));
+      },
+    },
     edit: { label: "Edit", name: editName, value: (order) => (order.limit === null ? order.shares : `${order.shares} @ ${order.limit}`), run: actions.edit },
     resort: () => mark(),
   });
-  const history = new Table(part("panel-history"), { caption: "All orders", columns: historyColumns(price, openOrder), key: (order) => String(order.order_id), more: () => holdings.moreHistory(), resort: () => mark() });
-  const executions = new Table(part("panel-executions"), {
-    caption: "Executions", columns: executionColumns(price, ({ symbol, time }) => replay(symbol, time)), key: (execution) => `${execution.trade_id}/${execution.order_id}`, more: () => holdings.moreExecutions(), resort: () => mark(),
+  const history = new Table(part("panel-history"), {
+    caption: "All orders",
+    columns: historyColumns(price, openOrder),
+    key: (order) => String(order.order_id),
+    more: () => holdings.moreHistory(),
+    resort: () => mark(),
   });
-  const balances = new Table(part("panel-balances"), { caption: "Balance and positions", columns: balanceColumns, key: (line) => line.what, resort: () => mark() });
+  const executions = new Table(part("panel-executions"), {
+    caption: "Executions",
+    columns: executionColumns(price, ({ symbol, time }) => replay(symbol, time)),
+    key: (execution) => `${execution.trade_id}/${execution.order_id}`,
+    more: () => holdings.moreExecutions(),
+    resort: () => mark(),
+  });
+  const balances = new Table(part("panel-balances"), {
+    caption: "Balance and positions",
+    columns: balanceColumns,
+    key: (line) => line.what,
+    resort: () => mark(),
+  });
   const tables = { "tab-open": open, "tab-history": history, "tab-executions": executions, "tab-portfolio": portfolio.table, "tab-balances": balances };
 
   const wanted = (/** @type {{symbol: string}} */ { symbol }) => !only.checked || symbol === market.symbol;
@@ -74,14 +93,17 @@ export function accountView({ market, quote, holdings, frames, api, actions, por
     // What the account has is of all symbols.
     const ofSymbol = only.closest("label");
     if (ofSymbol) ofSymbol.hidden = tab === "tab-portfolio" || tab === "tab-balances";
-    const none = id === null ? "Choose an account to see its orders" : holdings.refused ?? (account ? null : "Loading…");
+    const none = id === null ? "Choose an account to see its orders" : (holdings.refused ?? (account ? null : "Loading…"));
     // Only the table in view is drawn.
     if (tab === "tab-open") {
       const orders = [...holdings.open.values()].filter(wanted).sort(newestFirst);
       open.draw(orders, { empty: none ?? (only.checked ? `No open orders of ${market.symbol}` : "No open orders") });
     } else if (tab === "tab-history") {
       if (account && holdings.history.state === "unasked") holdings.moreHistory();
-      history.draw([...holdings.orders.values()].filter(wanted).sort(newestFirst), { empty: none ?? emptyOf(holdings.history, "No orders yet"), more: moreOf(holdings.history) });
+      history.draw([...holdings.orders.values()].filter(wanted).sort(newestFirst), {
+        empty: none ?? emptyOf(holdings.history, "No orders yet"),
+        more: moreOf(holdings.history),
+      });
     } else if (tab === "tab-executions") {
       if (account && holdings.executed.state === "unasked") holdings.moreExecutions();
       executions.draw(holdings.executions.filter(wanted), { empty: none ?? emptyOf(holdings.executed, "No executions yet"), more: moreOf(holdings.executed) });
@@ -116,7 +138,9 @@ export function accountView({ market, quote, holdings, frames, api, actions, por
     try {
       const { text, rows, all } = await csv(account);
       save(`account-${account}-${name}.csv`, text);
-      notice(`${plural(rows, "row")} of ${name === "open" ? "open orders" : name}${all ? "" : `; there are more than ${group(String(CSV_ROWS_MAX))}, the newest are in it`}`);
+      notice(
+        `${plural(rows, "row")} of ${name === "open" ? "open orders" : name}${all ? "" : `; there are more than ${group(String(CSV_ROWS_MAX))}, the newest are in it`}`,
+      );
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       notice(`No file: ${error.message}`, "fault");
@@ -127,8 +151,10 @@ export function accountView({ market, quote, holdings, frames, api, actions, por
 
   /** @param {string} account @returns {Promise<{text: string, rows: number, all: boolean}>} */
   async function csv(account) {
-    if (tab === "tab-history") return fileOf(history, await pages((before) => api.orders(account, before, CSV_PAGE).then(({ orders, next }) => ({ rows: orders, next }))));
-    if (tab === "tab-executions") return fileOf(executions, await pages((before) => api.executions(account, before, CSV_PAGE).then(({ executions: rows, next }) => ({ rows, next }))));
+    if (tab === "tab-history")
+      return fileOf(history, await pages((before) => api.orders(account, before, CSV_PAGE).then(({ orders, next }) => ({ rows: orders, next }))));
+    if (tab === "tab-executions")
+      return fileOf(executions, await pages((before) => api.executions(account, before, CSV_PAGE).then(({ executions: rows, next }) => ({ rows, next }))));
     if (tab === "tab-open") return fileOf(open, { rows: [...holdings.open.values()].sort(newestFirst), all: true });
     if (tab === "tab-portfolio") return { text: portfolio.table.csv(portfolio.lines()), rows: portfolio.table.arranged(portfolio.lines()).length, all: true };
     return { text: balances.csv(lines(holdings)), rows: balances.arranged(lines(holdings)).length, all: true };
@@ -218,7 +244,8 @@ function moreOf(list) {
 /** The balance, then each position. @param {Holdings} holdings @returns {Line[]} */
 function lines({ account }) {
   if (!account) return [];
-  const sum = (/** @type {string} */ a, /** @type {string} */ b, /** @type {number} */ decimals) => group(format(exact(a, decimals) + exact(b, decimals), decimals));
+  const sum = (/** @type {string} */ a, /** @type {string} */ b, /** @type {number} */ decimals) =>
+    group(format(exact(a, decimals) + exact(b, decimals), decimals));
   const money = { what: "Dollars", free: group(account.balance), held: group(account.held), all: sum(account.balance, account.held, MONEY_DECIMALS) };
   const positions = account.positions.map(({ symbol, shares, held }) => ({ what: symbol, free: group(shares), held: group(held), all: sum(shares, held, 8) }));
   return [money, ...positions, ...limitLines(account.limits ?? {})];
@@ -241,13 +268,25 @@ const openColumns = (price, press) => [
   { head: "Order", text: (order) => String(order.order_id), kind: "id", value: (row) => row.order_id, press },
   { head: "Symbol", text: (order) => order.symbol },
   { head: "Side", text: sideOf, direction, csv: ({ side }) => side },
-  { head: "Limit", text: (order) => limitOf(order, price), kind: "number", value: (order) => (order.limit === null ? null : exact(order.limit)), csv: (order) => order.limit ?? "" },
+  {
+    head: "Limit",
+    text: (order) => limitOf(order, price),
+    kind: "number",
+    value: (order) => (order.limit === null ? null : exact(order.limit)),
+    csv: (order) => order.limit ?? "",
+  },
   { head: "Open", text: (order) => group(order.open), kind: "number", value: (order) => exact(order.open), csv: (order) => order.open },
   { head: "Shares", text: (order) => group(order.shares), kind: "number widest", value: (row) => exact(row.shares), csv: (row) => row.shares },
   { head: "Executed", text: (order) => group(order.executed), kind: "number wide", value: (order) => exact(order.executed), csv: (order) => order.executed },
   { head: "Kind", text: (order) => kindOf(order, price), kind: "wider" },
   { head: "Placed", text: (order) => dayAndTime(order.time), kind: "number wider", value: (order) => order.time, csv: (order) => atUtc(order.time) },
-  { head: "Until", text: (order) => (order.until === null ? "–" : dayAndTime(order.until)), kind: "number widest", value: (order) => order.until, csv: (order) => atUtc(order.until) },
+  {
+    head: "Until",
+    text: (order) => (order.until === null ? "–" : dayAndTime(order.until)),
+    kind: "number widest",
+    value: (order) => order.until,
+    csv: (order) => atUtc(order.until),
+  },
 ];
 
 /** @param {Price} price @param {(order: Order) => void} press @returns {Column<Order>[]} */
@@ -255,13 +294,37 @@ const historyColumns = (price, press) => [
   { head: "Order", text: (order) => String(order.order_id), kind: "id", value: (row) => row.order_id, press },
   { head: "Symbol", text: (order) => order.symbol },
   { head: "Side", text: sideOf, direction, csv: ({ side }) => side },
-  { head: "Limit", text: (order) => limitOf(order, price), kind: "number", value: (order) => (order.limit === null ? null : exact(order.limit)), csv: (order) => order.limit ?? "" },
-  { head: "Average", text: (order) => (order.average_price ? price(order.average_price, order.symbol) : "–"), kind: "number wide", value: (order) => (order.average_price ? exact(order.average_price, MONEY_DECIMALS) : null), csv: (order) => order.average_price ?? "" },
-  { head: "Executed", text: (order) => `${group(order.executed)} of ${group(order.shares)}`, kind: "number", value: (order) => exact(order.executed), csv: (order) => order.executed },
+  {
+    head: "Limit",
+    text: (order) => limitOf(order, price),
+    kind: "number",
+    value: (order) => (order.limit === null ? null : exact(order.limit)),
+    csv: (order) => order.limit ?? "",
+  },
+  {
+    head: "Average",
+    text: (order) => (order.average_price ? price(order.average_price, order.symbol) : "–"),
+    kind: "number wide",
+    value: (order) => (order.average_price ? exact(order.average_price, MONEY_DECIMALS) : null),
+    csv: (order) => order.average_price ?? "",
+  },
+  {
+    head: "Executed",
+    text: (order) => `${group(order.executed)} of ${group(order.shares)}`,
+    kind: "number",
+    value: (order) => exact(order.executed),
+    csv: (order) => order.executed,
+  },
   { head: "Status", text: (order) => order.status },
   { head: "Kind", text: (order) => kindOf(order, price), kind: "wider" },
   { head: "Placed", text: (order) => dayAndTime(order.time), kind: "number wider", value: (order) => order.time, csv: (order) => atUtc(order.time) },
-  { head: "Done", text: (order) => (order.done_time === null ? "–" : dayAndTime(order.done_time)), kind: "number widest", value: (order) => order.done_time, csv: (order) => atUtc(order.done_time) },
+  {
+    head: "Done",
+    text: (order) => (order.done_time === null ? "–" : dayAndTime(order.done_time)),
+    kind: "number widest",
+    value: (order) => order.done_time,
+    csv: (order) => atUtc(order.done_time),
+  },
 ];
 
 /** @param {Price} price @param {(execution: Execution) => void} press @returns {Column<Execution>[]} */
@@ -270,18 +333,62 @@ const executionColumns = (price, press) => [
   { head: "Order", text: (execution) => String(execution.order_id), kind: "id", value: (row) => row.order_id },
   { head: "Symbol", text: (execution) => execution.symbol },
   { head: "Side", text: sideOf, direction, csv: ({ side }) => side },
-  { head: "Price", text: (execution) => price(execution.price, execution.symbol), kind: "number", value: (execution) => exact(execution.price), csv: (execution) => execution.price },
+  {
+    head: "Price",
+    text: (execution) => price(execution.price, execution.symbol),
+    kind: "number",
+    value: (execution) => exact(execution.price),
+    csv: (execution) => execution.price,
+  },
   { head: "Shares", text: (execution) => group(execution.shares), kind: "number", value: (row) => exact(row.shares), csv: (row) => row.shares },
-  { head: "Money", text: (execution) => group(format(total(exact(execution.price), exact(execution.shares)), MONEY_DECIMALS)), kind: "number wide", value: moneyOf, csv: (execution) => format(moneyOf(execution), MONEY_DECIMALS) },
-  { head: "Fee", text: feeOf, kind: "number wider", value: (execution) => (execution.fee ? exact(execution.fee, MONEY_DECIMALS) : null), csv: (execution) => (execution.fee ? `${execution.fee} ${execution.fee_of === "shares" ? execution.symbol : "$"}` : "") },
+  {
+    head: "Money",
+    text: (execution) => group(format(total(exact(execution.price), exact(execution.shares)), MONEY_DECIMALS)),
+    kind: "number wide",
+    value: moneyOf,
+    csv: (execution) => format(moneyOf(execution), MONEY_DECIMALS),
+  },
+  {
+    head: "Fee",
+    text: feeOf,
+    kind: "number wider",
+    value: (execution) => (execution.fee ? exact(execution.fee, MONEY_DECIMALS) : null),
+    csv: (execution) => (execution.fee ? `${execution.fee} ${execution.fee_of === "shares" ? execution.symbol : "$"}` : ""),
+  },
   { head: "Role", text: (execution) => execution.role, kind: "wider" },
-  { head: "Time", text: (execution) => dayAndTime(execution.time), kind: "number", value: (execution) => execution.time, csv: (execution) => atUtc(execution.time), press, hint: "The market then" },
+  {
+    head: "Time",
+    text: (execution) => dayAndTime(execution.time),
+    kind: "number",
+    value: (execution) => execution.time,
+    csv: (execution) => atUtc(execution.time),
+    press,
+    hint: "The market then",
+  },
 ];
 
 /** @type {Column<Line>[]} */
 const balanceColumns = [
   { head: "What", text: (line) => line.what },
-  { head: "Free", text: (line) => line.free, kind: "number", value: (line) => (line.free === "–" ? null : exact(line.free.replaceAll(",", ""), MONEY_DECIMALS)), csv: (line) => line.free.replaceAll(",", "").replace("–", "") },
-  { head: "Held by orders", text: (line) => line.held, kind: "number", value: (line) => (line.held === "–" ? null : exact(line.held.replaceAll(",", ""), MONEY_DECIMALS)), csv: (line) => line.held.replaceAll(",", "").replace("–", "") },
-  { head: "All", text: (line) => line.all, kind: "number", value: (line) => (line.all === "–" ? null : exact(line.all.replaceAll(",", ""), MONEY_DECIMALS)), csv: (line) => line.all.replaceAll(",", "").replace("–", "") },
+  {
+    head: "Free",
+    text: (line) => line.free,
+    kind: "number",
+    value: (line) => (line.free === "–" ? null : exact(line.free.replaceAll(",", ""), MONEY_DECIMALS)),
+    csv: (line) => line.free.replaceAll(",", "").replace("–", ""),
+  },
+  {
+    head: "Held by orders",
+    text: (line) => line.held,
+    kind: "number",
+    value: (line) => (line.held === "–" ? null : exact(line.held.replaceAll(",", ""), MONEY_DECIMALS)),
+    csv: (line) => line.held.replaceAll(",", "").replace("–", ""),
+  },
+  {
+    head: "All",
+    text: (line) => line.all,
+    kind: "number",
+    value: (line) => (line.all === "–" ? null : exact(line.all.replaceAll(",", ""), MONEY_DECIMALS)),
+    csv: (line) => line.all.replaceAll(",", "").replace("–", ""),
+  },
 ];

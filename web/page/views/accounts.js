@@ -74,7 +74,10 @@ export function accountChooser({ root, name = "account", holdings, vitals, frame
     const demo = vitals.server?.demo === true;
     toggle.hidden = !demo;
     const here = demo && !simulated ? accounts.filter(({ account }) => !SIMULATED.test(account)) : accounts;
-    chooser.offer(here.map(({ account, balance }) => ({ id: account, note: group(balance) })), note);
+    chooser.offer(
+      here.map(({ account, balance }) => ({ id: account, note: group(balance) })),
+      note,
+    );
   }
 
   const box = make("input", { type: "checkbox" });

@@ -122,7 +122,12 @@ export function amountField({ basis, changed, unpriced }) {
       const { most } = basis();
       const shares = this.shares();
       setText(note, chosen() === "shares" || shares === null || shares <= 0n ? "" : `${this.funds() === null ? "=" : "About"} ${group(format(shares))} shares`);
-      const percent = chosen() === "percent" ? Number(typed() ?? 0n) / Number(ONE) : most !== null && most > 0n && shares !== null ? (Number(shares) / Number(most)) * 100 : 0;
+      const percent =
+        chosen() === "percent"
+          ? Number(typed() ?? 0n) / Number(ONE)
+          : most !== null && most > 0n && shares !== null
+            ? (Number(shares) / Number(most)) * 100
+            : 0;
       const bound = Math.max(0, Math.min(100, percent));
       // Whoever draws it has it in the hand.
       if (document.activeElement !== slider) slider.value = bound.toFixed(0);

@@ -92,9 +92,18 @@ async function cancelTogether(api, { account, symbol }) {
     if (!(error instanceof Refusal)) throw error;
     if (!error.unknown) return notice(`Not canceled: ${error.message}`, "fault");
     notice(`Whether they were canceled is not known. ${error.message}; the server is asked for it…`, "fault");
-    const left = await foundOut(() => api.openOrders(account ?? "", symbol), ({ orders }) => orders.length === 0);
+    const left = await foundOut(
+      () => api.openOrders(account ?? "", symbol),
+      ({ orders }) => orders.length === 0,
+    );
     if (left?.orders.length === 0) notice("All of them are canceled: none is open");
-    else notice(left ? "They are not all canceled by now: some are open" : "Whether they were canceled is still not known. The table of orders says it once the server answers", "fault");
+    else
+      notice(
+        left
+          ? "They are not all canceled by now: some are open"
+          : "Whether they were canceled is still not known. The table of orders says it once the server answers",
+        "fault",
+      );
   }
 }
 
@@ -112,7 +121,10 @@ async function cancelEach(api, orders) {
         if (!(error instanceof Refusal)) throw error;
         // What has nothing open may have been executed, or canceled with the other of two.
         if (error.unknown || error.code === "nothing-open") {
-          const found = await foundOut(() => api.order(id, account), ({ status }) => status !== "open");
+          const found = await foundOut(
+            () => api.order(id, account),
+            ({ status }) => status !== "open",
+          );
           if (found?.status === "canceled") result.canceled += 1;
           else if (found) result.refused.push(`order ${id} is ${found.status}`);
           else result.unknown += 1;

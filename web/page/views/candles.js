@@ -1,6 +1,15 @@
 // Candles and volume. What is drawn are Numbers; the legend shows the exact text.
 
-import { CandlestickSeries, ColorType, CrosshairMode, HistogramSeries, LineStyle, TickMarkType, createChart, createSeriesMarkers } from "../vendor/lightweight-charts.standalone.production.mjs";
+import {
+  CandlestickSeries,
+  ColorType,
+  CrosshairMode,
+  HistogramSeries,
+  LineStyle,
+  TickMarkType,
+  createChart,
+  createSeriesMarkers,
+} from "../vendor/lightweight-charts.standalone.production.mjs";
 import { atLeast, forDrawing, group } from "../decimal.js";
 import { find, make, setAttribute, setText } from "../dom.js";
 import { SECONDS_OF } from "../state/quote.js";
@@ -21,7 +30,14 @@ import { studiesView } from "./studies.js";
 /** @import { OrderActions } from "./order-actions.js" */
 
 /** @type {[Interval, string][]} */
-const INTERVALS = [["1s", "1 second"], ["1m", "1 minute"], ["5m", "5 minutes"], ["15m", "15 minutes"], ["1h", "1 hour"], ["1d", "1 day"]];
+const INTERVALS = [
+  ["1s", "1 second"],
+  ["1m", "1 minute"],
+  ["5m", "5 minutes"],
+  ["15m", "15 minutes"],
+  ["1h", "1 hour"],
+  ["1d", "1 day"],
+];
 
 /** The width of a candle at first, with the room beside it; wider if there are few. */
 const CANDLE_PX = 9;
@@ -45,11 +61,21 @@ export function candlesView({ market, quote, holdings, alerts, studies, lines, f
     crosshair: { mode: CrosshairMode.Normal },
     kineticScroll: { mouse: false, touch: !matchMedia("(prefers-reduced-motion: reduce)").matches },
     rightPriceScale: { scaleMargins: { top: 0.08, bottom: 0.24 }, borderVisible: false },
-    timeScale: { borderVisible: false, rightOffset: 4, minBarSpacing: 1, tickMarkFormatter: (/** @type {Time} */ time, /** @type {TickMarkType} */ type) => tick(Number(time), type, market.interval) },
+    timeScale: {
+      borderVisible: false,
+      rightOffset: 4,
+      minBarSpacing: 1,
+      tickMarkFormatter: (/** @type {Time} */ time, /** @type {TickMarkType} */ type) => tick(Number(time), type, market.interval),
+    },
     localization: { timeFormatter: (/** @type {Time} */ time) => moment(Number(time), market.interval) },
   });
   const prices = chart.addSeries(CandlestickSeries, { priceLineStyle: LineStyle.Dotted });
-  const volumes = chart.addSeries(HistogramSeries, { priceScaleId: "volume", priceFormat: { type: "volume" }, lastValueVisible: false, priceLineVisible: false });
+  const volumes = chart.addSeries(HistogramSeries, {
+    priceScaleId: "volume",
+    priceFormat: { type: "volume" },
+    lastValueVisible: false,
+    priceLineVisible: false,
+  });
   volumes.priceScale().applyOptions({ scaleMargins: { top: 0.82, bottom: 0 } });
 
   let colours = paint();
@@ -69,25 +95,44 @@ export function candlesView({ market, quote, holdings, alerts, studies, lines, f
     chart.applyOptions({
       layout: { background: { type: ColorType.Solid, color: colour("panel") }, textColor: colour("muted"), fontFamily: colour("font") },
       grid: { vertLines: { color: colour("grid") }, horzLines: { color: colour("grid") } },
-      crosshair: { vertLine: { color: colour("muted"), labelBackgroundColor: colour("raised") }, horzLine: { color: colour("muted"), labelBackgroundColor: colour("raised") } },
+      crosshair: {
+        vertLine: { color: colour("muted"), labelBackgroundColor: colour("raised") },
+        horzLine: { color: colour("muted"), labelBackgroundColor: colour("raised") },
+      },
     });
     // Rising candles are hollow and falling ones filled, so that colour is not the only sign.
     prices.applyOptions({
-      upColor: colour("panel"), downColor: colour("sell"), borderUpColor: colour("buy"), borderDownColor: colour("sell"),
-      wickUpColor: colour("buy"), wickDownColor: colour("sell"), priceLineColor: colour("accent-fill"),
+      upColor: colour("panel"),
+      downColor: colour("sell"),
+      borderUpColor: colour("buy"),
+      borderDownColor: colour("sell"),
+      wickUpColor: colour("buy"),
+      wickDownColor: colour("sell"),
+      priceLineColor: colour("accent-fill"),
     });
     return { up: colour("buy-bar"), down: colour("sell-bar") };
   }
 
   /** @param {Candle} candle */
   function price(candle) {
-    return { time: seconds(candle), open: forDrawing(candle.open), high: forDrawing(candle.high), low: forDrawing(candle.low), close: forDrawing(candle.close) };
+    return {
+      time: seconds(candle),
+      open: forDrawing(candle.open),
+      high: forDrawing(candle.high),
+      low: forDrawing(candle.low),
+      close: forDrawing(candle.close),
+    };
   }
 
   /** The candles before which so many are, and the empty places in front of each. @param {number} from */
   function barsFrom(from) {
     const { all } = market.candles;
-    return all.slice(from).flatMap((candle, at) => [...gap(all[from + at - 1], candle, SECONDS_OF[market.interval]), price(from + at === all.length - 1 ? quote.upToDate(candle) : candle)]);
+    return all
+      .slice(from)
+      .flatMap((candle, at) => [
+        ...gap(all[from + at - 1], candle, SECONDS_OF[market.interval]),
+        price(from + at === all.length - 1 ? quote.upToDate(candle) : candle),
+      ]);
   }
 
   /** @param {Candle} candle */
@@ -118,7 +163,10 @@ export function candlesView({ market, quote, holdings, alerts, studies, lines, f
       if (all.length > 0 && fitted !== view) {
         fitted = view;
         const width = container.clientWidth || 600;
-        chart.timeScale().setVisibleLogicalRange({ from: times.length - Math.max(Math.min(times.length + 1, width / CANDLE_PX), width / CANDLE_PX_MAX), to: times.length + 2 });
+        chart.timeScale().setVisibleLogicalRange({
+          from: times.length - Math.max(Math.min(times.length + 1, width / CANDLE_PX), width / CANDLE_PX_MAX),
+          to: times.length + 2,
+        });
       }
     } else {
       adjust();
@@ -153,8 +201,12 @@ export function candlesView({ market, quote, holdings, alerts, studies, lines, f
     legendShown = told;
     const show = (/** @type {string} */ text) => group(atLeast(text, quote.decimals));
     legend.replaceChildren(
-      ...legendPart("O", show(candle.open)), ...legendPart("H", show(candle.high)), ...legendPart("L", show(candle.low)),
-      ...legendPart("C", `${show(candle.close)} ${rises ? "▲" : "▼"}`, rises ? "up" : "down"), ...legendPart("V", group(candle.volume)));
+      ...legendPart("O", show(candle.open)),
+      ...legendPart("H", show(candle.high)),
+      ...legendPart("L", show(candle.low)),
+      ...legendPart("C", `${show(candle.close)} ${rises ? "▲" : "▼"}`, rises ? "up" : "down"),
+      ...legendPart("V", group(candle.volume)),
+    );
   });
 
   chart.subscribeCrosshairMove(({ time }) => {
@@ -249,11 +301,16 @@ const formats = {
 function tick(time_s, type, interval) {
   const date = new Date(time_s * 1000);
   switch (type) {
-    case TickMarkType.Year: return formats.year.format(date);
-    case TickMarkType.Month: return formats.month.format(date);
-    case TickMarkType.DayOfMonth: return interval === "1d" ? formats.utcDay.format(date) : formats.day.format(date);
-    case TickMarkType.TimeWithSeconds: return formats.seconds.format(date);
-    default: return formats.minutes.format(date);
+    case TickMarkType.Year:
+      return formats.year.format(date);
+    case TickMarkType.Month:
+      return formats.month.format(date);
+    case TickMarkType.DayOfMonth:
+      return interval === "1d" ? formats.utcDay.format(date) : formats.day.format(date);
+    case TickMarkType.TimeWithSeconds:
+      return formats.seconds.format(date);
+    default:
+      return formats.minutes.format(date);
   }
 }
 

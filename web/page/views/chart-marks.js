@@ -29,7 +29,18 @@ export function markLines(series, { market, alerts, theme }) {
       lines.delete(told);
     }
     for (const [told, { price, title }] of wanted) {
-      if (!lines.has(told)) lines.set(told, series.createPriceLine({ price: forDrawing(price), color: theme.colour("warn"), lineWidth: 1, lineStyle: LineStyle.LargeDashed, axisLabelVisible: true, title }));
+      if (!lines.has(told))
+        lines.set(
+          told,
+          series.createPriceLine({
+            price: forDrawing(price),
+            color: theme.colour("warn"),
+            lineWidth: 1,
+            lineStyle: LineStyle.LargeDashed,
+            axisLabelVisible: true,
+            title,
+          }),
+        );
     }
     return lines.size;
   };

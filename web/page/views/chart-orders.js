@@ -69,7 +69,8 @@ export function orderLines(series, { market, holdings, quote, theme, container, 
     for (const [id, drawn] of lines) {
       const distance = Math.abs((series.priceToCoordinate(drawn.line.options().price) ?? Infinity) - y);
       // A stop that follows the market is not put anywhere.
-      if (distance <= nearest && x >= labelFrom(drawn.line) - beside && drawn.order.trail === undefined && drawn.order.trail_bips === undefined) [best, nearest] = [[id, drawn], distance];
+      if (distance <= nearest && x >= labelFrom(drawn.line) - beside && drawn.order.trail === undefined && drawn.order.trail_bips === undefined)
+        [best, nearest] = [[id, drawn], distance];
     }
     return best;
   }
@@ -91,7 +92,7 @@ export function orderLines(series, { market, holdings, quote, theme, container, 
   /** The effect of the order at the price to which it is dragged. @param {Drawn} drawn @param {string} to */
   function tell({ order, which }, to) {
     const would = actions.foretell(order, which, to);
-    const does = would?.refused ? `stays: ${would.refused}` : would?.text ?? "";
+    const does = would?.refused ? `stays: ${would.refused}` : (would?.text ?? "");
     setText(note, `Order ${order.order_id} to ${quote.price(to, order.symbol)}${does === "" ? "" : `: ${does}`}`);
     setAttribute(note, "data-warns", would !== null && (would.crosses || would.refused !== null));
   }
@@ -104,34 +105,46 @@ export function orderLines(series, { market, holdings, quote, theme, container, 
     mark();
   }
 
-  container.addEventListener("pointerdown", (event) => {
-    const found = event.button === 0 && !draws() ? at(event) : null;
-    if (!found) return;
-    held = { id: found[0], from_px: height(event), to: null };
-    setAttribute(container, "data-held", true);
-    container.setPointerCapture(event.pointerId);
-  }, { capture: true });
+  container.addEventListener(
+    "pointerdown",
+    (event) => {
+      const found = event.button === 0 && !draws() ? at(event) : null;
+      if (!found) return;
+      held = { id: found[0], from_px: height(event), to: null };
+      setAttribute(container, "data-held", true);
+      container.setPointerCapture(event.pointerId);
+    },
+    { capture: true },
+  );
   // The chart itself must not move with it.
   for (const name of ["mousedown", "touchstart", "touchmove"]) {
-    container.addEventListener(name, (event) => {
-      if (held === null) return;
-      event.stopPropagation();
-      if (event.cancelable) event.preventDefault();
-    }, { capture: true, passive: false });
+    container.addEventListener(
+      name,
+      (event) => {
+        if (held === null) return;
+        event.stopPropagation();
+        if (event.cancelable) event.preventDefault();
+      },
+      { capture: true, passive: false },
+    );
   }
-  container.addEventListener("pointermove", (event) => {
-    const y = height(event);
-    if (held === null) return setAttribute(container, "data-grab", !draws() && at(event) !== null);
-    const drawn = lines.get(held.id);
-    // It was executed or canceled meanwhile.
-    if (!drawn) return drop();
-    event.stopPropagation();
-    if (held.to === null && Math.abs(y - held.from_px) < MOVED_PX) return;
-    held.to = priceAt(y);
-    if (held.to === null) return;
-    drawn.line.applyOptions({ price: forDrawing(held.to), title: `→ ${quote.price(held.to, drawn.order.symbol)}` });
-    tell(drawn, held.to);
-  }, { capture: true });
+  container.addEventListener(
+    "pointermove",
+    (event) => {
+      const y = height(event);
+      if (held === null) return setAttribute(container, "data-grab", !draws() && at(event) !== null);
+      const drawn = lines.get(held.id);
+      // It was executed or canceled meanwhile.
+      if (!drawn) return drop();
+      event.stopPropagation();
+      if (held.to === null && Math.abs(y - held.from_px) < MOVED_PX) return;
+      held.to = priceAt(y);
+      if (held.to === null) return;
+      drawn.line.applyOptions({ price: forDrawing(held.to), title: `→ ${quote.price(held.to, drawn.order.symbol)}` });
+      tell(drawn, held.to);
+    },
+    { capture: true },
+  );
   container.addEventListener("pointerup", async () => {
     const drawn = held === null ? undefined : lines.get(held.id);
     const to = held?.to ?? null;
@@ -148,7 +161,9 @@ export function orderLines(series, { market, holdings, quote, theme, container, 
 
   return () => {
     // What is past is not moved.
-    const open = market.past ? [] : [...holdings.open.values()].filter((order) => order.symbol === market.symbol && whichOf(order) !== null).slice(0, LINES_MAX);
+    const open = market.past
+      ? []
+      : [...holdings.open.values()].filter((order) => order.symbol === market.symbol && whichOf(order) !== null).slice(0, LINES_MAX);
     const wanted = new Set(open.map(({ order_id }) => order_id));
     for (const [id, { line }] of lines) {
       if (wanted.has(id)) continue;
@@ -166,7 +181,14 @@ export function orderLines(series, { market, holdings, quote, theme, container, 
         continue;
       }
       const name = which === "limit" ? "" : which === "stop" ? " stop" : " profit";
-      const options = { price: forDrawing(price), color: theme.colour(side), lineWidth: /** @type {const} */ (1), lineStyle: which === "limit" ? LineStyle.Dashed : LineStyle.Dotted, axisLabelVisible: true, title: `${side}${name} ${group(shares)}` };
+      const options = {
+        price: forDrawing(price),
+        color: theme.colour(side),
+        lineWidth: /** @type {const} */ (1),
+        lineStyle: which === "limit" ? LineStyle.Dashed : LineStyle.Dotted,
+        axisLabelVisible: true,
+        title: `${side}${name} ${group(shares)}`,
+      };
       if (there) there.line.applyOptions(options);
       lines.set(order_id, { line: there?.line ?? series.createPriceLine(options), told, order, which });
     }
@@ -196,9 +218,17 @@ export function fillMarkers(markers, { market, holdings, theme }) {
     if (now === told) return places.size;
     told = now;
     const sorted = [...places.values()].sort((a, b) => a.time - b.time);
-    markers.setMarkers(sorted.map(({ time, side }) => /** @type {SeriesMarker<Time>} */ ({
-      time: /** @type {UTCTimestamp} */ (time), position: side === "buy" ? "belowBar" : "aboveBar", shape: side === "buy" ? "arrowUp" : "arrowDown", color: theme.colour(side),
-    })));
+    markers.setMarkers(
+      sorted.map(
+        ({ time, side }) =>
+          /** @type {SeriesMarker<Time>} */ ({
+            time: /** @type {UTCTimestamp} */ (time),
+            position: side === "buy" ? "belowBar" : "aboveBar",
+            shape: side === "buy" ? "arrowUp" : "arrowDown",
+            color: theme.colour(side),
+          }),
+      ),
+    );
     return places.size;
   };
 }

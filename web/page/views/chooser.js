@@ -45,10 +45,24 @@ export class Chooser {
     this.#typed = typed;
     if (opened) this.#opened = opened;
     this.#label = make("span", { class: "chooser-label" }, "–");
-    this.#button = make("button", { type: "button", class: "chooser-button", "aria-haspopup": "listbox", "aria-expanded": "false" },
-      make("span", { class: "unseen" }, `${name[0].toUpperCase()}${name.slice(1)}: `), this.#label, make("span", { class: "chooser-arrow", "aria-hidden": "true" }, "▾"));
-    this.#input = make("input", { type: "text", role: "combobox", "aria-expanded": "true", "aria-controls": id, "aria-label": `Find ${/^[aeiou]/.test(name) ? "an" : "a"} ${name}`,
-      placeholder: `Find ${/^[aeiou]/.test(name) ? "an" : "a"} ${name}`, autocomplete: "off", spellcheck: "false", autocapitalize: "off" });
+    this.#button = make(
+      "button",
+      { type: "button", class: "chooser-button", "aria-haspopup": "listbox", "aria-expanded": "false" },
+      make("span", { class: "unseen" }, `${name[0].toUpperCase()}${name.slice(1)}: `),
+      this.#label,
+      make("span", { class: "chooser-arrow", "aria-hidden": "true" }, "▾"),
+    );
+    this.#input = make("input", {
+      type: "text",
+      role: "combobox",
+      "aria-expanded": "true",
+      "aria-controls": id,
+      "aria-label": `Find ${/^[aeiou]/.test(name) ? "an" : "a"} ${name}`,
+      placeholder: `Find ${/^[aeiou]/.test(name) ? "an" : "a"} ${name}`,
+      autocomplete: "off",
+      spellcheck: "false",
+      autocapitalize: "off",
+    });
     this.#list = make("ul", { id, role: "listbox", class: "chooser-list", "aria-label": `${name}s` });
     this.#note = make("p", { class: "chooser-note", role: "status" });
     this.#popover = make("div", { class: "chooser-popover", hidden: true }, this.#input, this.#list, this.#note);
@@ -97,7 +111,10 @@ export class Chooser {
     this.#popover.hidden = false;
     this.#button.setAttribute("aria-expanded", "true");
     this.#input.value = "";
-    this.#active = Math.max(0, this.#options.findIndex(({ id }) => id === this.#current));
+    this.#active = Math.max(
+      0,
+      this.#options.findIndex(({ id }) => id === this.#current),
+    );
     this.#draw();
     this.#input.focus();
   }
@@ -150,9 +167,22 @@ export class Chooser {
     fits.sort((a, b) => Number(b.id.toLowerCase().startsWith(wanted)) - Number(a.id.toLowerCase().startsWith(wanted)));
     this.#shown = fits.slice(0, Math.max(SHOWN, this.#active + 1));
     this.#active = Math.min(this.#active, Math.max(0, this.#shown.length - 1));
-    this.#list.replaceChildren(...this.#shown.map((option, index) =>
-      make("li", { role: "option", id: `${this.#list.id}-${index}`, "data-id": option.id, "aria-selected": String(index === this.#active), "data-current": option.id === this.#current },
-        make("span", {}, option.id), make("span", { class: "number muted" }, option.note))));
+    this.#list.replaceChildren(
+      ...this.#shown.map((option, index) =>
+        make(
+          "li",
+          {
+            role: "option",
+            id: `${this.#list.id}-${index}`,
+            "data-id": option.id,
+            "aria-selected": String(index === this.#active),
+            "data-current": option.id === this.#current,
+          },
+          make("span", {}, option.id),
+          make("span", { class: "number muted" }, option.note),
+        ),
+      ),
+    );
     const active = this.#list.children[this.#active];
     setAttribute(this.#input, "aria-activedescendant", active?.id ?? null);
     active?.scrollIntoView({ block: "nearest" });

@@ -14,7 +14,12 @@ export function widthsOf(element, bold) {
   if (!pen) return { digit: size * 0.7, mark: size * 0.4, wide: size, unit: size };
   pen.font = `${bold ? "700 " : ""}${fontSize} ${fontFamily}`;
   const width = (/** @type {string} */ text) => pen.measureText(text.repeat(10)).width / 10;
-  return { digit: width("0"), mark: Math.max(width("."), width(","), width(" ")), wide: Math.max(width("▲"), width("▼")), unit: Math.max(...["K", "M", "B", "T", "Q", "<", "…"].map(width)) };
+  return {
+    digit: width("0"),
+    mark: Math.max(width("."), width(","), width(" ")),
+    wide: Math.max(width("▲"), width("▼")),
+    unit: Math.max(...["K", "M", "B", "T", "Q", "<", "…"].map(width)),
+  };
 }
 
 /** @param {string} text @param {Widths} widths */

@@ -169,7 +169,7 @@ function sumOf(suffix) {
 
 /** The account's dollars, and its shares of the symbol. @param {AccountSeen} seen @param {string|null} symbol */
 function toldOf({ id, account, refused }, symbol) {
-  if (!account) return id === null ? "Choose an account" : refused ?? "Loading…";
+  if (!account) return id === null ? "Choose an account" : (refused ?? "Loading…");
   const held = (/** @type {string} */ amount, /** @type {number} */ decimals) => (exact(amount, decimals) === 0n ? "" : `, ${group(amount)} held`);
   const money = `${group(account.balance)} dollars${held(account.held, MONEY_DECIMALS)}`;
   if (symbol === null) return money;
@@ -184,7 +184,14 @@ function twin(element, suffix) {
     if (each.id) each.id += suffix;
     for (const name of REFERENCES) {
       const named = each.getAttribute(name);
-      if (named) each.setAttribute(name, named.split(" ").map((id) => id + suffix).join(" "));
+      if (named)
+        each.setAttribute(
+          name,
+          named
+            .split(" ")
+            .map((id) => id + suffix)
+            .join(" "),
+        );
     }
   }
   return copy;

@@ -65,7 +65,7 @@ export function keptRows(list, { key, version, make: content }) {
         const focus = row.item.contains(document.activeElement) ? document.activeElement?.getAttribute("data-do") : null;
         row.item.replaceChildren(...content(each));
         row.version = now;
-        const again = focus ? row.item.querySelector(`[data-do="${CSS.escape(focus)}"]`) ?? row.item.querySelector("button") : null;
+        const again = focus ? (row.item.querySelector(`[data-do="${CSS.escape(focus)}"]`) ?? row.item.querySelector("button")) : null;
         if (again instanceof HTMLElement) again.focus({ preventScroll: true });
       }
       if (row.item === place) place = place.nextSibling;

@@ -35,7 +35,9 @@ export function confirmation() {
 
   return (lines, action, always = false) => {
     if (!wanted.checked && !always) return Promise.resolve(true);
-    terms.replaceChildren(...lines.filter(([, value]) => value !== "").map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", { class: "number" }, value))));
+    terms.replaceChildren(
+      ...lines.filter(([, value]) => value !== "").map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", { class: "number" }, value))),
+    );
     sure.textContent = action;
     return new Promise((resolve) => {
       answer = resolve;

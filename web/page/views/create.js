@@ -14,26 +14,37 @@ export function createDialog({ api, created, issued }) {
   const account = /** @type {HTMLFormElement} */ (find("create-account"));
   const shares = /** @type {HTMLFormElement} */ (find("create-shares"));
 
-  handle(account, () => {
-    const balance = valueOf(account, "balance");
-    return [["account", valueOf(account, "account") === "" ? "Account is missing" : null], ["balance", balance !== "" && parse(balance) === 0n ? null : fault(balance, "Balance")]];
-  }, async () => {
-    const made = await createAccount(api, valueOf(account, "account"), valueOf(account, "balance"));
-    const next = /** @type {HTMLInputElement} */ (shares.elements.namedItem("account"));
-    next.value = made.account;
-    created(made.account);
-    return `Account ${made.account} created with ${group(made.balance)}`;
-  });
+  handle(
+    account,
+    () => {
+      const balance = valueOf(account, "balance");
+      return [
+        ["account", valueOf(account, "account") === "" ? "Account is missing" : null],
+        ["balance", balance !== "" && parse(balance) === 0n ? null : fault(balance, "Balance")],
+      ];
+    },
+    async () => {
+      const made = await createAccount(api, valueOf(account, "account"), valueOf(account, "balance"));
+      const next = /** @type {HTMLInputElement} */ (shares.elements.namedItem("account"));
+      next.value = made.account;
+      created(made.account);
+      return `Account ${made.account} created with ${group(made.balance)}`;
+    },
+  );
 
-  handle(shares, () => [
-    ["shares", fault(valueOf(shares, "shares"), "Shares")],
-    ["account", valueOf(shares, "account") === "" ? "Account is missing" : null],
-    ["symbol", /^[A-Za-z0-9]{1,32}$/.test(valueOf(shares, "symbol")) ? null : "A symbol is 1 to 32 letters and digits"],
-  ], async () => {
-    const made = await issue(api, { symbol: valueOf(shares, "symbol"), account: valueOf(shares, "account"), shares: valueOf(shares, "shares") });
-    issued(made.symbol, made.account);
-    return `${group(made.shares)} ${made.shares === "1" ? "share" : "shares"} of ${made.symbol} issued to account ${made.account}`;
-  });
+  handle(
+    shares,
+    () => [
+      ["shares", fault(valueOf(shares, "shares"), "Shares")],
+      ["account", valueOf(shares, "account") === "" ? "Account is missing" : null],
+      ["symbol", /^[A-Za-z0-9]{1,32}$/.test(valueOf(shares, "symbol")) ? null : "A symbol is 1 to 32 letters and digits"],
+    ],
+    async () => {
+      const made = await issue(api, { symbol: valueOf(shares, "symbol"), account: valueOf(shares, "account"), shares: valueOf(shares, "shares") });
+      issued(made.symbol, made.account);
+      return `${group(made.shares)} ${made.shares === "1" ? "share" : "shares"} of ${made.symbol} issued to account ${made.account}`;
+    },
+  );
 
   return () => {
     for (const form of [account, shares]) {
@@ -50,7 +61,10 @@ async function createAccount(api, account, balance) {
     return await api.createAccount(account, balance);
   } catch (error) {
     if (!(error instanceof Refusal) || !error.unknown) throw error;
-    const found = await foundOut(() => absentIsNull(api.account(account)), (there) => there !== null);
+    const found = await foundOut(
+      () => absentIsNull(api.account(account)),
+      (there) => there !== null,
+    );
     if (found) return { account, balance: found.balance };
     throw unknown(error, "Whether the account was created is not known. It can be created once, so pressing again is safe");
   }
@@ -69,7 +83,12 @@ async function issue(api, what) {
   } catch (error) {
     if (!(error instanceof Refusal) || !error.unknown) throw error;
     const found = await foundOut(count, (now) => now !== before);
-    const told = found === null ? "how many there are now cannot be had" : found === before ? `${group(before)} ${what.symbol} are issued, as before` : `${group(before)} ${what.symbol} were issued before, and ${group(found)} are now`;
+    const told =
+      found === null
+        ? "how many there are now cannot be had"
+        : found === before
+          ? `${group(before)} ${what.symbol} are issued, as before`
+          : `${group(before)} ${what.symbol} were issued before, and ${group(found)} are now`;
     throw unknown(error, `Whether the shares were issued is not known: ${told}. Pressing again issues them again`);
   }
 }
@@ -103,7 +122,9 @@ function handle(form, check, send) {
       setText(done, await send());
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      const field = error.field ?? (error.code.includes("account") ? "account" : error.code === "too-much-money" ? "balance" : error.code === "too-many-shares" ? "shares" : null);
+      const field =
+        error.field ??
+        (error.code.includes("account") ? "account" : error.code === "too-much-money" ? "balance" : error.code === "too-many-shares" ? "shares" : null);
       showFault(form, field, error.message);
     } finally {
       button.disabled = false;

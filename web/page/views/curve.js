@@ -57,7 +57,8 @@ export function curveView({ canvas, readout, theme, frames }) {
     if (low !== high) label(`low ${of(low)}`, "right", width - 2, 0);
     label(dayAndTime(first.x), "left", 2, height - FOOT_PX + 3);
     label("now", "right", width - 2, height - FOOT_PX + 3);
-    const found = pointed === null ? last : points.reduce((best, point) => (Math.abs(x(point.x) - (pointed ?? 0)) < Math.abs(x(best.x) - (pointed ?? 0)) ? point : best));
+    const found =
+      pointed === null ? last : points.reduce((best, point) => (Math.abs(x(point.x) - (pointed ?? 0)) < Math.abs(x(best.x) - (pointed ?? 0)) ? point : best));
     if (pointed !== null) {
       context.fillStyle = colour;
       context.beginPath();

@@ -39,7 +39,15 @@ export function depthView({ market, quote, frames, theme }) {
   let described_at = -Infinity;
 
   function paint() {
-    return { buy: theme.colour("buy"), sell: theme.colour("sell"), buyArea: theme.colour("buy-area"), sellArea: theme.colour("sell-area"), text: theme.colour("muted"), grid: theme.colour("line"), font: theme.colour("font") };
+    return {
+      buy: theme.colour("buy"),
+      sell: theme.colour("sell"),
+      buyArea: theme.colour("buy-area"),
+      sellArea: theme.colour("sell-area"),
+      text: theme.colour("muted"),
+      grid: theme.colour("line"),
+      font: theme.colour("font"),
+    };
   }
 
   const mark = frames.view(() => {
@@ -184,10 +192,12 @@ function roundSteps(most, lines) {
 function scaleOf(bids, asks, width, height) {
   const middle = bids.length > 0 && asks.length > 0 ? (bids[0].price + asks[0].price) / 2 : (bids[0] ?? asks[0]).price;
   // As far to both sides as most of the shares reach: a few small orders far away do not squeeze all others into a line.
-  const far = [bids, asks].filter((side) => side.length > 0).map((side) => {
-    const most = (side.at(-1)?.total ?? 0) * 0.95;
-    return Math.abs((side.find(({ total }) => total >= most) ?? side[0]).price - middle);
-  });
+  const far = [bids, asks]
+    .filter((side) => side.length > 0)
+    .map((side) => {
+      const most = (side.at(-1)?.total ?? 0) * 0.95;
+      return Math.abs((side.find(({ total }) => total >= most) ?? side[0]).price - middle);
+    });
   const reach = Math.max(...far, middle * 0.0005) * 1.05;
   const low = middle - reach;
   const high = middle + reach;
@@ -195,7 +205,9 @@ function scaleOf(bids, asks, width, height) {
   const most = Math.max(...seen.map(({ total }) => total), 1e-8) * 1.1;
   const floor = height - FOOT_PX;
   return {
-    low, high, most,
+    low,
+    high,
+    most,
     x: (/** @type {number} */ price) => ((price - low) / (high - low)) * width,
     y: (/** @type {number} */ total) => floor - (total / most) * (floor - PADDING_PX),
     price: (/** @type {number} */ x) => low + (x / width) * (high - low),

@@ -68,7 +68,8 @@ export function journeyPanel({ pair, journeys }) {
     const taken = pair.executionsOf(order.order_id).filter(({ role }) => role === "aggressor");
     const shares = taken.reduce((all, execution) => all + exact(execution.shares), 0n);
     const there = order.waits || order.pends_on !== undefined ? "and lets it wait" : "and matches it with the other side of the book";
-    const met = taken.length === 0 ? "It met no order at once" : `It took ${group(format(shares))} from ${taken.length === 1 ? "one order" : `${taken.length} orders`}`;
+    const met =
+      taken.length === 0 ? "It met no order at once" : `It took ${group(format(shares))} from ${taken.length === 1 ? "one order" : `${taken.length} orders`}`;
     return `Holds what the order may cost ${there}. ${met}`;
   }
 

@@ -176,7 +176,9 @@ function groupChoice(changed) {
       const wanted = `${symbol} ${least}`;
       if (wanted !== offered) {
         offered = wanted;
-        select.replaceChildren(...GROUPS.map((times) => make("option", { value: String(times === 1n ? 1n : exact(least) * times) }, group(format(exact(least) * times)))));
+        select.replaceChildren(
+          ...GROUPS.map((times) => make("option", { value: String(times === 1n ? 1n : exact(least) * times) }, group(format(exact(least) * times)))),
+        );
       }
       return BigInt(select.value);
     },
@@ -258,7 +260,11 @@ function drawSide(rows, levels, { decimals, deepest, mine, side, money, room }) 
     row.bar.style.backgroundSize = `${(100 * part).toFixed(1)}% 100%`;
     setAttribute(row.button, "data-mine", own);
     const orders = `${level.orders} ${level.orders === 1 ? "order" : "orders"}${own ? ", yours among them" : ""}`;
-    setAttribute(row.button, "title", `${side === "buy" ? "Buy" : "Sell"} ${group(level.shares)} at ${price}: ${orders}; ${money ? "$" : ""}${group(text)} up to here`);
+    setAttribute(
+      row.button,
+      "title",
+      `${side === "buy" ? "Buy" : "Sell"} ${group(level.shares)} at ${price}: ${orders}; ${money ? "$" : ""}${group(text)} up to here`,
+    );
   });
 }
 
@@ -304,7 +310,10 @@ function levelAt(target, rows) {
 /** The arrows go from level to level, across the spread. @param {KeyboardEvent} event @param {Record<Side, Row[]>} rows */
 function walk(event, rows) {
   if (event.key !== "ArrowUp" && event.key !== "ArrowDown") return;
-  const down = [...rows.sell].reverse().concat(rows.buy).filter(({ level }) => level);
+  const down = [...rows.sell]
+    .reverse()
+    .concat(rows.buy)
+    .filter(({ level }) => level);
   const at = down.findIndex(({ button }) => button === document.activeElement);
   if (at < 0) return;
   down[at + (event.key === "ArrowDown" ? 1 : -1)]?.button.focus();

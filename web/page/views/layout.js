@@ -85,8 +85,15 @@ export function layoutView({ layout, frames }) {
     const panel = /** @type {HTMLElement} */ (trade.querySelector(`.${edge.panel}`));
     panel.id ||= `${edge.panel}-panel`;
     const element = make("div", {
-      class: "edge", "data-edge": edge.track, role: "separator", tabindex: "0", "aria-label": edge.name, "aria-controls": panel.id,
-      "aria-orientation": edge.row ? "horizontal" : "vertical", "aria-valuenow": "0", title: "Drag, or use the arrows; a double press gives back the first size",
+      class: "edge",
+      "data-edge": edge.track,
+      role: "separator",
+      tabindex: "0",
+      "aria-label": edge.name,
+      "aria-controls": panel.id,
+      "aria-orientation": edge.row ? "horizontal" : "vertical",
+      "aria-valuenow": "0",
+      title: "Drag, or use the arrows; a double press gives back the first size",
     });
     panel.before(element);
     /** The place where a drag began, and the panel's size then. @type {{at: number, px: number}|null} */
@@ -155,22 +162,26 @@ function layoutDialog({ layout, frames }) {
     if (fault === null) name.value = "";
   });
 
-  layout.watch(frames.view(() => {
-    for (const { density, input } of densities) input.checked = layout.density === density;
-    for (const { part, box } of boxes) box.checked = !layout.hides(part);
-    const here = [...layout.saved.keys()];
-    if (here.join("\n") === [...list.children].map((item) => item.getAttribute("data-name")).join("\n")) return;
-    list.replaceChildren(...here.map((each) => {
-      const use = make("button", { type: "button", class: "use" }, each);
-      use.addEventListener("click", () => layout.use(each));
-      const remove = make("button", { type: "button", class: "quiet icon", "aria-label": `Remove the layout ${each}` }, "×");
-      remove.addEventListener("click", () => {
-        layout.remove(each);
-        name.focus();
-      });
-      return make("li", { "data-name": each }, use, remove);
-    }));
-  }));
+  layout.watch(
+    frames.view(() => {
+      for (const { density, input } of densities) input.checked = layout.density === density;
+      for (const { part, box } of boxes) box.checked = !layout.hides(part);
+      const here = [...layout.saved.keys()];
+      if (here.join("\n") === [...list.children].map((item) => item.getAttribute("data-name")).join("\n")) return;
+      list.replaceChildren(
+        ...here.map((each) => {
+          const use = make("button", { type: "button", class: "use" }, each);
+          use.addEventListener("click", () => layout.use(each));
+          const remove = make("button", { type: "button", class: "quiet icon", "aria-label": `Remove the layout ${each}` }, "×");
+          remove.addEventListener("click", () => {
+            layout.remove(each);
+            name.focus();
+          });
+          return make("li", { "data-name": each }, use, remove);
+        }),
+      );
+    }),
+  );
   return () => dialog.showModal();
 }
 

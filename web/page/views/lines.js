@@ -27,10 +27,15 @@ export function linesView({ chart, prices, times, market, quote, lines, frames, 
   /** The place where a press began. @type {{x: number, y: number}|null} */
   let pressed = null;
   let update = () => {};
-  const views = [{
-    zOrder: () => /** @type {const} */ ("top"),
-    renderer: () => ({ draw: (/** @type {import("fancy-canvas").CanvasRenderingTarget2D} */ target) => target.useMediaCoordinateSpace(({ context, mediaSize }) => paint(context, mediaSize)) }),
-  }];
+  const views = [
+    {
+      zOrder: () => /** @type {const} */ ("top"),
+      renderer: () => ({
+        draw: (/** @type {import("fancy-canvas").CanvasRenderingTarget2D} */ target) =>
+          target.useMediaCoordinateSpace(({ context, mediaSize }) => paint(context, mediaSize)),
+      }),
+    },
+  ];
   prices.attachPrimitive({ attached: ({ requestUpdate }) => (update = requestUpdate), paneViews: () => views });
 
   /** @param {CanvasRenderingContext2D} context @param {{width: number, height: number}} size */
@@ -54,7 +59,11 @@ export function linesView({ chart, prices, times, market, quote, lines, frames, 
     const [x1, y1, x2, y2] = [xOf(from.time), prices.priceToCoordinate(from.price), xOf(to.time), prices.priceToCoordinate(to.price)];
     if (x1 === null || y1 === null || x2 === null || y2 === null) return;
     stroke(context, x1, y1, x2, y2);
-    for (const [x, y] of [[x1, y1], [x2, y2]]) context.fillRect(x - 2.5, y - 2.5, 5, 5);
+    for (const [x, y] of [
+      [x1, y1],
+      [x2, y2],
+    ])
+      context.fillRect(x - 2.5, y - 2.5, 5, 5);
   }
 
   /** The place of a moment on the axis, also between two candles and beyond the last. @param {number} time */
@@ -70,7 +79,8 @@ export function linesView({ chart, prices, times, market, quote, lines, frames, 
       else high = middle;
     }
     const [before, after] = [all[low - 1], all[low]];
-    const logical = before === undefined ? (time - all[0]) / span : after === undefined ? low - 1 + (time - before) / span : low - 1 + (time - before) / (after - before);
+    const logical =
+      before === undefined ? (time - all[0]) / span : after === undefined ? low - 1 + (time - before) / span : low - 1 + (time - before) / (after - before);
     return chart.timeScale().logicalToCoordinate(/** @type {Logical} */ (logical));
   }
 
@@ -142,15 +152,17 @@ export function linesView({ chart, prices, times, market, quote, lines, frames, 
   const mark = frames.view(() => {
     const here = lines.of(market.symbol);
     setAttribute(container, "data-drawn", String(here.length));
-    list.replaceChildren(...here.map((line) => {
-      const text = "level" in line ? `at ${textOf(line.level)}` : `${textOf(line.from.price)} to ${textOf(line.to.price)}`;
-      const remove = make("button", { type: "button", class: "quiet icon", "aria-label": `Remove the line ${text}` }, "×");
-      remove.addEventListener("click", () => {
-        if (market.symbol) lines.remove(market.symbol, line);
-        input.focus();
-      });
-      return make("li", {}, make("span", { class: "number" }, text), remove);
-    }));
+    list.replaceChildren(
+      ...here.map((line) => {
+        const text = "level" in line ? `at ${textOf(line.level)}` : `${textOf(line.from.price)} to ${textOf(line.to.price)}`;
+        const remove = make("button", { type: "button", class: "quiet icon", "aria-label": `Remove the line ${text}` }, "×");
+        remove.addEventListener("click", () => {
+          if (market.symbol) lines.remove(market.symbol, line);
+          input.focus();
+        });
+        return make("li", {}, make("span", { class: "number" }, text), remove);
+      }),
+    );
     update();
   });
   let symbol = market.symbol;

@@ -24,8 +24,11 @@ export function marketBar({ market, symbols, quote, frames, choose }) {
   const rules = find("market-rules");
   const rulesField = find("market-rules-field");
   const fields = {
-    high: find("market-high"), low: find("market-low"), volume: find("market-volume"),
-    money: find("market-money"), trades: find("market-trades"),
+    high: find("market-high"),
+    low: find("market-low"),
+    volume: find("market-volume"),
+    money: find("market-money"),
+    trades: find("market-trades"),
   };
 
   function offer() {

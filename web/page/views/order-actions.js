@@ -25,9 +25,11 @@ export function orderActions({ api, market, quote, confirm }) {
   const price = (text, symbol) => quote.price(text, symbol);
 
   /** The notice at once after an answer was lost. @param {Order} order @param {string} done @param {Refusal} refusal */
-  const unknown = (order, done, refusal) => notice(`Order ${order.order_id}: whether it was ${done} is not known. ${refusal.message}; the server is asked for it…`, "fault");
+  const unknown = (order, done, refusal) =>
+    notice(`Order ${order.order_id}: whether it was ${done} is not known. ${refusal.message}; the server is asked for it…`, "fault");
   /** The notice if the server does not answer the question either. @param {Order} order @param {string} done */
-  const stillUnknown = (order, done) => notice(`Order ${order.order_id}: whether it was ${done} is still not known. The table of orders says it once the server answers`, "fault");
+  const stillUnknown = (order, done) =>
+    notice(`Order ${order.order_id}: whether it was ${done} is still not known. The table of orders says it once the server answers`, "fault");
 
   /** @param {Order} order @returns {Promise<boolean>} whether it is canceled */
   async function cancel(order) {
@@ -37,7 +39,10 @@ export function orderActions({ api, market, quote, confirm }) {
       if (!(error instanceof Refusal)) throw error;
       if (error.unknown) {
         unknown(order, "canceled", error);
-        const found = await foundOut(() => api.order(order.order_id, order.account), ({ status }) => status !== "open");
+        const found = await foundOut(
+          () => api.order(order.order_id, order.account),
+          ({ status }) => status !== "open",
+        );
         if (found) return tellCanceled(found);
         stillUnknown(order, "canceled");
       } else notice(`Order ${order.order_id} not canceled: ${error.message}`, "fault");
@@ -55,7 +60,7 @@ export function orderActions({ api, market, quote, confirm }) {
   /** Shares alone are amended; with another limit it is replaced. @param {Order} order @param {string} text */
   async function edit(order, text) {
     const [shares, limit, ...more] = text.split("@").map(plain);
-    const wrong = more.length > 0 ? "write shares @ limit" : fault(shares, "Shares") ?? (limit === undefined ? null : fault(limit, "Limit"));
+    const wrong = more.length > 0 ? "write shares @ limit" : (fault(shares, "Shares") ?? (limit === undefined ? null : fault(limit, "Limit")));
     if (wrong !== null) return notice(`Order ${order.order_id} not changed: ${wrong}`, "fault");
     if (limit === undefined || (order.limit !== null && exact(limit) === exact(order.limit))) return amend(order, shares);
     if (order.limit === null) return notice(`Order ${order.order_id} not changed: a market order has no limit`, "fault");
@@ -77,7 +82,12 @@ export function orderActions({ api, market, quote, confirm }) {
       return false;
     }
     const from = order[which];
-    const lines = /** @type {[string, string][]} */ ([["Order", `${order.order_id}: ${order.side} ${group(order.open)} ${order.symbol}`], ["From", `${NAMES[which]} ${from === null ? "" : price(from, order.symbol)}`], ["To", price(to, order.symbol)], ["Now", would?.text ?? ""]]);
+    const lines = /** @type {[string, string][]} */ ([
+      ["Order", `${order.order_id}: ${order.side} ${group(order.open)} ${order.symbol}`],
+      ["From", `${NAMES[which]} ${from === null ? "" : price(from, order.symbol)}`],
+      ["To", price(to, order.symbol)],
+      ["Now", would?.text ?? ""],
+    ]);
     return would?.crosses || asks ? confirm(lines, "Move", would?.crosses) : true;
   }
 
@@ -91,13 +101,17 @@ export function orderActions({ api, market, quote, confirm }) {
   async function replace(order, shares, prices) {
     const rest = exact(shares) - exact(order.executed);
     if (order.pends_on !== undefined) return notice(`Order ${order.order_id} not changed: it is placed when order ${order.pends_on} is executed`, "fault");
-    if (order.linked_with !== undefined) return notice(`Order ${order.order_id} not changed: it is linked with order ${order.linked_with}, which would be canceled, too`, "fault");
+    if (order.linked_with !== undefined)
+      return notice(`Order ${order.order_id} not changed: it is linked with order ${order.linked_with}, which would be canceled, too`, "fault");
     if (rest <= 0n) return notice(`Order ${order.order_id} not changed: ${group(order.executed)} were executed, so choose more`, "fault");
     try {
       // Some of it may have been executed while somebody read the question: that many more would be traded.
       const now = await api.order(order.order_id, order.account);
       if (now.status !== "open" || exact(now.executed) !== exact(order.executed)) {
-        return notice(`Order ${order.order_id} not changed: it was ${now.status === "open" ? `executed further, ${group(now.executed)} by now` : now.status} meanwhile`, "fault");
+        return notice(
+          `Order ${order.order_id} not changed: it was ${now.status === "open" ? `executed further, ${group(now.executed)} by now` : now.status} meanwhile`,
+          "fault",
+        );
       }
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
@@ -119,19 +133,29 @@ export function orderActions({ api, market, quote, confirm }) {
 
   /** @param {Order} order @param {Placed|Order} placed */
   function tellReplaced(order, placed) {
-    notice(`Order ${placed.order_id} stands for order ${order.order_id}: ${group(placed.shares)} ${placed.symbol} at ${placed.limit === null ? "any price" : price(placed.limit, placed.symbol)}${waitingFor(placed)}`);
+    notice(
+      `Order ${placed.order_id} stands for order ${order.order_id}: ${group(placed.shares)} ${placed.symbol} at ${placed.limit === null ? "any price" : price(placed.limit, placed.symbol)}${waitingFor(placed)}`,
+    );
   }
 
   /** @param {Order} order @param {string} id that of the one in its stead */
   async function findReplaced(order, id) {
-    const found = await foundOut(async () => {
-      // The old one first: once it is done nothing can come in its stead any more.
-      const old = await api.order(order.order_id, order.account);
-      return { old, placed: await absentIsNull(api.orderOf(id, order.account)) };
-    }, ({ old, placed }) => placed !== null || old.status !== "open");
+    const found = await foundOut(
+      async () => {
+        // The old one first: once it is done nothing can come in its stead any more.
+        const old = await api.order(order.order_id, order.account);
+        return { old, placed: await absentIsNull(api.orderOf(id, order.account)) };
+      },
+      ({ old, placed }) => placed !== null || old.status !== "open",
+    );
     if (!found) return stillUnknown(order, "replaced");
     if (found.placed) return tellReplaced(order, found.placed);
-    notice(found.old.status === "open" ? `Order ${order.order_id} is as it was: it is not replaced by now` : `Order ${order.order_id} is ${found.old.status}, and nothing stands for it`, "fault");
+    notice(
+      found.old.status === "open"
+        ? `Order ${order.order_id} is as it was: it is not replaced by now`
+        : `Order ${order.order_id} is ${found.old.status}, and nothing stands for it`,
+      "fault",
+    );
   }
 
   /** @param {Order} order @param {string} shares */
@@ -143,7 +167,10 @@ export function orderActions({ api, market, quote, confirm }) {
       if (!error.unknown) return notice(`Order ${order.order_id} not reduced: ${error.message}`, "fault");
       unknown(order, "reduced", error);
       const reduced = (/** @type {Order} */ now) => exact(now.shares) === exact(shares);
-      const found = await foundOut(() => api.order(order.order_id, order.account), (now) => reduced(now) || now.status !== "open");
+      const found = await foundOut(
+        () => api.order(order.order_id, order.account),
+        (now) => reduced(now) || now.status !== "open",
+      );
       if (!found) return stillUnknown(order, "reduced");
       if (reduced(found)) return tellAmended(found);
       notice(`Order ${order.order_id} is not reduced by now: it has ${group(found.shares)} ${found.symbol}, ${group(found.open)} open`, "fault");
@@ -167,7 +194,11 @@ export function orderActions({ api, market, quote, confirm }) {
 /** The terms that a new order takes from the one that it replaces. @param {Order} order @returns {Omit<NewOrder, "shares"|"client_order_id">} */
 function sameAs({ account, symbol, side, kind, limit, waits, stop, take_profit, trail, trail_bips, until, self_trade, display }) {
   return {
-    account, symbol, side, kind, self_trade,
+    account,
+    symbol,
+    side,
+    kind,
+    self_trade,
     ...(limit !== null && { limit }),
     // One that follows the market goes on to follow it, from where that is now.
     ...(waits && trail !== undefined ? { trail } : waits && trail_bips !== undefined ? { trail_bips } : waits && stop !== null && { stop }),

@@ -31,19 +31,43 @@ export function orderDialog({ pair, vitals, replay, panels = [] }) {
   const title = make("h2", { id: "order-title" });
   const about = make("p", { class: "muted order-about number" });
   const then = make("button", { id: "order-then", type: "button", class: "order-id" }, "The market when it was placed");
-  const said = orderSnippets({ where: () => ({ host: location.host, hostname: location.hostname, secure: location.protocol === "https:", xml_port: vitals.server?.xml_port ?? null, fix_port: vitals.server?.fix_port ?? null, members }), demo: () => vitals.server?.demo === true });
+  const said = orderSnippets({
+    where: () => ({
+      host: location.host,
+      hostname: location.hostname,
+      secure: location.protocol === "https:",
+      xml_port: vitals.server?.xml_port ?? null,
+      fix_port: vitals.server?.fix_port ?? null,
+      members,
+    }),
+    demo: () => vitals.server?.demo === true,
+  });
   /** @type {Panel[]} */
   const all = [...panels, { id: "said", name: "In code", root: said.root, show: (order) => said.order(order) }];
-  const tabList = make("div", { class: "tabs", role: "tablist", "aria-label": "Order" }, ...all.map(({ id, name }, at) =>
-    make("button", { role: "tab", type: "button", id: `tab-${id}`, "aria-controls": `panel-${id}`, "aria-selected": String(at === 0), tabindex: at === 0 ? null : "-1" }, name)));
+  const tabList = make(
+    "div",
+    { class: "tabs", role: "tablist", "aria-label": "Order" },
+    ...all.map(({ id, name }, at) =>
+      make(
+        "button",
+        { role: "tab", type: "button", id: `tab-${id}`, "aria-controls": `panel-${id}`, "aria-selected": String(at === 0), tabindex: at === 0 ? null : "-1" },
+        name,
+      ),
+    ),
+  );
   for (const { id, root } of all) {
     root.id = `panel-${id}`;
     setAttribute(root, "role", "tabpanel");
     setAttribute(root, "aria-labelledby", `tab-${id}`);
   }
   const close = make("button", { type: "button", class: "quiet icon", "data-close": true, "aria-label": "Close" }, "×");
-  const dialog = make("dialog", { id: "order", class: "dialog order", "aria-labelledby": "order-title" },
-    make("header", {}, make("div", {}, title, about, then), close), tabList, ...all.map(({ root }) => root));
+  const dialog = make(
+    "dialog",
+    { id: "order", class: "dialog order", "aria-labelledby": "order-title" },
+    make("header", {}, make("div", {}, title, about, then), close),
+    tabList,
+    ...all.map(({ root }) => root),
+  );
   document.body.append(dialog);
 
   /** @type {Order|null} */
@@ -67,7 +91,10 @@ export function orderDialog({ pair, vitals, replay, panels = [] }) {
   /** @param {Order} order */
   function draw(order) {
     setText(title, `Order ${order.order_id}`);
-    setText(about, `${order.side === "buy" ? "▲ Buy" : "▼ Sell"} ${group(order.shares)} ${order.symbol} at ${order.limit === null ? "any price" : group(order.limit)}: ${statusOf(order)}`);
+    setText(
+      about,
+      `${order.side === "buy" ? "▲ Buy" : "▼ Sell"} ${group(order.shares)} ${order.symbol} at ${order.limit === null ? "any price" : group(order.limit)}: ${statusOf(order)}`,
+    );
   }
 
   then.addEventListener("click", () => {

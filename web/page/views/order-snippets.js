@@ -30,9 +30,14 @@ export function orderSnippets({ where, demo }) {
   const copy = make("button", { type: "button", id: "said-copy", class: "primary" }, "Copy");
   const run = make("p", { class: "muted said-run" });
   const note = make("p", { class: "note said-note" });
-  const root = make("div", { class: "said" },
+  const root = make(
+    "div",
+    { class: "said" },
     make("div", { class: "said-choices" }, make("div", { class: "segments", role: "group", "aria-label": "Protocol" }, ...protocols), act),
-    text, note, make("div", { class: "said-foot" }, run, copy));
+    text,
+    note,
+    make("div", { class: "said-foot" }, run, copy),
+  );
 
   act.addEventListener("change", () => {
     if (!order) return;
@@ -86,11 +91,19 @@ export function orderSnippets({ where, demo }) {
 /** The programs and settings that a snippet needs. @param {Snippet} chosen @param {SnippetRequest} said @param {Where} where @param {boolean} demo */
 function needs({ id }, said, { members, secure }, demo) {
   const account = said.act === "place" ? said.orders[0].account : said.order.account;
-  const files = id === "xml" ? [...(members ? ["API_KEY and API_SECRET_FILE: your key, and the file of its secret"] : []), ...(secure ? ["CA_FILE: the server's certificate"] : [])] : [];
+  const files =
+    id === "xml"
+      ? [...(members ? ["API_KEY and API_SECRET_FILE: your key, and the file of its secret"] : []), ...(secure ? ["CA_FILE: the server's certificate"] : [])]
+      : [];
   if (id === "xml") return files.join("; ");
-  if (id === "fix") return [...(members ? ["API_KEY and API_SECRET: a key of yours, and its secret"] : []), ...(secure ? ["CA_FILE: the server's certificate"] : [])].join("; ");
+  if (id === "fix")
+    return [...(members ? ["API_KEY and API_SECRET: a key of yours, and its secret"] : []), ...(secure ? ["CA_FILE: the server's certificate"] : [])].join(
+      "; ",
+    );
   if (members) return "API_KEY and API_SECRET: a key of yours, and its secret";
   if (id === "curl") return "";
   const key = `API_KEY and API_SECRET: a key of account ${account}, and its secret`;
-  return demo ? `${key}; pricetime demo prints one for account 1` : `${key}; “pricetime keys add keys.toml --account ${account}” makes one, for “pricetime serve --keys keys.toml”`;
+  return demo
+    ? `${key}; pricetime demo prints one for account 1`
+    : `${key}; “pricetime keys add keys.toml --account ${account}” makes one, for “pricetime serve --keys keys.toml”`;
 }

@@ -17,7 +17,7 @@ export function phaseView({ market, quote, frames, symbols }) {
 
   const mark = frames.view(() => {
     // The book says it with each update, the list of symbols four times a second.
-    const phase = market.book.state === "live" ? market.book.phase : quote.info?.phase ?? null;
+    const phase = market.book.state === "live" ? market.book.phase : (quote.info?.phase ?? null);
     const told = phase ? phaseText(phase, (price) => quote.price(price, market.symbol ?? "")) : "";
     root.hidden = told === "";
     setText(root, told);
@@ -31,7 +31,8 @@ export function phaseView({ market, quote, frames, symbols }) {
 /** @param {Phase} phase @param {(price: string) => string} show @param {number} [now_us] */
 export function phaseText({ name, until, price, shares, surplus }, show, now_us = Date.now() * 1_000) {
   const what = name === "halted" ? "Halted: orders wait, and none executes" : "Auction: orders gather";
-  const would = price && shares ? `${group(shares)} would execute at ${show(price)}${surplusText(surplus)}` : name === "halted" ? "" : "nothing would execute yet";
+  const would =
+    price && shares ? `${group(shares)} would execute at ${show(price)}${surplusText(surplus)}` : name === "halted" ? "" : "nothing would execute yet";
   const ends = until === null ? "" : `ends at ${timeOfDay(until)}, in ${left(until - now_us)}`;
   return [what, would, ends].filter(Boolean).join(" · ");
 }

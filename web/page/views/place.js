@@ -21,7 +21,11 @@ export function placePanel({ api }) {
   const bars = PARTS.map((part) => make("i", { "data-part": part }));
   const bar = make("div", { class: "place-bar", "aria-hidden": "true" }, ...bars);
   const values = PARTS.map(() => make("dd", { class: "number" }));
-  const list = make("dl", { id: "place-parts", class: "place-parts" }, ...PARTS.map((part, at) => make("div", { "data-part": part }, make("dt", {}, NAMES[part]), values[at])));
+  const list = make(
+    "dl",
+    { id: "place-parts", class: "place-parts" },
+    ...PARTS.map((part, at) => make("div", { "data-part": part }, make("dt", {}, NAMES[part]), values[at])),
+  );
   const note = make("p", { class: "note said-note" }, "Hidden shares of other orders do not count: they execute behind all that is shown at their price");
   const root = make("div", { class: "place-panel" }, sum, bar, list, note);
   /** @type {Order|null} */
@@ -52,13 +56,23 @@ export function placePanel({ api }) {
       setText(sum, why ?? (order.status === "open" ? "It stands in no book yet: it waits" : `It stands in no book any more: it is ${order.status}`));
       return;
     }
-    const { level: [, shares, orders], ahead, better, exact: is_exact } = place;
+    const {
+      level: [, shares, orders],
+      ahead,
+      better,
+      exact: is_exact,
+    } = place;
     const own = { orders: 1, shares: order.shown ?? order.open };
     const behind = { orders: orders - ahead.orders - 1, shares: format(exact(shares) - exact(ahead.shares) - exact(own.shares)) };
     // Where the order changed since it was told, the next answer is right again.
     const parts = [better, ahead, own, exact(behind.shares) < 0n ? { orders: behind.orders, shares: "0" } : behind];
     const more = is_exact ? "" : "more than ";
-    setText(sum, ahead.orders + better.orders === 0 ? "It is the next to execute" : `${more}${group(format(exact(ahead.shares) + exact(better.shares)))} shares of ${plural(ahead.orders + better.orders, "order")} execute before it`);
+    setText(
+      sum,
+      ahead.orders + better.orders === 0
+        ? "It is the next to execute"
+        : `${more}${group(format(exact(ahead.shares) + exact(better.shares)))} shares of ${plural(ahead.orders + better.orders, "order")} execute before it`,
+    );
     const all = parts.reduce((total, part) => total + forDrawing(part.shares), 0) || 1;
     parts.forEach((part, at) => {
       bars[at].style.width = `${(forDrawing(part.shares) / all) * 100}%`;
@@ -72,7 +86,9 @@ export function placePanel({ api }) {
   }
 
   return {
-    id: "place", name: "Where it stands", root,
+    id: "place",
+    name: "Where it stands",
+    root,
     show(order) {
       const is_other = shown?.order_id !== order.order_id || shown.status !== order.status;
       shown = order;

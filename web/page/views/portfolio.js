@@ -54,7 +54,12 @@ export function portfolioView({ holdings, market, symbols, quote, frames, theme,
   const figures = part("portfolio-figures");
   const note = part("portfolio-note");
   const spans = part("portfolio-spans");
-  const table = new Table(part("portfolio-table"), { caption: "Portfolio", columns: columns(quote, () => sum), key: (line) => line.symbol, resort: () => mark() });
+  const table = new Table(part("portfolio-table"), {
+    caption: "Portfolio",
+    columns: columns(quote, () => sum),
+    key: (line) => line.symbol,
+    resort: () => mark(),
+  });
   const curve = curveView({ canvas: /** @type {HTMLCanvasElement} */ (part("portfolio-curve")), readout: part("portfolio-readout"), theme, frames });
   let inView = false;
   let span = "1d";
@@ -99,7 +104,7 @@ export function portfolioView({ holdings, market, symbols, quote, frames, theme,
     // A part of the executions, or prices that are not here yet, would make a loss of a gain.
     const ready = account !== null && isComplete() && most().every(({ symbol }) => first.has(symbol));
     part("portfolio").hidden = part("portfolio-table").hidden = !ready;
-    setText(note, account ? told(ready) : holdings.id === null ? "Choose an account to see what it has" : holdings.refused ?? "Loading…");
+    setText(note, account ? told(ready) : holdings.id === null ? "Choose an account to see what it has" : (holdings.refused ?? "Loading…"));
     if (!ready) {
       lines = [];
       sum = null;
@@ -115,19 +120,23 @@ export function portfolioView({ holdings, market, symbols, quote, frames, theme,
   /** Computes the costs of shares anew after an execution, and not with each price. @param {Account} account */
   function costsNow(account) {
     const of = [account, holdings.executions, first.size];
-    if (of.some((part, at) => part !== costs.of[at])) costs = { of, all: costsOf(account, holdings.executions, { first: (symbol) => first.get(symbol) ?? null, last }) };
+    if (of.some((part, at) => part !== costs.of[at]))
+      costs = { of, all: costsOf(account, holdings.executions, { first: (symbol) => first.get(symbol) ?? null, last }) };
     return costs.all;
   }
 
   /** Whether all executions are here that are asked for. */
   function isComplete() {
     const { executed, executions } = holdings;
-    return executed.state === "here" && executed.next === null || (executed.state !== "failed" && executions.length >= EXECUTIONS_MAX);
+    return (executed.state === "here" && executed.next === null) || (executed.state !== "failed" && executions.length >= EXECUTIONS_MAX);
   }
 
   /** Lines whose symbols' prices the page asks for. */
   function most() {
-    return lines.filter(({ shares, realised }) => shares > 0n || realised !== 0n).sort((a, b) => ((b.value ?? 0n) > (a.value ?? 0n) ? 1 : -1)).slice(0, SYMBOLS_MAX);
+    return lines
+      .filter(({ shares, realised }) => shares > 0n || realised !== 0n)
+      .sort((a, b) => ((b.value ?? 0n) > (a.value ?? 0n) ? 1 : -1))
+      .slice(0, SYMBOLS_MAX);
   }
 
   /** The note beneath the figures. @param {boolean} ready */
@@ -149,8 +158,12 @@ export function portfolioView({ holdings, market, symbols, quote, frames, theme,
   function drawFigures({ equity, cash, value, unrealised, realised, fees }) {
     /** @type {[name: string, text: string, exactly: string, direction: string|null][]} */
     const told = [
-      ["Equity", money(equity), full(equity), null], ["Cash", money(cash), full(cash), null], ["Shares", money(value), full(value), null],
-      ["Unrealised", signed(unrealised), full(unrealised), direction(unrealised)], ["Realised", signed(realised), full(realised), direction(realised)], ["Fees", money(fees), full(fees), null],
+      ["Equity", money(equity), full(equity), null],
+      ["Cash", money(cash), full(cash), null],
+      ["Shares", money(value), full(value), null],
+      ["Unrealised", signed(unrealised), full(unrealised), direction(unrealised)],
+      ["Realised", signed(realised), full(realised), direction(realised)],
+      ["Fees", money(fees), full(fees), null],
     ];
     for (const [at, [name, text, exactly, way]] of told.entries()) {
       const there = figures.children[at] ?? figures.appendChild(make("div", {}, make("dt", {}, name), make("dd", { class: "number" })));
@@ -172,7 +185,13 @@ export function portfolioView({ holdings, market, symbols, quote, frames, theme,
     const end = Math.floor(now_us / step_us) * step_us;
     // The end of each span, and now.
     const times = Array.from({ length: points }, (_, at) => end - (points - 1 - at) * step_us);
-    const before = equityAt(account, holdings.executions, past.candles, last, times.map((time) => time - 1));
+    const before = equityAt(
+      account,
+      holdings.executions,
+      past.candles,
+      last,
+      times.map((time) => time - 1),
+    );
     const all = [...before.map((worth, at) => ({ time: times[at], worth })), { time: now_us, worth: equity }];
     curve(all.map(({ time, worth }) => ({ x: time, y: forDrawing(format(worth, MONEY_DECIMALS)), told: `${money(worth)} · ${dayAndTime(time)}` })));
   }
@@ -189,12 +208,14 @@ export function portfolioView({ holdings, market, symbols, quote, frames, theme,
     const wanted = { account, span, at_ms: now_ms, candles: new Map() };
     const after = (Date.now() + 1_000) * 1_000;
     try {
-      await Promise.all(wanting.map(async ({ symbol }) => {
-        wanted.candles.set(symbol, (await api.candles(symbol, interval, after)).candles);
-        if (first.has(symbol)) return;
-        const [oldest] = (await api.candles(symbol, "1d", after)).candles;
-        first.set(symbol, oldest ? exact(oldest.open) : null);
-      }));
+      await Promise.all(
+        wanting.map(async ({ symbol }) => {
+          wanted.candles.set(symbol, (await api.candles(symbol, interval, after)).candles);
+          if (first.has(symbol)) return;
+          const [oldest] = (await api.candles(symbol, "1d", after)).candles;
+          first.set(symbol, oldest ? exact(oldest.open) : null);
+        }),
+      );
       past = wanted;
       asked_in_vain = false;
     } catch (error) {
@@ -232,13 +253,51 @@ export function portfolioView({ holdings, market, symbols, quote, frames, theme,
 const columns = (quote, sum) => [
   { head: "Symbol", text: (line) => line.symbol },
   { head: "Shares", text: (line) => group(format(line.shares)), value: (line) => line.shares, csv: (line) => format(line.shares), kind: "number" },
-  { head: "Average cost", text: (line) => average(line, (cost) => quote.price(cost, line.symbol)), value: averageCost, csv: (line) => average(line, (cost) => cost, 8), kind: "number wide" },
-  { head: "Last", text: (line) => (line.last === null ? "–" : quote.price(format(line.last), line.symbol)), value: (line) => line.last, csv: (line) => (line.last === null ? "" : format(line.last)), kind: "number wider" },
-  { head: "Value", text: (line) => (line.value === null ? "–" : money(line.value)), value: (line) => line.value, csv: (line) => full(line.value), kind: "number" },
-  { head: "Unrealised", text: (line) => (line.unrealised === null ? "–" : `${signed(line.unrealised)}${withPercent(line)}`), value: (line) => line.unrealised, csv: (line) => full(line.unrealised), kind: "number", direction: (line) => direction(line.unrealised) },
-  { head: "Realised", text: (line) => signed(line.realised), value: (line) => line.realised, csv: (line) => full(line.realised), kind: "number", direction: (line) => direction(line.realised) },
+  {
+    head: "Average cost",
+    text: (line) => average(line, (cost) => quote.price(cost, line.symbol)),
+    value: averageCost,
+    csv: (line) => average(line, (cost) => cost, 8),
+    kind: "number wide",
+  },
+  {
+    head: "Last",
+    text: (line) => (line.last === null ? "–" : quote.price(format(line.last), line.symbol)),
+    value: (line) => line.last,
+    csv: (line) => (line.last === null ? "" : format(line.last)),
+    kind: "number wider",
+  },
+  {
+    head: "Value",
+    text: (line) => (line.value === null ? "–" : money(line.value)),
+    value: (line) => line.value,
+    csv: (line) => full(line.value),
+    kind: "number",
+  },
+  {
+    head: "Unrealised",
+    text: (line) => (line.unrealised === null ? "–" : `${signed(line.unrealised)}${withPercent(line)}`),
+    value: (line) => line.unrealised,
+    csv: (line) => full(line.unrealised),
+    kind: "number",
+    direction: (line) => direction(line.unrealised),
+  },
+  {
+    head: "Realised",
+    text: (line) => signed(line.realised),
+    value: (line) => line.realised,
+    csv: (line) => full(line.realised),
+    kind: "number",
+    direction: (line) => direction(line.realised),
+  },
   { head: "Fees", text: (line) => money(line.fees), value: (line) => line.fees, csv: (line) => full(line.fees), kind: "number widest" },
-  { head: "Part", text: (line) => `${percent(line.value ?? 0n, sum()?.equity ?? 0n) ?? "–"}%`, value: (line) => line.value, csv: (line) => percent(line.value ?? 0n, sum()?.equity ?? 0n) ?? "", kind: "number widest" },
+  {
+    head: "Part",
+    text: (line) => `${percent(line.value ?? 0n, sum()?.equity ?? 0n) ?? "–"}%`,
+    value: (line) => line.value,
+    csv: (line) => percent(line.value ?? 0n, sum()?.equity ?? 0n) ?? "",
+    kind: "number widest",
+  },
 ];
 
 /** @param {Line} line @param {(cost: string) => string} show @param {number} [places] */

@@ -20,12 +20,14 @@ export function presetsOf(text) {
     return [];
   }
   if (!Array.isArray(kept)) return [];
-  return kept.flatMap((each) => {
-    const { name, fields } = each ?? {};
-    if (typeof name !== "string" || name === "" || name.length > NAME_MAX || typeof fields !== "object" || fields === null) return [];
-    const sound = FIELDS.flatMap((field) => (typeof fields[field] === "string" && fields[field].length <= VALUE_MAX ? [[field, fields[field]]] : []));
-    return [{ name, fields: Object.fromEntries(sound) }];
-  }).slice(0, PRESETS_MAX);
+  return kept
+    .flatMap((each) => {
+      const { name, fields } = each ?? {};
+      if (typeof name !== "string" || name === "" || name.length > NAME_MAX || typeof fields !== "object" || fields === null) return [];
+      const sound = FIELDS.flatMap((field) => (typeof fields[field] === "string" && fields[field].length <= VALUE_MAX ? [[field, fields[field]]] : []));
+      return [{ name, fields: Object.fromEntries(sound) }];
+    })
+    .slice(0, PRESETS_MAX);
 }
 
 /** Returns the presets with one more, in place of the one with its name; null if there is no room. @param {Preset[]} presets @param {Preset} preset */
@@ -59,11 +61,13 @@ export function presetsView(form, applied) {
     setText(save, named ? "Replace" : "Save");
     row.hidden = presets.length === 0;
     if (row.children.length === presets.length && presets.every(({ name }, at) => row.children[at].textContent === name)) return;
-    row.replaceChildren(...presets.map((preset, at) => {
-      const button = make("button", { type: "button", title: `Key ${at + 1}` }, preset.name);
-      button.addEventListener("click", () => apply(at + 1));
-      return button;
-    }));
+    row.replaceChildren(
+      ...presets.map((preset, at) => {
+        const button = make("button", { type: "button", title: `Key ${at + 1}` }, preset.name);
+        button.addEventListener("click", () => apply(at + 1));
+        return button;
+      }),
+    );
   }
 
   /** @param {number} number */
@@ -100,7 +104,10 @@ export function presetsView(form, applied) {
   });
   drop.addEventListener("click", () => {
     const name = input.value.trim();
-    keep(presets.filter((preset) => preset.name !== name), `“${name}” is removed`);
+    keep(
+      presets.filter((preset) => preset.name !== name),
+      `“${name}” is removed`,
+    );
   });
   input.addEventListener("input", (event) => {
     event.stopPropagation();

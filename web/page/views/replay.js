@@ -21,7 +21,8 @@ export function replayView({ replay, market, frames, api, go }) {
   const time = make("span", { id: "replay-time", class: "number" });
   const command = make("span", { id: "replay-sequence", class: "number" });
   const said = make("p", { id: "replay-said", role: "status" });
-  const button = (/** @type {string} */ id, /** @type {string} */ sign, /** @type {string} */ name) => make("button", { id, type: "button", "aria-label": name, title: name }, sign);
+  const button = (/** @type {string} */ id, /** @type {string} */ sign, /** @type {string} */ name) =>
+    make("button", { id, type: "button", "aria-label": name, title: name }, sign);
   const back = button("replay-back", "◂|", "One command back (,)");
   const play = button("replay-play", "▶", "Play (K)");
   const step = button("replay-step", "|▸", "One command on (.)");
@@ -36,20 +37,33 @@ export function replayView({ replay, market, frames, api, go }) {
   root.append(
     make("p", { class: "replay-where" }, make("strong", {}, "Replay: "), time, ", command ", command),
     make("div", { class: "replay-keys", role: "group", "aria-label": "Play" }, back, play, step, trade),
-    make("div", { class: "segments", role: "group", "aria-label": "Speed" }, ...speeds), other, live, said);
+    make("div", { class: "segments", role: "group", "aria-label": "Speed" }, ...speeds),
+    other,
+    live,
+    said,
+  );
 
   const when = make("input", { id: "replay-when", type: "datetime-local", step: "1", autofocus: true });
   const number = make("input", { id: "replay-command", class: "number", inputmode: "numeric", autocomplete: "off", "aria-describedby": "replay-last" });
   const last = make("p", { id: "replay-last", class: "muted" });
   const fault = make("p", { id: "replay-fault", class: "fault", role: "alert" });
-  const form = make("form", { novalidate: true },
+  const form = make(
+    "form",
+    { novalidate: true },
     make("p", {}, "The market as it was: its book, trades and chart, played on from there. Orders that are open now stay open."),
     make("div", { class: "field" }, make("label", { for: "replay-when" }, "At a time"), when),
-    make("div", { class: "field" }, make("label", { for: "replay-command" }, "or behind a command"), number), last, fault,
-    make("p", { class: "actions" }, make("button", { type: "submit", class: "primary" }, "Show it")));
+    make("div", { class: "field" }, make("label", { for: "replay-command" }, "or behind a command"), number),
+    last,
+    fault,
+    make("p", { class: "actions" }, make("button", { type: "submit", class: "primary" }, "Show it")),
+  );
   const close = make("button", { type: "button", class: "quiet icon", "aria-label": "Close" }, "×");
-  const dialog = make("dialog", { id: "replay-dialog", class: "dialog narrow", "aria-labelledby": "replay-title" },
-    make("header", {}, make("h2", { id: "replay-title" }, "Replay"), close), form);
+  const dialog = make(
+    "dialog",
+    { id: "replay-dialog", class: "dialog narrow", "aria-labelledby": "replay-title" },
+    make("header", {}, make("h2", { id: "replay-title" }, "Replay"), close),
+    form,
+  );
   document.body.append(dialog);
 
   const mark = frames.view(() => {

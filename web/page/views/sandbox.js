@@ -26,17 +26,34 @@ export function sandboxDialog({ api, choose }) {
   const strategies = make("fieldset", { class: "sandbox-strategies" }, make("legend", {}, "Traders"));
   const rate = make("input", { id: "sandbox-rate", type: "number", min: "1", max: "1000", step: "1", class: "number", value: "50" });
   const seed = make("input", { id: "sandbox-seed", type: "number", min: "0", max: "2147483647", step: "1", class: "number", value: "1" });
-  const fields = make("div", { class: "pair" },
+  const fields = make(
+    "div",
+    { class: "pair" },
     make("div", { class: "field" }, make("label", { for: "sandbox-rate" }, "Orders a second"), rate),
-    make("div", { class: "field" }, make("label", { for: "sandbox-seed" }, "Seed"), seed));
+    make("div", { class: "field" }, make("label", { for: "sandbox-seed" }, "Seed"), seed),
+  );
   const run = make("button", { id: "sandbox-run", type: "submit", class: "primary" }, "Start");
   const wrong = make("p", { class: "fault", role: "alert" });
   const list = make("tbody");
-  const table = make("table", { class: "sandbox-accounts" }, make("caption", { class: "unseen" }, "Accounts of the sandbox"),
-    make("thead", {}, make("tr", {}, ...["Account", "Name", "Does", ""].map((head) => make("th", { scope: "col" }, head || make("span", { class: "unseen" }, "Look"))))), list);
+  const table = make(
+    "table",
+    { class: "sandbox-accounts" },
+    make("caption", { class: "unseen" }, "Accounts of the sandbox"),
+    make(
+      "thead",
+      {},
+      make("tr", {}, ...["Account", "Name", "Does", ""].map((head) => make("th", { scope: "col" }, head || make("span", { class: "unseen" }, "Look")))),
+    ),
+    list,
+  );
   const form = make("form", { novalidate: true }, about, strategies, fields, make("p", { class: "actions" }, run), wrong);
-  const dialog = make("dialog", { id: "sandbox", class: "dialog sandbox", "aria-labelledby": "sandbox-title" },
-    make("header", {}, make("h2", { id: "sandbox-title" }, "Sandbox"), close), form, make("div", { class: "table-body", tabindex: "0", role: "region", "aria-label": "Accounts" }, table));
+  const dialog = make(
+    "dialog",
+    { id: "sandbox", class: "dialog sandbox", "aria-labelledby": "sandbox-title" },
+    make("header", {}, make("h2", { id: "sandbox-title" }, "Sandbox"), close),
+    form,
+    make("div", { class: "table-body", tabindex: "0", role: "region", "aria-label": "Accounts" }, table),
+  );
   document.body.append(dialog);
 
   const opener = find("sandbox-open");
@@ -55,7 +72,14 @@ export function sandboxDialog({ api, choose }) {
     const { possible, why, running, stopping } = told;
     opener.hidden = !operator || !possible;
     offer.hidden = !operator || !possible;
-    setText(about, stopping ? "The traders cancel their orders…" : running ? `The traders trade: ${count(told.commands)} orders and cancels so far` : why ?? "No simulated trader trades now");
+    setText(
+      about,
+      stopping
+        ? "The traders cancel their orders…"
+        : running
+          ? `The traders trade: ${count(told.commands)} orders and cancels so far`
+          : (why ?? "No simulated trader trades now"),
+    );
     setText(run, running || stopping ? "Stop" : "Start");
     run.disabled = stopping || !possible;
     const locked = running || stopping;
@@ -75,12 +99,18 @@ export function sandboxDialog({ api, choose }) {
       strategies.append(make("label", { class: "only" }, input, make("span", {}, make("b", {}, name), ` ${WHAT[name] ?? ""}`)));
     }
     for (const { account, name, strategy } of accounts) {
-      const look = make("button", { type: "button", class: "row-action", "aria-label": `${strategy === null ? "Trade with" : "Look at"} account ${account}` }, strategy === null ? "Trade" : "Look");
+      const look = make(
+        "button",
+        { type: "button", class: "row-action", "aria-label": `${strategy === null ? "Trade with" : "Look at"} account ${account}` },
+        strategy === null ? "Trade" : "Look",
+      );
       look.addEventListener("click", () => {
         dialog.close();
         choose(account, symbols[0]);
       });
-      list.append(make("tr", {}, make("td", { class: "number" }, account), make("td", {}, name), make("td", {}, strategy ?? "–"), make("td", { class: "action" }, look)));
+      list.append(
+        make("tr", {}, make("td", { class: "number" }, account), make("td", {}, name), make("td", {}, strategy ?? "–"), make("td", { class: "action" }, look)),
+      );
     }
   }
 
@@ -122,7 +152,10 @@ export function sandboxDialog({ api, choose }) {
     await set(true);
     // Where its market is not there yet, the dialog says how it stands.
     if (!standing?.running || !standing.made) return open();
-    const { accounts: [{ account }], symbols: [symbol] } = standing;
+    const {
+      accounts: [{ account }],
+      symbols: [symbol],
+    } = standing;
     choose(account, symbol);
   });
   dialog.addEventListener("close", () => clearTimeout(timer));

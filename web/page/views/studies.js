@@ -86,7 +86,15 @@ export function studiesView({ chart, prices, inView, market, quote, studies, fra
   /** @param {string} name @param {string} colour @param {(number|null)[]} all @param {number} from */
   function put(name, colour, all, from) {
     const there = shownSeries.get(name);
-    const { series } = there ?? { series: chart.addSeries(LineSeries, { lineWidth: 2, priceLineVisible: false, lastValueVisible: false, crosshairMarkerVisible: false, lineStyle: name === "vwap" ? LineStyle.Dashed : LineStyle.Solid }) };
+    const { series } = there ?? {
+      series: chart.addSeries(LineSeries, {
+        lineWidth: 2,
+        priceLineVisible: false,
+        lastValueVisible: false,
+        crosshairMarkerVisible: false,
+        lineStyle: name === "vwap" ? LineStyle.Dashed : LineStyle.Solid,
+      }),
+    };
     if (!there) shownSeries.set(name, { series, colour });
     if (!there || from === 0) {
       series.applyOptions({ color: theme.colour(colour), priceFormat: prices.options().priceFormat });
@@ -123,7 +131,10 @@ function profile({ chart, prices, inView, market, studies, frames, theme }) {
   let update = () => {};
   const view = {
     zOrder: () => /** @type {const} */ ("bottom"),
-    renderer: () => ({ draw: (/** @type {import("fancy-canvas").CanvasRenderingTarget2D} */ target) => target.useMediaCoordinateSpace(({ context, mediaSize }) => paint(context, mediaSize.width)) }),
+    renderer: () => ({
+      draw: (/** @type {import("fancy-canvas").CanvasRenderingTarget2D} */ target) =>
+        target.useMediaCoordinateSpace(({ context, mediaSize }) => paint(context, mediaSize.width)),
+    }),
   };
   const views = [view];
   prices.attachPrimitive({ attached: ({ requestUpdate }) => (update = requestUpdate), paneViews: () => views });
@@ -165,7 +176,15 @@ function profile({ chart, prices, inView, market, studies, frames, theme }) {
 /** @param {Candle} candle @returns {Bar} */
 function barOf({ start, open, high, low, close, volume, money }) {
   const last = forDrawing(close);
-  return { time: start / 1_000_000, high: forDrawing(high), low: forDrawing(low), close: last, volume: forDrawing(volume), money: forDrawing(money), rises: last >= forDrawing(open) };
+  return {
+    time: start / 1_000_000,
+    high: forDrawing(high),
+    low: forDrawing(low),
+    close: last,
+    volume: forDrawing(volume),
+    money: forDrawing(money),
+    rises: last >= forDrawing(open),
+  };
 }
 
 /** @param {Average} average */
@@ -189,7 +208,15 @@ function menu(studies, frames) {
       setText(find("studies-fault"), fits ? "" : `An average has ${PERIOD_MIN} to ${PERIOD_MAX} candles`);
       if (fits) studies.changeAverage(at, { period: wanted, on: true });
     });
-    find("studies-averages").append(make("p", { class: "average" }, make("label", { class: "pick" }, on, make("span", {}, `Average ${at + 1} of`)), period, make("label", { class: "pick" }, exponential, make("span", {}, "exponential"))));
+    find("studies-averages").append(
+      make(
+        "p",
+        { class: "average" },
+        make("label", { class: "pick" }, on, make("span", {}, `Average ${at + 1} of`)),
+        period,
+        make("label", { class: "pick" }, exponential, make("span", {}, "exponential")),
+      ),
+    );
     return { on, period, exponential };
   });
   const vwap = /** @type {HTMLInputElement} */ (find("study-vwap"));

@@ -36,31 +36,65 @@ const POWERS_OF_TWO = Array.from({ length: 30 }, (_, power) => 2 ** (power + 20)
 
 /** @type {ChartKind[]} */
 const CHARTS = [
-  { title: "Per second", none: "Nothing was measured yet", show: count, steps: WHOLE, lines: [
-    { name: "Commands", value: (status) => status.commands_per_second },
-    { name: "Requests", value: (status) => status.requests_per_second },
-    { name: "Executions", value: (status) => status.executions_per_second },
-  ] },
-  { title: "Latency", none: "No request came from outside: latency is theirs", show: duration, lines: [
-    { name: "p50", value: (status) => status.latency_us?.p50 },
-    { name: "p99", value: (status) => status.latency_us?.p99 },
-    { name: "p99.9", value: (status) => status.latency_us?.p999 },
-  ] },
-  { title: "Journal sync", none: "Nothing was synced: no command came, or the server does not wait for its disk", show: duration, lines: [
-    { name: "p50", value: (status) => status.sync_us?.p50 },
-    { name: "p99", value: (status) => status.sync_us?.p99 },
-  ] },
-  { title: "Commands in a batch", none: "No commands came", show: count, steps: WHOLE, lines: [
-    { name: "p50", value: (status) => status.batch?.p50 },
-    { name: "p99", value: (status) => status.batch?.p99 },
-  ] },
+  {
+    title: "Per second",
+    none: "Nothing was measured yet",
+    show: count,
+    steps: WHOLE,
+    lines: [
+      { name: "Commands", value: (status) => status.commands_per_second },
+      { name: "Requests", value: (status) => status.requests_per_second },
+      { name: "Executions", value: (status) => status.executions_per_second },
+    ],
+  },
+  {
+    title: "Latency",
+    none: "No request came from outside: latency is theirs",
+    show: duration,
+    lines: [
+      { name: "p50", value: (status) => status.latency_us?.p50 },
+      { name: "p99", value: (status) => status.latency_us?.p99 },
+      { name: "p99.9", value: (status) => status.latency_us?.p999 },
+    ],
+  },
+  {
+    title: "Journal sync",
+    none: "Nothing was synced: no command came, or the server does not wait for its disk",
+    show: duration,
+    lines: [
+      { name: "p50", value: (status) => status.sync_us?.p50 },
+      { name: "p99", value: (status) => status.sync_us?.p99 },
+    ],
+  },
+  {
+    title: "Commands in a batch",
+    none: "No commands came",
+    show: count,
+    steps: WHOLE,
+    lines: [
+      { name: "p50", value: (status) => status.batch?.p50 },
+      { name: "p99", value: (status) => status.batch?.p99 },
+    ],
+  },
   { title: "Queue", none: "No commands came", show: count, steps: WHOLE, lines: [{ name: "Waiting", value: (status) => status.queue }] },
-  { title: "Connections", none: "Nothing was measured yet", show: count, steps: WHOLE, lines: [
-    { name: "Connections", value: (status) => status.connections },
-    { name: "Subscribers", value: (status) => status.subscribers },
-  ] },
+  {
+    title: "Connections",
+    none: "Nothing was measured yet",
+    show: count,
+    steps: WHOLE,
+    lines: [
+      { name: "Connections", value: (status) => status.connections },
+      { name: "Subscribers", value: (status) => status.subscribers },
+    ],
+  },
   { title: "Open orders", none: "Nothing was measured yet", show: count, steps: WHOLE, lines: [{ name: "Open", value: (status) => status.open_orders }] },
-  { title: "Memory", none: "This system does not tell", show: size, steps: POWERS_OF_TWO, lines: [{ name: "Resident", value: (status) => status.memory_bytes }] },
+  {
+    title: "Memory",
+    none: "This system does not tell",
+    show: size,
+    steps: POWERS_OF_TWO,
+    lines: [{ name: "Resident", value: (status) => status.memory_bytes }],
+  },
 ];
 
 /** Colours of lines, and dashes, so that colour is not the only sign. */
@@ -152,7 +186,9 @@ function chart(Plot, root, kind, theme) {
   const value = make("p", { class: "headline number" }, "–");
   const none = make("p", { class: "note", hidden: true }, kind.none);
   const canvas = make("div", { class: "system-canvas" }, none);
-  root.append(make("section", { class: "panel", "aria-label": kind.title }, make("header", { class: "panel-head" }, make("h3", {}, kind.title), value), canvas));
+  root.append(
+    make("section", { class: "panel", "aria-label": kind.title }, make("header", { class: "panel-head" }, make("h3", {}, kind.title), value), canvas),
+  );
 
   const show = (/** @type {number|null|undefined} */ amount) => (amount === null || amount === undefined ? "–" : kind.show(amount));
   /** @type {uPlot.AlignedData} */
@@ -161,12 +197,15 @@ function chart(Plot, root, kind, theme) {
 
   function build() {
     const axis = {
-      stroke: theme.colour("muted"), font: "11px system-ui, sans-serif",
-      grid: { stroke: theme.colour("grid"), width: 1 }, ticks: { show: false },
+      stroke: theme.colour("muted"),
+      font: "11px system-ui, sans-serif",
+      grid: { stroke: theme.colour("grid"), width: 1 },
+      ticks: { show: false },
     };
     /** @type {uPlot.Options} */
     const options = {
-      width: Math.max(WIDTH_MIN_PX, canvas.clientWidth), height: HEIGHT_PX,
+      width: Math.max(WIDTH_MIN_PX, canvas.clientWidth),
+      height: HEIGHT_PX,
       legend: { markers: { dash: (_plot, at) => MARKERS[at - 1] ?? "solid" } },
       cursor: { sync: { key: "system" }, drag: { x: false, y: false }, points: { size: 5 } },
       scales: {
@@ -181,7 +220,11 @@ function chart(Plot, root, kind, theme) {
       series: [
         { label: "Time", value: (_plot, time) => (time === null ? "–" : clock.format(time * 1000)) },
         ...kind.lines.map((line, at) => ({
-          label: line.name, stroke: theme.colour(STROKES[at]), width: 1.5, dash: DASHES[at], points: { show: false },
+          label: line.name,
+          stroke: theme.colour(STROKES[at]),
+          width: 1.5,
+          dash: DASHES[at],
+          points: { show: false },
           value: (/** @type {uPlot} */ _plot, /** @type {number|null} */ amount) => show(amount),
         })),
       ],

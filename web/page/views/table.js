@@ -31,7 +31,8 @@ export function compared(a, b) {
  */
 export function csvOf(columns, rows) {
   const line = (/** @type {string[]} */ cells) => `${cells.map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(",")}\r\n`;
-  const cell = (/** @type {Column<T>} */ column, /** @type {T} */ row) => column.csv?.(row) ?? String((column.value ? column.value(row) : column.text(row)) ?? "");
+  const cell = (/** @type {Column<T>} */ column, /** @type {T} */ row) =>
+    column.csv?.(row) ?? String((column.value ? column.value(row) : column.text(row)) ?? "");
   return line(columns.map(({ head }) => head)) + rows.map((row) => line(columns.map((column) => cell(column, row)))).join("");
 }
 
@@ -91,11 +92,20 @@ export class Table {
 
   /** The rows that have what is searched for, in the order that was chosen. @param {T[]} rows @returns {T[]} */
   arranged(rows) {
-    const words = this.#sought.toLowerCase().split(/\s+/).filter((word) => word !== "");
-    const found = words.length === 0 ? rows : rows.filter((row) => {
-      const text = this.#columns.map((column) => column.text(row)).join(" ").toLowerCase();
-      return words.every((word) => text.includes(word));
-    });
+    const words = this.#sought
+      .toLowerCase()
+      .split(/\s+/)
+      .filter((word) => word !== "");
+    const found =
+      words.length === 0
+        ? rows
+        : rows.filter((row) => {
+            const text = this.#columns
+              .map((column) => column.text(row))
+              .join(" ")
+              .toLowerCase();
+            return words.every((word) => text.includes(word));
+          });
     if (this.#sorted === null) return found;
     const { column, way } = this.#sorted;
     const { value, text } = this.#columns[column];
@@ -160,7 +170,10 @@ export class Table {
     if (focus instanceof HTMLElement && focus !== document.activeElement && this.#body.contains(focus)) focus.focus({ preventScroll: true });
     this.#table.hidden = rows.length === 0;
     const hidden = all.length - shown.length;
-    setText(this.#note, rows.length === 0 ? empty : all.length === 0 ? `Nothing of ${rows.length} has “${this.#sought.trim()}”` : hidden > 0 ? `and ${hidden} more` : "");
+    setText(
+      this.#note,
+      rows.length === 0 ? empty : all.length === 0 ? `Nothing of ${rows.length} has “${this.#sought.trim()}”` : hidden > 0 ? `and ${hidden} more` : "",
+    );
     this.#note.hidden = this.#note.textContent === "";
     this.#more.hidden = more === null;
     setText(this.#more, more ?? "");
@@ -201,7 +214,12 @@ export class Table {
   /** @param {Column<T>} column @param {string} key */
   #pressed({ head, press, hint }, key) {
     if (!press) return [];
-    const button = make("button", { type: "button", class: "order-id", "aria-haspopup": hint ? null : "dialog", title: hint ?? `More of this ${head.toLowerCase()}` });
+    const button = make("button", {
+      type: "button",
+      class: "order-id",
+      "aria-haspopup": hint ? null : "dialog",
+      title: hint ?? `More of this ${head.toLowerCase()}`,
+    });
     button.addEventListener("click", () => {
       const row = this.#current.get(key);
       if (row !== undefined) press(row);
@@ -258,7 +276,7 @@ export class Table {
   /** @param {HTMLTableCellElement[]} cells @param {T} row */
   #fill(cells, row) {
     this.#columns.forEach((column, at) => {
-      setText(column.press ? cells[at].firstElementChild ?? cells[at] : cells[at], column.text(row));
+      setText(column.press ? (cells[at].firstElementChild ?? cells[at]) : cells[at], column.text(row));
       if (column.direction) setAttribute(cells[at], "data-direction", column.direction(row));
     });
     if (this.#action) {

@@ -30,7 +30,7 @@ export function ticketDrawing(parts) {
       drawConditions();
       drawSum();
       fields.limit.placeholder = quote.rules?.tick ?? "0.00";
-      amount.input.placeholder = amount.unit.value === "shares" ? quote.rules?.lot ?? "0" : "0";
+      amount.input.placeholder = amount.unit.value === "shares" ? (quote.rules?.lot ?? "0") : "0";
       drawButton();
     },
   };
@@ -79,9 +79,18 @@ function conditionDrawing(fields) {
     const reached = `an execution at this price or ${rises ? "above" : "below"}`;
     const back = selling ? "Buys" : "Sells";
     setText(profitNote, `${back} at this price once all of it is executed`);
-    if (fields.hasOthersBehind()) setText(triggerNote, `${back} at any price after ${reached}, once all of it is executed${fields.hasProfit() ? "; one cancels the other" : ""}`);
-    else if (fields.follows()) setText(triggerNote, `Waits so many ${waits === "trail" ? "dollars" : "per cent"} ${selling ? "below the highest" : "above the lowest"} price from now on`);
-    else setText(triggerNote, fields.isOneOfTwo() ? `${selling ? "Sells" : "Buys"} at any price instead after ${reached}; one cancels the other` : `Waits for ${reached}`);
+    if (fields.hasOthersBehind())
+      setText(triggerNote, `${back} at any price after ${reached}, once all of it is executed${fields.hasProfit() ? "; one cancels the other" : ""}`);
+    else if (fields.follows())
+      setText(
+        triggerNote,
+        `Waits so many ${waits === "trail" ? "dollars" : "per cent"} ${selling ? "below the highest" : "above the lowest"} price from now on`,
+      );
+    else
+      setText(
+        triggerNote,
+        fields.isOneOfTwo() ? `${selling ? "Sells" : "Buys"} at any price instead after ${reached}; one cancels the other` : `Waits for ${reached}`,
+      );
     setText(triggerName, waits === "trail" ? "Behind, $" : waits === "trail_bips" ? "Behind, %" : "When at");
   };
 }

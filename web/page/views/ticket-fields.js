@@ -35,11 +35,23 @@ export function ticketFields() {
   /** Whether it stays open when it is placed, and so may end at a time. */
   const stays = () => rests() || waits.value !== "";
   return {
-    form, limit, kind, waits, until, ends, display, selfTrade,
+    form,
+    limit,
+    kind,
+    waits,
+    until,
+    ends,
+    display,
+    selfTrade,
     side: () => /** @type {Side} */ (valueOf(form, "side")),
     kindOf: () => /** @type {OrderKind} */ (kind.value),
     selfTradeOf: () => /** @type {SelfTrade} */ (selfTrade.value),
-    atAnyPrice, isOneOfTwo, hasOthersBehind, follows, rests, stays,
+    atAnyPrice,
+    isOneOfTwo,
+    hasOthersBehind,
+    follows,
+    rests,
+    stays,
     hasTrigger: () => waits.value !== "" && waits.value !== "then_profit",
     hasProfit: () => waits.value === "then_profit" || waits.value === "then_both",
     endsWithTheDay: () => stays() && ends.value === "day",
@@ -57,9 +69,14 @@ export function ticketFields() {
 export function checkFields(fields, amount) {
   const { form, until, display } = fields;
   const limitFault = fields.atAnyPrice() ? null : fault(amountOf(form, "limit"), "Limit");
-  const triggerFault = fields.hasTrigger() ? fault(amountOf(form, "trigger"), fields.follows() ? "The distance" : "The price") ?? noBips(fields) : null;
+  const triggerFault = fields.hasTrigger() ? (fault(amountOf(form, "trigger"), fields.follows() ? "The distance" : "The price") ?? noBips(fields)) : null;
   const profitFault = fields.hasProfit() ? fault(amountOf(form, "profit"), "The price") : null;
-  const faults = /** @type {const} */ ([["shares", amount.fault()], ["limit", limitFault], ["profit", profitFault], ["trigger", triggerFault]]);
+  const faults = /** @type {const} */ ([
+    ["shares", amount.fault()],
+    ["limit", limitFault],
+    ["profit", profitFault],
+    ["trigger", triggerFault],
+  ]);
   for (const [field, text] of faults) if (text) showFault(form, field, text);
   // A time that is written in part is no time, and must not be taken for none.
   const noTime = fields.endsAtATime() && (until.value === "" || until.validity.badInput);
@@ -73,16 +90,30 @@ export function checkFields(fields, amount) {
 
 /** Per cent behind the market are whole hundredths. @param {Fields} fields */
 function noBips({ form, waits }) {
-  return waits.value === "trail_bips" && bipsOf(amountOf(form, "trigger")) === null ? "The distance is 0.01 to 99.99 per cent, with two decimals at most" : null;
+  return waits.value === "trail_bips" && bipsOf(amountOf(form, "trigger")) === null
+    ? "The distance is 0.01 to 99.99 per cent, with two decimals at most"
+    : null;
 }
 
 /** The order that the fields ask for. @param {Fields} fields @param {Amount} amount @param {string} account @param {string} symbol @returns {TicketOrder} */
 export function askedBy(fields, amount, account, symbol) {
   const { form, waits, until } = fields;
-  return ordersOf({
-    account, symbol, side: fields.side(), kind: fields.kindOf(), waits: /** @type {Waits} */ (waits.value),
-    shares: format(amount.shares() ?? 0n), funds: amount.funds(), limit: amountOf(form, "limit"), trigger: amountOf(form, "trigger"), profit: amountOf(form, "profit"),
-    display: fields.showsAPart() ? amountOf(form, "display") : "", self_trade: fields.selfTradeOf(),
-    ends: fields.endsWithTheDay() ? { tif: "DAY" } : fields.endsAtATime() ? { until: new Date(until.value).getTime() * 1000 } : {},
-  }, newId);
+  return ordersOf(
+    {
+      account,
+      symbol,
+      side: fields.side(),
+      kind: fields.kindOf(),
+      waits: /** @type {Waits} */ (waits.value),
+      shares: format(amount.shares() ?? 0n),
+      funds: amount.funds(),
+      limit: amountOf(form, "limit"),
+      trigger: amountOf(form, "trigger"),
+      profit: amountOf(form, "profit"),
+      display: fields.showsAPart() ? amountOf(form, "display") : "",
+      self_trade: fields.selfTradeOf(),
+      ends: fields.endsWithTheDay() ? { tif: "DAY" } : fields.endsAtATime() ? { until: new Date(until.value).getTime() * 1000 } : {},
+    },
+    newId,
+  );
 }

@@ -29,7 +29,9 @@ export function ordersOf(wish, newId) {
   const { account, symbol, side, kind, waits, shares, funds, limit, trigger, profit, display, self_trade, ends } = wish;
   const common = { account, symbol, side, self_trade, ...(funds === null ? { shares } : { funds }) };
   const order = {
-    ...common, ...ends, kind,
+    ...common,
+    ...ends,
+    kind,
     ...(kind === "market" ? {} : { limit }),
     ...waitingFor(waits, trigger),
     ...(display === "" ? {} : { display }),
@@ -51,10 +53,13 @@ function waitingFor(waits, trigger) {
   switch (waits) {
     case "stop":
     case "take_profit":
-    case "trail": return { [waits]: trigger };
+    case "trail":
+      return { [waits]: trigger };
     // Per cent with two decimals are whole hundredths.
-    case "trail_bips": return { trail_bips: bipsOf(trigger) ?? 0 };
-    default: return {};
+    case "trail_bips":
+      return { trail_bips: bipsOf(trigger) ?? 0 };
+    default:
+      return {};
   }
 }
 

@@ -101,7 +101,9 @@ export function ticketSender({ form, api, quote, confirm, placed }) {
       const orders = sending.orders ?? asked;
       const again = sending.unknown;
       const [first] = orders.orders;
-      const lines = /** @type {[string, string][]} */ (orders.orders.map((order, at) => [at === 0 ? "Order" : orders.kind === "oco" || at === 2 ? "Or" : "Then", inWords(order, quote)]));
+      const lines = /** @type {[string, string][]} */ (
+        orders.orders.map((order, at) => [at === 0 ? "Order" : orders.kind === "oco" || at === 2 ? "Or" : "Then", inWords(order, quote)])
+      );
       const action = `${first.side === "buy" ? "Buy" : "Sell"} ${first.symbol}`;
       if (!(await confirm([...lines, ["Account", first.account], ...(again ? [] : more)], again ? `Send again: ${action}` : action))) return;
       as_shown ||= !again;

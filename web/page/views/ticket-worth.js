@@ -45,7 +45,14 @@ export function foretold(parts, amount) {
   if (waits !== "" && !fields.isOneOfTwo() && !fields.hasOthersBehind()) {
     const typed = parse(plain(valueOf(fields.form, "trigger")));
     const trigger = typed === null || typed <= 0n ? null : waits === "trail_bips" ? format(typed) : price(format(typed));
-    return foretoldWaiting({ side: fields.side(), waits, kind: fields.kindOf(), shares: group(format(count)), limit: each === null ? null : price(format(each)), trigger });
+    return foretoldWaiting({
+      side: fields.side(),
+      waits,
+      kind: fields.kindOf(),
+      shares: group(format(count)),
+      limit: each === null ? null : price(format(each)),
+      trigger,
+    });
   }
   return foretoldNow(parts, { side: fields.side(), kind: fields.kindOf(), limit: each, shares: count }, price);
 }

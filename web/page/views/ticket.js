@@ -64,7 +64,8 @@ export function ticketView(parts) {
 
   const amount = ticketAmount(worth, changed);
   const sender = ticketSender({
-    ...parts, form,
+    ...parts,
+    form,
     placed: (as_shown) => {
       if (!as_shown) return;
       amount.clear();
@@ -83,7 +84,10 @@ export function ticketView(parts) {
     event.preventDefault();
     send(made);
   });
-  for (const [button, side] of /** @type {const} */ ([["ticket-bid", "buy"], ["ticket-ask", "sell"]])) {
+  for (const [button, side] of /** @type {const} */ ([
+    ["ticket-bid", "buy"],
+    ["ticket-ask", "sell"],
+  ])) {
     find(button).addEventListener("click", () => {
       const best = market.book.side(side)[0];
       if (best) take(best.limit);
@@ -115,13 +119,18 @@ function ticketAmount(parts, changed) {
   const { fields, holdings, market, quote } = parts;
   return amountField({
     basis: () => ({
-      side: fields.side(), most: most(parts), each: fields.bound(), lot: quote.rules?.lot, book: market.book,
+      side: fields.side(),
+      most: most(parts),
+      each: fields.bound(),
+      lot: quote.rules?.lot,
+      book: market.book,
       balance: holdings.account ? exact(holdings.account.balance, MONEY_DECIMALS) : null,
       at_once: fields.atAnyPrice() && fields.waits.value === "",
     }),
     changed,
     unpriced: () => {
-      if (holdings.account && fields.side() === "buy" && !fields.atAnyPrice()) showFault(fields.form, "limit", "The limit comes first: it says what a share costs");
+      if (holdings.account && fields.side() === "buy" && !fields.atAnyPrice())
+        showFault(fields.form, "limit", "The limit comes first: it says what a share costs");
     },
   });
 }
@@ -141,7 +150,13 @@ async function send(made) {
   const chosen = (/** @type {HTMLSelectElement} */ select) => select.selectedOptions[0]?.text ?? "";
   const ends = !fields.stays() ? "" : fields.endsAtATime() ? fields.until.value.replace("T", " ") : chosen(fields.ends);
   const [sumName, sum] = [find("ticket-total-name"), find("ticket-total")];
-  await sender.send(orders, [["Kind", chosen(fields.kind)], ["Ends", ends], ["Shows", orders.orders[0].display ?? ""], [sumName.textContent ?? "", sum.textContent ?? ""], ["Now", foretold(made, amount)]]);
+  await sender.send(orders, [
+    ["Kind", chosen(fields.kind)],
+    ["Ends", ends],
+    ["Shows", orders.orders[0].display ?? ""],
+    [sumName.textContent ?? "", sum.textContent ?? ""],
+    ["Now", foretold(made, amount)],
+  ]);
 }
 
 /** @param {Made} made @param {string} text */
@@ -176,8 +191,16 @@ function heedFields({ fields, fees, changed }) {
 /** Arrow keys change prices by ticks, and amounts by lots. @param {Made} made */
 function stepFields({ fields, amount, quote, market, changed }) {
   const { form, limit, display } = fields;
-  steps([limit, ...["trigger", "profit"].map((name) => within(form, "input", `[name=${name}]`))], { step: () => quote.step, from: () => market.book.side(fields.side())[0]?.limit ?? quote.last, changed });
-  steps([amount.input, display], { step: () => (amount.unit.value === "shares" ? quote.rules?.lot ?? "1" : amount.unit.value === "dollars" ? "100" : "1"), from: () => null, changed });
+  steps([limit, ...["trigger", "profit"].map((name) => within(form, "input", `[name=${name}]`))], {
+    step: () => quote.step,
+    from: () => market.book.side(fields.side())[0]?.limit ?? quote.last,
+    changed,
+  });
+  steps([amount.input, display], {
+    step: () => (amount.unit.value === "shares" ? (quote.rules?.lot ?? "1") : amount.unit.value === "dollars" ? "100" : "1"),
+    from: () => null,
+    changed,
+  });
 }
 
 /** Draws it anew when what it shows is another. @param {Made} made */

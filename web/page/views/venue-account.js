@@ -13,7 +13,13 @@ import { confirmButton } from "./confirm-button.js";
 /** @import { May } from "./venue-view.js" */
 
 /** @type {[keyof Limits, string][]} */
-const LIMITS = [["open_orders", "Open orders"], ["order_shares", "Shares of an order"], ["order_value", "Dollars of an order"], ["position", "Shares of a symbol"], ["collar", "Per cent from the market"]];
+const LIMITS = [
+  ["open_orders", "Open orders"],
+  ["order_shares", "Shares of an order"],
+  ["order_value", "Dollars of an order"],
+  ["position", "Shares of a symbol"],
+  ["collar", "Per cent from the market"],
+];
 
 /** @param {{api: Api, attempt: (what: () => Promise<string>) => Promise<boolean>, follow: (of: {accounts: string[]}) => void, may: () => May}} parts */
 export function venueAccount({ api, attempt, follow, may }) {
@@ -25,10 +31,18 @@ export function venueAccount({ api, attempt, follow, may }) {
   /** @type {string|null} */
   let shown = null;
 
-  find("control-limits-fields").append(...LIMITS.map(([name, text]) => {
-    const id = `control-limit-${name}`;
-    return make("div", { class: "field" }, make("label", { for: id }, text), make("input", { id, name, class: "number", inputmode: "decimal", "aria-describedby": `${id}-fault` }), make("p", { class: "fault", id: `${id}-fault`, "data-fault": name }));
-  }));
+  find("control-limits-fields").append(
+    ...LIMITS.map(([name, text]) => {
+      const id = `control-limit-${name}`;
+      return make(
+        "div",
+        { class: "field" },
+        make("label", { for: id }, text),
+        make("input", { id, name, class: "number", inputmode: "decimal", "aria-describedby": `${id}-fault` }),
+        make("p", { class: "fault", id: `${id}-fault`, "data-fault": name }),
+      );
+    }),
+  );
 
   /** @param {string} id */
   async function look(id) {
@@ -47,20 +61,43 @@ export function venueAccount({ api, attempt, follow, may }) {
   /** @param {Account} account */
   function draw({ account: id, balance, held, open_orders, positions, killed, tier, group: of_group, limits: has }) {
     root.hidden = false;
-    const parts = [`Account ${id}`, killed ? killState("killed: takes no orders", open_orders) : "", `${group(balance)} dollars free, ${group(held)} held`, plural(open_orders, "open order"), positions.length > 0 ? positions.slice(0, 5).map(({ symbol, shares }) => `${group(shares)} ${symbol}`).join(", ") + (positions.length > 5 ? " and more" : "") : "", tier ? `tier ${tier}` : "", of_group ? `group ${of_group}` : ""];
+    const parts = [
+      `Account ${id}`,
+      killed ? killState("killed: takes no orders", open_orders) : "",
+      `${group(balance)} dollars free, ${group(held)} held`,
+      plural(open_orders, "open order"),
+      positions.length > 0
+        ? positions
+            .slice(0, 5)
+            .map(({ symbol, shares }) => `${group(shares)} ${symbol}`)
+            .join(", ") + (positions.length > 5 ? " and more" : "")
+        : "",
+      tier ? `tier ${tier}` : "",
+      of_group ? `group ${of_group}` : "",
+    ];
     setText(find("control-account-text"), parts.filter(Boolean).join(" · "));
     const own = may().accounts.includes(id) && may().roles.includes("trader");
     // A trader may kill its own; an operator releases them.
     const kill = may().operates || (own && !killed);
     find("control-account-buttons").replaceChildren(
       confirmButton("Watch", id, () => follow({ accounts: [id] })),
-      ...(kill ? [confirmButton(killed ? "Release" : "Kill", id, async () => {
-        await attempt(async () => {
-          const outcome = await api.kill("accounts", id, !killed);
-          return killed ? `Account ${id} is released` : killOutcome(`Account ${id}`, outcome);
-        });
-        await look(id);
-      }, { sure: killed ? null : "Sure? Kill", danger: !killed })] : []));
+      ...(kill
+        ? [
+            confirmButton(
+              killed ? "Release" : "Kill",
+              id,
+              async () => {
+                await attempt(async () => {
+                  const outcome = await api.kill("accounts", id, !killed);
+                  return killed ? `Account ${id} is released` : killOutcome(`Account ${id}`, outcome);
+                });
+                await look(id);
+              },
+              { sure: killed ? null : "Sure? Kill", danger: !killed },
+            ),
+          ]
+        : []),
+    );
     clearFaults(limits);
     for (const [name] of LIMITS) {
       const field = /** @type {HTMLInputElement} */ (limits.elements.namedItem(name));
@@ -89,10 +126,13 @@ export function venueAccount({ api, attempt, follow, may }) {
     }
     const id = shown;
     if (id === null) return;
-    if (await attempt(async () => {
-      await api.setLimits(id, wanted);
-      return `Account ${id} has ${Object.keys(wanted).length === 0 ? "no limits" : plural(Object.keys(wanted).length, "limit")} now`;
-    })) await look(id);
+    if (
+      await attempt(async () => {
+        await api.setLimits(id, wanted);
+        return `Account ${id} has ${Object.keys(wanted).length === 0 ? "no limits" : plural(Object.keys(wanted).length, "limit")} now`;
+      })
+    )
+      await look(id);
   });
   return {
     /** Shows a member its own account first. */

@@ -15,9 +15,12 @@ import { Table } from "./table.js";
 const ROWS_MAX = 2_000;
 
 /** @param {AuditedCommand} row */
-const whoOf = ({ by }) => (by === null ? "not kept" : by.protocol === null ? "the server" : by.member ?? "–");
+const whoOf = ({ by }) => (by === null ? "not kept" : by.protocol === null ? "the server" : (by.member ?? "–"));
 /** @param {(by: NonNullable<AuditedCommand["by"]>) => string|number|null} part @returns {(row: AuditedCommand) => string} */
-const of = (part) => ({ by }) => String((by && part(by)) ?? "–");
+const of =
+  (part) =>
+  ({ by }) =>
+    String((by && part(by)) ?? "–");
 
 /** @type {Column<AuditedCommand>[]} */
 const COLUMNS = [
@@ -39,16 +42,32 @@ export function venueAudit({ api, may }) {
     return [make("label", { class: "unseen", for: id }, text), make("input", { id, name, placeholder: text, autocomplete: "off", ...more })];
   };
   const wrong = make("p", { class: "fault", "data-fault": "form", role: "alert" });
-  const form = make("form", { id: "control-audit-form", novalidate: true, autocomplete: "off" },
-    ...field("member", "Member", { autocapitalize: "none", spellcheck: "false" }), ...field("account", "Account", { inputmode: "numeric", class: "number" }), make("button", { type: "submit" }, "Show"));
+  const form = make(
+    "form",
+    { id: "control-audit-form", novalidate: true, autocomplete: "off" },
+    ...field("member", "Member", { autocapitalize: "none", spellcheck: "false" }),
+    ...field("account", "Account", { inputmode: "numeric", class: "number" }),
+    make("button", { type: "submit" }, "Show"),
+  );
   const whose = make("p", { class: "state", role: "status" });
   const place = make("div", { class: "table-body audit", tabindex: "0", role: "group", "aria-labelledby": "control-audit-title" });
-  const panel = make("section", { id: "control-audit", class: "panel", "aria-labelledby": "control-audit-title" },
-    make("header", { class: "panel-head" }, make("h3", { id: "control-audit-title" }, "Commands and their callers"), whose, form), wrong, place);
+  const panel = make(
+    "section",
+    { id: "control-audit", class: "panel", "aria-labelledby": "control-audit-title" },
+    make("header", { class: "panel-head" }, make("h3", { id: "control-audit-title" }, "Commands and their callers"), whose, form),
+    wrong,
+    place,
+  );
   find("control").append(panel);
   const memberInput = /** @type {HTMLInputElement} */ (form.elements.namedItem("member"));
 
-  const table = new Table(place, { caption: "Commands, newest first", columns: COLUMNS, key: ({ sequence }) => String(sequence), more: () => ask(false), resort: () => draw() });
+  const table = new Table(place, {
+    caption: "Commands, newest first",
+    columns: COLUMNS,
+    key: ({ sequence }) => String(sequence),
+    more: () => ask(false),
+    resort: () => draw(),
+  });
   /** @type {AuditedCommand[]} */
   let rows = [];
   /** @type {number|null} */

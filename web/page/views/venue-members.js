@@ -24,7 +24,9 @@ export function venueMembers({ api, attempt, follow, may }) {
   /** @type {ReturnType<typeof setTimeout>|undefined} */
   let next;
 
-  find("control-add-roles").append(...ROLES.map((role) => make("label", { class: "pick" }, make("input", { type: "checkbox", name: "role", value: role }), make("span", {}, role))));
+  find("control-add-roles").append(
+    ...ROLES.map((role) => make("label", { class: "pick" }, make("input", { type: "checkbox", name: "role", value: role }), make("span", {}, role))),
+  );
 
   const draw = keptRows(find("control-members"), {
     key: (/** @type {Member} */ { name }) => name,
@@ -35,7 +37,16 @@ export function venueMembers({ api, attempt, follow, may }) {
   /** @param {Member} member */
   function row({ name, roles, accounts, limits, keys, budget }) {
     const bounds = Object.entries(limits ?? {}).map(([what, most]) => `${what.replaceAll("_", " ")} ≤ ${most}`);
-    const text = [roles.join(", "), accounts.length > 0 ? `${accounts.length === 1 ? "account" : "accounts"} ${accounts.slice(0, 10).join(", ")}${accounts.length > 10 ? ` and ${accounts.length - 10} more` : ""}` : "", ...bounds, budget?.from ? `pays from account ${budget.from}` : ""].filter(Boolean).join(" · ");
+    const text = [
+      roles.join(", "),
+      accounts.length > 0
+        ? `${accounts.length === 1 ? "account" : "accounts"} ${accounts.slice(0, 10).join(", ")}${accounts.length > 10 ? ` and ${accounts.length - 10} more` : ""}`
+        : "",
+      ...bounds,
+      budget?.from ? `pays from account ${budget.from}` : "",
+    ]
+      .filter(Boolean)
+      .join(" · ");
     const operates = may().operates;
     const change = (/** @type {() => Promise<string>} */ what) => async () => {
       await attempt(what);
@@ -43,21 +54,63 @@ export function venueMembers({ api, attempt, follow, may }) {
     };
     return [
       make("span", { class: "control-text" }, make("strong", {}, name), ` ${text}`),
-      make("span", { class: "control-buttons" },
+      make(
+        "span",
+        { class: "control-buttons" },
         confirmButton("Watch", name, () => follow({ member: name })),
-        ...(operates ? [
-          confirmButton("Kill", name, change(async () => killOutcome(name, await api.kill("members", name, true))), { sure: "Sure? Kill", danger: true }),
-          confirmButton("Release", name, change(async () => (await api.kill("members", name, false), `${name} is released`))),
-          confirmButton("New key", name, change(async () => {
-            const key = await api.addKey(name, { kind: "hmac" });
-            setText(secret, `Key ${key.id} of ${name}, secret ${key.secret}: it is told this once`);
-            secret.hidden = false;
-            return `${name} has the key ${key.id}`;
-          })),
-          confirmButton("Remove", name, change(async () => (await api.removeMember(name), `${name} is no member any more`)), { sure: "Sure? Remove", danger: true }),
-        ] : [])),
-      make("ul", { class: "control-keys", "aria-label": `Keys of ${name}` }, ...keys.map(({ id, kind, expires }) => make("li", {}, `${id} · ${kind}${expires ? ` · until ${expires}` : ""} `,
-        ...(operates ? [confirmButton("Revoke", `${id} of ${name}`, change(async () => (await api.revokeKey(name, id), `The key ${id} is revoked`)), { sure: "Sure? Revoke", danger: true })] : [])))),
+        ...(operates
+          ? [
+              confirmButton(
+                "Kill",
+                name,
+                change(async () => killOutcome(name, await api.kill("members", name, true))),
+                { sure: "Sure? Kill", danger: true },
+              ),
+              confirmButton(
+                "Release",
+                name,
+                change(async () => (await api.kill("members", name, false), `${name} is released`)),
+              ),
+              confirmButton(
+                "New key",
+                name,
+                change(async () => {
+                  const key = await api.addKey(name, { kind: "hmac" });
+                  setText(secret, `Key ${key.id} of ${name}, secret ${key.secret}: it is told this once`);
+                  secret.hidden = false;
+                  return `${name} has the key ${key.id}`;
+                }),
+              ),
+              confirmButton(
+                "Remove",
+                name,
+                change(async () => (await api.removeMember(name), `${name} is no member any more`)),
+                { sure: "Sure? Remove", danger: true },
+              ),
+            ]
+          : []),
+      ),
+      make(
+        "ul",
+        { class: "control-keys", "aria-label": `Keys of ${name}` },
+        ...keys.map(({ id, kind, expires }) =>
+          make(
+            "li",
+            {},
+            `${id} · ${kind}${expires ? ` · until ${expires}` : ""} `,
+            ...(operates
+              ? [
+                  confirmButton(
+                    "Revoke",
+                    `${id} of ${name}`,
+                    change(async () => (await api.revokeKey(name, id), `The key ${id} is revoked`)),
+                    { sure: "Sure? Revoke", danger: true },
+                  ),
+                ]
+              : []),
+          ),
+        ),
+      ),
     ];
   }
 
@@ -94,7 +147,9 @@ export function venueMembers({ api, attempt, follow, may }) {
     event.preventDefault();
     clearFaults(form);
     const roles = [...form.querySelectorAll("input[name=role]:checked")].map((box) => /** @type {HTMLInputElement} */ (box).value);
-    const accounts = valueOf(form, "accounts").split(/[\s,]+/).filter(Boolean);
+    const accounts = valueOf(form, "accounts")
+      .split(/[\s,]+/)
+      .filter(Boolean);
     if (valueOf(form, "name") === "") return showFault(form, "name", "A member needs a name");
     if (roles.length === 0) return showFault(form, null, "Choose one role or more");
     try {

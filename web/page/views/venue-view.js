@@ -64,47 +64,82 @@ export function venueView({ api, symbols, vitals, quote, activity, frames }) {
 
   const drawSymbols = keptRows(find("control-symbols"), {
     key: (/** @type {SymbolInfo} */ { symbol }) => symbol,
-    version: (info) => JSON.stringify([info.phase, info.killed, info.rules?.tick, info.rules?.lot, may.operates, info.phase?.until ? Math.floor(Date.now() / 1_000) : 0]),
+    version: (info) =>
+      JSON.stringify([info.phase, info.killed, info.rules?.tick, info.rules?.lot, may.operates, info.phase?.until ? Math.floor(Date.now() / 1_000) : 0]),
     make: symbolRow,
   });
 
   /** @param {SymbolInfo} info */
   function symbolRow({ symbol, phase, killed, rules }) {
-    const told = [killed ? "Killed: takes no orders" : "", phase ? phaseText(phase, (price) => quote.price(price, symbol)) : "Open"].filter(Boolean).join(" · ");
+    const told = [killed ? "Killed: takes no orders" : "", phase ? phaseText(phase, (price) => quote.price(price, symbol)) : "Open"]
+      .filter(Boolean)
+      .join(" · ");
     const ruled = [rules?.tick && `tick ${group(rules.tick)}`, rules?.lot && `lot ${group(rules.lot)}`].filter(Boolean).join(", ");
-    const text = make("span", { class: "control-text" }, make("strong", {}, symbol), " ", make("span", { "data-state": killed || phase ? "held" : null }, told), ruled ? make("span", { class: "muted" }, ` · ${ruled}`) : "");
+    const text = make(
+      "span",
+      { class: "control-text" },
+      make("strong", {}, symbol),
+      " ",
+      make("span", { "data-state": killed || phase ? "held" : null }, told),
+      ruled ? make("span", { class: "muted" }, ` · ${ruled}`) : "",
+    );
     if (!may.operates) return [text];
     const now = phase?.name ?? "open";
     const to = (/** @type {string} */ name, /** @type {"open"|"halted"|"auction"} */ wanted) => {
-      const button = confirmButton(name, symbol, async () => {
-        await attempt(async () => {
-          await api.setPhase(symbol, wanted);
-          return `${symbol} is ${wanted === "open" ? "open" : wanted === "halted" ? "halted" : "in an auction"}`;
-        });
-      }, { sure: wanted === "halted" ? "Sure? Halt" : null });
+      const button = confirmButton(
+        name,
+        symbol,
+        async () => {
+          await attempt(async () => {
+            await api.setPhase(symbol, wanted);
+            return `${symbol} is ${wanted === "open" ? "open" : wanted === "halted" ? "halted" : "in an auction"}`;
+          });
+        },
+        { sure: wanted === "halted" ? "Sure? Halt" : null },
+      );
       setAttribute(button, "aria-pressed", String(now === wanted));
       return button;
     };
-    return [text, make("span", { class: "control-buttons" }, to("Open", "open"), to("Auction", "auction"), to("Halt", "halted"), killButton("symbols", symbol, killed === true))];
+    return [
+      text,
+      make(
+        "span",
+        { class: "control-buttons" },
+        to("Open", "open"),
+        to("Auction", "auction"),
+        to("Halt", "halted"),
+        killButton("symbols", symbol, killed === true),
+      ),
+    ];
   }
 
   /** @param {"symbols"|"accounts"|"members"} of @param {string} name @param {boolean} killed */
   function killButton(of, name, killed) {
-    return confirmButton(killed ? "Release" : "Kill", name, async () => {
-      await attempt(async () => {
-        const outcome = await api.kill(of, name, !killed);
-        return killed ? `${name} is released` : killOutcome(name, outcome);
-      });
-    }, { sure: killed ? null : "Sure? Kill", danger: !killed });
+    return confirmButton(
+      killed ? "Release" : "Kill",
+      name,
+      async () => {
+        await attempt(async () => {
+          const outcome = await api.kill(of, name, !killed);
+          return killed ? `${name} is released` : killOutcome(name, outcome);
+        });
+      },
+      { sure: killed ? null : "Sure? Kill", danger: !killed },
+    );
   }
 
   const mark = frames.view(() => {
     if (!visible()) return;
     const wanted = search.value.trim().toLowerCase();
-    const found = [...symbols.all.values()].filter(({ symbol }) => symbol.toLowerCase().includes(wanted)).sort((a, b) => Number(Boolean(b.phase || b.killed)) - Number(Boolean(a.phase || a.killed)) || (a.symbol < b.symbol ? -1 : 1));
+    const found = [...symbols.all.values()]
+      .filter(({ symbol }) => symbol.toLowerCase().includes(wanted))
+      .sort((a, b) => Number(Boolean(b.phase || b.killed)) - Number(Boolean(a.phase || a.killed)) || (a.symbol < b.symbol ? -1 : 1));
     drawSymbols(found.slice(0, SYMBOLS_MAX));
     const rest = found.length - SYMBOLS_MAX;
-    setText(note, found.length === 0 ? (wanted === "" ? "No symbols yet" : "No symbol has such a name") : rest > 0 ? `and ${rest} more: type a part of their name` : "");
+    setText(
+      note,
+      found.length === 0 ? (wanted === "" ? "No symbols yet" : "No symbol has such a name") : rest > 0 ? `and ${rest} more: type a part of their name` : "",
+    );
     note.hidden = note.textContent === "";
   }, PAUSE_MS);
 
@@ -112,14 +147,25 @@ export function venueView({ api, symbols, vitals, quote, activity, frames }) {
   const drawReports = keptRows(find("control-activity"), {
     key: (/** @type {DropCopyReport} */ { account: id, report: { sequence, report, order_id, side } }) => `${sequence} ${report} ${order_id} ${side} ${id}`,
     version: () => "once",
-    make: ({ account: id, report }) => [make("span", { class: "muted number" }, timeOfDay(report.time)), make("span", { class: "control-text" }, reportText(id, report))],
+    make: ({ account: id, report }) => [
+      make("span", { class: "muted number" }, timeOfDay(report.time)),
+      make("span", { class: "control-text" }, reportText(id, report)),
+    ],
   });
   const markReports = frames.view(() => {
     if (!visible()) return;
     drawReports(activity.reports.slice(0, REPORTS_MAX));
     stop.hidden = activity.whose === null;
     setText(find("control-activity-whose"), activity.whose === null ? "" : `of ${activity.whose}`);
-    setText(find("control-activity-note"), activity.refused ?? (activity.whose === null ? "“Watch” beside an account or a member shows what it does: its last orders, and new ones as they come" : activity.reports.length === 0 ? "Nothing yet" : ""));
+    setText(
+      find("control-activity-note"),
+      activity.refused ??
+        (activity.whose === null
+          ? "“Watch” beside an account or a member shows what it does: its last orders, and new ones as they come"
+          : activity.reports.length === 0
+            ? "Nothing yet"
+            : ""),
+    );
   }, PAUSE_MS);
 
   /** @param {string} id @param {DropCopyReport["report"]} report */
@@ -145,8 +191,22 @@ export function venueView({ api, symbols, vitals, quote, activity, frames }) {
       const open = session !== null && !session.members;
       const roles = session?.roles ?? [];
       const operates = open || roles.includes("operator");
-      may = { operates, sees: operates || roles.includes("auditor"), members: session?.members === true, accounts: session?.accounts ?? [], roles, member: session?.member ?? null };
-      setText(find("control-who"), open ? "This server has no access file: every client that reaches it may do everything" : session ? `${session.member}: ${roles.join(", ")}${may.accounts.length > 0 ? `; accounts ${may.accounts.slice(0, 20).join(", ")}` : ""}` : "");
+      may = {
+        operates,
+        sees: operates || roles.includes("auditor"),
+        members: session?.members === true,
+        accounts: session?.accounts ?? [],
+        roles,
+        member: session?.member ?? null,
+      };
+      setText(
+        find("control-who"),
+        open
+          ? "This server has no access file: every client that reaches it may do everything"
+          : session
+            ? `${session.member}: ${roles.join(", ")}${may.accounts.length > 0 ? `; accounts ${may.accounts.slice(0, 20).join(", ")}` : ""}`
+            : "",
+      );
       this.show();
     },
   };

@@ -112,7 +112,15 @@ export function watchlistView({ watchlist, market, quote, symbols, frames, choos
     setText(row.last, last === null ? "–" : quote.price(last, symbol));
     const falls = percent?.startsWith("-") ?? false;
     const still = percent === null || /^-?[0.]+$/.test(percent);
-    setText(row.change, percent === null ? "–" : `${still ? "" : falls ? "▼" : "▲"}${percent.replace(/^-/, "").replace(/^(\d+)$/, "$1.00").replace(/(\.\d)$/, "$10")}%`);
+    setText(
+      row.change,
+      percent === null
+        ? "–"
+        : `${still ? "" : falls ? "▼" : "▲"}${percent
+            .replace(/^-/, "")
+            .replace(/^(\d+)$/, "$1.00")
+            .replace(/(\.\d)$/, "$10")}%`,
+    );
     setAttribute(row.button, "data-way", still ? null : falls ? "down" : "up");
     if (in_view.has(row.item)) setAttribute(row.path, "d", drawn(watchlist.line(info)));
   }
