@@ -53,7 +53,6 @@ export function portfolioView({ holdings, market, symbols, quote, frames, theme,
   const part = (/** @type {string} */ id) => find(id + suffix);
   const figures = part("portfolio-figures");
   const note = part("portfolio-note");
-  const spans = part("portfolio-spans");
   const table = new Table(part("portfolio-table"), {
     caption: "Portfolio",
     columns: columns(quote, () => sum),
@@ -82,40 +81,39 @@ export function portfolioView({ holdings, market, symbols, quote, frames, theme,
     return price === null ? null : exact(price);
   };
 
-  const buttons = Object.entries(SPANS).map(([id, { name }]) => {
-    const button = make("button", { type: "button", "aria-label": `${id}: ${name}`, "aria-pressed": String(id === span) }, id);
-    button.addEventListener("click", () => {
-      span = id;
-      for (const [other, each] of buttons) setAttribute(each, "aria-pressed", String(other === id));
-      mark();
-    });
-    spans.append(button);
-    return /** @type {const} */ ([id, button]);
+  spanButtons(part("portfolio-spans"), span, (id) => {
+    span = id;
+    mark();
   });
-
   const mark = frames.view(() => {
     if (!inView) return;
     const { account } = holdings;
     if (account) {
-      complete();
+      complete(holdings);
       lines = valued(costsNow(account), last);
       ask();
     }
     // A part of the executions, or prices that are not here yet, would make a loss of a gain.
-    const ready = account !== null && isComplete() && most().every(({ symbol }) => first.has(symbol));
+    const ready = account !== null && isComplete(holdings) && most(lines).every(({ symbol }) => first.has(symbol));
     part("portfolio").hidden = part("portfolio-table").hidden = !ready;
-    setText(note, account ? told(ready) : holdings.id === null ? "Choose an account to see what it has" : (holdings.refused ?? "Loading…"));
+    setText(
+      note,
+      account ? noteOf(holdings, ready, asked_in_vain) : holdings.id === null ? "Choose an account to see what it has" : (holdings.refused ?? "Loading…"),
+    );
     if (!ready) {
       lines = [];
       sum = null;
       return markCurve();
     }
     sum = sumOf(account, lines);
-    drawFigures(sum);
+    drawFigures(figures, sum);
     table.draw(lines, { empty: "No shares yet" });
     markCurve();
   });
-  const markCurve = frames.view(() => (inView && sum ? drawCurve(sum.equity) : curve([])), PAUSE_MS);
+  const markCurve = frames.view(
+    () => curve(inView && sum && past.account === holdings.id && past.span === span ? pointsOf(holdings, past, last, sum.equity) : []),
+    PAUSE_MS,
+  );
 
   /** Computes the costs of shares anew after an execution, and not with each price. @param {Account} account */
   function costsNow(account) {
@@ -125,84 +123,13 @@ export function portfolioView({ holdings, market, symbols, quote, frames, theme,
     return costs.all;
   }
 
-  /** Whether all executions are here that are asked for. */
-  function isComplete() {
-    const { executed, executions } = holdings;
-    return (executed.state === "here" && executed.next === null) || (executed.state !== "failed" && executions.length >= EXECUTIONS_MAX);
-  }
-
-  /** Lines whose symbols' prices the page asks for. */
-  function most() {
-    return lines
-      .filter(({ shares, realised }) => shares > 0n || realised !== 0n)
-      .sort((a, b) => ((b.value ?? 0n) > (a.value ?? 0n) ? 1 : -1))
-      .slice(0, SYMBOLS_MAX);
-  }
-
-  /** The note beneath the figures. @param {boolean} ready */
-  function told(ready) {
-    const { executed, executions } = holdings;
-    if (executed.state === "failed") return "The executions cannot be had: the server does not answer";
-    if (!ready) return asked_in_vain ? "The prices cannot be had: the server does not answer" : "Loading…";
-    const all = executed.state === "here" && executed.next === null ? "" : ` Of the executions the newest ${group(String(executions.length))} count.`;
-    return `By average cost, fees included. Shares that were issued count at their symbol's first price on record.${all}`;
-  }
-
-  /** Older executions come until all are there, or so many. */
-  function complete() {
-    const { executed, executions } = holdings;
-    if (executed.state === "unasked" || (executed.state === "here" && executed.next !== null && executions.length < EXECUTIONS_MAX)) holdings.moreExecutions();
-  }
-
-  /** @param {ReturnType<typeof sumOf>} of */
-  function drawFigures({ equity, cash, value, unrealised, realised, fees }) {
-    /** @type {[name: string, text: string, exactly: string, direction: string|null][]} */
-    const told = [
-      ["Equity", money(equity), full(equity), null],
-      ["Cash", money(cash), full(cash), null],
-      ["Shares", money(value), full(value), null],
-      ["Unrealised", signed(unrealised), full(unrealised), direction(unrealised)],
-      ["Realised", signed(realised), full(realised), direction(realised)],
-      ["Fees", money(fees), full(fees), null],
-    ];
-    for (const [at, [name, text, exactly, way]] of told.entries()) {
-      const there = figures.children[at] ?? figures.appendChild(make("div", {}, make("dt", {}, name), make("dd", { class: "number" })));
-      const dd = there.lastElementChild;
-      if (!dd) continue;
-      setText(dd, text);
-      setAttribute(dd, "title", exactly);
-      setAttribute(dd, "data-direction", way);
-    }
-  }
-
-  /** @param {bigint} equity now */
-  function drawCurve(equity) {
-    const { account } = holdings;
-    if (!account || past.account !== holdings.id || past.span !== span) return curve([]);
-    const { span_s, points } = SPANS[span];
-    const now_us = Date.now() * 1_000;
-    const step_us = span_s * 1_000_000;
-    const end = Math.floor(now_us / step_us) * step_us;
-    // The end of each span, and now.
-    const times = Array.from({ length: points }, (_, at) => end - (points - 1 - at) * step_us);
-    const before = equityAt(
-      account,
-      holdings.executions,
-      past.candles,
-      last,
-      times.map((time) => time - 1),
-    );
-    const all = [...before.map((worth, at) => ({ time: times[at], worth })), { time: now_us, worth: equity }];
-    curve(all.map(({ time, worth }) => ({ x: time, y: forDrawing(format(worth, MONEY_DECIMALS)), told: `${money(worth)} · ${dayAndTime(time)}` })));
-  }
-
   /** Asks for the candles of what the account has, unless they are here. */
   async function ask() {
     const account = holdings.id;
     const now_ms = performance.now();
-    const wanting = most();
+    const wanting = most(lines);
     const fresh_ms = wanting.every(({ symbol }) => first.has(symbol)) ? CANDLES_FRESH_MS : asked_in_vain ? AGAIN_MS : 0;
-    if (asking || !isComplete() || (past.account === account && past.span === span && now_ms - past.at_ms < fresh_ms)) return;
+    if (asking || !isComplete(holdings) || (past.account === account && past.span === span && now_ms - past.at_ms < fresh_ms)) return;
     asking = true;
     const { interval } = SPANS[span];
     const wanted = { account, span, at_ms: now_ms, candles: new Map() };
@@ -247,6 +174,92 @@ export function portfolioView({ holdings, market, symbols, quote, frames, theme,
       mark();
     },
   };
+}
+
+/** The buttons that choose the span of the curve. @param {HTMLElement} spans @param {string} chosen at first @param {(id: string) => void} choose */
+function spanButtons(spans, chosen, choose) {
+  const buttons = Object.entries(SPANS).map(([id, { name }]) => {
+    const button = make("button", { type: "button", "aria-label": `${id}: ${name}`, "aria-pressed": String(id === chosen) }, id);
+    button.addEventListener("click", () => {
+      for (const [other, each] of buttons) setAttribute(each, "aria-pressed", String(other === id));
+      choose(id);
+    });
+    spans.append(button);
+    return /** @type {const} */ ([id, button]);
+  });
+}
+
+/** Whether all executions are here that are asked for. @param {Holdings} holdings */
+function isComplete({ executed, executions }) {
+  return (executed.state === "here" && executed.next === null) || (executed.state !== "failed" && executions.length >= EXECUTIONS_MAX);
+}
+
+/** Asks for older executions until all are there, or so many. @param {Holdings} holdings */
+function complete(holdings) {
+  const { executed, executions } = holdings;
+  if (executed.state === "unasked" || (executed.state === "here" && executed.next !== null && executions.length < EXECUTIONS_MAX)) holdings.moreExecutions();
+}
+
+/** Lines whose symbols' prices the page asks for: those of most worth. @param {Line[]} lines */
+function most(lines) {
+  return lines
+    .filter(({ shares, realised }) => shares > 0n || realised !== 0n)
+    .sort((a, b) => ((b.value ?? 0n) > (a.value ?? 0n) ? 1 : -1))
+    .slice(0, SYMBOLS_MAX);
+}
+
+/** The note beneath the figures. @param {Holdings} holdings @param {boolean} ready @param {boolean} in_vain whether the prices were asked for in vain */
+function noteOf({ executed, executions }, ready, in_vain) {
+  if (executed.state === "failed") return "The executions cannot be had: the server does not answer";
+  if (!ready) return in_vain ? "The prices cannot be had: the server does not answer" : "Loading…";
+  const all = executed.state === "here" && executed.next === null ? "" : ` Of the executions the newest ${group(String(executions.length))} count.`;
+  return `By average cost, fees included. Shares that were issued count at their symbol's first price on record.${all}`;
+}
+
+/** @param {HTMLElement} figures @param {ReturnType<typeof sumOf>} of */
+function drawFigures(figures, { equity, cash, value, unrealised, realised, fees }) {
+  /** @type {[name: string, text: string, exactly: string, direction: string|null][]} */
+  const told = [
+    ["Equity", money(equity), full(equity), null],
+    ["Cash", money(cash), full(cash), null],
+    ["Shares", money(value), full(value), null],
+    ["Unrealised", signed(unrealised), full(unrealised), direction(unrealised)],
+    ["Realised", signed(realised), full(realised), direction(realised)],
+    ["Fees", money(fees), full(fees), null],
+  ];
+  for (const [at, [name, text, exactly, way]] of told.entries()) {
+    const there = figures.children[at] ?? figures.appendChild(make("div", {}, make("dt", {}, name), make("dd", { class: "number" })));
+    const dd = there.lastElementChild;
+    if (!dd) continue;
+    setText(dd, text);
+    setAttribute(dd, "title", exactly);
+    setAttribute(dd, "data-direction", way);
+  }
+}
+
+/**
+ * The points of the curve: the equity at the end of each span, and now.
+ * @param {Holdings} holdings
+ * @param {{span: string, candles: Map<string, Candle[]>}} past
+ * @param {(symbol: string) => bigint|null} last
+ * @param {bigint} equity now
+ */
+function pointsOf({ account, executions }, { span, candles }, last, equity) {
+  if (!account) return [];
+  const { span_s, points } = SPANS[span];
+  const now_us = Date.now() * 1_000;
+  const step_us = span_s * 1_000_000;
+  const end = Math.floor(now_us / step_us) * step_us;
+  const times = Array.from({ length: points }, (_, at) => end - (points - 1 - at) * step_us);
+  const before = equityAt(
+    account,
+    executions,
+    candles,
+    last,
+    times.map((time) => time - 1),
+  );
+  const all = [...before.map((worth, at) => ({ time: times[at], worth })), { time: now_us, worth: equity }];
+  return all.map(({ time, worth }) => ({ x: time, y: forDrawing(format(worth, MONEY_DECIMALS)), told: `${money(worth)} · ${dayAndTime(time)}` }));
 }
 
 /** @param {Quote} quote @param {() => ReturnType<typeof sumOf>|null} sum @returns {Column<Line>[]} */
