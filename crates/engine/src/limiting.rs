@@ -151,7 +151,7 @@ impl Engine {
 
     /// Whether an order without a trigger would queue behind others of its symbol that are not done yet.
     fn comes_later(&self, symbol: SymbolIndex) -> bool {
-        self.stops.delays(symbol) && self.phase(symbol).phase == Phase::Open
+        self.delays(symbol) && self.phase(symbol).phase == Phase::Open
     }
 
     /// Whether the collar allows the limit of an order that comes to its book. Errors: `PastLimit`.

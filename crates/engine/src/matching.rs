@@ -217,8 +217,8 @@ impl Engine {
         if side == Side::Buy && available < funds {
             return Err(Reject::InsufficientFunds { needed: funds, available });
         }
-        // No shares are available while another order is under way.
-        let shares = if self.stops.delays(listing) { Shares::ZERO } else { self.traded_for(index, listing, asked) };
+        // No shares are available while another order is under way, or if the order would wait for its turn.
+        let shares = if self.delays(listing) { Shares::ZERO } else { self.traded_for(index, listing, asked) };
         if shares.is_zero() {
             return Err(Reject::FundsTradeNothing { funds });
         }
@@ -256,7 +256,7 @@ impl Engine {
             }
         }
         let is_plain = kind == OrderKind::Limit && trigger.is_none() && self_trade == SelfTrade::Allowed;
-        if !is_plain || self.instruments.get(symbol).is_some() || self.stops.delays_any() {
+        if !is_plain || self.instruments.get(symbol).is_some() || self.delays_any() {
             let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
             return self.place_special(account, &placed, terms, events);
         }
@@ -284,7 +284,7 @@ impl Engine {
         if let Some(trigger) = placed.trigger {
             return self.place_stop(account, placed, trigger, terms, events);
         }
-        if self.stops.delays(placed.symbol) {
+        if self.delays(placed.symbol) {
             return self.place_behind_others(account, placed, terms, events);
         }
         let arriving = self.within_collar(account, placed);
@@ -428,12 +428,13 @@ impl Engine {
         }
     }
 
-    /// Applies executions at this price to triggers. Each one that it reaches counts as an execution; later commands
-    /// reach those for which this one has none left.
+    /// Applies executions at this price to triggers. Each one that it reaches or moves counts as an execution; later
+    /// commands reach those for which this one has none left, and this one moves all that move.
     #[inline(always)]
     pub(crate) fn follow_price(&mut self, symbol: SymbolIndex, price: Price, events: &mut impl FnMut(Event)) {
         if self.stops.traded(symbol, price) {
-            self.executions_left = self.stops.follow(&mut self.orders, symbol, price, self.executions_left, events);
+            let (left, moves) = self.stops.follow(&mut self.orders, symbol, price, self.executions_left, events);
+            self.executions_left = left.saturating_sub(moves);
         }
     }
 
@@ -557,7 +558,7 @@ impl Engine {
         placed: &NewOrder<SymbolIndex>,
         events: &mut impl FnMut(Event),
     ) -> bool {
-        let mut left = self.executions_left;
+        let (mut left, mut moves) = (self.executions_left, 0);
         let mut goes_on = false;
         while !aggressor.wanted.is_zero() {
             let Some(level) = self.books.best(aggressor.symbol, aggressor.side.opposite()) else { break };
@@ -573,7 +574,8 @@ impl Engine {
                 && first != price
                 && self.stops.traded(aggressor.symbol, first)
             {
-                left = self.stops.follow(&mut self.orders, aggressor.symbol, first, left, events);
+                // Moves do not cut it.
+                (left, moves) = self.stops.follow(&mut self.orders, aggressor.symbol, first, left, events);
             }
             aggressor.want_what_is_paid_for(price);
             if left == 0 {
@@ -593,7 +595,7 @@ impl Engine {
                 maker = newer;
             }
         }
-        self.executions_left = left;
+        self.executions_left = left.saturating_sub(moves);
         goes_on
     }
 

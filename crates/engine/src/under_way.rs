@@ -57,6 +57,26 @@ impl Filling {
 }
 
 impl Engine {
+    /// Whether an order that comes to a symbol's book waits for its turn: behind others, or because the commands of its
+    /// time have left its own one no more executions than orders follow the price, and each of these may move.
+    #[inline]
+    pub(crate) fn delays(&self, symbol: SymbolIndex) -> bool {
+        self.delays_any() && (self.stops.delays(symbol) || self.is_short_of_moves(symbol))
+    }
+
+    /// Whether an order that comes to a book may have to wait for its turn.
+    #[inline]
+    pub(crate) fn delays_any(&self) -> bool {
+        self.stops.delays_any() || self.executions_left < self.execution_bounds.command
+    }
+
+    #[cold]
+    fn is_short_of_moves(&self, symbol: SymbolIndex) -> bool {
+        let following = self.stops.trailing(symbol);
+        let is_short = self.executions_left < self.execution_bounds.command;
+        is_short && following > 0 && following >= self.executions_left as usize
+    }
+
     /// Places an order that joins its book after the orders before it are done. Errors: `TooManyWaiting`; there is not
     /// enough for the order's hold; or, for a market buy, which holds nothing, the account cannot pay for anything at
     /// the best price.

@@ -40,12 +40,12 @@ impl Model {
         let mut is_prevented = false;
         let mut wanted = shares;
         let mut price_before = None;
-        let (mut goes_on, mut has_left_first) = (false, false);
+        let (mut goes_on, mut has_left_first, mut moves) = (false, false, 0);
         while let Some(maker) = self.best_match(id, worst).filter(|_| !is_short && !is_refused) {
             let price = self.order(maker).limit;
             if !wanted.is_zero() && !has_left_first && self.prices.first().is_some_and(|&first| first != price) {
-                // The first price reaches triggers before the order leaves it.
-                self.say_what_was_reached(symbol, events);
+                // The first price reaches triggers before the order leaves it. What moves counts when it is done.
+                moves = self.reach_and_move(symbol, events);
                 has_left_first = true;
             }
             if pays_as_it_goes && price_before != Some(price) {
@@ -118,6 +118,7 @@ impl Model {
             self.pay_out(&maker_due, symbol, events);
             self.pay_out(&due, symbol, events);
         }
+        self.executions_left = self.executions_left.saturating_sub(moves);
         self.credit_money(account, money_due);
         self.credit_shares(account, symbol, shares_due);
         for (before, now) in

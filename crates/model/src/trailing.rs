@@ -44,7 +44,7 @@ impl Model {
     }
 
     /// The orders that follow a symbol's price.
-    fn following(&self, symbol: SymbolIndex) -> Vec<OrderId> {
+    pub(crate) fn following(&self, symbol: SymbolIndex) -> Vec<OrderId> {
         let follow = self.waiting().filter(|order| order.symbol == symbol && order.trail.is_some());
         follow.map(|order| order.id).collect()
     }

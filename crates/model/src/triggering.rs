@@ -76,13 +76,22 @@ impl Model {
         self.come_nearer(symbol, price);
     }
 
-    /// Reaches and moves triggers at the prices of an order's executions, and appends the events.
+    /// Reaches and moves triggers at the prices of an order's executions, and appends the events. Each order whose
+    /// trigger moves counts as an execution.
     pub(crate) fn say_what_was_reached(&mut self, symbol: SymbolIndex, events: &mut Vec<Event>) {
+        let moves = self.reach_and_move(symbol, events);
+        self.executions_left = self.executions_left.saturating_sub(moves);
+    }
+
+    /// Does what `say_what_was_reached` does. Returns the number of moves, which are not counted as executions yet.
+    pub(crate) fn reach_and_move(&mut self, symbol: SymbolIndex, events: &mut Vec<Event>) -> u64 {
         for price in std::mem::take(&mut self.prices) {
             self.reach(symbol, price);
         }
         events.append(&mut self.noted);
-        self.moves += std::mem::take(&mut self.moved).len();
+        let moves = std::mem::take(&mut self.moved).len();
+        self.moves += moves;
+        moves as u64
     }
 
     /// Whether the last execution of a symbol reaches triggers that no command has reached yet.

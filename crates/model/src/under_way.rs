@@ -10,9 +10,14 @@ use crate::icebergs::LOOKED_AT_MAX;
 use crate::placing::pays_as_it_goes;
 
 impl Model {
-    /// Whether an order that arrives at a symbol's book waits behind others.
+    /// Whether an order that arrives at a symbol's book waits for its turn: behind others, or because its command has
+    /// less than all its executions, and no more than orders follow the price.
     pub fn delays(&self, symbol: SymbolIndex) -> bool {
-        self.open_orders().any(|order| order.symbol == symbol && order.delayed.is_some())
+        let left = self.executions_left;
+        let following = self.following(symbol).len() as u64;
+        let is_short = left < self.execution_bounds.command.into() && following > 0 && following >= left;
+        is_short
+            || self.open_orders().any(|order| order.symbol == symbol && order.delayed.is_some())
             || self.is_being_reached(symbol)
     }
 

@@ -1,10 +1,13 @@
 //! The time for which the market stands still while one execution reaches a million orders that wait for a price, until
-//! all of them have had their turn.
+//! all of them have had their turn; and the time of one turn whose executions all move as many triggers as they can.
 
 use std::hint::black_box;
 use std::time::Instant;
 
-use engine::{Command, DoneOrders, Engine, Entry, NewOrder, Op, Price, Reply, Sequence, Shares, Side, Time, Trigger};
+use engine::{
+    Command, DoneOrders, Engine, Entry, NewOrder, Op, OrderKind, Price, Reply, Sequence, Shares, Side, TRAILING_MAX,
+    Time, Trail, TrailingOrder, Trigger,
+};
 
 use crate::flow;
 
@@ -13,15 +16,51 @@ const STOPS: i64 = 1_000_000;
 pub fn report() {
     report_stops("at prices of their own", &|nth| nth);
     report_stops("at one price", &|_| 0);
+    for trailing in [0, TRAILING_MAX / 10, TRAILING_MAX] {
+        report_moves(trailing);
+    }
+}
+
+/// The orders of one request.
+const ORDERS: i64 = 10_000;
+
+/// Has orders follow the price, and sells one share at each of many prices, each lower than all before it. All sells
+/// come in one turn.
+fn report_moves(trailing: usize) {
+    let mut market = Market::new();
+    let order = |side, limit: i64| {
+        NewOrder::limit(flow::symbol(0), side, Price::from_units(limit).expect("above zero"), Shares::MIN)
+    };
+    let above = 1_000_000;
+    market.place(order(Side::Buy, above));
+    market.place(order(Side::Sell, above));
+    for _ in 0..trailing {
+        let order =
+            NewOrder::of_kind(OrderKind::Market, flow::symbol(0), Side::Buy, Side::Buy.any_price(), Shares::MIN);
+        let trail = Trail::by(Price::from_units(above).expect("above zero"));
+        let asked = TrailingOrder { account: flow::account(0), order, trail, client_id: None, until: None };
+        market.apply(asked.command());
+    }
+    for nth in 1..=ORDERS {
+        market.place(order(Side::Buy, above - nth));
+    }
+    market.turn = Some(Time(market.sequence.0 + 1));
+    let ms: f64 = (1..=ORDERS).map(|nth| market.place(order(Side::Sell, above - nth)).0).sum();
+    let left = market.engine.reached_orders();
+    let (mut steps, mut sum, mut most) = (0, 0f64, 0f64);
+    while market.engine.reached_orders() > 0 {
+        let (ms, _) = market.apply(Command::ActivateReached);
+        (steps, sum, most) = (steps + 1, sum + ms, most.max(ms));
+    }
+    println!(
+        "moves: a turn of {ORDERS} sells at new lows beside {trailing} orders that follow: {ms:.1} ms, and {left} sells \
+         wait; they take {steps} commands, {sum:.1} ms, {most:.1} ms at most in one"
+    );
 }
 
 /// Has stops wait at these distances above a price, and executes above all of them.
 fn report_stops(what: &str, distance: &dyn Fn(i64) -> i64) {
-    let mut market = Market { engine: Engine::new(1, DoneOrders::Drop), sequence: Sequence::ZERO };
-    for op in flow::opening() {
-        let Op::Command(command) = op else { panic!("the opening has no queries") };
-        market.apply(command);
-    }
+    let mut market = Market::new();
     let order = |side, limit: i64| {
         let (limit, shares) = (Price::from_units(limit).expect("above zero"), Shares::MIN);
         NewOrder::limit(flow::symbol(0), side, limit, shares)
@@ -47,9 +86,20 @@ fn report_stops(what: &str, distance: &dyn Fn(i64) -> i64) {
 struct Market {
     engine: Engine,
     sequence: Sequence,
+    /// The time of all commands; none if each has its own.
+    turn: Option<Time>,
 }
 
 impl Market {
+    fn new() -> Market {
+        let mut market = Market { engine: Engine::new(1, DoneOrders::Drop), sequence: Sequence::ZERO, turn: None };
+        for op in flow::opening() {
+            let Op::Command(command) = op else { panic!("the opening has no queries") };
+            market.apply(command);
+        }
+        market
+    }
+
     fn place(&mut self, order: NewOrder) -> (f64, usize) {
         self.apply(Command::PlaceOrder { account: flow::account(0), order, client_id: None, until: None })
     }
@@ -57,7 +107,7 @@ impl Market {
     /// Applies a command. Returns its time in ms, and the number of its events.
     fn apply(&mut self, command: Command) -> (f64, usize) {
         self.sequence = self.sequence.next();
-        let entry = Entry { sequence: self.sequence, time: Time(self.sequence.0), command };
+        let entry = Entry { sequence: self.sequence, time: self.turn.unwrap_or(Time(self.sequence.0)), command };
         let (started, mut events) = (Instant::now(), 0);
         let reply = self.engine.apply(&entry, &mut Vec::new(), &mut |event| {
             black_box(event);

@@ -80,7 +80,7 @@ impl Stops {
     }
 
     /// Applies executions at a price that reaches or moves a trigger: it reaches triggers, and moves those that follow.
-    /// Returns how many triggers the command may reach further.
+    /// Returns how many triggers the command may reach further, and the number of moves.
     #[cold]
     pub(crate) fn follow(
         &mut self,
@@ -89,15 +89,17 @@ impl Stops {
         price: Price,
         left: u32,
         events: &mut impl FnMut(Event),
-    ) -> u32 {
+    ) -> (u32, u32) {
         let left = self.reach(orders, symbol, price, left, events);
+        let moves_before = self.moves;
         if self.followed.contains_key(&symbol) {
             for side in [Side::Buy, Side::Sell] {
                 self.trail_behind(orders, symbol, side, price, events);
             }
             self.look_out(symbol);
         }
-        left
+        let moves = self.moves.wrapping_sub(moves_before);
+        (left, u32::try_from(moves).unwrap_or(u32::MAX))
     }
 
     /// Ends the following of the orders in a queue that was reached.

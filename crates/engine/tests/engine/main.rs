@@ -12,6 +12,7 @@ mod large;
 mod limits;
 mod linked;
 mod mass_cancels;
+mod moves;
 mod moving;
 mod passing_over;
 mod reaching;
