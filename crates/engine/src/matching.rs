@@ -548,9 +548,9 @@ impl Engine {
     }
 
     /// Executes against the other side of the book, best level first, while the limit and the bound of the command
-    /// allow. Before it leaves its first price, that reaches triggers: at the later ones, which all lie in one
-    /// direction, the last price alone says which triggers they reach. Returns whether the order would go on beyond the
-    /// bound.
+    /// allow. Its prices all lie in one direction, so the last one alone says which triggers they reach, except those
+    /// that lie behind the order when it leaves its first price. These are reached before. Returns whether the order
+    /// would go on beyond the bound.
     #[inline(always)]
     fn walk_book(
         &mut self,
@@ -558,7 +558,7 @@ impl Engine {
         placed: &NewOrder<SymbolIndex>,
         events: &mut impl FnMut(Event),
     ) -> bool {
-        let (mut left, mut moves) = (self.executions_left, 0);
+        let (mut left, mut moves) = (self.executions_left, 0u32);
         let mut goes_on = false;
         while !aggressor.wanted.is_zero() {
             let Some(level) = self.books.best(aggressor.symbol, aggressor.side.opposite()) else { break };
@@ -574,8 +574,10 @@ impl Engine {
                 && first != price
                 && self.stops.traded(aggressor.symbol, first)
             {
+                let at = (aggressor.symbol, aggressor.side);
+                let (may_reach, moved) = self.stops.leave_first(&mut self.orders, at, first, left, events);
                 // Moves do not cut it.
-                (left, moves) = self.stops.follow(&mut self.orders, aggressor.symbol, first, left, events);
+                (left, moves) = (may_reach, moved.saturating_add(moves));
             }
             aggressor.want_what_is_paid_for(price);
             if left == 0 {

@@ -212,10 +212,22 @@ impl Stops {
         orders: &Orders,
         symbol: SymbolIndex,
         price: Price,
+        left: u32,
+        events: &mut impl FnMut(Event),
+    ) -> u32 {
+        self.reach_within(orders, symbol, &reached_by(price), left, events)
+    }
+
+    /// Reaches the queues whose triggers lie in these ranges, as `reach` does.
+    fn reach_within(
+        &mut self,
+        orders: &Orders,
+        symbol: SymbolIndex,
+        ranges: &[(Trigger, Trigger)],
         mut left: u32,
         events: &mut impl FnMut(Event),
     ) -> u32 {
-        for (nearest, farthest) in reached_by(price) {
+        for &(nearest, farthest) in ranges {
             while left > 0
                 && let Some((key, queue)) = self.nearest(symbol, nearest, farthest)
             {
@@ -234,14 +246,11 @@ impl Stops {
         left
     }
 
-    /// The number of queues that an execution at this price reaches, counted up to `most`.
+    /// The number of queues that an order of this side reaches before it leaves its first price, counted up to `most`.
     #[cold]
-    pub(crate) fn reached_at(&self, symbol: SymbolIndex, price: Price, most: u32) -> u32 {
-        let of = |trails: bool| {
-            let within =
-                reached_by(price).map(|(nearest, farthest)| (symbol, trails, nearest)..=(symbol, trails, farthest));
-            within.into_iter().flat_map(|within| self.waiting.range(within))
-        };
+    pub(crate) fn reached_first(&self, symbol: SymbolIndex, side: Side, first: Price, most: u32) -> u32 {
+        let (nearest, farthest) = reached_behind(side, first);
+        let of = |trails: bool| self.waiting.range((symbol, trails, nearest)..=(symbol, trails, farthest));
         (0..most).zip(of(false).chain(of(true))).map(|(before, _)| before.saturating_add(1)).last().unwrap_or(0)
     }
 
@@ -390,8 +399,15 @@ impl Stops {
 
 /// The ranges of triggers that an execution at this price reaches, each from the nearest to the farthest.
 fn reached_by(price: Price) -> [(Trigger, Trigger); 2] {
-    [
-        (Trigger::from_below(Price::MIN), Trigger::from_below(price)),
-        (Trigger::from_above(Price::MAX), Trigger::from_above(price)),
-    ]
+    // A sell leaves behind it those that wait from below, and a buy those that wait from above.
+    [reached_behind(Side::Sell, price), reached_behind(Side::Buy, price)]
+}
+
+/// The triggers that an execution at this price reaches, and that lie behind an order of this side which goes on from
+/// there: a buy goes up, so its later prices no longer reach all those that wait from above.
+fn reached_behind(side: Side, price: Price) -> (Trigger, Trigger) {
+    match side {
+        Side::Buy => (Trigger::from_above(Price::MAX), Trigger::from_above(price)),
+        Side::Sell => (Trigger::from_below(Price::MIN), Trigger::from_below(price)),
+    }
 }

@@ -119,9 +119,9 @@ impl Engine {
     }
 
     /// The number of executions that it takes to execute all shares of an order now, in the order of the walk: at each
-    /// price first the shown shares, and then the next parts of icebergs, round by round. The triggers that its first
-    /// price reaches count, too, if it goes further. Error: the number counted
-    /// until it was clear that the order cannot execute completely, or not with one command.
+    /// price first the shown shares, and then the next parts of icebergs, round by round. The triggers that it reaches
+    /// before it leaves its first price count, too. Error: the number counted until it was clear that the order cannot
+    /// execute completely, or not with one command.
     pub(crate) fn executions_to_fill(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<u32, u32> {
         self.executions_within(self.execution_bounds.command, account, placed)
     }
@@ -135,7 +135,7 @@ impl Engine {
                 break;
             }
             if let Some(first) = before.filter(|_| before == filling.first) {
-                let reached = self.stops.reached_at(placed.symbol, first, filling.most);
+                let reached = self.stops.reached_first(placed.symbol, placed.side, first, filling.most);
                 filling.executions = filling.executions.saturating_add(reached).min(filling.most);
             }
             before = Some(level.price);

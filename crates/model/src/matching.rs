@@ -44,8 +44,8 @@ impl Model {
         while let Some(maker) = self.best_match(id, worst).filter(|_| !is_short && !is_refused) {
             let price = self.order(maker).limit;
             if !wanted.is_zero() && !has_left_first && self.prices.first().is_some_and(|&first| first != price) {
-                // The first price reaches triggers before the order leaves it. What moves counts when it is done.
-                moves = self.reach_and_move(symbol, events);
+                // What moves counts when the order is done.
+                moves = self.leave_first_price(symbol, side, events);
                 has_left_first = true;
             }
             if pays_as_it_goes && price_before != Some(price) {

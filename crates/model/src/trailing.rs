@@ -49,9 +49,10 @@ impl Model {
         follow.map(|order| order.id).collect()
     }
 
-    /// Moves the triggers of the orders that follow the market closer to it, after an execution at this price.
-    pub(crate) fn come_nearer(&mut self, symbol: SymbolIndex, price: Price) {
-        for side in [Side::Buy, Side::Sell] {
+    /// Moves the triggers of the orders of these sides that follow the market closer to it, after an execution at this
+    /// price.
+    pub(crate) fn come_nearer(&mut self, symbol: SymbolIndex, price: Price, sides: &[Side]) {
+        for &side in sides {
             let mut has_moved = false;
             for id in self.following(symbol) {
                 let order = &mut self.orders[id.0 as usize - 1];

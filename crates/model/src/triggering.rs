@@ -41,14 +41,14 @@ impl Model {
 
     /// Marks the orders whose triggers an execution at this price reaches. Each trigger counts as an execution; later
     /// commands reach those for which this one has none left.
-    fn reach(&mut self, symbol: SymbolIndex, price: Price) {
+    fn reach(&mut self, symbol: SymbolIndex, price: Price, may_reach: impl Fn(Trigger) -> bool) {
         let listing = &mut self.symbols[symbol.0 as usize];
         listing.last = Some(price);
         let mut reached: Vec<(bool, i64, bool, u64, OrderId)> = self
             .waiting()
             .filter(|order| order.symbol == symbol)
             .filter_map(|order| Some((order.id, order.arrival, order.trail.is_some(), order.trigger?)))
-            .filter(|(.., trigger)| trigger.is_reached_by(price))
+            .filter(|(.., trigger)| trigger.is_reached_by(price) && may_reach(*trigger))
             .map(|(id, arrival, trails, trigger)| match trigger.is_from_below() {
                 true => (false, trigger.price().units(), trails, arrival, id),
                 false => (true, -trigger.price().units(), trails, arrival, id),
@@ -73,21 +73,31 @@ impl Model {
             }
             self.reached.push(id);
         }
-        self.come_nearer(symbol, price);
+    }
+
+    /// Before an order goes on from its first price: a buy goes up, so that its further prices would no longer reach
+    /// all triggers from above that the first one reaches; and they may reach those of buys that the first one moves. A
+    /// sell goes down. Returns the number of moves, which are not counted as executions yet.
+    pub(crate) fn leave_first_price(&mut self, symbol: SymbolIndex, side: Side, events: &mut Vec<Event>) -> u64 {
+        let first = self.prices[0];
+        self.reach(symbol, first, |trigger| trigger.is_from_below() == (side == Side::Sell));
+        self.come_nearer(symbol, first, &[side]);
+        self.tell_reached(events)
     }
 
     /// Reaches and moves triggers at the prices of an order's executions, and appends the events. Each order whose
     /// trigger moves counts as an execution.
     pub(crate) fn say_what_was_reached(&mut self, symbol: SymbolIndex, events: &mut Vec<Event>) {
-        let moves = self.reach_and_move(symbol, events);
+        for price in std::mem::take(&mut self.prices) {
+            self.reach(symbol, price, |_| true);
+            self.come_nearer(symbol, price, &[Side::Buy, Side::Sell]);
+        }
+        let moves = self.tell_reached(events);
         self.executions_left = self.executions_left.saturating_sub(moves);
     }
 
-    /// Does what `say_what_was_reached` does. Returns the number of moves, which are not counted as executions yet.
-    pub(crate) fn reach_and_move(&mut self, symbol: SymbolIndex, events: &mut Vec<Event>) -> u64 {
-        for price in std::mem::take(&mut self.prices) {
-            self.reach(symbol, price);
-        }
+    /// Appends the events of what was reached and moved. Returns the number of moves.
+    fn tell_reached(&mut self, events: &mut Vec<Event>) -> u64 {
         events.append(&mut self.noted);
         let moves = std::mem::take(&mut self.moved).len();
         self.moves += moves;
@@ -113,11 +123,13 @@ impl Model {
         self.is_open(symbol) && !self.is_being_reached(symbol)
     }
 
-    /// The number of triggers that an execution at this price would reach.
-    pub(crate) fn reached_at(&self, symbol: SymbolIndex, price: Price) -> usize {
+    /// The number of triggers that an order of this side would reach before it goes on from its first price.
+    pub(crate) fn reached_first(&self, symbol: SymbolIndex, side: Side, first: Price) -> usize {
         let of_symbol = self.waiting().filter(|order| order.symbol == symbol);
         let triggers = of_symbol.filter_map(|order| Some((order.trigger?, order.trail.is_some())));
-        triggers.filter(|(trigger, _)| trigger.is_reached_by(price)).collect::<BTreeSet<_>>().len()
+        let is_behind = |trigger: Trigger| trigger.is_from_below() == (side == Side::Sell);
+        let reached = triggers.filter(|&(trigger, _)| trigger.is_reached_by(first) && is_behind(trigger));
+        reached.collect::<BTreeSet<_>>().len()
     }
 
     /// Reaches the triggers that earlier commands left, then takes the turns of all orders that wait for theirs.

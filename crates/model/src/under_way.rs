@@ -79,9 +79,8 @@ impl Model {
         })
     }
 
-    /// The number of executions that fill an order, with the triggers that its first price reaches if it goes further.
-    /// Errors: the executions counted so far, if the order is not filled,
-    /// or not by as many as one command may do.
+    /// The number of executions that fill an order, with the triggers that it reaches before it leaves its first price.
+    /// Errors: the executions counted so far, if the order is not filled, or not by as many as one command may do.
     pub(crate) fn executions_to_fill(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<u64, u64> {
         let (mut left, mut executions, mut looked_at) = (i128::from(placed.shares.units()), 0, 0);
         let matching = self.matching(placed.symbol, placed.side, placed.limit);
@@ -91,7 +90,7 @@ impl Model {
             let mut queue: Vec<(&Order, Shares, Shares)> =
                 makers.map(|maker| (maker, maker.shown, maker.open.less(maker.shown))).collect();
             if let Some(price) = first.filter(|_| first == before) {
-                executions += self.reached_at(placed.symbol, price) as u64;
+                executions += self.reached_first(placed.symbol, placed.side, price) as u64;
                 executions = executions.min(self.execution_bounds.command.into());
             }
             let price = self.order(at_one_price[0]).limit;

@@ -2,7 +2,7 @@
 //! distance, a buy's the lowest price plus it. They stand in queues of their own, by age, so that an order that moves
 //! finds its place among few.
 
-use super::{Queue, Stop, Stops};
+use super::{Queue, Stop, Stops, reached_behind};
 use crate::amount::Price;
 use crate::command::{NewOrder, Side, Trigger};
 use crate::event::Event;
@@ -96,6 +96,29 @@ impl Stops {
             for side in [Side::Buy, Side::Sell] {
                 self.trail_behind(orders, symbol, side, price, events);
             }
+            self.look_out(symbol);
+        }
+        let moves = self.moves.wrapping_sub(moves_before);
+        (left, u32::try_from(moves).unwrap_or(u32::MAX))
+    }
+
+    /// Applies the first price of an order that goes on to others, all of them in one direction, as far as its last price
+    /// does not: it reaches the triggers that the order leaves behind it, and moves those that lie before it. A buy goes
+    /// up: it leaves those behind that wait from above, and before it lie those of buys that follow. Returns what
+    /// `follow` returns.
+    #[cold]
+    pub(crate) fn leave_first(
+        &mut self,
+        orders: &mut Orders,
+        (symbol, side): (SymbolIndex, Side),
+        price: Price,
+        left: u32,
+        events: &mut impl FnMut(Event),
+    ) -> (u32, u32) {
+        let left = self.reach_within(orders, symbol, &[reached_behind(side, price)], left, events);
+        let moves_before = self.moves;
+        if self.followed.contains_key(&symbol) {
+            self.trail_behind(orders, symbol, side, price, events);
             self.look_out(symbol);
         }
         let moves = self.moves.wrapping_sub(moves_before);

@@ -91,7 +91,60 @@ fn orders_with_one_trigger_are_reached_together() {
     market.check();
 }
 
-/// An order at its second price would no longer know the triggers that it reached at the first one.
+/// A regression: 25,000 market buys, which hold nothing, waited just above the last price. A buy of another client
+/// executed at its first price alone, and its next maker could cancel before it went on.
+#[test]
+fn triggers_that_lie_before_an_order_do_not_cut_it() {
+    for (side, far, first) in [(Side::Buy, 160, 150), (Side::Sell, 40, 50)] {
+        let mut market = Market::new(MOST);
+        trade(&mut market, 100);
+        let (maker, taker) = (if side == Side::Buy { 1 } else { 2 }, if side == Side::Buy { 2 } else { 1 });
+        let triggers = 2 * MOST as i64;
+        for nth in 0..triggers {
+            let trigger = match side {
+                Side::Buy => Trigger::from_below(Price::from_units(101 + nth).unwrap()),
+                Side::Sell => Trigger::from_above(Price::from_units(99 - nth).unwrap()),
+            };
+            market.place(2, order(Side::Buy, 1, 1).triggered_by(trigger));
+        }
+        for limit in [first, far] {
+            market.place(maker, order(side.opposite(), limit, 1));
+        }
+        let placed = market.place(taker, order(side, far, 2));
+        assert_eq!((market.executed(), open_of(&market, taker, placed)), (2, 0), "{side:?}");
+        assert_eq!(reached(&market).len(), MOST as usize - 2, "as many as the command has left");
+        let mut left = triggers - reached(&market).len() as i64;
+        while market.engine.reached_orders() > 0 {
+            restart(&mut market);
+            market.apply(Command::ActivateReached);
+            market.check();
+            left -= reached(&market).len() as i64;
+        }
+        assert_eq!(left, 0, "its last price reaches all that its first one does");
+    }
+}
+
+/// Nothing has executed yet, so triggers of both directions are reached at once.
+#[test]
+fn an_order_reaches_what_it_leaves_behind_before_it_goes_on_and_the_others_last() {
+    let mut market = Market::new(100);
+    for (trigger, is_from_below) in [(80, true), (120, true), (150, false), (110, false)] {
+        let price = Price::from_units(trigger).unwrap();
+        let trigger = if is_from_below { Trigger::from_below(price) } else { Trigger::from_above(price) };
+        market.place(2, order(Side::Buy, 1, 1).triggered_by(trigger));
+    }
+    for limit in [100, 130] {
+        market.place(1, order(Side::Sell, limit, 1));
+    }
+    market.place(2, order(Side::Buy, 130, 2));
+    assert_eq!(reached(&market), [150, 110, 80, 120]);
+    let executed = market.events.iter().rposition(|event| matches!(event, Event::Executed { .. })).unwrap();
+    let told = market.events[..executed].iter().filter(|event| matches!(event, Event::TriggerReached { .. }));
+    assert_eq!(told.count(), 2, "130 does not reach 110, so these come before it");
+    market.check();
+}
+
+/// An order at its second price would no longer know the triggers that it reached at the first one, and left behind.
 #[test]
 fn an_order_goes_no_further_than_its_first_price_while_that_reaches_triggers() {
     for stops in [MOST as i64 - 3, MOST as i64 + 5] {
@@ -123,13 +176,16 @@ fn an_order_goes_no_further_than_its_first_price_while_that_reaches_triggers() {
     }
 }
 
-/// The triggers of its first price count, or it would be cut there.
+/// The triggers that it reaches before it leaves its first price count, or it would be cut there.
 #[test]
 fn a_fill_or_kill_order_counts_the_triggers_that_its_first_price_reaches() {
     for (stops, is_filled) in [(MOST as i64 - 2, true), (MOST as i64 - 1, false)] {
         let mut market = Market::new(MOST);
         for nth in 0..stops {
+            // Those that lie before it do not count.
             stop(&mut market, 50 + nth, 10);
+            let trigger = Trigger::from_above(Price::from_units(150 + nth).unwrap());
+            market.place(1, order(Side::Sell, 900, 1).triggered_by(trigger));
         }
         for limit in [100, 101] {
             market.place(1, order(Side::Sell, limit, 1));
@@ -137,6 +193,9 @@ fn a_fill_or_kill_order_counts_the_triggers_that_its_first_price_reaches() {
         let taker = market.place(2, NewOrder { kind: OrderKind::FillOrKill, ..order(Side::Buy, 300, 2) });
         assert_eq!((market.executed(), open_of(&market, 2, taker)), (if is_filled { 2 } else { 0 }, 0));
         market.check();
+        while market.engine.reached_orders() > 0 {
+            market.apply(Command::ActivateReached);
+        }
         // At one price none of them matters.
         let taker = market.place(2, NewOrder { kind: OrderKind::FillOrKill, ..order(Side::Buy, 300, 1) });
         assert_eq!((market.executed(), open_of(&market, 2, taker)), (usize::from(!is_filled), 0));
