@@ -22,6 +22,12 @@ pub enum HistoryError {
          {HISTORY_FOLDER} from a backup, or move it out of the data folder: the market is whole, and a new history begins with what the journal has"
     )]
     Record { name: String, record: u64, byte: u64 },
+    /// The file of leaps is damaged.
+    #[error(
+        "{HISTORY_FOLDER}/{name} is damaged: its checksum does not hold. Only retention needs it, and removes nothing by age meanwhile. \
+         Stop the server, and restore this file from a backup, or remove it: then retention takes leaps of the clock before for age"
+    )]
+    Leaps { name: &'static str },
     /// All records of a block are damaged.
     #[error(
         "block {block} of {HISTORY_FOLDER}/{name}, at byte {byte}, is damaged: its checksum does not hold; restore the folder \
@@ -55,6 +61,7 @@ impl HistoryError {
         match self {
             HistoryError::Damaged { .. }
             | HistoryError::Record { .. }
+            | HistoryError::Leaps { .. }
             | HistoryError::Block { .. }
             | HistoryError::Unknown { .. } => true,
             HistoryError::Io { .. }

@@ -174,9 +174,18 @@ impl History {
         History { journal: Some(SyncJournal(Arc::new(sync))), ..self }
     }
 
-    /// Sets the list of damaged records.
+    /// Sets the list of damaged records. A damaged file of leaps goes on it at once.
     pub fn listing(self, damages: Damages) -> History {
-        History { damages, ..self }
+        let history = History { damages, ..self };
+        if let Some(error) = history.damaged_leaps() {
+            history.list(&error);
+        }
+        history
+    }
+
+    /// The damage of the file of leaps, if it is damaged: retention removes nothing by age then.
+    pub fn damaged_leaps(&self) -> Option<HistoryError> {
+        self.leaps.damage()
     }
 
     /// Fits the history to a replay that ended at `engine`. If the history has commands behind it, the machine lost

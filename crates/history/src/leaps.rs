@@ -26,6 +26,8 @@ pub(crate) struct Leaps {
     /// The market's time at the last look, and when it was; none before a server's first look, while it replays.
     seen: Option<Seen>,
     is_unsaved: bool,
+    /// Whether the file is damaged. Then former leaps are unknown, and the file stays as it is.
+    is_damaged: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,19 +46,24 @@ struct Seen {
 }
 
 impl Leaps {
+    /// Reads the file of leaps. Only retention needs it, so a damaged one is no error; see `damage`.
     pub(crate) fn read(folder: &dyn Folder) -> Result<Leaps, HistoryError> {
         let Some(bytes) = folder.read(LEAPS_NAME).map_err(in_folder)? else { return Ok(Leaps::default()) };
-        let all = std::str::from_utf8(&bytes).ok().and_then(parse).ok_or_else(|| HistoryError::Damaged {
-            name: LEAPS_NAME.to_owned(),
-            fault: "its checksum does not hold; without it, retention takes leaps of the clock before for age"
-                .to_owned(),
-        })?;
-        Ok(Leaps { all, ..Leaps::default() })
+        Ok(match std::str::from_utf8(&bytes).ok().and_then(parse) {
+            Some(all) => Leaps { all, ..Leaps::default() },
+            None => Leaps { is_damaged: true, ..Leaps::default() },
+        })
     }
 
-    /// Makes the leaps durable, if there is a new one.
+    /// The damage of the file, if it is damaged. Then the ages of what is kept are unknown.
+    pub(crate) fn damage(&self) -> Option<HistoryError> {
+        self.is_damaged.then_some(HistoryError::Leaps { name: LEAPS_NAME })
+    }
+
+    /// Makes the leaps durable, if there is a new one. It does not replace a damaged file: without the former leaps the
+    /// next start would remove what is not old.
     pub(crate) fn save(&mut self, folder: &dyn Folder) -> Result<(), HistoryError> {
-        if self.is_unsaved {
+        if self.is_unsaved && !self.is_damaged {
             folder.replace(LEAPS_NAME, text(&self.all).as_bytes()).map_err(in_folder)?;
             self.is_unsaved = false;
         }

@@ -309,6 +309,7 @@ impl History {
                 self.damages.found(name, *at, error);
             }
             HistoryError::Damaged { name, .. } => self.damages.found(name, 0, error),
+            HistoryError::Leaps { name } => self.damages.found(name, 0, error),
             HistoryError::Io { .. }
             | HistoryError::NoLongerKept { .. }
             | HistoryError::Failed { .. }

@@ -167,7 +167,8 @@ impl History {
             }
         }
         let Some((which, newest)) = oldest else { return Ok(false) };
-        let too_old = age_us.is_some_and(|age| self.leaps.age_us(newest.time, now) > age);
+        let is_age_known = self.leaps.damage().is_none();
+        let too_old = is_age_known && age_us.is_some_and(|age| self.leaps.age_us(newest.time, now) > age);
         let too_many = match bytes {
             Some(bytes) => self.bytes()? > bytes,
             None => false,

@@ -51,7 +51,7 @@ pub fn verify<S: Storage>(home: &S, fault: &mut dyn FnMut(HistoryError)) -> Resu
         }
         let gone = [0, 1, 2].map(|table| kept.reach[table].gone * kept.part_records);
         let found = Found { through: heads.through, records: kept.records, gone };
-        let mut faults: Vec<HistoryError> = Leaps::read(&*folder).err().into_iter().collect();
+        let mut faults: Vec<HistoryError> = Leaps::read(&*folder)?.damage().into_iter().collect();
         tables(&folder, &kept, heads.first_order, &mut |error| faults.push(error))?;
         let now = Checkpoint::read(&*folder)?;
         let is_still = now.is_some_and(|now| !kept.is_other_files(&now.kept));

@@ -233,7 +233,7 @@ fn open_folder(
         notes: joined
             .into_iter()
             .chain(notes(&recovered.report))
-            .chain(followers.note())
+            .chain(followers.notes())
             .chain(room_note(&storage, settings))
             .collect(),
         alone_since: (recovered.engine.sequence() > Sequence(0)).then_some(locked),

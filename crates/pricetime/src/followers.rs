@@ -71,11 +71,13 @@ impl Followers {
         self.feed.as_ref()
     }
 
-    /// A note for the operator.
-    pub fn note(&self) -> Option<String> {
-        let (history, first) = (self.keeper.history(), self.keeper.history().read().first_order());
-        let begins = "warning    the history begins with order";
-        (!history.read().is_whole()).then(|| format!("{begins} {first}: not all that was before is kept"))
+    /// Notes for the operator.
+    pub fn notes(&self) -> Vec<String> {
+        let shared = self.keeper.history();
+        let history = shared.read();
+        let (begins, first) = ("warning    the history begins with order", history.first_order());
+        let note = (!history.is_whole()).then(|| format!("{begins} {first}: not all that was before is kept"));
+        note.into_iter().chain(history.damaged_leaps().map(|error| format!("warning    {error}"))).collect()
     }
 
     /// The follower, for the market.

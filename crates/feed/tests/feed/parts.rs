@@ -8,8 +8,8 @@ use engine::{AccountIndex, Event, OrderId, Sequence, Time};
 use exchange::EventBatch;
 use feed::{History, HistoryError, PastOrder, ReadModel, ReportKey, Trade, View};
 use history::{HISTORY_FOLDER, Keep, LEAPS_NAME, Sizes, verify};
-use journal::Storage;
 use journal::simulated::{Fault, PowerCut, SimulatedDisk};
+use journal::{Damages, Storage};
 use model::workload::Workload;
 
 const DAY_US: u64 = 86_400_000_000;
@@ -628,4 +628,47 @@ fn a_stop_keeps_a_leap() {
     let killed = disk.after_crash(1, PowerCut::LosesAll);
     let leaps = killed.contents(&format!("{HISTORY_FOLDER}/{LEAPS_NAME}"));
     assert_eq!(String::from_utf8(leaps).unwrap().lines().count(), 3, "two leaps and a checksum");
+}
+
+/// Only retention needs the leaps, and a damaged file of them once kept the whole market from starting.
+#[test]
+fn without_sound_leaps_nothing_is_removed_by_age() {
+    let market = busy_market(77, 240);
+    let disk = SimulatedDisk::new();
+    let (mut view, mut history) = follow_sized(&market, &disk, 0, SMALL);
+    apply(&market, &mut view, &mut history, 0..240);
+    assert!(history.fit(&market.engine).unwrap());
+    history.checkpoint().unwrap();
+    tend_to_all(&mut history, &view);
+    let leapt = Time(view.time().0 + 40 * DAY_US);
+    assert!((0..100_000).any(|_| !history.tend(leapt)), "there is no end to it");
+    drop(history);
+    let leaps = format!("{HISTORY_FOLDER}/{LEAPS_NAME}");
+    let damaged = disk.copy();
+    damaged.flip_bit(&leaps, 7);
+    let (written, sealed, by_age) = (damaged.contents(&leaps), files(&damaged, ".sealed"), Some(30 * DAY_US));
+    let open = |disk: &SimulatedDisk, keep: Keep| {
+        let damages = Damages::default();
+        let history = History::open_sized(disk, &market.engine, SMALL).unwrap();
+        let mut history = history.keeping(keep).listing(damages.clone());
+        let later = Time(leapt.0 + 400 * DAY_US);
+        assert!((0..100_000).any(|_| !history.tend(later)), "there is no end to it");
+        // It leaps once more.
+        assert!(history.fit(&market.engine).unwrap());
+        assert!((0..100_000).any(|_| !history.tend(later)), "there is no end to it");
+        history.checkpoint().unwrap();
+        (damages.count(), history.damaged_leaps().map(|error| error.to_string()))
+    };
+    let (count, fault) = open(&damaged, Keep { age_us: by_age, bytes: None });
+    assert_eq!(files(&damaged, ".sealed"), sealed, "nothing is removed by age");
+    assert_eq!((count, damaged.contents(&leaps)), (1, written), "it is listed, and stays as it is");
+    let mut named = Vec::new();
+    verify(&damaged, &mut |error| named.push(error.to_string())).unwrap();
+    assert_eq!(Some(named), fault.map(|fault| vec![fault]));
+    open(&damaged, Keep { age_us: by_age, bytes: Some(1) });
+    assert!(files(&damaged, ".sealed") < sealed, "what is too much goes");
+    // The operator removes the file.
+    disk.folder(HISTORY_FOLDER).unwrap().remove(LEAPS_NAME).unwrap();
+    assert_eq!(open(&disk, Keep { age_us: by_age, bytes: None }), (0, None));
+    assert!(files(&disk, ".sealed") < sealed, "what is old goes");
 }

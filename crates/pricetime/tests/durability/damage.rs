@@ -124,6 +124,29 @@ fn a_damaged_record_of_the_history_is_named_over_every_interface() {
     assert!(lines.len() == 1 && lines[0].contains("record 1 of history/orders-000000.tab, at byte 163"), "{lines:?}");
 }
 
+/// The leaps of market time serve retention alone, and a damaged file of them once kept the whole market from starting.
+#[test]
+fn a_damaged_file_of_leaps_is_named_and_the_market_starts() {
+    let folder = Folder::new("damage-leaps");
+    let keys = market(&folder);
+    let leaps = folder.data().join("history/leaps");
+    std::fs::write(&leaps, b"no leaps at all").unwrap();
+    let checked = verify(&folder.data());
+    let is_named = |text: &str| text.contains("history/leaps is damaged") && text.contains("or remove it");
+    assert!(checked.status.code() == Some(1) && is_named(&said(&checked)), "{checked:?}");
+    let server = keys.launch(&folder).start();
+    assert!(is_named(&server.banner), "{}", server.banner);
+    assert_eq!(damaged(&Http::new(server.http), "history"), 1.0);
+    goes_on(&server);
+    server.stop();
+    assert_eq!(std::fs::read(&leaps).unwrap(), b"no leaps at all");
+    std::fs::remove_file(&leaps).unwrap();
+    let server = keys.launch(&folder).start();
+    assert!(!server.banner.contains("history/leaps"), "{}", server.banner);
+    server.stop();
+    assert_eq!(verify(&folder.data()).status.code(), Some(0), "{:?}", verify(&folder.data()));
+}
+
 /// Sends all queries over REST and XML. Returns each with its answer.
 fn ask_all(server: &Server) -> Vec<(String, Answer)> {
     let http = Http::new(server.http);
