@@ -4,7 +4,7 @@
 use std::fmt;
 use std::io;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::Duration;
 
 use engine::{DoneOrder, Engine, OrderId, Sequence, StateItem, SymbolIndex};
 use journal::{Damages, Storage};
@@ -174,6 +174,13 @@ impl History {
         History { journal: Some(SyncJournal(Arc::new(sync))), ..self }
     }
 
+    /// Makes the history note leaps of market time from the call of `fit` on: what market time moves further than the
+    /// time that has `passed` since a fixed moment. That must count also while the machine sleeps.
+    pub fn noting_leaps(mut self, passed: impl Fn() -> Duration + Send + Sync + 'static) -> History {
+        self.leaps.compare_with(passed);
+        self
+    }
+
     /// Sets the list of damaged records. A damaged file of leaps goes on it at once.
     pub fn listing(self, damages: Damages) -> History {
         let history = History { damages, ..self };
@@ -196,8 +203,9 @@ impl History {
             let folder = set_aside(&*self.folder, self.heads.through)?;
             let (damages, keep, journal) = (self.damages.clone(), self.upkeep.keep, self.journal.take());
             let anew = History::open_in(folder, engine, self.sizes)?.listing(damages).keeping(keep);
-            *self = History { journal, ..anew };
-            self.leaps.begin(engine.time(), Instant::now());
+            let former = std::mem::replace(self, History { journal, ..anew });
+            self.leaps.take_clock_of(&former.leaps);
+            self.leaps.begin(engine.time());
             return Ok(false);
         }
         let mut open = Vec::new();
@@ -211,7 +219,7 @@ impl History {
             }
         });
         self.settle(open)?;
-        self.leaps.begin(engine.time(), Instant::now());
+        self.leaps.begin(engine.time());
         Ok(true)
     }
 
@@ -261,7 +269,7 @@ impl History {
             before.begun.check()?;
         }
         // A stop may come before the next look at market time.
-        self.leaps.look(self.followed.time, Instant::now());
+        self.leaps.look(self.followed.time);
         self.leaps.save(&*self.folder)?;
         let through = self.followed.sequence;
         if through < self.heads.through || (through == self.heads.through && !self.is_ahead_of_checkpoint()) {

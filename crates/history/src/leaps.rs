@@ -2,7 +2,9 @@
 //! at last. Retention counts no leap as age, so that a wrong clock removes nothing. Each leap stands in a file beside
 //! the checkpoint.
 
-use std::time::{Duration, Instant};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
 
 use engine::Time;
 
@@ -19,12 +21,15 @@ const PAUSE: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 /// The most leaps that are told apart.
 const LEAPS_MAX: usize = 64;
 
-/// The leaps that are remembered, oldest first.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The leaps that are remembered.
+#[derive(Debug, Default)]
 pub(crate) struct Leaps {
+    /// The leaps, oldest first.
     all: Vec<Leap>,
     /// The market's time at the last look, and when it was; none before a server's first look, while it replays.
     seen: Option<Seen>,
+    /// The time that passes; none where nobody follows the market as it goes on, so that no leap is noted.
+    passed: Option<PassedTime>,
     is_unsaved: bool,
     /// Whether the file is damaged. Then former leaps are unknown, and the file stays as it is.
     is_damaged: bool,
@@ -40,9 +45,19 @@ struct Leap {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Seen {
     time: Time,
-    at: Instant,
+    at: Duration,
     /// The lead that is no leap yet.
     free: Duration,
+}
+
+/// A function that returns the time that has passed since a fixed moment, also while the machine slept.
+#[derive(Clone)]
+struct PassedTime(Arc<dyn Fn() -> Duration + Send + Sync>);
+
+impl fmt::Debug for PassedTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the time that passes")
+    }
 }
 
 impl Leaps {
@@ -70,19 +85,31 @@ impl Leaps {
         Ok(())
     }
 
+    /// Sets the clock of the time that passes.
+    pub(crate) fn compare_with(&mut self, passed: impl Fn() -> Duration + Send + Sync + 'static) {
+        self.passed = Some(PassedTime(Arc::new(passed)));
+    }
+
+    /// Makes these leaps of another history go on with the clock of `former`.
+    pub(crate) fn take_clock_of(&mut self, former: &Leaps) {
+        self.passed.clone_from(&former.passed);
+    }
+
     /// Begins to compare market time, which is that of the last replayed command, with the time that passes.
-    pub(crate) fn begin(&mut self, time: Time, at: Instant) {
+    pub(crate) fn begin(&mut self, time: Time) {
+        let Some(PassedTime(passed)) = &self.passed else { return };
         // The first command of a new market ends no pause, however late it is.
         let free = if time == Time::ZERO { Duration::MAX } else { PAUSE };
-        self.seen = Some(Seen { time, at, free });
+        self.seen = Some(Seen { time, at: passed(), free });
     }
 
     /// Looks at market time, and notes a leap since the last look, which `save` makes durable. Returns
     /// whether there was one.
-    pub(crate) fn look(&mut self, time: Time, at: Instant) -> bool {
+    pub(crate) fn look(&mut self, time: Time) -> bool {
+        let Some(PassedTime(passed)) = &self.passed else { return false };
         let Some(seen) = self.seen.filter(|seen| time > seen.time) else { return false };
-        let passed = whole_minutes(at.saturating_duration_since(seen.at));
-        let ahead = Duration::from_micros(time.0 - seen.time.0).saturating_sub(passed);
+        let at = passed();
+        let ahead = Duration::from_micros(time.0 - seen.time.0).saturating_sub(at.saturating_sub(seen.at));
         self.seen = Some(Seen { time, at, free: LEAP });
         let has_leapt = ahead > seen.free;
         if has_leapt {
@@ -108,12 +135,6 @@ impl Leaps {
     }
 }
 
-/// The minutes of a span that are over. A leap counts as up to a minute more for it, and two runs on a simulated clock
-/// write the same, however fast they are.
-fn whole_minutes(span: Duration) -> Duration {
-    Duration::from_secs(span.as_secs() / 60 * 60)
-}
-
 fn micros(span: Duration) -> u64 {
     u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
 }
@@ -135,37 +156,46 @@ fn parse(text: &str) -> Option<Vec<Leap>> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
     use super::*;
 
     const HOUR: u64 = 3_600_000_000;
     const DAY: u64 = 24 * HOUR;
+    const NOON: u64 = 20_000 * DAY;
 
-    fn after(begun: Instant, hours: u64) -> Instant {
-        begun + Duration::from_micros(hours * HOUR)
+    /// Leaps beside a clock, which shows the hours that have passed.
+    fn new() -> (Leaps, Arc<AtomicU64>) {
+        let (mut leaps, clock) = (Leaps::default(), Arc::new(AtomicU64::new(0)));
+        let passed = clock.clone();
+        leaps.compare_with(move || Duration::from_micros(passed.load(Ordering::Relaxed) * HOUR));
+        (leaps, clock)
     }
 
     #[test]
     fn what_was_before_a_leap_is_not_older_for_it() {
-        let (begun, noon) = (Instant::now(), 20_000 * DAY);
-        let mut leaps = Leaps::default();
-        leaps.look(Time(noon), begun);
-        leaps.look(Time(noon + 400 * DAY), begun);
-        assert_eq!(leaps, Leaps::default(), "a replay leaps over nothing");
-        leaps.begin(Time(noon), begun);
-        leaps.look(Time(noon + 2 * DAY), after(begun, 1));
-        leaps.look(Time(noon + 3 * DAY), after(begun, 25));
-        assert_eq!(leaps.age_us(Time(noon), Time(noon + 3 * DAY)), 3 * DAY, "a pause, and a day that passed");
-        leaps.look(Time(noon + 43 * DAY), after(begun, 26));
-        let (old, new, now) = (Time(noon + 3 * DAY), Time(noon + 43 * DAY), Time(noon + 44 * DAY));
+        let (mut leaps, clock) = new();
+        let mut look = |leaps: &mut Leaps, time, hours| {
+            clock.store(hours, Ordering::Relaxed);
+            leaps.look(Time(time))
+        };
+        look(&mut leaps, NOON, 0);
+        assert!(!look(&mut leaps, NOON + 400 * DAY, 0), "a replay leaps over nothing");
+        leaps.begin(Time(NOON));
+        look(&mut leaps, NOON + 2 * DAY, 1);
+        look(&mut leaps, NOON + 3 * DAY, 25);
+        assert_eq!(leaps.age_us(Time(NOON), Time(NOON + 3 * DAY)), 3 * DAY, "a pause, and a day that passed");
+        look(&mut leaps, NOON + 43 * DAY, 26);
+        let (old, new, now) = (Time(NOON + 3 * DAY), Time(NOON + 43 * DAY), Time(NOON + 44 * DAY));
         assert_eq!([old, new].map(|time| leaps.age_us(time, now)), [DAY + HOUR, DAY]);
         assert_eq!(parse(&text(&leaps.all)), Some(leaps.all.clone()));
         assert_eq!(parse(&text(&leaps.all).replacen('4', "5", 1)), None);
         // A server that starts after a long time, or with a wrong clock, takes that for no age either.
-        leaps.begin(now, begun);
-        leaps.look(Time(now.0 + 9 * DAY), begun);
+        leaps.begin(now);
+        look(&mut leaps, now.0 + 9 * DAY, 26);
         assert_eq!(leaps.age_us(new, Time(now.0 + 9 * DAY)), DAY);
         for leap in 1..200 {
-            leaps.look(Time(now.0 + (9 + 40 * leap) * DAY), begun);
+            look(&mut leaps, now.0 + (9 + 40 * leap) * DAY, 26);
         }
         assert_eq!(leaps.all.len(), LEAPS_MAX);
         let ages = [old, new].map(|time| leaps.age_us(time, Time(now.0 + 7_969 * DAY)));
@@ -174,13 +204,12 @@ mod tests {
 
     #[test]
     fn a_new_market_notes_a_leap_behind_its_first_command() {
-        let (begun, noon) = (Instant::now(), 20_000 * DAY);
-        let mut leaps = Leaps::default();
-        leaps.begin(Time::ZERO, begun);
-        leaps.look(Time::ZERO, after(begun, 1));
-        leaps.look(Time(noon), after(begun, 2));
+        let (mut leaps, _) = new();
+        leaps.begin(Time::ZERO);
+        leaps.look(Time::ZERO);
+        leaps.look(Time(NOON));
         assert_eq!(leaps.all, [], "the first command ends no pause");
-        leaps.look(Time(noon + 40 * DAY), after(begun, 2));
-        assert_eq!(leaps.all, [Leap { to: Time(noon + 40 * DAY), by_us: 40 * DAY }]);
+        leaps.look(Time(NOON + 40 * DAY));
+        assert_eq!(leaps.all, [Leap { to: Time(NOON + 40 * DAY), by_us: 40 * DAY }]);
     }
 }

@@ -1,8 +1,6 @@
 //! Retention: seals old parts and removes the oldest ones, as the settings say, a little at a time. A checkpoint makes
 //! the result count, and files are removed only then, so a crash leaves all files that its checkpoint counts.
 
-use std::time::Instant;
-
 use engine::Time;
 
 use crate::checkpoint::{Checkpoint, Kept};
@@ -45,7 +43,7 @@ impl History {
 
     /// Notes a leap, and makes it durable before there is other work: a killed server knows of it when it starts again.
     fn note_leap(&mut self, now: Time) {
-        if self.leaps.look(now, Instant::now())
+        if self.leaps.look(now)
             && let Err(error) = self.leaps.save(&*self.folder)
         {
             tracing::warn!(%error, "a leap of market time is not durable; the next checkpoint tries it again");

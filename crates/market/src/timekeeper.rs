@@ -64,6 +64,11 @@ impl Clock {
         Time(self.believed().0.saturating_add_signed(self.ahead_us.load(Ordering::Relaxed)))
     }
 
+    /// The time that has passed since a fixed moment, also while the machine slept. Nobody can set it.
+    pub fn passed(&self) -> Duration {
+        (self.passed)()
+    }
+
     /// The clock's time, unless it has leapt.
     fn believed(&self) -> Time {
         self.guarded(|guard, shows, passed| guard.map_or(shows, |guard| guard.now(shows, passed)))
@@ -71,7 +76,7 @@ impl Clock {
 
     fn guarded<T>(&self, look: impl FnOnce(Option<&mut Guard>, Time, Duration) -> T) -> T {
         let mut guard = self.guard.lock().unwrap_or_else(PoisonError::into_inner);
-        look(guard.as_mut(), (self.shows)(), (self.passed)())
+        look(guard.as_mut(), (self.shows)(), self.passed())
     }
 }
 
@@ -125,7 +130,7 @@ impl Timekeeper {
     /// Makes the timekeeper of a market whose last command was at `last`; `Time::ZERO` before the first. The time since
     /// then is unknown, so a clock that is ahead of it by at most `leap_max` is believed.
     pub fn new(clock: Clock, last: Time, leap_max: Duration) -> Timekeeper {
-        let (shows, passed) = ((clock.shows)(), (clock.passed)());
+        let (shows, passed) = ((clock.shows)(), clock.passed());
         let bound = Time(last.0.saturating_add(micros(leap_max)));
         let believed = if last == Time::ZERO || shows <= bound { shows.max(last) } else { last };
         if last > Time(shows.0.saturating_add(1_000_000)) {
@@ -150,7 +155,7 @@ impl Timekeeper {
 
     /// The time that has passed since some moment. Nobody can set it.
     pub fn passed(&self) -> Duration {
-        (self.clock.passed)()
+        self.clock.passed()
     }
 
     /// The clock's lead over market time after a leap, at the last command.

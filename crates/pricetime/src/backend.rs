@@ -203,7 +203,7 @@ fn open_folder(
     let mut followers = None;
     let recovered = recovery::open_followed(&storage, options, |engine| {
         let kept = (settings.history(), options.durability, settings.feed);
-        let started = followers.insert(Followers::start(engine, &storage, kept, &metrics, &failed)?);
+        let started = followers.insert(Followers::start(engine, &storage, kept, &clock, &metrics, &failed)?);
         Ok(Some(started.events()))
     });
     let recovered = recovered.map_err(|error| error.to_string())?;

@@ -9,6 +9,7 @@ use history::{History, HistoryError, Keep, Keeper};
 use journal::{Damages, Disk, Durability};
 use market::Failed;
 use market::follower::{Checkpoint, Follower};
+use market::timekeeper::Clock;
 
 use crate::feed_start::RunningFeed;
 
@@ -23,19 +24,23 @@ pub struct Followers {
 }
 
 impl Followers {
-    /// Follows from an engine's state, with a history in the data folder and its bounds. Damage to it is counted in
-    /// `metrics`. `failed` is called when the history cannot go on.
+    /// Follows from an engine's state, with a history in the data folder and its bounds. `clock` tells leaps of market
+    /// time from time that passes. Damage to the history is counted in `metrics`. `failed` is called when the history
+    /// cannot go on.
     pub fn start(
         engine: &Engine,
         data: &Disk,
         (keep, durability, with_feed): (Keep, Durability, bool),
+        clock: &Clock,
         metrics: &Metrics,
         failed: &Failed,
     ) -> Result<Followers, HistoryError> {
         let (counted, failed) = (metrics.clone(), failed.clone());
         metrics.set(Gauge::DamagedInHistory, 0);
         let damages = Damages::new(move |records| counted.set(Gauge::DamagedInHistory, records));
-        let mut history = History::open(data, engine)?.listing(damages).keeping(keep);
+        let clock = clock.clone();
+        let history = History::open(data, engine)?.listing(damages).keeping(keep);
+        let mut history = history.noting_leaps(move || clock.passed());
         if durability == Durability::Written {
             let data = data.clone();
             history = history.syncing_journal(move || journal::sync_newest(&data));

@@ -2,6 +2,7 @@
 //! says that the records are no longer kept, wherever the power fails on the way.
 
 use std::ops::Range;
+use std::time::Duration;
 
 use crate::common::{Market, Nobody, SMALL, apply, batch, follow_sized, scene};
 use engine::{AccountIndex, Event, OrderId, Sequence, Time};
@@ -567,6 +568,7 @@ fn a_leap_of_market_time_makes_nothing_old() {
     let (mut view, history) = follow_sized(&market, &disk, 0, SMALL);
     let mut history = history.keeping(keep);
     apply(&market, &mut view, &mut history, 0..240);
+    history = history.noting_leaps(|| Duration::ZERO);
     assert!(history.fit(&market.engine).unwrap());
     history.checkpoint().unwrap();
     tend_to_all(&mut history, &view);
@@ -593,6 +595,7 @@ fn a_leap_is_on_the_disk_before_the_next_work() {
     let disk = SimulatedDisk::new();
     let (mut view, mut history) = follow_sized(&market, &disk, 0, SMALL);
     apply(&market, &mut view, &mut history, 0..240);
+    history = history.noting_leaps(|| Duration::ZERO);
     assert!(history.fit(&market.engine).unwrap());
     history.checkpoint().unwrap();
     let leapt = Time(view.time().0 + 40 * DAY_US);
@@ -616,6 +619,7 @@ fn a_stop_keeps_a_leap() {
     let disk = SimulatedDisk::new();
     let (mut view, mut history) = follow_sized(&market, &disk, 0, SMALL);
     apply(&market, &mut view, &mut history, 0..240);
+    history = history.noting_leaps(|| Duration::ZERO);
     assert!(history.fit(&market.engine).unwrap());
     history.checkpoint().unwrap();
     disk.fail_at(disk.operations(), Fault::NoSpace);
@@ -637,6 +641,7 @@ fn without_sound_leaps_nothing_is_removed_by_age() {
     let disk = SimulatedDisk::new();
     let (mut view, mut history) = follow_sized(&market, &disk, 0, SMALL);
     apply(&market, &mut view, &mut history, 0..240);
+    history = history.noting_leaps(|| Duration::ZERO);
     assert!(history.fit(&market.engine).unwrap());
     history.checkpoint().unwrap();
     tend_to_all(&mut history, &view);
@@ -650,7 +655,7 @@ fn without_sound_leaps_nothing_is_removed_by_age() {
     let open = |disk: &SimulatedDisk, keep: Keep| {
         let damages = Damages::default();
         let history = History::open_sized(disk, &market.engine, SMALL).unwrap();
-        let mut history = history.keeping(keep).listing(damages.clone());
+        let mut history = history.keeping(keep).listing(damages.clone()).noting_leaps(|| Duration::ZERO);
         let later = Time(leapt.0 + 400 * DAY_US);
         assert!((0..100_000).any(|_| !history.tend(later)), "there is no end to it");
         // It leaps once more.

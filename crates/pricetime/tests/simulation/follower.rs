@@ -9,6 +9,7 @@ use exchange::{EventBatch, EventQueue, EventSink};
 use feed::{History, HistoryError, Listeners, ReadModel, SharedHistory, View};
 use history::Sizes;
 use journal::{Durability, Storage};
+use market::timekeeper::Clock;
 
 /// Parts are small, so that many are sealed.
 const PART_RECORDS: u64 = 20;
@@ -50,15 +51,16 @@ pub struct Pace {
 }
 
 impl Follower {
-    /// Follows from an engine's state on. At most `waiting_max` bytes of each table wait to be written.
+    /// Follows from an engine's state on, beside the machine's clock. At most `waiting_max` bytes of each table wait to be written.
     pub fn start<S: Storage>(
         engine: &Engine,
         home: &S,
         (waiting_max, durability): (usize, Durability),
+        clock: Clock,
         pace: Pace,
     ) -> Result<Follower, HistoryError> {
         let sizes = Sizes { waiting_max: [waiting_max; 3], part_records: PART_RECORDS, block_records: BLOCK_RECORDS };
-        let mut history = History::open_sized(home, engine, sizes)?;
+        let mut history = History::open_sized(home, engine, sizes)?.noting_leaps(move || clock.passed());
         if durability == Durability::Written {
             let home = home.clone();
             history = history.syncing_journal(move || journal::sync_newest(&home));

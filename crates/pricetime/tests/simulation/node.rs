@@ -67,7 +67,7 @@ impl Node {
             // Small enough that records are written before they are old.
             let waiting_max = options.segment_bytes as usize / 2;
             let waiting = (waiting_max, options.durability);
-            let started = follower.insert(Follower::start(engine, process, waiting, pace)?);
+            let started = follower.insert(Follower::start(engine, process, waiting, clock.clone(), pace)?);
             Ok(Some(started.sink()))
         })?;
         let follower: Follower = follower.expect("a recovery is followed");
