@@ -1,6 +1,6 @@
 //! Leaps of market time: it moved further than time had passed, because the machine's clock was wrong, or was set right
 //! at last. Retention counts no leap as age, so that a wrong clock removes nothing. Each leap stands in a file beside
-//! the checkpoint.
+//! the checkpoint, with the market's time up to which it was compared with the time that passed.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,12 +12,15 @@ use crate::codec;
 use crate::error::{HistoryError, in_folder};
 use crate::folder::Folder;
 
-/// The file of leaps; missing as long as there was none.
+/// The file of leaps; missing until market time is first compared with the time that passes.
 pub const LEAPS_NAME: &str = "leaps";
 /// The lead of market time over the time that has passed which is no leap yet: as far as a clock is followed at once.
 const LEAP: Duration = Duration::from_secs(60 * 60);
 /// The time between the last command of a server and the first one of the next that is no leap yet.
 const PAUSE: Duration = Duration::from_secs(3 * 24 * 60 * 60);
+/// The market time from what the file says to a killed server's last command that is no leap yet: an hour until the file
+/// is written again, and an hour that is no leap.
+const HIDDEN: Duration = Duration::from_secs(2 * 60 * 60);
 /// The most leaps that are told apart.
 const LEAPS_MAX: usize = 64;
 
@@ -30,6 +33,10 @@ pub(crate) struct Leaps {
     seen: Option<Seen>,
     /// The time that passes; none where nobody follows the market as it goes on, so that no leap is noted.
     passed: Option<PassedTime>,
+    /// The market's time up to which the file that was read has all leaps; none without a file.
+    compared_until: Option<Time>,
+    /// The market's time from which the file is written again, so that a kill hides no leap; none before the first look.
+    due: Option<Time>,
     is_unsaved: bool,
     /// Whether the file is damaged. Then former leaps are unknown, and the file stays as it is.
     is_damaged: bool,
@@ -65,7 +72,7 @@ impl Leaps {
     pub(crate) fn read(folder: &dyn Folder) -> Result<Leaps, HistoryError> {
         let Some(bytes) = folder.read(LEAPS_NAME).map_err(in_folder)? else { return Ok(Leaps::default()) };
         Ok(match std::str::from_utf8(&bytes).ok().and_then(parse) {
-            Some(all) => Leaps { all, ..Leaps::default() },
+            Some((until, all)) => Leaps { all, compared_until: Some(until), ..Leaps::default() },
             None => Leaps { is_damaged: true, ..Leaps::default() },
         })
     }
@@ -75,11 +82,12 @@ impl Leaps {
         self.is_damaged.then_some(HistoryError::Leaps { name: LEAPS_NAME })
     }
 
-    /// Makes the leaps durable, if there is a new one. It does not replace a damaged file: without the former leaps the
+    /// Makes the leaps durable, if `look` has said so. It does not replace a damaged file: without the former leaps the
     /// next start would remove what is not old.
     pub(crate) fn save(&mut self, folder: &dyn Folder) -> Result<(), HistoryError> {
         if self.is_unsaved && !self.is_damaged {
-            folder.replace(LEAPS_NAME, text(&self.all).as_bytes()).map_err(in_folder)?;
+            let until = self.seen.map_or(Time::ZERO, |seen| seen.time);
+            folder.replace(LEAPS_NAME, text(until, &self.all).as_bytes()).map_err(in_folder)?;
             self.is_unsaved = false;
         }
         Ok(())
@@ -95,16 +103,22 @@ impl Leaps {
         self.passed.clone_from(&former.passed);
     }
 
-    /// Begins to compare market time, which is that of the last replayed command, with the time that passes.
+    /// Begins to compare market time, which is that of the last replayed command, with the time that passes. A server
+    /// that was killed may have followed a leap that is not in the file: it notes that now.
     pub(crate) fn begin(&mut self, time: Time) {
         let Some(PassedTime(passed)) = &self.passed else { return };
+        let at = passed();
+        let until = self.compared_until.unwrap_or(time);
+        let ahead = Duration::from_micros(time.0.saturating_sub(until.0));
+        if ahead > HIDDEN {
+            self.note(time, ahead);
+        }
         // The first command of a new market ends no pause, however late it is.
         let free = if time == Time::ZERO { Duration::MAX } else { PAUSE };
-        self.seen = Some(Seen { time, at: passed(), free });
+        self.seen = Some(Seen { time, at, free });
     }
 
-    /// Looks at market time, and notes a leap since the last look, which `save` makes durable. Returns
-    /// whether there was one.
+    /// Looks at market time, and notes a leap since the last look. Returns whether `save` is to be called.
     pub(crate) fn look(&mut self, time: Time) -> bool {
         let Some(PassedTime(passed)) = &self.passed else { return false };
         let Some(seen) = self.seen.filter(|seen| time > seen.time) else { return false };
@@ -113,19 +127,24 @@ impl Leaps {
         self.seen = Some(Seen { time, at, free: LEAP });
         let has_leapt = ahead > seen.free;
         if has_leapt {
-            self.all.push(Leap { to: time, by_us: micros(ahead) });
-            self.is_unsaved = true;
-            if self.all.len() > LEAPS_MAX {
-                // Together they count as of the later one, so nothing is older than it is.
-                let first = self.all.remove(0);
-                self.all[0].by_us = self.all[0].by_us.saturating_add(first.by_us);
-            }
-            tracing::warn!(
-                seconds = ahead.as_secs(),
-                "market time has leapt ahead; retention does not count that as age"
-            );
+            self.note(time, ahead);
         }
-        has_leapt
+        let is_due = has_leapt || self.due.is_none_or(|due| time >= due);
+        if is_due {
+            self.due = Some(Time(time.0.saturating_add(micros(LEAP))));
+            self.is_unsaved = true;
+        }
+        is_due
+    }
+
+    fn note(&mut self, to: Time, ahead: Duration) {
+        self.all.push(Leap { to, by_us: micros(ahead) });
+        if self.all.len() > LEAPS_MAX {
+            // Together they count as of the later one, so nothing is older than it is.
+            let first = self.all.remove(0);
+            self.all[0].by_us = self.all[0].by_us.saturating_add(first.by_us);
+        }
+        tracing::warn!(seconds = ahead.as_secs(), "market time has leapt ahead; retention does not count that as age");
     }
 
     /// The age of what happened at a time, in microseconds that passed.
@@ -139,19 +158,21 @@ fn micros(span: Duration) -> u64 {
     u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
 }
 
-fn text(leaps: &[Leap]) -> String {
-    let lines: String = leaps.iter().map(|leap| format!("{} {}\n", leap.to.0, leap.by_us)).collect();
+fn text(until: Time, leaps: &[Leap]) -> String {
+    let leaps = leaps.iter().map(|leap| format!("{} {}\n", leap.to.0, leap.by_us));
+    let lines: String = [format!("until {}\n", until.0)].into_iter().chain(leaps).collect();
     format!("{lines}{:08x}\n", codec::sum(0, lines.as_bytes()))
 }
 
-fn parse(text: &str) -> Option<Vec<Leap>> {
-    let mut leaps = Vec::new();
-    for line in text.lines() {
+fn parse(text: &str) -> Option<(Time, Vec<Leap>)> {
+    let (mut lines, mut leaps) = (text.lines(), Vec::new());
+    let until = Time(lines.next()?.strip_prefix("until ")?.parse().ok()?);
+    for line in lines {
         if let Some((to, by_us)) = line.split_once(' ') {
             leaps.push(Leap { to: Time(to.parse().ok()?), by_us: by_us.parse().ok()? });
         }
     }
-    (self::text(&leaps) == text).then_some(leaps)
+    (self::text(until, &leaps) == text).then_some((until, leaps))
 }
 
 #[cfg(test)]
@@ -175,7 +196,7 @@ mod tests {
     #[test]
     fn what_was_before_a_leap_is_not_older_for_it() {
         let (mut leaps, clock) = new();
-        let mut look = |leaps: &mut Leaps, time, hours| {
+        let look = |leaps: &mut Leaps, time, hours| {
             clock.store(hours, Ordering::Relaxed);
             leaps.look(Time(time))
         };
@@ -188,8 +209,9 @@ mod tests {
         look(&mut leaps, NOON + 43 * DAY, 26);
         let (old, new, now) = (Time(NOON + 3 * DAY), Time(NOON + 43 * DAY), Time(NOON + 44 * DAY));
         assert_eq!([old, new].map(|time| leaps.age_us(time, now)), [DAY + HOUR, DAY]);
-        assert_eq!(parse(&text(&leaps.all)), Some(leaps.all.clone()));
-        assert_eq!(parse(&text(&leaps.all).replacen('4', "5", 1)), None);
+        let written = text(new, &leaps.all);
+        assert_eq!(parse(&written), Some((new, leaps.all.clone())));
+        assert_eq!(parse(&written.replacen('4', "5", 1)), None);
         // A server that starts after a long time, or with a wrong clock, takes that for no age either.
         leaps.begin(now);
         look(&mut leaps, now.0 + 9 * DAY, 26);
@@ -211,5 +233,28 @@ mod tests {
         assert_eq!(leaps.all, [], "the first command ends no pause");
         leaps.look(Time(NOON + 40 * DAY));
         assert_eq!(leaps.all, [Leap { to: Time(NOON + 40 * DAY), by_us: 40 * DAY }]);
+    }
+
+    #[test]
+    fn the_file_is_written_each_hour_and_a_start_notes_the_leap_behind_it() {
+        let (mut leaps, clock) = new();
+        leaps.begin(Time::ZERO);
+        let hours = (0..24 * 4).filter(|quarter| {
+            clock.store(quarter / 4, Ordering::Relaxed);
+            leaps.look(Time(NOON + quarter * HOUR / 4))
+        });
+        assert_eq!(hours.count(), 24);
+        let ages_after = |quiet: u64| {
+            let mut leaps = Leaps { compared_until: Some(Time(NOON)), ..new().0 };
+            leaps.begin(Time(NOON + quiet));
+            leaps.look(Time(NOON + quiet + 1));
+            leaps.age_us(Time(NOON), Time(NOON + quiet))
+        };
+        assert_eq!([2 * HOUR, 2 * HOUR + 1, 40 * DAY].map(ages_after), [2 * HOUR, 0, 0]);
+        // A machine that lost commands has an earlier time than the file.
+        let mut leaps = Leaps { compared_until: Some(Time(NOON)), ..new().0 };
+        leaps.begin(Time(NOON - DAY));
+        leaps.look(Time(NOON + DAY));
+        assert_eq!(leaps.all, []);
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::common::{Market, Nobody, SMALL, apply, batch, follow_sized, scene};
-use engine::{AccountIndex, Event, OrderId, Sequence, Time};
+use engine::{AccountId, AccountIndex, Command, Entry, Event, Money, OrderId, Sequence, Time};
 use exchange::EventBatch;
 use feed::{History, HistoryError, PastOrder, ReadModel, ReportKey, Trade, View};
 use history::{HISTORY_FOLDER, Keep, LEAPS_NAME, Sizes, verify};
@@ -631,7 +631,37 @@ fn a_stop_keeps_a_leap() {
     history.checkpoint().unwrap();
     let killed = disk.after_crash(1, PowerCut::LosesAll);
     let leaps = killed.contents(&format!("{HISTORY_FOLDER}/{LEAPS_NAME}"));
-    assert_eq!(String::from_utf8(leaps).unwrap().lines().count(), 3, "two leaps and a checksum");
+    assert_eq!(String::from_utf8(leaps).unwrap().lines().count(), 4, "two leaps, a time and a checksum");
+}
+
+/// A kill between a leap and the keeper's next look once had everything removed that was older than the leap.
+#[test]
+fn a_kill_before_the_next_look_hides_no_leap() {
+    let market = busy_market(77, 240);
+    let disk = SimulatedDisk::new();
+    let (mut view, history) = follow_sized(&market, &disk, 0, SMALL);
+    let mut history = history.noting_leaps(|| Duration::ZERO);
+    apply(&market, &mut view, &mut history, 0..240);
+    assert!(history.fit(&market.engine).unwrap());
+    history.checkpoint().unwrap();
+    tend_to_all(&mut history, &view);
+    history.tend(Time(view.time().0 + 1));
+    let mut batch = EventBatch::default();
+    let leapt = Time(view.time().0 + 40 * DAY_US);
+    batch.seal(Sequence(history.sequence().0 + 1), leapt);
+    history.follow(&batch).unwrap();
+    let killed = disk.after_crash(1, PowerCut::LosesAll);
+    let sealed = files(&killed, ".sealed");
+    let history = History::open_sized(&killed, &market.engine, SMALL).unwrap();
+    let mut history = history.keeping(Keep { age_us: Some(30 * DAY_US), bytes: None }).noting_leaps(|| Duration::ZERO);
+    // The replay, and the market at its end.
+    history.follow(&batch).unwrap();
+    let mut engine = market.engine_after(240);
+    let command = Command::CreateAccount { account: AccountId::parse(b"7777777").unwrap(), balance: Money::ZERO };
+    engine.apply(&Entry { sequence: history.sequence(), time: leapt, command }, &mut Vec::new(), &mut |_| {});
+    assert!(history.fit(&engine).unwrap());
+    assert!((0..100_000).any(|_| !history.tend(leapt)), "there is no end to it");
+    assert_eq!(files(&killed, ".sealed"), sealed);
 }
 
 /// Only retention needs the leaps, and a damaged file of them once kept the whole market from starting.
