@@ -122,6 +122,27 @@ pub fn open_followed<S: Storage>(
     Ok(Recovered { engine, journal, report })
 }
 
+/// Refuses a data folder of a build before the first release, and changes nothing. Errors: a part of it is of such a
+/// build. The opening finds all other faults.
+pub fn refuse_unreleased<S: Storage>(storage: &S) -> Result<(), RecoveryError> {
+    match journal::oldest_point(storage) {
+        Err(unreleased @ JournalError::Unreleased { .. }) => return Err(unreleased.into()),
+        Ok(Some(_)) | Err(_) => {}
+        Ok(None) => {
+            let newest = snapshot::list(storage).unwrap_or_default().into_iter().next();
+            if let Some(Err(unreleased @ SnapshotError::Unreleased { .. })) =
+                newest.map(|info| snapshot::open(storage, &info))
+            {
+                return Err(RecoveryError::OnlySnapshots { refused: vec![unreleased.to_string()] });
+            }
+        }
+    }
+    match history::through(storage) {
+        Err(unreleased @ HistoryError::Unreleased) => Err(unreleased.into()),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
 /// Makes the journal of a new market before any other file, so files without a journal belong to a market that existed
 /// before. Returns whether there is a journal. Errors: the folder is of a build before the first release; it has files
 /// of a market and neither a journal nor a snapshot.

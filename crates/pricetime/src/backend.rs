@@ -175,6 +175,17 @@ impl Backend {
     }
 }
 
+/// Refuses a data folder of a build before the first release, before anything in it is made or changed. Errors: the
+/// settings name such a folder.
+pub fn refuse_unreleased(settings: &Settings) -> Result<(), String> {
+    let is_used = matches!(settings.store, StoreLocation::Journal | StoreLocation::Log(_));
+    match Disk::open_to_read(&settings.data) {
+        Ok(disk) if is_used => recovery::refuse_unreleased(&disk).map_err(|error| error.to_string()),
+        // The opening says what else is wrong with the folder.
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
 fn open_folder(
     settings: &Settings,
     metrics: Metrics,
@@ -196,10 +207,7 @@ fn open_folder(
     };
     let joined = shared.as_ref().map(|(url, _)| join(url, &settings.data, options)).transpose()?.flatten();
     // A copy of another node's folder has the note, too.
-    match shared {
-        None => members::note_known(settings)?,
-        Some(_) => members::note_known_in_common(settings)?,
-    }
+    members::refuse_forgotten(settings)?;
     let mut followers = None;
     let recovered = recovery::open_followed(&storage, options, |engine| {
         let kept = (settings.history(), options.durability, settings.feed);
@@ -269,6 +277,8 @@ fn open_folder(
             Market::start_over(storage_of_it, recovered, market_options, follower, failed, make)?
         }
     };
+    // Behind all refusals: the settings may name the folder of another market by mistake.
+    members::note_known(settings)?;
     Ok((Backend::Folder(Box::new(Folder { storage, market, followers, _lock: lock })), opened))
 }
 

@@ -91,13 +91,19 @@ fn open_in_common(
     Ok(None)
 }
 
-/// Notes durably in a data folder that its market has members, if it has some. Errors: it had some, and no setting says
-/// who they are or that it is open to anyone; or the folder cannot be written.
-pub fn note_known(settings: &Settings) -> Result<(), String> {
-    match are_known(settings) {
-        true => mark(&settings.data),
-        false => refuse_forgotten(settings, "there is no access file", &way_back(settings)),
+/// Refuses to open a market to everybody that had members. Errors: its data folder says that it had some, and no setting
+/// says who they are or that it is open to anyone. A log that was recovered does not know of members, so a node's folder
+/// says so, too.
+pub fn refuse_forgotten(settings: &Settings) -> Result<(), String> {
+    if has_some(settings) || settings.open_to_anyone || !is_marked(&settings.data) {
+        return Ok(());
     }
+    let (fault, way) = match is_in_common(settings) {
+        true => ("this node has no key to them", "Give it the key with --members-key".to_owned()),
+        false => ("there is no access file", way_back(settings)),
+    };
+    let none_more = format!("remove the file {}", settings.data.join(KNOWN_NAME).display());
+    Err(forgotten(settings.data.display(), fault, &way, &none_more))
 }
 
 /// Refuses to open a market in a database to everybody that had members. Errors: it had some, and nobody says who they
@@ -116,25 +122,23 @@ fn way_back(settings: &Settings) -> String {
     format!("Put the file back to {} or name it with --access", settings.data.join(FILE_NAME).display())
 }
 
-/// Notes the same in the data folder of a cluster's node. Errors also: its market had members, and the node has no key
-/// to them. The log refuses such a node as well, but a recovered one does not know of members yet.
-pub fn note_known_in_common(settings: &Settings) -> Result<(), String> {
-    match are_known(settings) || has_key(settings) {
+/// Notes durably in the data folder of an opened market that it has members, if it has some. Errors: the folder cannot
+/// be written.
+pub fn note_known(settings: &Settings) -> Result<(), String> {
+    match has_some(settings) {
         true => mark(&settings.data),
-        false => refuse_forgotten(settings, "this node has no key to them", "Give it the key with --members-key"),
+        false => Ok(()),
     }
 }
 
-/// Refuses to open a market to everybody that had members. Errors: it had some, and nobody says that it is open to
-/// anyone.
-fn refuse_forgotten(settings: &Settings, fault: &str, way: &str) -> Result<(), String> {
-    match is_marked(&settings.data) && !settings.open_to_anyone {
-        true => {
-            let none_more = format!("remove the file {}", settings.data.join(KNOWN_NAME).display());
-            Err(forgotten(settings.data.display(), fault, way, &none_more))
-        }
-        false => Ok(()),
-    }
+/// Whether the settings name members, or the key to those of a cluster.
+fn has_some(settings: &Settings) -> bool {
+    are_known(settings) || (is_in_common(settings) && has_key(settings))
+}
+
+/// Whether several nodes have their members in common.
+fn is_in_common(settings: &Settings) -> bool {
+    matches!(settings.store, StoreLocation::Log(_))
 }
 
 fn forgotten(place: impl Display, fault: &str, way: &str, none_more: &str) -> String {

@@ -22,7 +22,7 @@ use tls::ServerTls;
 use web::{About, Keys, Sandbox, Web};
 use xml::Gateway;
 
-use crate::backend::{Backend, Opened};
+use crate::backend::{self, Backend, Opened};
 use crate::connections::Connections;
 use crate::demo::{Crowd, Plan, Traders, sandbox};
 use crate::encryption;
@@ -96,6 +96,7 @@ fn serve(
     };
     let metrics =
         metrics(settings.fix_address()?.map(|_| "fix").into_iter().chain(demo.as_ref().map(|_| crate::demo::GATEWAY)));
+    backend::refuse_unreleased(&settings)?;
     let members = members::open(&settings, &metrics, ending_with_failure(&endings))?;
     let (store, days) = (settings.store.kind(), !settings.calendar()?.day_ends().is_empty());
     let about =

@@ -383,6 +383,25 @@ fn a_server_that_is_asked_to_stop_as_soon_as_clients_reach_it_stops_in_good_orde
     assert!(ended.stderr.contains("stopped"), "{ended:?}");
 }
 
+/// A start with members on a wrong folder, or one that it cannot use, once noted there that the market has members. The
+/// folder was then refused without their access file.
+#[test]
+fn a_start_that_fails_notes_no_members() {
+    let folder = Folder::new("not-its-market");
+    let server = Launch::new(&folder.data()).start();
+    server.ask("<create><account id=\"1\" balance=\"1\"/></create>");
+    server.stop();
+    let with_members = AccessFile::new(&folder).launch(&folder);
+    let (mark, history) = (folder.data().join("members"), folder.data().join("history"));
+    let checkpoint = std::fs::read(history.join("checkpoint")).unwrap();
+    std::fs::write(history.join("checkpoint"), b"damaged").unwrap();
+    with_members.try_start().map(|_| ()).expect_err("a damaged history was served");
+    assert!(!mark.exists());
+    std::fs::write(history.join("checkpoint"), checkpoint).unwrap();
+    with_members.start().stop();
+    assert!(mark.exists());
+}
+
 /// A regression: a demo that was stopped while it read its market left the folder of it.
 #[test]
 fn a_demo_that_is_stopped_while_it_recovers_removes_its_folder() {

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::common::folder::{Folder, contents};
+use crate::common::members::AccessFile;
 use crate::common::packed::unpack;
 use crate::common::server::Launch;
 
@@ -21,8 +22,17 @@ fn refused(arguments: &[&Path]) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-fn started(data: &Path) -> String {
-    Launch::new(data).try_start().map(|_| ()).expect_err("a folder of another format was served").stderr
+/// Checks that no server starts on the folder, with members or without, that it names the part which is older, and that
+/// it leaves all files as they are.
+fn refuses_to_start(folder: &Folder, data: &Path, part: &str) {
+    let before = contents(data);
+    let access = AccessFile::new(folder);
+    let with_members = Launch::new(data).with(&format!("--access {}", access.path.display()));
+    for launch in [Launch::new(data), with_members] {
+        let told = launch.try_start().map(|_| ()).expect_err("a folder of another format was served").stderr;
+        assert!(told.contains(part) && told.contains(ADVICE), "{told}");
+        assert!(contents(data) == before, "a file was changed, made or removed");
+    }
 }
 
 #[test]
@@ -45,11 +55,8 @@ fn a_folder_of_a_build_before_the_first_release_is_refused_by_name_and_left_as_i
         assert!(told.contains(JOURNAL) && told.contains(ADVICE), "{arguments:?}: {told}");
         assert!(!told.contains("checksum") && !told.contains("DAMAGED"), "{arguments:?}: {told}");
     }
-    let told = started(&data);
-    assert!(told.contains(JOURNAL) && told.contains(ADVICE), "{told}");
-    let mut after = contents(&data);
-    after.remove("lock");
-    assert!(after == before, "a file was changed, made or removed");
+    assert!(contents(&data) == before, "a file was changed, made or removed");
+    refuses_to_start(&folder, &data, JOURNAL);
 }
 
 #[test]
@@ -57,15 +64,11 @@ fn its_snapshots_and_its_history_are_refused_by_name_without_its_journal_too() {
     let folder = Folder::new("unreleased-parts");
     let data = unpack(PACKED, &folder);
     std::fs::remove_file(data.join("journal-00000000000000000001.log")).unwrap();
-    let told = started(&data);
-    assert!(told.contains(SNAPSHOT) && told.contains(ADVICE), "{told}");
+    refuses_to_start(&folder, &data, SNAPSHOT);
     // Its history beside a journal of this program.
     let ours = folder.path().join("ours");
     Launch::new(&ours).start().stop();
     std::fs::remove_dir_all(ours.join("history")).unwrap();
     std::fs::rename(data.join("history"), ours.join("history")).unwrap();
-    let before = contents(&ours.join("history"));
-    let told = started(&ours);
-    assert!(told.contains(HISTORY) && told.contains(ADVICE), "{told}");
-    assert!(contents(&ours.join("history")) == before, "a file was changed, made or removed");
+    refuses_to_start(&folder, &ours, HISTORY);
 }
