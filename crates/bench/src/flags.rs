@@ -1,17 +1,12 @@
 //! Arguments that several commands share: a load, cores, times.
 
+use clap::Args;
 use clap::builder::RangedU64ValueParser;
-use clap::{Args, ValueEnum};
 
-use crate::record::{LoadSettings, Mode, Recipe};
+use crate::records::{LoadSettings, Mode, Recipe, word};
 
 /// Requests in flight on a pipelined connection by default.
 const DEPTH_DEFAULT: u64 = 16;
-
-/// Returns the word for this value on the command line and in files.
-pub fn word(value: impl ValueEnum) -> String {
-    value.to_possible_value().map_or(String::new(), |value| value.get_name().to_string())
-}
 
 /// The load of one run, or of each of a series.
 #[derive(Args, Clone, Debug)]

@@ -9,31 +9,17 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 pub mod baseline;
-mod compare;
-mod cores;
 mod echo;
 mod flags;
-mod interrupt;
-mod live;
-mod load;
-mod number;
-mod process;
-mod processor;
-mod program;
-mod progress;
-mod quantity;
-pub mod record;
-mod report;
-mod results;
-mod rounds;
-mod run;
-#[cfg(test)]
-mod sample;
-mod statistics;
-mod study;
-mod sweep;
-mod table;
-mod test_bed;
+mod loads;
+mod machine;
+pub mod records;
+mod reports;
+mod runs;
+mod studies;
+
+use machine::{interrupt, program};
+use studies::{compare, live, sweep};
 
 /// Measure an exchange server: one load, series of loads, their report, and other servers beside it
 #[derive(Parser)]
@@ -49,11 +35,11 @@ pub struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Load a server of its own or any other, and print throughput, latency and faults
-    Run(Box<run::RunArgs>),
+    Run(Box<runs::RunArgs>),
     /// Make a series of runs that differ in one thing, or repeat a published experiment
     Sweep(Box<sweep::SweepArgs>),
     /// Make one page with tables and plots from the raw files of `sweep`, `compare` and `live`
-    Report(report::ReportArgs),
+    Report(reports::ReportArgs),
     /// Measure Pricetime beside Redis, PostgreSQL and a raw durable echo, one after the other on the same cores; as a
     /// cluster beside replicated systems
     Compare(compare::CompareArgs),
@@ -70,13 +56,13 @@ enum Command {
 pub fn run(cli: Cli) -> Result<ExitCode, String> {
     cli.server.into_iter().for_each(program::choose);
     let valid = match cli.command {
-        Command::Run(args) => cleaning_up(|| run::run(*args)),
+        Command::Run(args) => cleaning_up(|| runs::run(*args)),
         Command::Sweep(args) => cleaning_up(|| sweep::run(*args)),
         Command::Compare(args) => cleaning_up(|| compare::run(args)),
         Command::Live(args) => cleaning_up(|| live::run(&args)),
         // These commands leave nothing behind: a signal just ends them.
         Command::Baseline(args) => baseline::run(args),
-        Command::Report(args) => report::run(args),
+        Command::Report(args) => reports::run(args),
         Command::Echo(args) => echo::run(args).map(|()| true),
     };
     let Some(signal) = interrupt::signal() else {

@@ -6,8 +6,6 @@ mod exchange;
 mod market;
 mod traders;
 
-use std::error::Error as _;
-
 use clap::Args;
 pub use rust_decimal::Decimal;
 use store::{StoreError, StoreUrl};
@@ -17,9 +15,9 @@ pub use market::Market;
 pub use traders::run as run_load;
 
 use crate::flags::measured_seconds;
-use crate::quantity::{BESIDE, Quantity};
-use crate::record::LoadSettings;
-use crate::table::Table;
+use crate::records::LoadSettings;
+use crate::records::quantity::{BESIDE, Quantity};
+use crate::reports::table::Table;
 
 /// The warm-up: a part of the measured time, and the most seconds.
 const WARMUP: (f64, f64) = (0.2, 1.0);
@@ -89,15 +87,4 @@ pub fn run(args: BaselineArgs) -> Result<bool, String> {
 pub fn warmup(seconds: f64) -> f64 {
     let (part, most) = WARMUP;
     (seconds * part).min(most)
-}
-
-/// Returns an error with all of its causes: the driver's own text is `db error`.
-pub fn said(error: tokio_postgres::Error) -> String {
-    let mut text = format!("PostgreSQL: {error}");
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text += &format!(": {error}");
-        cause = error.source();
-    }
-    text
 }

@@ -4,7 +4,6 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use rust_decimal::Decimal;
 use store::StoreUrl;
@@ -12,12 +11,12 @@ use tokio_postgres::Client;
 
 use super::exchange::{Exchange, Order, Side};
 use super::market::Market;
-use super::said;
-use crate::load::{
+use crate::loads::{
     Answer, Choice, Kind, Mix, Next, OpenOrder, Requester, block_on, issued_each, run_requesters, standing, symbol_name,
 };
-use crate::record::{DatabaseUse, LoadSettings, RunRecord};
-use crate::run::now;
+use crate::machine::facts::now;
+use crate::records::{DatabaseUse, LoadSettings, RunRecord};
+use crate::runs::sql_error;
 
 /// Makes the tables, runs the load, and checks every row. Calls `measuring` when the measured part begins and when it
 /// has ended. Errors: a database that cannot be reached or refuses something; a run that went wrong is no error but has
@@ -29,23 +28,22 @@ pub fn run(url: &StoreUrl, load: &LoadSettings, measuring: &mut dyn FnMut()) -> 
         for _ in 0..load.connections {
             clients.push(connect(url).await?);
         }
-        let market = Market::make(owner).await.map_err(said)?;
-        let shared = prepare(&market, load).await.map_err(said)?;
+        let market = Market::make(owner).await.map_err(sql_error)?;
+        let shared = prepare(&market, load).await.map_err(sql_error)?;
         let mut traders = Vec::new();
         for client in clients {
-            let exchange = Exchange::over(client).await.map_err(said)?;
+            let exchange = Exchange::over(client).await.map_err(sql_error)?;
             traders.push(Trader { exchange, shared: shared.clone() });
         }
         let started = now();
-        let [warmup, duration] = [load.warmup, load.duration.unwrap_or_default()].map(Duration::from_secs_f64);
         let mut retries_before = 0;
         let mut begun = || {
             retries_before = shared.retries.load(Ordering::Relaxed);
             measuring();
         };
-        let result = run_requesters(traders, warmup, duration, &mut begun).await?;
+        let result = run_requesters(traders, load, &mut begun).await?;
         let LoadSettings { connections, accounts, symbols, seed, .. } = load;
-        let seconds = duration.as_secs_f64();
+        let seconds = load.duration.unwrap_or_default();
         let command = format!(
             "pricetime-bench baseline --connections {connections} --seconds {seconds} --accounts {accounts} --symbols {symbols} \
              --seed {seed}"
@@ -53,7 +51,7 @@ pub fn run(url: &StoreUrl, load: &LoadSettings, measuring: &mut dyn FnMut()) -> 
         let mut record = RunRecord { started, command, ..result.record(load.clone()) };
         measuring();
         record.invalid_because = record.counts.faults();
-        record.invalid_because.extend(market.faults(shared.opened.load(Ordering::Relaxed)).await.map_err(said)?);
+        record.invalid_because.extend(market.faults(shared.opened.load(Ordering::Relaxed)).await.map_err(sql_error)?);
         let retries = Some(shared.retries.load(Ordering::Relaxed) - retries_before);
         record.database = Some(DatabaseUse { cpu_seconds: None, transactions: record.counts.answered, retries });
         Ok(record)
@@ -127,7 +125,7 @@ impl Trader {
         let next = shared.mix().next_request();
         match next {
             Next::Place { order: choice, rests } => {
-                let id = exchange.place(&order(&choice, &shared.symbols)).await.map_err(said)?;
+                let id = exchange.place(&order(&choice, &shared.symbols)).await.map_err(sql_error)?;
                 let id = id.ok_or_else(|| format!("an order was refused that can be paid for: {choice:?}"))?;
                 shared.opened.fetch_add(1, Ordering::Relaxed);
                 if rests {
@@ -137,7 +135,7 @@ impl Trader {
                 Ok(Kind::Opened)
             }
             Next::Cancel(OpenOrder { account, id }) => {
-                match exchange.cancel(account as i64, id as i64).await.map_err(said)? {
+                match exchange.cancel(account as i64, id as i64).await.map_err(sql_error)? {
                     true => Ok(Kind::Canceled),
                     false => Err(format!("order {id} rests and could not be canceled")),
                 }

@@ -9,7 +9,7 @@ use crate::common::bench::binary;
 use crate::common::wait::wait_until;
 use crate::postgres::Database;
 use bench::baseline::{Decimal, Exchange, Market, Order, Side, run_load};
-use bench::record::LoadSettings;
+use bench::records::LoadSettings;
 use engine::{
     AccountId, AccountIndex, Entry, Event, NewOrder, Op, OrderId, OrderName, Position, Reply, SymbolIndex, Time,
 };

@@ -207,7 +207,7 @@ fn a_market_in_postgresql_stands_beside_one_transaction_an_order_and_pgbench() {
     let mut report = Command::new(binary());
     let output = report.env_clear().current_dir(folder.path()).args(["report", "results"]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    for plot in ["compare-postgres-clients.png", "compare-postgres-batches.png"] {
+    for plot in ["compare-postgres-clients.svg", "compare-postgres-batches.svg"] {
         assert!(folder.path().join("results/report/plots").join(plot).is_file(), "{plot}");
     }
 }

@@ -77,7 +77,7 @@ fn a_report_shows_the_figures_of_the_raw_files() {
     let results = folder.path().join("results");
     let report = results.join("report");
     let files: Vec<&str> = printed.lines().collect();
-    for file in ["report.html", "plots/sweep-connections-throughput.png"] {
+    for file in ["report.html", "plots/sweep-connections-throughput.svg"] {
         assert!(files.contains(&format!("results/report/{file}").as_str()), "{printed}");
     }
     assert!(files.iter().all(|file| folder.path().join(file).metadata().unwrap().len() > 0), "{printed}");
@@ -95,8 +95,8 @@ fn a_report_shows_the_figures_of_the_raw_files() {
     }
     assert!(page.contains("<svg ") && page.contains("durability synced") && page.contains("pricetime-bench sweep"));
     assert!(page.contains("@media print"), "a browser prints it, to a PDF, too");
-    let picture = std::fs::read(report.join("plots/sweep-connections-throughput.png")).unwrap();
-    assert!(picture.starts_with(b"\x89PNG"));
+    let picture = std::fs::read_to_string(report.join("plots/sweep-connections-throughput.svg")).unwrap();
+    assert!(picture.starts_with("<svg ") && picture.contains("xmlns="), "a plot stands alone, too");
     // The same files give the same bytes.
     succeeded(&bench(&folder, "report results"));
     assert_eq!(std::fs::read_to_string(report.join("report.html")).unwrap(), page);

@@ -13,7 +13,7 @@ use crate::common::folder::Folder;
 use crate::common::members::{AccessFile, secret};
 use crate::common::port;
 use crate::common::server::{Launch, state_of};
-use bench::record::{Conservation, Mode, RunRecord};
+use bench::records::{Conservation, Mode, RunRecord};
 
 const CREATED: &str = "<results><created id=\"1\"/></results>";
 
