@@ -102,10 +102,10 @@ impl Stops {
         (left, u32::try_from(moves).unwrap_or(u32::MAX))
     }
 
-    /// Applies the first price of an order that goes on to others, all of them in one direction, as far as its last price
-    /// does not: it reaches the triggers that the order leaves behind it, and moves those that lie before it. A buy goes
-    /// up: it leaves those behind that wait from above, and before it lie those of buys that follow. Returns what
-    /// `follow` returns.
+    /// Applies the first price of an order that goes on to others, all of them in one direction, as far as its last
+    /// price does not: it reaches the triggers that the order leaves behind it, and moves those that lie before it. A
+    /// buy goes up: it leaves those behind that wait from above, and before it lie those of buys that follow. Returns
+    /// what `follow` returns.
     #[cold]
     pub(crate) fn leave_first(
         &mut self,

@@ -124,7 +124,7 @@ fn triggers_that_lie_before_an_order_do_not_cut_it() {
     }
 }
 
-/// Nothing has executed yet, so triggers of both directions are reached at once.
+/// A symbol has no executions yet, so triggers of both directions are reached at once.
 #[test]
 fn an_order_reaches_what_it_leaves_behind_before_it_goes_on_and_the_others_last() {
     let mut market = Market::new(100);
