@@ -552,7 +552,7 @@ impl Engine {
         }
         let symbol = self.symbols.create(name, Position::ZERO);
         self.books.create();
-        self.stops.watch(symbol);
+        self.stops.watch_next(None);
         events(Event::SymbolCreated { symbol, name });
         Ok(Reply::Created)
     }

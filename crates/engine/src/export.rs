@@ -44,7 +44,7 @@ impl Engine {
                 self.export_side(symbol, side, &mut executions, visit);
             }
         }
-        for (symbol, last) in self.stops.watched() {
+        for (symbol, last) in self.stops.last_prices() {
             visit(StateItem::Watch { symbol, last });
         }
         for (symbol, &rules) in self.instruments.all() {

@@ -46,7 +46,6 @@ pub struct Importer {
     last_order: Option<LastOrder>,
     last_position: Option<(AccountIndex, SymbolIndex)>,
     last_client_order: Option<OrderId>,
-    last_watch: Option<SymbolIndex>,
     last_rules: Option<SymbolIndex>,
     last_stop: Option<LastStop>,
     last_deadline: Option<(Deadline, OrderId)>,
@@ -114,7 +113,6 @@ impl Importer {
             last_order: None,
             last_position: None,
             last_client_order: None,
-            last_watch: None,
             last_rules: None,
             last_stop: None,
             last_deadline: None,
@@ -151,9 +149,8 @@ impl Importer {
         if !issued.eq(self.found.iter().copied()) {
             return fail("the shares of a symbol in positions and open sells are not those that were issued");
         }
-        let watched = self.engine.stops.watched().map(|(symbol, _)| symbol);
-        if !watched.eq((0..).map(SymbolIndex).take(self.found.len())) {
-            return fail("a symbol that is not watched: each that was listed has its last price or none");
+        if self.engine.stops.watched() != self.engine.symbols.all().len() {
+            return fail("a symbol without its last price: each that was listed has one, or none yet");
         }
         if !self.are_links_sound() {
             return fail("two orders are linked that are not open or are no pair");
@@ -248,14 +245,13 @@ impl Importer {
             }
             StateItem::Watch { symbol, last } => {
                 self.advance(Stage::Watches)?;
-                // A watch names no account, so only its symbol is checked.
                 if symbol.0 as usize >= self.engine.symbols.all().len() {
-                    return Err("a watched symbol that was not listed");
+                    return Err("the last price of a symbol that was not listed");
                 }
-                if self.last_watch.replace(symbol).is_some_and(|last| last >= symbol) {
-                    return Err("a watched symbol before its turn, or twice");
+                if symbol.0 as usize != self.engine.stops.watched() {
+                    return Err("a last price out of its turn: each symbol has one or none, in their order");
                 }
-                self.engine.stops.restore_watch(symbol, last);
+                self.engine.stops.watch_next(last);
                 Ok(())
             }
             StateItem::Rules { symbol, rules } => {
@@ -388,8 +384,8 @@ impl Importer {
     }
 
     fn add_rules(&mut self, symbol: SymbolIndex, rules: &SymbolRules) -> Result<(), &'static str> {
-        if !self.engine.stops.is_watched(symbol) {
-            return Err("rules of a symbol that is not watched");
+        if symbol.0 as usize >= self.engine.stops.watched() {
+            return Err("rules of a symbol without its last price");
         }
         if self.last_rules.replace(symbol).is_some_and(|last| last >= symbol) {
             return Err("rules before their turn, or twice");
@@ -414,8 +410,8 @@ impl Importer {
         let NewOrder { symbol, shares, trigger: Some(trigger), .. } = *placed else {
             return Err("an order that waits for no price");
         };
-        if !self.engine.stops.is_watched(symbol) {
-            return Err("an order that waits for a price of a symbol that is not watched");
+        if symbol.0 as usize >= self.engine.stops.watched() {
+            return Err("an order that waits for a price of a symbol without its last price");
         }
         // Stops with one trigger keep the order in which they came.
         let this = (is_reached, symbol, trail.is_some(), Some(trigger));

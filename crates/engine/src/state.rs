@@ -24,7 +24,7 @@ use crate::trail::Trail;
 /// - the phases of symbols that are not open, by index;
 /// - for each symbol its open buys and then its open sells, best price first and in their order within a price, each
 ///   followed by its executions, oldest first, or by their sum if there are more than are kept;
-/// - the watched symbols, by index;
+/// - the last prices of all symbols, by index;
 /// - the rules of symbols that have any, by index;
 /// - the orders that wait for a price: first those that no execution has reached, by symbol, in each those with fixed
 ///   triggers before the trailing ones, by trigger, and in the order in which they began to wait; then those that wait
@@ -69,7 +69,7 @@ pub enum StateItem {
     Execution(Execution),
     /// The sum of the executions of the order before it, which has more than are kept.
     Executed(Executed),
-    /// A symbol whose executions are noted, and the price of the last one.
+    /// A symbol, and the price of its last execution.
     Watch { symbol: SymbolIndex, last: Option<Price> },
     /// The rules of a symbol that has any.
     Rules { symbol: SymbolIndex, rules: SymbolRules },

@@ -59,9 +59,7 @@ impl Queue {
 /// nothing.
 #[derive(Clone, Copy)]
 struct Watch {
-    /// Whether executions are noted.
-    is_on: bool,
-    /// The price of the last execution that was noted.
+    /// The price of the last execution.
     last: Option<Price>,
     /// The lowest price for which an order waits from below; the highest of all if none does.
     rising: i64,
@@ -70,7 +68,9 @@ struct Watch {
 }
 
 impl Watch {
-    const OFF: Watch = Watch { is_on: false, last: None, rising: i64::MAX, falling: 0 };
+    fn new(last: Option<Price>) -> Watch {
+        Watch { last, rising: i64::MAX, falling: 0 }
+    }
 }
 
 /// All waiting orders.
@@ -82,7 +82,7 @@ pub(crate) struct Stops {
     waiting: BTreeMap<(SymbolIndex, bool, Trigger), u32>,
     /// The queues whose orders wait for their turn.
     turns: Turns,
-    /// The watches by symbol, up to the last one that is watched.
+    /// The watches by symbol.
     watches: Vec<Watch>,
     /// The symbols whose prices orders follow.
     followed: BTreeMap<SymbolIndex, Followed>,
@@ -107,29 +107,20 @@ impl Stops {
         }
     }
 
-    /// Notes the executions of a new symbol.
+    /// Begins to watch the next symbol, whose last execution had this price.
     #[inline]
-    pub(crate) fn watch(&mut self, symbol: SymbolIndex) {
-        let at = symbol.0 as usize;
-        if self.watches.len() <= at {
-            self.watches.resize(at.saturating_add(1), Watch::OFF);
-        }
-        self.watches[at].is_on = true;
+    pub(crate) fn watch_next(&mut self, last: Option<Price>) {
+        self.watches.push(Watch::new(last));
     }
 
-    /// Restores a watch with its last price.
-    pub(crate) fn restore_watch(&mut self, symbol: SymbolIndex, last: Option<Price>) {
-        self.watch(symbol);
-        self.watches[symbol.0 as usize].last = last;
+    /// The number of symbols that are watched: of an engine that is not being imported, all.
+    pub(crate) fn watched(&self) -> usize {
+        self.watches.len()
     }
 
-    /// The price of a symbol's last execution, if one was noted.
+    /// The price of a symbol's last execution.
     pub(crate) fn last_price(&self, symbol: SymbolIndex) -> Option<Price> {
         self.watches.get(symbol.0 as usize)?.last
-    }
-
-    pub(crate) fn is_watched(&self, symbol: SymbolIndex) -> bool {
-        self.watches.get(symbol.0 as usize).is_some_and(|watch| watch.is_on)
     }
 
     /// Whether an order waits or ever waited.
@@ -137,10 +128,9 @@ impl Stops {
         self.stops.was_used()
     }
 
-    /// The watched symbols, with their last prices.
-    pub(crate) fn watched(&self) -> impl Iterator<Item = (SymbolIndex, Option<Price>)> {
-        let all = (0..).map(SymbolIndex).zip(&self.watches);
-        all.filter(|(_, watch)| watch.is_on).map(|(symbol, watch)| (symbol, watch.last))
+    /// The last prices of all symbols.
+    pub(crate) fn last_prices(&self) -> impl Iterator<Item = (SymbolIndex, Option<Price>)> {
+        (0..).map(SymbolIndex).zip(self.watches.iter().map(|watch| watch.last))
     }
 
     /// Whether the open order in a slot waits. `at` is the order's `level`.
@@ -157,7 +147,7 @@ impl Stops {
         NewOrder { symbol, side, limit, shares: order.open, kind, trigger, self_trade }
     }
 
-    /// Has an order wait for a price of a watched symbol. Its trigger was not reached; the last price may reach it if
+    /// Has an order wait for a price. Its trigger was not reached; the last price may reach it if
     /// the order is imported.
     pub(crate) fn wait(&mut self, orders: &mut Orders, slot: u32, placed: &NewOrder<SymbolIndex>, trigger: Trigger) {
         let symbol = placed.symbol;
@@ -199,7 +189,7 @@ impl Stops {
     /// Notes executions at this price. Returns whether they reach or move a trigger.
     #[inline]
     pub(crate) fn traded(&mut self, symbol: SymbolIndex, price: Price) -> bool {
-        let Some(watch) = self.watches.get_mut(symbol.0 as usize).filter(|watch| watch.is_on) else { return false };
+        let watch = &mut self.watches[symbol.0 as usize];
         watch.last = Some(price);
         price.units() >= watch.rising || price.units() <= watch.falling
     }

@@ -30,12 +30,7 @@ impl Engine {
         self.stops.were_any()
     }
 
-    /// Whether the prices of this symbol's executions are noted.
-    pub fn is_watched(&self, symbol: SymbolIndex) -> bool {
-        self.stops.is_watched(symbol)
-    }
-
-    /// The price of a symbol's last execution that was noted.
+    /// The price of a symbol's last execution.
     pub fn last_price(&self, symbol: SymbolIndex) -> Option<Price> {
         self.stops.last_price(symbol)
     }

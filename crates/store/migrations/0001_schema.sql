@@ -80,15 +80,13 @@ CREATE TABLE pricetime.symbols (
     number bigint PRIMARY KEY CHECK (number >= 0),
     name pricetime.symbol_name NOT NULL UNIQUE,
     issued numeric(29,8) NOT NULL CHECK (issued >= 0),
-    watched boolean NOT NULL DEFAULT false,
     last_price numeric(19,8)
 );
 COMMENT ON TABLE pricetime.symbols IS 'The symbols that are traded.';
 COMMENT ON COLUMN pricetime.symbols.number IS 'The number of the symbol, from 0 in the order of creation.';
 COMMENT ON COLUMN pricetime.symbols.issued IS
     'All shares ever issued: those in positions and those that open sells hold.';
-COMMENT ON COLUMN pricetime.symbols.watched IS 'Whether the prices of its executions are noted.';
-COMMENT ON COLUMN pricetime.symbols.last_price IS 'The price of the last execution that was noted; null if none was.';
+COMMENT ON COLUMN pricetime.symbols.last_price IS 'The price of the last execution; null if there was none.';
 
 CREATE TABLE pricetime.symbol_rules (
     symbol bigint PRIMARY KEY REFERENCES pricetime.symbols,
@@ -1058,7 +1056,7 @@ END $$;
 -- Writes the settings of symbols and accounts. The new rows of a table take the place of the old ones; a setting that
 -- was taken back has an old row alone.
 CREATE FUNCTION pricetime.write_settings(
-    watched_symbols pricetime.symbols[],
+    last_prices pricetime.symbols[],
     old_rules pricetime.symbol_rules[], new_rules pricetime.symbol_rules[],
     old_phases pricetime.symbol_phases[], new_phases pricetime.symbol_phases[],
     old_fees pricetime.fees[], new_fees pricetime.fees[],
@@ -1072,11 +1070,11 @@ CREATE FUNCTION pricetime.write_settings(
 DECLARE
     changed bigint;
 BEGIN
-    IF cardinality(watched_symbols) > 0 THEN
-        UPDATE pricetime.symbols s SET watched = true, last_price = u.last_price FROM unnest(watched_symbols) u
+    IF cardinality(last_prices) > 0 THEN
+        UPDATE pricetime.symbols s SET last_price = u.last_price FROM unnest(last_prices) u
             WHERE s.number = u.number;
         GET DIAGNOSTICS changed = ROW_COUNT;
-        PERFORM pricetime.expect('symbols', changed, cardinality(watched_symbols));
+        PERFORM pricetime.expect('symbols', changed, cardinality(last_prices));
     END IF;
     IF cardinality(old_rules) > 0 THEN
         DELETE FROM pricetime.symbol_rules r USING unnest(old_rules) u WHERE r.symbol = u.symbol;

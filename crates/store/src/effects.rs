@@ -444,13 +444,10 @@ impl Effects {
         for row in &mut self.issued {
             row.issued = engine.issued(row.symbol).expect("invariant: shares of a symbol that exists were issued");
         }
-        let (created, ruled) = (self.symbols.iter(), self.rules.iter());
-        let phased = self.phases.iter().map(|row| row.symbol);
-        let begun = created.map(|row| row.symbol).chain(ruled.map(|row| row.symbol)).chain(phased);
         self.icebergs.seal(engine);
         self.trails.seal(engine);
         self.pendings.seal(engine);
-        self.stops.seal(engine, begun, self.executions.iter().map(|row| row.symbol));
+        self.stops.seal(engine, self.executions.iter().map(|row| row.symbol));
     }
 
     /// The head of the rows after these effects.

@@ -42,8 +42,8 @@ const ACTION: &str = "import a market";
 /// Rows written by one statement.
 const ROWS_MAX: usize = 10_000;
 
-const WATCHED: &str = "
-    UPDATE pricetime.symbols s SET watched = true, last_price = u.price
+const LAST_PRICES: &str = "
+    UPDATE pricetime.symbols s SET last_price = u.price
     FROM unnest($1::bigint[], $2::numeric[]) AS u(number, price) WHERE s.number = u.number";
 const CALENDAR: &str = "INSERT INTO pricetime.calendar (followed) VALUES ($1)";
 const ICEBERGS: &str = "
@@ -88,7 +88,7 @@ struct Rows {
     executions: Vec<(OrderId, u64, Execution)>,
     cancellations: Vec<(OrderId, AccountIndex, Shares, Time)>,
     client_orders: Vec<(OrderId, AccountIndex, ClientOrderId, Option<Time>)>,
-    watched: Vec<(SymbolIndex, Option<Price>)>,
+    last_prices: Vec<(SymbolIndex, Option<Price>)>,
     rules: Vec<RulesRow>,
     phases: Vec<PhaseRow>,
     waiting: Vec<WaitingRow>,
@@ -252,7 +252,7 @@ impl Rows {
                     None => self.terms.push((order, placed)),
                 }
             }
-            StateItem::Watch { symbol, last } => self.watched.push((symbol, last)),
+            StateItem::Watch { symbol, last } => self.last_prices.push((symbol, last)),
             StateItem::Rules { symbol, rules } => self.rules.push(RulesRow { symbol, rules }),
             StateItem::Fees { symbol, tier, fees } => self.fees.push(FeesRow { symbol, tier, fees: Some(fees) }),
             StateItem::Tier { account, tier } => self.tiers.push(TierRow { account, tier }),
@@ -343,11 +343,11 @@ impl Rows {
     async fn write(&mut self, session: &Session) -> Result<(), StoreError> {
         insert_into(session, "accounts", rows!(rows: &self.accounts, row => number: row.0, id: row.1, balance: row.2))
             .await?;
-        let symbols = rows!(rows: &self.symbols, row => number: row.0, name: row.1, issued: row.2, watched: false);
+        let symbols = rows!(rows: &self.symbols, row => number: row.0, name: row.1, issued: row.2);
         insert_into(session, "symbols", symbols).await?;
         let positions = rows!(rows: &self.positions, row => account: row.0, symbol: row.1, shares: row.2);
         insert_into(session, "positions", positions).await?;
-        execute(session, WATCHED, columns!(&self.watched, row => row.0, row.1)).await?;
+        execute(session, LAST_PRICES, columns!(&self.last_prices, row => row.0, row.1)).await?;
         insert(session, &self.rules).await?;
         insert(session, &self.phases).await?;
         insert(session, &self.orders).await?;
@@ -395,7 +395,7 @@ impl Rows {
         self.executions.clear();
         self.cancellations.clear();
         self.client_orders.clear();
-        self.watched.clear();
+        self.last_prices.clear();
         self.rules.clear();
         self.phases.clear();
         self.waiting.clear();

@@ -49,7 +49,7 @@ const ORDERS: &str = "
     WHERE w.order_id IS NULL AND p.order_id IS NULL
     ORDER BY o.symbol, o.side, CASE WHEN o.side = 'buy' THEN -o.limit_price ELSE o.limit_price END,
         coalesce(r.queued_sequence, o.sequence, 0), coalesce(r.queued_nth, 0), o.id";
-const WATCHED: &str = "SELECT number, last_price FROM pricetime.symbols WHERE watched ORDER BY number";
+const LAST_PRICES: &str = "SELECT number, last_price FROM pricetime.symbols ORDER BY number";
 /// Selects waiting orders: those that no execution has reached, by symbol, in each those with fixed triggers before the
 /// trailing ones, by trigger; then those that wait for their turn, in their order. A trigger is the present one. Orders
 /// with one trigger come in the order in which they began to wait.
@@ -254,7 +254,7 @@ async fn visit_stops(
     mut pasts: HashMap<OrderId, Past>,
     visit: &mut dyn FnMut(StateItem) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
-    each_row(session, WATCHED, &mut |fields| {
+    each_row(session, LAST_PRICES, &mut |fields| {
         visit(StateItem::Watch { symbol: SymbolIndex(fields.next()?), last: fields.maybe()? })
     })
     .await?;

@@ -60,7 +60,7 @@ fn batch(effects: &Effects, epoch: Epoch) -> Vec<Named<'_>> {
         single("new_time", after.time),
         single("new_next_order", after.next_order),
         single("new_next_execution", after.next_execution),
-        rows!(new_symbols: symbols, row => number: row.symbol, name: row.name, issued: Position::ZERO, watched: false),
+        rows!(new_symbols: symbols, row => number: row.symbol, name: row.name, issued: Position::ZERO),
         rows!(issued_symbols: issued, row => number: row.symbol, issued: row.issued),
         rows!(new_accounts: accounts, row => number: row.account, id: row.id, balance: row.balance),
         rows!(balances: balances, row => number: row.account, balance: row.balance),
@@ -127,7 +127,7 @@ fn orders(effects: &Effects) -> Vec<Named<'_>> {
 fn settings(effects: &Effects) -> Vec<Named<'_>> {
     let Effects { rules, phases, fees, groups, limits, protections, kills, calendar, stops, .. } = effects;
     vec![
-        rows!(watched_symbols: &stops.watched, row => number: row.symbol, last_price: row.last),
+        rows!(last_prices: &stops.last_prices, row => number: row.symbol, last_price: row.last),
         rows!(old_rules: rules, row => symbol: row.symbol),
         rows!(new_rules: rules, if |row| row.rules != SymbolRules::NONE),
         rows!(old_phases: phases, row => symbol: row.symbol),

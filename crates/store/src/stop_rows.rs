@@ -16,8 +16,8 @@ pub(crate) struct StopRows {
     pub(crate) reached: Vec<ReachedRow>,
     /// Orders that these commands opened to wait, placed at their release, or made wait for their turn.
     pub(crate) waiting: Vec<WaitingRow>,
-    /// The watched symbols.
-    pub(crate) watched: Vec<WatchedRow>,
+    /// The symbols that traded, with their last prices.
+    pub(crate) last_prices: Vec<LastPriceRow>,
     /// The last place of each order in `waiting`.
     places: BTreeMap<OrderId, usize>,
     /// The place of each order in `activated`.
@@ -97,9 +97,9 @@ pub(crate) struct ActivatedRow {
     pub is_older: bool,
 }
 
-/// A symbol whose executions are noted, and the price of the last one.
+/// The price of a symbol's last execution.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct WatchedRow {
+pub(crate) struct LastPriceRow {
     pub symbol: SymbolIndex,
     pub last: Option<Price>,
 }
@@ -111,7 +111,7 @@ impl StopRows {
         self.canceled.clear();
         self.reached.clear();
         self.waiting.clear();
-        self.watched.clear();
+        self.last_prices.clear();
         self.queues.clear();
         self.places.clear();
         self.activated_at.clear();
@@ -120,8 +120,8 @@ impl StopRows {
 
     /// The number of rows to write, change or remove.
     pub(crate) fn len(&self) -> usize {
-        let StopRows { activated, canceled, reached, waiting, watched, .. } = self;
-        activated.len() + canceled.len() + reached.len() + waiting.len() + watched.len()
+        let StopRows { activated, canceled, reached, waiting, last_prices, .. } = self;
+        activated.len() + canceled.len() + reached.len() + waiting.len() + last_prices.len()
     }
 
     /// Adds an order that was opened to wait.
@@ -193,25 +193,18 @@ impl StopRows {
         })
     }
 
-    /// Adds the last prices of watched symbols, which no event carries. These commands created the symbols of `begun`
-    /// or gave them rules or a phase, and each of their executions was in one of `executed`.
-    pub(crate) fn seal(
-        &mut self,
-        engine: &Engine,
-        begun: impl Iterator<Item = SymbolIndex>,
-        executed: impl ExactSizeIterator<Item = SymbolIndex>,
-    ) {
+    /// Adds the last prices of symbols, which no event carries. Each execution of these commands was in one of
+    /// `executed`.
+    pub(crate) fn seal(&mut self, engine: &Engine, executed: impl ExactSizeIterator<Item = SymbolIndex>) {
         if !engine.had_waiting_orders() {
             self.canceled.clear();
         }
         let seen = std::mem::replace(&mut self.executions, executed.len());
-        let executed = executed.skip(seen);
-        let opened = self.waiting.iter().map(|row| row.symbol);
-        for symbol in begun.chain(executed).chain(opened).filter(|symbol| engine.is_watched(*symbol)) {
-            if let Err(at) = self.watched.binary_search_by_key(&symbol, |row| row.symbol) {
-                self.watched.insert(at, WatchedRow { symbol, last: None });
+        for symbol in executed.skip(seen) {
+            if let Err(at) = self.last_prices.binary_search_by_key(&symbol, |row| row.symbol) {
+                self.last_prices.insert(at, LastPriceRow { symbol, last: None });
             }
         }
-        self.watched.iter_mut().for_each(|row| row.last = engine.last_price(row.symbol));
+        self.last_prices.iter_mut().for_each(|row| row.last = engine.last_price(row.symbol));
     }
 }

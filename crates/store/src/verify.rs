@@ -112,7 +112,7 @@ const WAITING: &str = "
     LEFT JOIN pricetime.reductions d ON d.order_id = w.order_id
     LEFT JOIN pricetime.trails t ON t.order_id = w.order_id
     WHERE r.open IS NULL OR (o.shares - coalesce(d.shares, 0) IS DISTINCT FROM r.open AND w.delayed IS DISTINCT FROM 'under_way')
-        OR o.symbol IS DISTINCT FROM w.symbol OR (s.watched IS DISTINCT FROM true AND w.delayed IS NULL)
+        OR o.symbol IS DISTINCT FROM w.symbol OR s.number IS NULL
         OR (o.trigger_price IS DISTINCT FROM w.trigger_price AND t.order_id IS NULL)
         OR o.trigger_from_below IS DISTINCT FROM w.from_below
         OR (o.kind <> 'market' AND w.goes_to <> o.limit_price)

@@ -37,7 +37,7 @@ impl Stops {
         self.moves
     }
 
-    /// Has an order wait for a trigger that follows the price of a watched symbol, which was `last` at last.
+    /// Has an order wait for a trigger that follows the price of a symbol, which was `last` at last.
     pub(crate) fn wait_trailing(
         &mut self,
         orders: &mut Orders,

@@ -406,7 +406,7 @@ fn a_state_with_impossible_rules_is_not_imported() {
     let impossible = SymbolRules { lot: shares("3"), shares_max: shares("2"), ..SymbolRules::NONE };
     assert_eq!(import(&rules_of(0, impossible)), Err(nothing));
     let good = SymbolRules { lot: shares("2"), ..SymbolRules::NONE };
-    assert_eq!(import(&rules_of(7, good)), Err("rules of a symbol that is not watched"));
+    assert_eq!(import(&rules_of(7, good)), Err("rules of a symbol without its last price"));
     let mut twice = items.clone();
     twice.insert(at, items[at]);
     assert_eq!(import(&twice), Err("rules before their turn, or twice"));

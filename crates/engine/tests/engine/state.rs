@@ -407,9 +407,9 @@ fn a_stream_without_its_head_is_refused() {
     assert!(import(&[account]).is_none());
 }
 
-/// A symbol without its watch was taken, and its first stop order ended the server.
+/// A symbol without its last price was taken, and its first stop order ended the server.
 #[test]
-fn a_state_with_a_symbol_that_is_not_watched_is_refused() {
+fn a_state_with_a_symbol_without_its_last_price_is_refused() {
     let mut engine = Engine::new(1, DoneOrders::Drop);
     for (number, name) in (1..).zip([b"A", b"B"]) {
         let command = Command::CreateSymbol { symbol: Symbol::parse(name).unwrap() };
@@ -419,11 +419,12 @@ fn a_state_with_a_symbol_that_is_not_watched_is_refused() {
     let fault = |without: u32| {
         let mut importer = Importer::new(1, DoneOrders::Drop);
         let is_left_out = |item: &&StateItem| matches!(item, StateItem::Watch { symbol, .. } if symbol.0 == without);
-        items.iter().filter(|item| !is_left_out(item)).for_each(|item| importer.add(*item).unwrap());
-        importer.finish().err().map(|error| error.fault)
+        let added = items.iter().filter(|item| !is_left_out(item)).try_for_each(|item| importer.add(*item));
+        added.and_then(|()| importer.finish().map(drop)).err().map(|error| error.fault)
     };
-    let told = Some("a symbol that is not watched: each that was listed has its last price or none");
-    assert_eq!([fault(0), fault(1), fault(2)], [told, told, None]);
+    let out_of_turn = Some("a last price out of its turn: each symbol has one or none, in their order");
+    let lacking = Some("a symbol without its last price: each that was listed has one, or none yet");
+    assert_eq!([fault(0), fault(1), fault(2)], [out_of_turn, lacking, None]);
 }
 
 /// A replay on another machine or in a later build must reach the same state. This figure may change only together with

@@ -50,8 +50,6 @@ fn sql_shows_the_rules_that_a_server_goes_on_with() {
         r.band_down, r.halted FROM pricetime.symbol_rules r JOIN pricetime.symbols s ON s.number = r.symbol ORDER BY s.number";
     let all = "ALL|0.01000000|0.50000000|1.00000000||5.0000000000000000|1000000.0000000000000000|10.25|0.05|t";
     assert_eq!(database.sql(shown), [all, "HALTED|||||||||t", "OLD|||||||||t"]);
-    // The old symbol's executions are noted from now on.
-    assert_eq!(database.sql("SELECT watched FROM pricetime.symbols WHERE name = 'OLD'"), ["t"]);
     for name in ["ALL", "HALTED", "OLD"] {
         market.apply(Command::ChangeRules { symbol: symbol(name), rules: SymbolRules::NONE });
     }
