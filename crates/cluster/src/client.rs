@@ -43,7 +43,7 @@ pub trait LogClient {
     fn message_bytes_max(&self) -> usize;
 
     /// The version of the messages to write.
-    fn rules(&self) -> u8 {
+    fn written_version(&self) -> u8 {
         NEWEST
     }
 

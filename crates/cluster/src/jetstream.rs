@@ -62,7 +62,7 @@ pub struct JetStream {
     /// The position of the last known message.
     end: Arc<AtomicU64>,
     message_bytes_max: usize,
-    rules: WrittenVersion,
+    written_version: WrittenVersion,
 }
 
 /// A notice to the servers.
@@ -151,9 +151,9 @@ impl FoundLog {
         let (incoming, delivered) = sync_channel(WAITING_MAX);
         let is_waiting = Arc::new(AtomicBool::new(false));
         let waiting = is_waiting.clone();
-        let rules = WrittenVersion::new(self.terms.rules);
+        let written_version = WrittenVersion::new(self.terms.messages_version);
         let FoundLog { context, stream, runtime, subject, client, url, .. } = self;
-        let (name, written) = (url.name().to_owned(), rules.clone());
+        let (name, written) = (url.name().to_owned(), written_version.clone());
         let known_end = end.clone();
         let talk = move || {
             // A dropped sender means that the market has ended.
@@ -162,20 +162,20 @@ impl FoundLog {
             let last = LastGiven::default();
             let told = CheckReport { failed: incoming.clone(), inbox: inbox.clone(), standing, patience };
             let check = log_check::watch((client.clone(), stream.clone()), last.clone(), told);
-            let follow_rules = written.follow(url, stream.clone());
+            let follow_version = written.follow(url, stream.clone());
             let publish = publish((client.clone(), context), (subject, stream.clone()), sent);
             let follow = follow((client, stream), start, (&incoming, &known_end, &last), &inbox, &waiting);
             runtime.block_on(async {
                 tokio::spawn(answer);
                 tokio::spawn(check);
                 tokio::spawn(give);
-                tokio::spawn(follow_rules);
+                tokio::spawn(follow_version);
                 tokio::select! { () = follow => {}, () = publish => {} }
             });
         };
         let started = std::thread::Builder::new().name("log".to_owned()).spawn(talk);
         started.map_err(|error| LogError(format!("cannot start a thread: {error}")))?;
-        Ok(JetStream { outgoing, delivered, retention, is_waiting, end, message_bytes_max, rules })
+        Ok(JetStream { outgoing, delivered, retention, is_waiting, end, message_bytes_max, written_version })
     }
 
     /// Checks that the last message taken of each node is still in its place; each message names an earlier one, so
@@ -322,8 +322,8 @@ impl LogClient for JetStream {
         self.message_bytes_max
     }
 
-    fn rules(&self) -> u8 {
-        self.rules.get()
+    fn written_version(&self) -> u8 {
+        self.written_version.get()
     }
 }
 

@@ -423,7 +423,7 @@ impl<S: Storage, C: LogClient> ClusterLedger<S, C> {
     fn message(&self, number: u64, (part, parts): (u16, u16), (callers_bytes, commands): (u32, Bytes)) -> Message {
         let Member { cluster, node, .. } = self.member;
         let (epoch, written, count) = (self.epoch, self.time.shows(self.client.passed()), self.count);
-        let (behind, version) = (self.trail.last(), self.client.rules());
+        let (behind, version) = (self.trail.last(), self.client.written_version());
         Message { version, cluster, node, epoch, number, part, parts, written, count, behind, callers_bytes, commands }
     }
 

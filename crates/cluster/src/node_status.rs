@@ -18,7 +18,7 @@ pub struct NodeReport {
     pub epoch: u32,
     pub version: String,
     /// The newest version of the log's messages that it knows.
-    pub rules: u8,
+    pub messages_version: u8,
     /// Whether it only follows. It then writes nothing into the log, and has no epoch.
     pub read_only: bool,
     /// The state, in the words of `/ready`.
@@ -113,6 +113,11 @@ impl NodeStatus {
             State::Failed(_) => "failed",
         };
         let report = self.report.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        NodeReport { state: state.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), rules: NEWEST, ..report }
+        NodeReport {
+            state: state.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            messages_version: NEWEST,
+            ..report
+        }
     }
 }

@@ -35,7 +35,7 @@ pub struct ClusterReport {
 pub struct LogReport {
     pub cluster: String,
     /// The version of messages that its nodes write.
-    pub rules: u8,
+    pub messages_version: u8,
     pub first: u64,
     pub end: u64,
     pub bytes: u64,
@@ -56,13 +56,13 @@ pub fn survey(url: &LogUrl) -> Result<ClusterReport, LogError> {
 
 /// Asks the nodes of a stream that was found.
 pub(crate) async fn of_stream(client: &Client, stream: &Stream, url: &LogUrl) -> Result<ClusterReport, LogError> {
-    let LogTerms { cluster, rules, .. } = LogTerms::of(url, &stream.cached_info().config)?;
+    let LogTerms { cluster, messages_version, .. } = LogTerms::of(url, &stream.cached_info().config)?;
     let info = stream.cached_info();
     let servers = info.cluster.clone().unwrap_or_default();
     let followers = servers.replicas.into_iter().map(|peer| (peer.name, peer.current && !peer.offline));
     let log = LogReport {
         cluster: format!("{cluster:016x}"),
-        rules,
+        messages_version,
         first: info.state.first_sequence,
         end: info.state.last_sequence,
         bytes: info.state.bytes,

@@ -19,7 +19,7 @@ const MARKS_SECONDS: u64 = 300;
 /// The key of the seconds for which messages are kept that nodes have snapshots of. Without it, they are kept for ever.
 const KEEP: &str = "pricetime-keep-seconds";
 /// The key of the version of the nodes' messages.
-const RULES: &str = "pricetime-messages";
+const MESSAGES: &str = "pricetime-messages";
 /// The key that builds before release 0.1.0 used for it. No release reads their messages.
 const UNRELEASED: &str = "pricetime-rules";
 /// The key, in a log that replaces a lost one, of the message behind which it goes on: position, node, epoch and
@@ -36,7 +36,7 @@ pub struct LogTerms {
     /// The time for which messages are kept once two nodes have snapshots that hold them; none for ever.
     pub keep: Option<Duration>,
     /// The version of messages that its nodes write.
-    pub rules: u8,
+    pub messages_version: u8,
     /// The last message of the lost log, behind which this one goes on.
     pub behind: Option<LogMessage>,
 }
@@ -60,28 +60,28 @@ impl LogTerms {
                  for the build that made it, and make a log under another name for a new market"
             )));
         }
-        let said = named(RULES).map_or("", String::as_str);
-        let Ok(rules) = said.parse() else {
+        let said = named(MESSAGES).map_or("", String::as_str);
+        let Ok(messages_version) = said.parse() else {
             let said = if said.is_empty() { "the entry is missing" } else { said };
             return Err(LogError(format!("{url} does not say in which version its messages are written: {said}")));
         };
-        readable(url, rules)?;
-        Ok(LogTerms { cluster, marks_every, keep: seconds(KEEP), rules, behind: behind.transpose()? })
+        readable(url, messages_version)?;
+        Ok(LogTerms { cluster, marks_every, keep: seconds(KEEP), messages_version, behind: behind.transpose()? })
     }
 
     pub(crate) fn metadata(&self) -> HashMap<String, String> {
-        let LogTerms { cluster, marks_every, keep, rules, behind } = self;
+        let LogTerms { cluster, marks_every, keep, messages_version, behind } = self;
         let seconds = |name: &str, time: &Duration| (name.to_owned(), time.as_secs().max(1).to_string());
-        let rules = (RULES.to_owned(), rules.to_string());
-        let marks = [(CLUSTER.to_owned(), format!("{cluster:016x}")), seconds(MARKS, marks_every), rules];
+        let version = (MESSAGES.to_owned(), messages_version.to_string());
+        let marks = [(CLUSTER.to_owned(), format!("{cluster:016x}")), seconds(MARKS, marks_every), version];
         let behind = behind.as_ref().map(|message| (BEHIND.to_owned(), write_message(message)));
         marks.into_iter().chain(keep.as_ref().map(|keep| seconds(KEEP, keep))).chain(behind).collect()
     }
 }
 
 /// Errors: the log has messages of a version that this program does not read.
-fn readable(url: &LogUrl, rules: u8) -> Result<(), LogError> {
-    let help = match rules {
+fn readable(url: &LogUrl, version: u8) -> Result<(), LogError> {
+    let help = match version {
         OLDEST..=NEWEST => return Ok(()),
         0..OLDEST => {
             "make a log under another name with `pricetime cluster recover` and the folder of a stopped node, and begin the other nodes with \
@@ -90,7 +90,7 @@ fn readable(url: &LogUrl, rules: u8) -> Result<(), LogError> {
         _ => "start the program that knows them",
     };
     let reads = message::readable();
-    Err(LogError(format!("{url} has messages of version {rules}, and this program reads {reads}: {help}")))
+    Err(LogError(format!("{url} has messages of version {version}, and this program reads {reads}: {help}")))
 }
 
 fn write_message(message: &LogMessage) -> String {

@@ -36,14 +36,14 @@ pub fn upgrade(url: &LogUrl, gone: &[u16]) -> Result<Upgraded, LogError> {
         let config = &stream.cached_info().config;
         let terms = LogTerms::of(url, config)?;
         let make_beside = || side_streams::make(&context, url, terms.cluster, config.num_replicas);
-        if terms.rules >= NEWEST {
+        if terms.messages_version >= NEWEST {
             make_beside().await?;
-            return Ok(Upgraded::Already(terms.rules));
+            return Ok(Upgraded::Already(terms.messages_version));
         }
         let survey = of_stream(&client, &stream, url).await?;
         hindrance(&survey, gone).map_or(Ok(()), |why| Err(LogError(why)))?;
         make_beside().await?;
-        let metadata = LogTerms { rules: NEWEST, ..terms }.metadata();
+        let metadata = LogTerms { messages_version: NEWEST, ..terms }.metadata();
         let config = Config { metadata, ..config.clone() };
         let updated = context.update_stream(config).await;
         updated.map_err(|error| {
@@ -56,7 +56,7 @@ pub fn upgrade(url: &LogUrl, gone: &[u16]) -> Result<Upgraded, LogError> {
 /// The reason why nodes cannot write the newest version yet.
 fn hindrance(survey: &ClusterReport, gone: &[u16]) -> Option<String> {
     let silent = survey.silent.iter().find(|(node, _)| !gone.contains(node));
-    let older = survey.nodes.iter().find(|report| report.rules < NEWEST);
+    let older = survey.nodes.iter().find(|report| report.messages_version < NEWEST);
     match (silent, older) {
         _ if survey.nodes.is_empty() => Some("no node answers: start them with this program first".to_owned()),
         (Some((node, _)), _) => Some(format!(
@@ -92,7 +92,7 @@ impl WrittenVersion {
             // Without an answer it asks again later.
             let Ok(info) = stream.get_info().await else { continue };
             if let Ok(terms) = LogTerms::of(&url, &info.config) {
-                self.0.store(terms.rules.min(NEWEST), Ordering::Relaxed);
+                self.0.store(terms.messages_version.min(NEWEST), Ordering::Relaxed);
             }
         }
     }
@@ -108,14 +108,14 @@ mod tests {
     fn an_upgrade_waits_for_nodes_that_do_not_answer_and_for_those_of_an_older_program() {
         let log = LogReport {
             cluster: "1".to_owned(),
-            rules: NEWEST,
+            messages_version: NEWEST,
             first: 1,
             end: 9,
             bytes: 0,
             leader: None,
             followers: Vec::new(),
         };
-        let node = |node, rules| NodeReport { node, rules, ..NodeReport::default() };
+        let node = |node, messages_version| NodeReport { node, messages_version, ..NodeReport::default() };
         let mut survey = ClusterReport { log, nodes: Vec::new(), silent: Vec::new() };
         assert!(hindrance(&survey, &[]).is_some_and(|why| why.starts_with("no node answers")));
         survey.nodes = vec![node(1, NEWEST), node(3, NEWEST)];

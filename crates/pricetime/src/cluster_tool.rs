@@ -92,20 +92,20 @@ struct TermArgs {
     keep: Span,
     /// Version of the first messages, of those that this program reads and writes
     #[arg(long, default_value_t = NEWEST, value_parser = clap::value_parser!(u8).range(i64::from(OLDEST)..=i64::from(NEWEST)))]
-    rules: u8,
+    messages_version: u8,
 }
 
 impl TermArgs {
     /// Makes a log. Returns the number of its cluster.
     fn create(&self, url: &LogUrl, behind: Option<LogMessage>) -> Result<u64, String> {
-        let TermArgs { replicas, marks_every, keep, rules } = *self;
+        let TermArgs { replicas, marks_every, keep, messages_version } = *self;
         for (name, time) in [("marks-every", marks_every), ("keep", keep)] {
             if time.0 < Duration::from_secs(1) {
                 return Err(format!("{name} is {time}; at least 1s"));
             }
         }
         let cluster = RandomState::new().hash_one(std::process::id());
-        let terms = LogTerms { cluster, marks_every: marks_every.0, keep: Some(keep.0), rules, behind };
+        let terms = LogTerms { cluster, marks_every: marks_every.0, keep: Some(keep.0), messages_version, behind };
         cluster::create(url, usize::from(replicas), &terms).map_err(words)?;
         Ok(cluster)
     }
@@ -150,8 +150,10 @@ pub fn run(args: &ClusterArgs) -> Result<ExitCode, String> {
         ClusterCommand::Upgrade { store, gone } => {
             let url: LogUrl = store.parse().map_err(words)?;
             match upgrade(&url, gone).map_err(words)? {
-                Upgraded::To(rules) => println!("the nodes of {url} write messages of version {rules} from now on"),
-                Upgraded::Already(rules) => println!("the nodes of {url} write messages of version {rules} already"),
+                Upgraded::To(version) => println!("the nodes of {url} write messages of version {version} from now on"),
+                Upgraded::Already(version) => {
+                    println!("the nodes of {url} write messages of version {version} already")
+                }
             }
             Ok(ExitCode::SUCCESS)
         }
@@ -174,15 +176,19 @@ pub fn run(args: &ClusterArgs) -> Result<ExitCode, String> {
 
 fn describe(url: &LogUrl, survey: &ClusterReport) -> String {
     let log = &survey.log;
-    let knows = survey.nodes.iter().map(|report| report.rules).min().unwrap_or(0);
+    let knows = survey.nodes.iter().map(|report| report.messages_version).min().unwrap_or(0);
     let mut text = format!(
         "log        {url}, cluster {}\nmessages   {} to {}, {} bytes, written in version {}{}\nleader     {}\n",
         log.cluster,
         log.first,
         log.end,
         log.bytes,
-        log.rules,
-        if log.rules < knows { format!("; all nodes know {knows}: pricetime cluster upgrade") } else { String::new() },
+        log.messages_version,
+        if log.messages_version < knows {
+            format!("; all nodes know {knows}: pricetime cluster upgrade")
+        } else {
+            String::new()
+        },
         log.leader.as_deref().unwrap_or("(one server)")
     );
     for (name, is_current) in &log.followers {

@@ -1,4 +1,4 @@
-//! The engine's speed by itself, and the memory of an open order, without sockets, parsing, journal and archive.
+//! The engine's speed by itself, and the memory of an open order, without sockets, parsing, journal and history.
 //!
 //! `cargo bench -p engine --bench commands -- [--only mix-10k|mix-1m|memory|import|cancel-all|uncross|triggers]`, and
 //! `--once mix-10k|mix-1m|mix-10k-beside-stops` for a profiler, or to be compared. Commands are made beforehand, so

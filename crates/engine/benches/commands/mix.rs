@@ -1,5 +1,5 @@
 //! Commands a second of the mixed flow, over several runs, each on an engine of its own. Done orders are taken every
-//! 256 ops and forgotten 4,096 ops later, as a server with an archive does, and this is measured, too.
+//! 256 ops and forgotten 4,096 ops later, as a server with a history does, and this is measured, too.
 
 use std::collections::VecDeque;
 use std::hint::black_box;
@@ -12,8 +12,8 @@ use crate::flow::{self, Aim, Flow};
 const RUNS: usize = 9;
 const MEASURED: usize = 2_000_000;
 const BATCH: usize = 256;
-/// Batches after which what was taken is in the archive.
-const ARCHIVE_LAG: usize = 16;
+/// Batches after which what was taken is in the history.
+const HISTORY_LAG: usize = 16;
 
 /// Makes the flow, measures it, prints what came out.
 pub fn report(name: &str, resting: usize) {
@@ -83,8 +83,8 @@ struct Server {
     engine: Engine,
     sequence: Sequence,
     executions: Vec<Execution>,
-    /// Batches of taken orders that are on their way to the archive.
-    archiving: VecDeque<Vec<OrderId>>,
+    /// Batches of taken orders that are on their way to the history.
+    on_their_way: VecDeque<Vec<OrderId>>,
     recycled: Vec<Vec<OrderId>>,
 }
 
@@ -94,7 +94,7 @@ impl Server {
             engine: Engine::new(0x5EED, DoneOrders::Keep),
             sequence: Sequence::ZERO,
             executions: Vec::new(),
-            archiving: VecDeque::new(),
+            on_their_way: VecDeque::new(),
             recycled: Vec::new(),
         }
     }
@@ -129,11 +129,11 @@ impl Server {
     fn take_and_forget(&mut self) {
         let mut taken = self.recycled.pop().unwrap_or_default();
         self.engine.take_done(&mut |order| taken.push(order));
-        self.archiving.push_back(taken);
-        if self.archiving.len() > ARCHIVE_LAG {
-            let mut archived = self.archiving.pop_front().unwrap_or_default();
-            self.engine.forget_all(archived.drain(..));
-            self.recycled.push(archived);
+        self.on_their_way.push_back(taken);
+        if self.on_their_way.len() > HISTORY_LAG {
+            let mut kept = self.on_their_way.pop_front().unwrap_or_default();
+            self.engine.forget_all(kept.drain(..));
+            self.recycled.push(kept);
         }
     }
 }
