@@ -15,6 +15,11 @@ impl AccountSet {
         self.0.binary_search(&account).is_ok()
     }
 
+    /// The number of accounts.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// Iterates over the accounts in order.
     pub fn iter(&self) -> impl Iterator<Item = AccountId> {
         self.0.iter().copied()

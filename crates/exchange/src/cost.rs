@@ -3,7 +3,7 @@
 
 use engine::{Command, Op};
 
-/// The estimated cost of a command that cancels, kills or releases many orders at once.
+/// The estimated cost of a command that cancels or kills many orders at once.
 pub const MASS_COST: u64 = 100;
 
 /// The highest cost of light requests that come from one client at once: the loop takes them together with those of
@@ -17,7 +17,6 @@ pub fn cost(op: &Op) -> u64 {
         Op::Command(command) => match command {
             Command::CancelAll { .. }
             | Command::Kill { .. }
-            | Command::Release { .. }
             | Command::ChangePhase { .. }
             | Command::ExpireOrders
             | Command::ActivateReached
@@ -45,6 +44,7 @@ pub fn cost(op: &Op) -> u64 {
             | Command::ChangeTier { .. }
             | Command::ChangeGroup { .. }
             | Command::ChangeLimits { .. }
+            | Command::Release { .. }
             | Command::Protect { .. }
             | Command::Unprotect { .. }
             | Command::TakeMessage(_) => 1,

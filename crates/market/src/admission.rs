@@ -140,6 +140,7 @@ struct TurnSoFar {
     /// The accounts whose orders are all canceled, or those in one symbol.
     all_canceled: HashSet<(AccountId, Option<Symbol>)>,
     killed: HashSet<KillScope>,
+    has_released: bool,
     accounts: HashSet<AccountId>,
     symbols: HashSet<Symbol>,
     money: i128,
@@ -273,7 +274,6 @@ impl Admission {
             | Command::PlaceByFunds { client_id: None, .. }
             | Command::CancelOrder { .. }
             | Command::CancelAll { .. }
-            | Command::Release { .. }
             | Command::ChangeLimits { .. }
             | Command::AmendOrder { .. }
             | Command::ActivateReached
@@ -288,8 +288,15 @@ impl Admission {
             | Command::Unprotect { .. }
             | Command::EndAuction
             | Command::FollowCalendar { .. } => Ok(()),
+            // A kill of what is killed changes nothing, unless this turn has released it.
             Command::Kill { scope } => {
-                self.turn.killed.insert(scope);
+                if self.turn.has_released || engine.is_killed(scope) != Ok(true) {
+                    self.turn.killed.insert(scope);
+                }
+                Ok(())
+            }
+            Command::Release { .. } => {
+                self.turn.has_released = true;
                 Ok(())
             }
             Command::CreateAccount { account, balance } => self.account(engine, bounds, account, balance),
@@ -470,7 +477,8 @@ impl Admission {
 
     /// Lets an account have one more client order id. A member is refused when the ids of its accounts together reach
     /// those that are left to all. An account whose caller is no member, or not its member, is refused when its own ids
-    /// reach them. So nobody takes more than half of all ids, and who has the most is refused first.
+    /// reach them. So who has the most is refused first. Accounts may belong to several members: half of what is left
+    /// is divided among a member's accounts, and one with less than its part is not refused for the ids of the others.
     fn one_more_client_order(&mut self, facts: &Facts, account: AccountId) -> Result<(), Bound> {
         let Facts { engine, bounds, now, .. } = *facts;
         let Admission { turn: TurnSoFar { client_orders, new_client_orders, .. }, given_ids, .. } = self;
@@ -485,7 +493,9 @@ impl Admission {
         let is_scarce = all >= left;
         let member = if is_scarce { facts.member_of(account) } else { None };
         let of_caller = member.map_or(there, |member| given_ids.of(member, now, of_account));
-        let is_too_much = there >= bounds.client_orders || of_caller >= left;
+        let accounts = member.map_or(1, |member| member.rights().accounts.len().max(1)) as u64;
+        let part = left / accounts.saturating_mul(2);
+        let is_too_much = there >= bounds.client_orders || of_caller >= left && there >= part;
         // While expired ids are still in memory, each new one removes at least one.
         if is_too_much && !engine.has_expired_client_order_ids_behind(*new_client_orders as usize, now) {
             return Err(Bound::ClientOrders { most: bounds.client_orders.min(there) });
@@ -565,6 +575,7 @@ impl TurnSoFar {
             canceled,
             all_canceled,
             killed,
+            has_released,
             accounts,
             symbols,
             money,
@@ -576,6 +587,7 @@ impl TurnSoFar {
         canceled.clear();
         all_canceled.clear();
         killed.clear();
+        *has_released = false;
         accounts.clear();
         symbols.clear();
         *money = 0;

@@ -126,7 +126,7 @@ fn a_member_with_several_accounts_leaves_client_order_ids_to_the_others_also_aft
     };
     assert_eq!(ask(&mut market, &bob, 5, 0..30), 30);
     let alices: usize = (1..=4).map(|of| ask(&mut market, &alice, of, 0..30)).sum();
-    assert_eq!(alices, 35, "half of what bob left, with those of the first half");
+    assert_eq!(alices, 42, "half of what bob left, with those of the first half, and what her other accounts may have");
     let mut market = restarted(&market, &now, 100);
     assert_eq!(ask(&mut market, &alice, 1, 60..70), 0);
     assert_eq!(ask(&mut market, &bob, 5, 30..60), 3, "he has as many as are left");
@@ -134,6 +134,25 @@ fn a_member_with_several_accounts_leaves_client_order_ids_to_the_others_also_aft
     assert_eq!(ask(&mut market, &alice, 1, 60..70), 0);
     now.store(CLIENT_ORDER_ID_KEPT_US + 1_000_000, Ordering::Relaxed);
     assert_eq!(ask(&mut market, &alice, 1, 80..90), 10, "a day later there is room again");
+}
+
+/// The ids that a customer had placed in two accounts once kept a desk that traded for those, too, from all others.
+#[test]
+fn ids_of_others_keep_no_member_from_accounts_that_have_none() {
+    let (mut market, _now) = market(100);
+    let member = |name, accounts: &[u64]| {
+        let accounts = accounts.iter().map(|&number| account(number)).collect();
+        Principal::new(name, Rights { roles: [Role::Trader].into(), accounts, ..Rights::default() })
+    };
+    let (alice, desk) = (member("alice", &[1, 2]), member("desk", &[1, 2, 3, 4, 5]));
+    let mut ask = |member, of, ids: std::ops::Range<u64>| {
+        ids.map(|id| taken(&ask_as(&mut market, Some(member), [order(of, id)]))).sum::<usize>()
+    };
+    let alices = ask(&alice, 1, 0..60) + ask(&alice, 2, 0..60);
+    assert!(alices >= 50, "{alices}");
+    assert_eq!(ask(&desk, 1, 60..70), 0, "this one has more than its part");
+    let each: Vec<usize> = (3..=5).map(|of| ask(&desk, of, 0..60)).collect();
+    assert!(each.iter().all(|&taken| taken > 0), "{each:?}");
 }
 
 /// One expired id in memory let in all new ones of a turn, although each new one removes no more than four.

@@ -231,6 +231,28 @@ fn a_release_of_a_member_in_the_turn_of_its_kill_is_refused_wherever_its_orders_
     }
 }
 
+/// A trader that shared one account with a member could keep it from being released, by killing that account again.
+#[test]
+fn a_kill_of_what_is_killed_keeps_no_member_from_being_released() {
+    let scopes = [2, 1].map(|number| KillScope::Account(account(number)));
+    let mut market = Market::new(1);
+    market.asks(&scopes.map(|scope| Command::Kill { scope }));
+    let again = Op::Command(Command::Kill { scope: scopes[0] });
+    let releases = scopes.map(|scope| Op::Command(Command::Release { scope }));
+    let told = market.requests(|requests| {
+        requests.push(&[again]);
+        requests.push_releases(&releases);
+        requests.end_request();
+        // Released before in this turn, it is killed anew.
+        requests.push(&[again]);
+        requests.push_releases(&releases);
+        requests.end_request();
+    });
+    let goes_on = Answer::Reply(Reply::Rejected(Reject::KillGoesOn));
+    assert_eq!(told[1..3], [Answer::Reply(Reply::Created), Answer::Reply(Reply::Created)], "{told:?}");
+    assert_eq!(told[4..], [goes_on.clone(), goes_on], "{told:?}");
+}
+
 /// A trader that killed its own account kept every auction of the market from ending, as long as it had orders left.
 #[test]
 fn an_auction_ends_while_a_kill_in_another_symbol_goes_on() {

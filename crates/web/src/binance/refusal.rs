@@ -374,7 +374,7 @@ impl From<Problem> for Refusal {
             _ => -1130,
         };
         let msg = match status {
-            StatusCode::TOO_MANY_REQUESTS => format!("Too many requests. {}.", problem.detail),
+            StatusCode::TOO_MANY_REQUESTS => format!("Too many requests. {}.", problem.detail.trim_end_matches('.')),
             _ => problem.detail,
         };
         Refusal::with(status, code, msg)
