@@ -1,6 +1,6 @@
 //! The statement that writes a batch, on one connection. To prepare it the driver asks for its types one by one, which
-//! takes some 80 round trips. So this file reads all of them with one query, and sends the statement with its text until
-//! it is prepared. That begins behind the first batch, and no batch waits for it. This file knows no table.
+//! takes some 80 round trips. So this file reads all of them with one query, and sends the statement with its text
+//! until it is prepared. That begins behind the first batch, and no batch waits for it. This file knows no table.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! The writer of a database: its connection, which it opens anew when that breaks, and the lock. The rules of its commits
-//! are those of commits.rs.
+//! The writer of a database: its connection, which it opens anew when that breaks, and the lock. The rules of its
+//! commits are those of commits.rs.
 
 use std::future::Future;
 use std::sync::Arc;

@@ -123,8 +123,8 @@ impl SimulatedConnection {
         Err(Attempt::Again(what.to_owned()))
     }
 
-    /// Waits until the standby has every commit. Errors: the connection breaks before, or the standby takes the place of
-    /// the primary as it is.
+    /// Waits until the standby has every commit. Errors: the connection breaks before, or the standby takes the place
+    /// of the primary as it is.
     fn wait_for_the_standby(&mut self) -> Result<(), Attempt> {
         while self.database.look().is_behind() {
             self.wait()?;
