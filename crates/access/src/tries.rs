@@ -168,13 +168,18 @@ impl Tries {
     }
 
     /// Counts a member's password from a device from which the member has logged in before, whatever address it has
-    /// now. Where too many wrong ones came from the member's devices, it counts like one of any other device.
+    /// now. Where that is earlier, it counts like one of any other device, so that a stolen token delays nobody.
     pub fn guess_of_device(&self, address: IpAddr, name: &str, now: Instant) -> Result<Guess<'_>, Duration> {
         let who = (self.hasher.hash_one(name), source_of(address));
         let counted = self.lock().count_of_device(who.0, now);
         let Some(counted) = counted else { return self.guess(address, name, now) };
         let (turn, by_name, place) = (counted.turn, Some(counted), GuessPlace::Device);
-        Ok(Guess { tries: self, who, turn, by_name, place, is_compared: false })
+        let of_device = Guess { tries: self, who, turn, by_name, place, is_compared: false };
+        if turn <= now {
+            return Ok(of_device);
+        }
+        // The one that is dropped is given back.
+        Ok(self.guess(address, name, now).ok().filter(|other| other.turn < turn).unwrap_or(of_device))
     }
 
     fn lock(&self) -> MutexGuard<'_, TriesState> {
@@ -534,8 +539,10 @@ mod tests {
     #[test]
     fn a_known_device_waits_for_no_address_and_has_a_bound_of_its_own() {
         let (tries, now, room) = (Tries::default(), Instant::now(), address("192.0.2.1"));
-        assert!((0..200).filter_map(|number| guess(&tries, room, &format!("name-{number}"), now)).count() < 100);
-        assert!((0..20).all(|_| guess(&tries, room, "alice", now).is_none()), "nobody gets a turn there");
+        for room in [room, address("192.0.2.2")] {
+            assert!((0..200).filter_map(|number| guess(&tries, room, &format!("name-{number}"), now)).count() < 100);
+            assert!((0..20).all(|_| guess(&tries, room, "alice", now).is_none()), "nobody gets a turn there");
+        }
         let of_device = |from: &str, at| tries.guess_of_device(address(from), "alice", at);
         let first = of_device("192.0.2.1", now).expect("a turn");
         assert!(first.turn() == now && first.is_familiar());
@@ -560,6 +567,26 @@ mod tests {
             tries.guess_of_device(room, "bob", now).expect("a turn").is_familiar(),
             "another member waits for none"
         );
+    }
+
+    /// A thief of a device's cookie delayed each login of its member, also from the member's usual address.
+    #[test]
+    fn wrong_passwords_with_a_devices_token_delay_its_member_nowhere_else() {
+        let (tries, now, office) = (Tries::default(), Instant::now(), address("192.0.2.1"));
+        assert_eq!(log_in(&tries, office, "alice", now), Some(Duration::ZERO));
+        let of_device = |from: &str, at| tries.guess_of_device(address(from), "alice", at).expect("a turn");
+        // The thief comes from many addresses, at which it has more turns than with the token alone.
+        for at in (0..2000).map(|seconds| now + Duration::from_secs(seconds)) {
+            for thief in ["192.0.2.8", "192.0.2.9"] {
+                if let Ok(mut guess) = tries.guess_of_device(address(thief), "alice", at) {
+                    guess.compared();
+                }
+            }
+            let [usual, new] = ["192.0.2.1", "192.0.2.2"].map(|from| of_device(from, at));
+            assert_eq!([usual.turn(), new.turn()], [at, at]);
+            assert!(usual.is_familiar());
+            usual.right();
+        }
     }
 
     #[test]

@@ -15,6 +15,8 @@ const DEVICE: &str = "pricetime-device";
 pub(crate) const DESCRIBED: &str = "__Host-pricetime-session-PORT";
 /// Seconds after its last login for which a browser keeps the device's cookie: half a year.
 const DEVICE_KEPT_SECONDS: u32 = 180 * 24 * 3600;
+/// Cookies of a device that are looked at. On plain loopback any program of the host can set further ones.
+const DEVICES_MAX: usize = 4;
 
 /// Returns the name of a cookie on a connection. A browser keeps cookies by host alone, so the name has the port; and
 /// under TLS the prefix lets only this host set it, and only over TLS.
@@ -44,9 +46,10 @@ pub(crate) fn token<'a>(headers: &'a HeaderMap, life: &Life) -> Result<Option<&'
     }
 }
 
-/// Returns the token of the device, unless others may have read it.
-pub(crate) fn device_token<'a>(headers: &'a HeaderMap, life: &Life) -> Option<&'a str> {
-    values(headers, &name(DEVICE, life)).next().filter(|_| life.is_private())
+/// Returns the first few tokens of the device, unless others may have read them.
+pub(crate) fn device_tokens<'a>(headers: &'a HeaderMap, life: &Life) -> Vec<&'a str> {
+    let most = if life.is_private() { DEVICES_MAX } else { 0 };
+    values(headers, &name(DEVICE, life)).take(most).collect()
 }
 
 /// Sets the session's cookie, or removes it with an empty token.
@@ -102,12 +105,17 @@ mod tests {
         let life = |there: &str, is_tls| Life::of(there.parse().expect("an address"), 8080, is_tls);
         let found = |life: &Life, cookies: &'static str| {
             let headers = [(header::COOKIE, HeaderValue::from_static(cookies))].into_iter().collect();
-            device_token(&headers, life).map(str::to_owned)
+            device_tokens(&headers, life).join(" ")
         };
         let (here, far, encrypted) = (life("127.0.0.1", false), life("192.0.2.1", false), life("192.0.2.1", true));
-        assert_eq!(found(&here, "pricetime-session-8080=t; pricetime-device-8080=d"), Some("d".to_owned()));
-        assert_eq!(found(&here, "pricetime-device-8081=d; pricetime-session-8080=t"), None);
-        assert_eq!(found(&far, "pricetime-device-8080=d"), None);
-        assert_eq!(found(&encrypted, "__Host-pricetime-device-8080=d"), Some("d".to_owned()));
+        assert_eq!(found(&here, "pricetime-session-8080=t; pricetime-device-8080=d"), "d");
+        assert_eq!(found(&here, "pricetime-device-8081=d; pricetime-session-8080=t"), "");
+        assert_eq!(found(&far, "pricetime-device-8080=d"), "");
+        assert_eq!(found(&encrypted, "__Host-pricetime-device-8080=d"), "d");
+        // Another program of the host set one with a longer path, which a browser sends first.
+        assert_eq!(found(&here, "pricetime-device-8080=x; pricetime-device-8080=d"), "x d");
+        let five = "pricetime-device-8080=a; pricetime-device-8080=b; pricetime-device-8080=c; \
+            pricetime-device-8080=d; pricetime-device-8080=e";
+        assert_eq!(found(&here, five), "a b c d");
     }
 }

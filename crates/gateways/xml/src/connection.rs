@@ -366,7 +366,7 @@ impl Connection {
                         tracing::error!(%panicked, request, "an XML connection ended by a fault of the server; please report it");
                         self.finish(false);
                     }
-                    if framing.close_after_reply {
+                    if framing.close_after_reply || self.asker.as_ref().is_some_and(|asker| asker.is_over()) {
                         self.finish(false);
                     }
                 }

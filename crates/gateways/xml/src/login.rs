@@ -17,6 +17,8 @@ use crate::document::{Documents, Limits, Login};
 
 /// The text before a challenge where it is signed, so that the signature is good for nothing else.
 const SIGNED_BEFORE: &str = "pricetime-login:";
+/// Wrong signatures that one connection may send: verifying one takes tens of microseconds of its worker.
+const WRONG_SIGNATURES_MAX: u8 = 4;
 
 /// Signs a challenge as a client with this secret does.
 pub fn login_signature(secret: &str, challenge: &str) -> String {
@@ -46,6 +48,7 @@ pub(crate) struct Asker {
     challenge: Option<String>,
     /// The reason why the last login was turned away, until it is counted.
     turned_away: Option<TurnedAway>,
+    wrong_signatures: u8,
     /// `None` where the journal keeps no callers.
     session: Option<Session>,
     /// The caller as the journal keeps it, made when the first request needs it, for the present principal.
@@ -96,6 +99,7 @@ impl Asker {
             place: None,
             challenge: None,
             turned_away: None,
+            wrong_signatures: 0,
             session,
             caller: None,
         };
@@ -186,6 +190,11 @@ impl Asker {
         self.turned_away.take()
     }
 
+    /// Whether the connection ends after this reply: as many wrong signatures came as one may send.
+    pub fn is_over(&self) -> bool {
+        self.wrong_signatures >= WRONG_SIGNATURES_MAX
+    }
+
     /// Returns the client's address.
     pub fn address(&self) -> IpAddr {
         self.address
@@ -223,7 +232,11 @@ impl Asker {
             Login::Secret { key, secret } => (key, desk.access.by_secret(key, secret, SystemTime::now())),
             Login::Signature { key, signature } => match self.challenge.take() {
                 None => return LoggedIn::Refused(Refused::NoChallenge),
-                Some(challenge) => (key, by_signature(desk, key, &challenge, signature)),
+                Some(challenge) => {
+                    let proven = by_signature(desk, key, &challenge, signature);
+                    self.wrong_signatures = self.wrong_signatures.saturating_add(u8::from(proven.is_none()));
+                    (key, proven)
+                }
             },
         };
         match proven {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use access::hash_of_secret;
 
-use crate::common::client::Client;
+use crate::common::client::{Client, frame};
 use crate::common::folder::Folder;
 use crate::common::http::Http;
 use crate::common::members::basic;
@@ -226,17 +226,31 @@ fn a_challenge_is_signed_once_and_on_its_connection() {
     server.stop();
 }
 
+/// Verifying a signature takes tens of microseconds, and a client could have as many verified as it liked.
+#[test]
+fn a_connection_ends_with_the_fourth_wrong_signature_whatever_keys_they_name() {
+    let (_folder, server, _) = started("access-wrong-signatures", &all_roles());
+    let mut client = server.client();
+    let key = |number: u32| if number == 0 { "trader".to_owned() } else { format!("nobody-{number}") };
+    let pair = |key| [format!("<login key=\"{key}\"/>"), format!("<login key=\"{key}\" signature=\"00\"/>")];
+    let logins: Vec<u8> = (0..100).flat_map(|number| pair(key(number))).flat_map(|login| frame(&login)).collect();
+    client.send(&logins).unwrap();
+    for _ in 0..4 {
+        assert!(client.reply().unwrap().contains("<challenge "));
+        assert_eq!(client.reply().unwrap(), WRONG);
+    }
+    assert_eq!(client.rest().unwrap(), "");
+    log_in(&mut server.client(), "trader");
+    server.stop();
+}
+
 fn base64(bytes: &[u8]) -> String {
     base64::Engine::encode(&base64::prelude::BASE64_STANDARD, bytes)
 }
 
 #[test]
 fn keys_that_are_gone_or_expired_lose_their_rights_on_open_connections() {
-    let soon = SystemTime::now() + Duration::from_secs(12);
-    let seconds = soon.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
-    let date = Command::new("date").args(["-u", "-d", &format!("@{seconds}"), "+%Y-%m-%dT%H:%M:%SZ"]).output().unwrap();
-    let expires = format!("secret = \"{SECRET}\"\nexpires = {}\n", String::from_utf8(date.stdout).unwrap().trim());
-    let text = all_roles() + &member("brief", "\"trader\"", "\"1\"", &expires);
+    let text = all_roles() + &member("brief", "\"trader\"", "\"1\"", "");
     let (_folder, server, path) = started("access-revoked", &text);
     let mut operator = logged_in(&server, "operator");
     operator.ask(MARKET);
@@ -245,21 +259,33 @@ fn keys_that_are_gone_or_expired_lose_their_rights_on_open_connections() {
     assert!(may(&mut trader) && may(&mut brief));
     // A broken file changes nothing.
     for broken in ["", "[[member]", &text.replace("\"viewer\"", "\"voyeur\"")] {
+        let refused = || server.process.log().matches("who may do what stays as it was").count();
+        let before = refused();
         write(&path, broken);
-        std::thread::sleep(Duration::from_millis(700));
+        wait_until("the file's fault in the log", PATIENCE, || refused() > before);
         assert!(may(&mut trader) && logged_in_as(&server, "viewer"), "{broken}");
     }
     let log = server.process.log();
-    assert!(
-        log.contains("who may do what stays as it was") && log.contains("roles has one that there is not"),
-        "{log}"
-    );
-    write(&path, &text.replace("id = \"trader\"", "id = \"traitor\""));
+    assert!(log.contains("roles has one that there is not"), "{log}");
+    let (soon, date) = in_seconds(4);
+    let expires = format!("secret = \"{SECRET}\"\nexpires = {date}\n");
+    let with_expiry = all_roles() + &member("brief", "\"trader\"", "\"1\"", &expires);
+    write(&path, &with_expiry.replace("id = \"trader\"", "id = \"traitor\""));
     wait_until("the trader's key to count no more", PATIENCE, || !may(&mut trader));
     assert!(!logged_in_as(&server, "trader") && may(&mut operator));
+    assert!(may(&mut brief) || SystemTime::now() >= soon, "it has not expired");
     wait_until("a key to expire", PATIENCE, || !may(&mut brief));
     assert!(!logged_in_as(&server, "brief"));
     server.stop();
+}
+
+/// Returns the full second this long from now, also as an access file has it.
+fn in_seconds(seconds: u64) -> (SystemTime, String) {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
+    let seconds = now + seconds;
+    let date = Command::new("date").args(["-u", "-d", &format!("@{seconds}"), "+%Y-%m-%dT%H:%M:%SZ"]).output().unwrap();
+    let soon = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+    (soon, String::from_utf8(date.stdout).unwrap().trim().to_owned())
 }
 
 fn logged_in_as(server: &Server, key: &str) -> bool {

@@ -182,11 +182,11 @@ impl Members {
         member: String,
         password: String,
         address: IpAddr,
-        device: Option<&str>,
+        devices: &[&str],
     ) -> Result<Principal, Denied> {
         let too_many = || Denied::new(TurnedAway::TooManyTries, Problem::too_many_tries());
         let tries = self.access.tries();
-        let is_known = device.is_some_and(|token| self.access.knows_device(&member, token, SystemTime::now()));
+        let is_known = devices.iter().any(|token| self.access.knows_device(&member, token, SystemTime::now()));
         let guess = if is_known { Tries::guess_of_device } else { Tries::guess };
         let mut guess = guess(tries, address, &member, Instant::now()).map_err(|_| too_many())?;
         sleep_until(guess.turn().into()).await;

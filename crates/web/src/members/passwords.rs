@@ -1,6 +1,6 @@
 //! Turns at comparing passwords. Each comparison takes a core and megabytes for tens of milliseconds, so few run at
-//! once. A member that has logged in from an address before comes first there; of all others the address that tries the
-//! most, and the member that is tried the most, give way.
+//! once. A member that has logged in from an address before comes first there, with one try at a time, and each second
+//! turn is for the others. Of these the address that tries the most, and the member that is tried the most, give way.
 
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
@@ -27,8 +27,11 @@ struct Shared {
 
 #[derive(Default)]
 struct QueueState {
-    comparing: usize,
+    /// The passwords that are compared: the hashes of the members' names of those that came first.
+    comparing: Vec<Option<u64>>,
     waiting: Vec<WaitingTry>,
+    /// Whether the last try that waited came before others: the next one does not.
+    is_strangers_turn: bool,
 }
 
 /// The hash of a member's name, and a source address.
@@ -41,20 +44,27 @@ struct WaitingTry {
 }
 
 /// A turn, until it is dropped.
-pub(crate) struct HashTurn(Arc<Shared>);
+pub(crate) struct HashTurn {
+    shared: Arc<Shared>,
+    /// Its mark among those that are compared.
+    mark: Option<u64>,
+}
 
 impl Passwords {
     /// Waits for a turn to compare a password of this member from this address. Returns `None` if too many wait and
-    /// this one gives way. `is_familiar`: the member has logged in from there before.
+    /// this one gives way. `is_familiar`: the member has logged in from there before. That counts for one try of a
+    /// member at a time.
     pub(crate) async fn turn(&self, member: &str, address: IpAddr, is_familiar: bool) -> Option<HashTurn> {
         let begun = {
             let mut state = self.0.lock();
-            if state.comparing < AT_ONCE {
-                state.comparing += 1;
-                return Some(HashTurn(Arc::clone(&self.0)));
-            }
             let who = (self.0.hasher.hash_one(member), source_of(address));
             state.waiting.retain(|waiting| !waiting.begins.is_closed());
+            let is_familiar = is_familiar && !state.has_familiar(who.0);
+            if state.comparing.len() < AT_ONCE {
+                let mark = is_familiar.then_some(who.0);
+                state.comparing.push(mark);
+                return Some(HashTurn { shared: Arc::clone(&self.0), mark });
+            }
             let (begins, begun) = oneshot::channel();
             state.waiting.push(WaitingTry { who, is_familiar, begins });
             if state.waiting.len() > WAITING_MAX {
@@ -73,6 +83,12 @@ impl Shared {
 }
 
 impl QueueState {
+    /// Whether a try of this member is compared, or waits, that came before others.
+    fn has_familiar(&self, name: u64) -> bool {
+        let waits = self.waiting.iter().any(|waiting| waiting.is_familiar && waiting.who.0 == name);
+        waits || self.comparing.contains(&Some(name))
+    }
+
     /// Sends away the newest try of the address with the most waiting ones, and among these of the member that is tried
     /// the most.
     fn one_gives_way(&mut self) {
@@ -84,31 +100,40 @@ impl QueueState {
         self.waiting.remove(worst);
     }
 
-    /// Takes the next waiting try.
+    /// Takes the next waiting try: a familiar one, and after it another one.
     fn next(&mut self) -> Option<WaitingTry> {
         self.waiting.retain(|waiting| !waiting.begins.is_closed());
-        let familiar = self.waiting.iter().position(|waiting| waiting.is_familiar);
-        (!self.waiting.is_empty()).then(|| self.waiting.remove(familiar.unwrap_or(0)))
+        let preferred = self.waiting.iter().position(|waiting| waiting.is_familiar != self.is_strangers_turn);
+        let next = (!self.waiting.is_empty()).then(|| self.waiting.remove(preferred.unwrap_or(0)))?;
+        self.is_strangers_turn = next.is_familiar;
+        Some(next)
     }
 }
 
 impl Drop for HashTurn {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
+        let mut state = self.shared.lock();
+        let its = state.comparing.iter().position(|mark| *mark == self.mark);
+        its.map(|at| state.comparing.swap_remove(at));
         while let Some(waiting) = state.next() {
-            match waiting.begins.send(HashTurn(Arc::clone(&self.0))) {
-                Ok(()) => return,
+            let mark = waiting.is_familiar.then_some(waiting.who.0);
+            match waiting.begins.send(HashTurn { shared: Arc::clone(&self.shared), mark }) {
+                Ok(()) => {
+                    state.comparing.push(mark);
+                    return;
+                }
                 // The client hung up just now. Its turn goes to the next one here, and not once more when it is
                 // dropped.
                 Err(turn) => std::mem::forget(turn),
             }
         }
-        state.comparing -= 1;
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+    use std::collections::VecDeque;
     use std::future::poll_fn;
     use std::pin::Pin;
     use std::task::Poll;
@@ -117,10 +142,10 @@ mod tests {
 
     type Asked = Pin<Box<dyn Future<Output = Option<HashTurn>>>>;
 
-    /// Asks for a turn. Alice has logged in from 10.0.0.1 before.
+    /// Asks for a turn. All but Bob have logged in from 10.0.0.1 before.
     fn ask(passwords: &Passwords, member: &str, address: [u8; 4]) -> Asked {
         let (passwords, member) = (passwords.clone(), member.to_owned());
-        let is_familiar = (member.as_str(), address) == ("alice", [10, 0, 0, 1]);
+        let is_familiar = member != "bob" && address == [10, 0, 0, 1];
         Box::pin(async move { passwords.turn(&member, address.into(), is_familiar).await })
     }
 
@@ -167,6 +192,62 @@ mod tests {
         });
     }
 
+    /// Counts the turns after which Bob has one, while these members log in again and again without a pause.
+    fn turns_until_bobs(members: [&str; 4]) -> usize {
+        let turns = Cell::new(0);
+        run(async {
+            let passwords = Passwords::default();
+            let from = |member: &str| (member.to_owned(), [10, 0, 0, 1]);
+            let (held, mut waiting) = busy(&passwords, members.into_iter().map(from)).await;
+            let mut held = VecDeque::from(held);
+            let mut bob = ask(&passwords, "bob", [10, 0, 0, 2]);
+            while is_ready(&mut bob).await.is_none() && turns.get() < 100 {
+                turns.update(|turns| turns + 1);
+                held.pop_front();
+                for (asked, member) in waiting.iter_mut().zip(members) {
+                    if let Poll::Ready(turn) = poll_fn(|cx| Poll::Ready(asked.as_mut().poll(cx))).await {
+                        held.push_back(turn.expect("few wait"));
+                        *asked = ask(&passwords, member, [10, 0, 0, 1]);
+                        assert_eq!(is_ready(asked).await, None);
+                    }
+                }
+            }
+        });
+        turns.get()
+    }
+
+    /// A member that logged in again and again from an address that it has used kept everybody else waiting for ever.
+    #[test]
+    fn whoever_logs_in_without_a_pause_keeps_nobody_else_from_a_turn() {
+        assert_eq!(turns_until_bobs(["alice", "carol", "dave", "erin"]), 2, "one of theirs comes before his");
+        let turns = turns_until_bobs(["alice"; 4]);
+        assert!(turns <= 8, "each of alice's four, and another one of hers before each: {turns}");
+    }
+
+    #[test]
+    fn one_try_of_a_member_at_a_time_comes_before_others() {
+        run(async {
+            let passwords = Passwords::default();
+            let (mut held, mut waiting) = busy(&passwords, [("bob".to_owned(), [10, 0, 0, 2])].into_iter()).await;
+            let mut alices = [(); 2].map(|()| ask(&passwords, "alice", [10, 0, 0, 1]));
+            for asked in &mut alices {
+                assert_eq!(is_ready(asked).await, None);
+            }
+            let marked = || passwords.0.lock().waiting.iter().map(|waiting| waiting.is_familiar).collect::<Vec<_>>();
+            assert_eq!(marked(), [false, true, false], "bob's, and alice's two");
+            held.pop();
+            let turn = alices[0].as_mut().await;
+            let mut third = ask(&passwords, "alice", [10, 0, 0, 1]);
+            assert_eq!(is_ready(&mut third).await, None);
+            assert_eq!(marked(), [false, false, false], "one of alice's is compared");
+            drop(turn);
+            assert_eq!(is_ready(&mut waiting[0]).await, Some(true));
+            let mut fourth = ask(&passwords, "alice", [10, 0, 0, 1]);
+            assert_eq!(is_ready(&mut fourth).await, None);
+            assert!(marked().ends_with(&[true]), "none of alice's is compared");
+        });
+    }
+
     #[test]
     fn the_address_with_the_most_gives_way_and_then_the_member_that_is_tried_the_most() {
         run(async {
@@ -195,7 +276,7 @@ mod tests {
             drop(held);
             assert_eq!(is_ready(&mut others[0]).await, Some(true));
             drop(others);
-            assert_eq!(passwords.0.lock().comparing, 0);
+            assert!(passwords.0.lock().comparing.is_empty());
         });
     }
 }

@@ -98,10 +98,10 @@ pub(crate) async fn log_in(
 ) -> Result<Response, Problem> {
     let Some(members) = app.members() else { return Err(no_members()) };
     let (is_cookie, is_password) = (asked.cookie, asked.password.is_some());
-    let device = cookie::device_token(&headers, &life);
+    let devices = cookie::device_tokens(&headers, &life);
     let proven = match is_cookie && !life.is_private() {
         true => Err(Denied::new(TurnedAway::Unproven, Problem::not_private())),
-        false => proven(members, &life, device, asked).await,
+        false => proven(members, &life, &devices, asked).await,
     };
     let principal = match proven {
         Ok(principal) => principal,
@@ -126,14 +126,14 @@ pub(crate) async fn log_in(
     Ok(response)
 }
 
-/// Finds the member that a login proves. `device` is the token of the device that it comes from.
-async fn proven(members: &Members, life: &Life, device: Option<&str>, asked: LogIn) -> Result<Principal, Denied> {
+/// Finds the member that a login proves. `devices` are the tokens of the device that it comes from.
+async fn proven(members: &Members, life: &Life, devices: &[&str], asked: LogIn) -> Result<Principal, Denied> {
     if !life.is_private() && (asked.password.is_some() || asked.secret.is_some()) {
         return Err(Denied::new(TurnedAway::Unproven, Problem::not_private()));
     }
     match asked {
         LogIn { member: Some(member), password: Some(password), key: None, secret: None, .. } => {
-            members.by_password(member, password, life.there(), device).await
+            members.by_password(member, password, life.there(), devices).await
         }
         LogIn { member: None, password: None, key: Some(key), secret: Some(secret), .. } => {
             match members.by_secret(&key, &secret) {
