@@ -1,8 +1,8 @@
 //! Integers as LEB128: seven bits a byte, lowest first, the top bit set on all bytes but the last. Reading accepts only
 //! the shortest form, so a value has one encoding. This file does not know what the numbers mean.
 
-/// The reason why bytes are no command, state item or record of the history. Their checksum was right, so the disk did not damage
-/// them: it is a fault of this program, or another version wrote them.
+/// The reason why bytes are no command, state item or record of the history. Their checksum was right, so the disk did
+/// not damage them: it is a fault of this program, or another version wrote them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CodecError {
     /// The bytes end inside a value.

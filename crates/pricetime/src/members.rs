@@ -91,9 +91,9 @@ fn open_in_common(
     Ok(None)
 }
 
-/// Refuses to open a market to everybody that had members. Errors: its data folder says that it had some, and no setting
-/// says who they are or that it is open to anyone. A log that was recovered does not know of members, so a node's folder
-/// says so, too.
+/// Refuses to open a market to everybody that had members. Errors: its data folder says that it had some, and no
+/// setting says who they are or that it is open to anyone. A log that was recovered does not know of members, so a
+/// node's folder says so, too.
 pub fn refuse_forgotten(settings: &Settings) -> Result<(), String> {
     if has_some(settings) || settings.open_to_anyone || !is_marked(&settings.data) {
         return Ok(());

@@ -51,7 +51,8 @@ pub struct Pace {
 }
 
 impl Follower {
-    /// Follows from an engine's state on, beside the machine's clock. At most `waiting_max` bytes of each table wait to be written.
+    /// Follows from an engine's state on, beside the machine's clock. At most `waiting_max` bytes of each table wait to
+    /// be written.
     pub fn start<S: Storage>(
         engine: &Engine,
         home: &S,
