@@ -21,15 +21,15 @@ const PAUSE: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 /// The market time from what the file says to a killed server's last command that is no leap yet: an hour until the file
 /// is written again, and an hour that is no leap.
 const HIDDEN: Duration = Duration::from_secs(2 * 60 * 60);
-/// The most leaps that are told apart.
-const LEAPS_MAX: usize = 64;
+/// The most leaps that are told apart: one each night for more than two years.
+const LEAPS_MAX: usize = 1_000;
 
 /// The leaps that are remembered.
 #[derive(Debug, Default)]
 pub(crate) struct Leaps {
     /// The leaps, oldest first.
     all: Vec<Leap>,
-    /// The market's time at the last look, and when it was; none before a server's first look, while it replays.
+    /// The market's time at the last look; none before `begin`, while a server replays.
     seen: Option<Seen>,
     /// The time that passes; none where nobody follows the market as it goes on, so that no leap is noted.
     passed: Option<PassedTime>,
@@ -52,7 +52,10 @@ struct Leap {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Seen {
     time: Time,
+    /// The time that had passed at the last look before the market had this time, so its command came later.
     at: Duration,
+    /// The time that had passed at the last look.
+    looked: Duration,
     /// The lead that is no leap yet.
     free: Duration,
 }
@@ -115,17 +118,29 @@ impl Leaps {
         }
         // The first command of a new market ends no pause, however late it is.
         let free = if time == Time::ZERO { Duration::MAX } else { PAUSE };
-        self.seen = Some(Seen { time, at, free });
+        self.seen = Some(Seen { time, at, looked: at, free });
+    }
+
+    /// Whether ages are known. They are not where the file is damaged, nor before `begin` where leaps are noted: a
+    /// replay may go over a leap that is not in the file.
+    pub(crate) fn are_known(&self) -> bool {
+        let has_begun = self.passed.is_none() || self.seen.is_some();
+        has_begun && !self.is_damaged
     }
 
     /// Looks at market time, and notes a leap since the last look. Returns whether `save` is to be called.
     pub(crate) fn look(&mut self, time: Time) -> bool {
         let Some(PassedTime(passed)) = &self.passed else { return false };
-        let Some(seen) = self.seen.filter(|seen| time > seen.time) else { return false };
-        let at = passed();
-        let ahead = Duration::from_micros(time.0 - seen.time.0).saturating_sub(at.saturating_sub(seen.at));
-        self.seen = Some(Seen { time, at, free: LEAP });
+        let Some(seen) = &mut self.seen else { return false };
+        let now = passed();
+        // The machine may have slept between a command and the look at it, so a command counts from the look before.
+        let at = std::mem::replace(&mut seen.looked, now);
+        if time <= seen.time {
+            return false;
+        }
+        let ahead = Duration::from_micros(time.0 - seen.time.0).saturating_sub(now.saturating_sub(seen.at));
         let has_leapt = ahead > seen.free;
+        *seen = Seen { time, at, looked: now, free: LEAP };
         if has_leapt {
             self.note(time, ahead);
         }
@@ -145,6 +160,13 @@ impl Leaps {
             self.all[0].by_us = self.all[0].by_us.saturating_add(first.by_us);
         }
         tracing::warn!(seconds = ahead.as_secs(), "market time has leapt ahead; retention does not count that as age");
+    }
+
+    /// Forgets the leaps that ended longer ago than `age_us`: all that was before them is older than that without them.
+    pub(crate) fn forget(&mut self, age_us: u64, now: Time) {
+        while self.all.first().is_some_and(|leap| self.age_us(leap.to, now) > age_us) {
+            self.all.remove(0);
+        }
     }
 
     /// The age of what happened at a time, in microseconds that passed.
@@ -198,6 +220,7 @@ mod tests {
         let (mut leaps, clock) = new();
         let look = |leaps: &mut Leaps, time, hours| {
             clock.store(hours, Ordering::Relaxed);
+            leaps.look(Time::ZERO);
             leaps.look(Time(time))
         };
         look(&mut leaps, NOON, 0);
@@ -216,12 +239,50 @@ mod tests {
         leaps.begin(now);
         look(&mut leaps, now.0 + 9 * DAY, 26);
         assert_eq!(leaps.age_us(new, Time(now.0 + 9 * DAY)), DAY);
-        for leap in 1..200 {
+        for leap in 1..1_200 {
             look(&mut leaps, now.0 + (9 + 40 * leap) * DAY, 26);
         }
         assert_eq!(leaps.all.len(), LEAPS_MAX);
-        let ages = [old, new].map(|time| leaps.age_us(time, Time(now.0 + 7_969 * DAY)));
+        let ages = [old, new].map(|time| leaps.age_us(time, Time(now.0 + (9 + 40 * 1_199) * DAY)));
         assert_eq!(ages, [DAY + HOUR, 0], "leaps that count together make nothing older than it is");
+    }
+
+    #[test]
+    fn a_machine_that_sleeps_before_a_look_makes_no_leap() {
+        let (mut leaps, clock) = new();
+        leaps.begin(Time(NOON));
+        leaps.look(Time(NOON + 1));
+        for night in 1..4 {
+            // A command comes, and the machine sleeps before the next look.
+            let before = NOON + (night - 1) * 9 * HOUR + 2;
+            clock.store(night * 9, Ordering::Relaxed);
+            leaps.look(Time(before));
+            leaps.look(Time(before + 9 * HOUR - 1));
+        }
+        assert_eq!(leaps.all, []);
+        leaps.look(Time(NOON + 10 * DAY));
+        leaps.look(Time(NOON + 20 * DAY));
+        assert_eq!(leaps.all.len(), 2, "leaps are told from sleep");
+    }
+
+    #[test]
+    fn a_leap_of_each_night_is_forgotten_when_all_before_it_is_old() {
+        let (mut leaps, clock) = new();
+        leaps.begin(Time(NOON));
+        leaps.look(Time(NOON + 1));
+        // Time stands for ten hours of each night.
+        for day in 1..2_000 {
+            clock.store(day * 14, Ordering::Relaxed);
+            leaps.look(Time(NOON + 1));
+            let now = Time(NOON + day * DAY);
+            leaps.look(now);
+            let are_old = |leaps: &Leaps| [51, 52].map(|days| leaps.age_us(Time(now.0 - days * DAY), now) > 30 * DAY);
+            let known = are_old(&leaps);
+            leaps.forget(30 * DAY, now);
+            assert_eq!(are_old(&leaps), known, "{day}");
+            assert!(day < 60 || known == [false, true], "{day}: 14 hours of each day have passed");
+            assert!(leaps.all.len() <= 52, "{day}: {}", leaps.all.len());
+        }
     }
 
     #[test]

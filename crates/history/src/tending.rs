@@ -156,6 +156,10 @@ impl History {
         if age_us.is_none() && bytes.is_none() {
             return Ok(false);
         }
+        let age_us = age_us.filter(|_| self.leaps.are_known());
+        if let Some(age) = age_us {
+            self.leaps.forget(age, now);
+        }
         let mut oldest: Option<(Which, Newest)> = None;
         for which in IN_PARTS {
             if let Some(newest) = self.newest_of_oldest(which)?
@@ -165,8 +169,7 @@ impl History {
             }
         }
         let Some((which, newest)) = oldest else { return Ok(false) };
-        let is_age_known = self.leaps.damage().is_none();
-        let too_old = is_age_known && age_us.is_some_and(|age| self.leaps.age_us(newest.time, now) > age);
+        let too_old = age_us.is_some_and(|age| self.leaps.age_us(newest.time, now) > age);
         let too_many = match bytes {
             Some(bytes) => self.bytes()? > bytes,
             None => false,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::common::folder::Folder;
 use crate::common::here::Here;
+use crate::common::wait::wait_until;
 use engine::Time;
 use market::timekeeper::Clock;
 use serde_json::json;
@@ -27,12 +28,15 @@ fn a_night_for_which_the_machine_sleeps_is_no_leap_of_market_time() {
     );
     let here = Here::start(&folder.data(), None, clock, Keys::default());
     let http = here.http();
+    let leaps = folder.data().join("history/leaps");
     for account in ["1", "2", "3"] {
         http.make("/api/v1/accounts", &json!({"account": account, "balance": "5"}));
+        // A market's first look at the time, which finds no leap, makes the file. The stop looks again.
+        wait_until("the first look", Duration::from_secs(120), || leaps.exists());
         slept.fetch_add(9 * HOUR_US, Ordering::Relaxed);
     }
     drop(http);
     here.stop();
-    let leaps = std::fs::read_to_string(folder.data().join("history/leaps")).unwrap();
+    let leaps = std::fs::read_to_string(leaps).unwrap();
     assert_eq!(leaps.lines().count(), 2, "a time and a checksum: {leaps}");
 }
