@@ -18,8 +18,8 @@ pub const LEAPS_NAME: &str = "leaps";
 const LEAP: Duration = Duration::from_secs(60 * 60);
 /// The time between the last command of a server and the first one of the next that is no leap yet.
 const PAUSE: Duration = Duration::from_secs(3 * 24 * 60 * 60);
-/// The market time from what the file says to a killed server's last command that is no leap yet: an hour until the file
-/// is written again, and an hour that is no leap.
+/// The market time from what the file says to a killed server's last command that is no leap yet: an hour until the
+/// file is written again, and an hour that is no leap.
 const HIDDEN: Duration = Duration::from_secs(2 * 60 * 60);
 /// The most leaps that are told apart: one each night for more than two years.
 const LEAPS_MAX: usize = 1_000;
@@ -35,7 +35,8 @@ pub(crate) struct Leaps {
     passed: Option<PassedTime>,
     /// The market's time up to which the file that was read has all leaps; none without a file.
     compared_until: Option<Time>,
-    /// The market's time from which the file is written again, so that a kill hides no leap; none before the first look.
+    /// The market's time from which the file is written again, so that a kill hides no leap; none before the first
+    /// look.
     due: Option<Time>,
     is_unsaved: bool,
     /// Whether the file is damaged. Then former leaps are unknown, and the file stays as it is.
