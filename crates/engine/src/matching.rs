@@ -434,7 +434,7 @@ impl Engine {
     pub(crate) fn follow_price(&mut self, symbol: SymbolIndex, price: Price, events: &mut impl FnMut(Event)) {
         if self.stops.traded(symbol, price) {
             let (left, moves) = self.stops.follow(&mut self.orders, symbol, price, self.executions_left, events);
-            self.executions_left = left.saturating_sub(moves);
+            self.count_moves(left, moves);
         }
     }
 
@@ -547,6 +547,13 @@ impl Engine {
         }
     }
 
+    /// Counts moves as executions of a command that has so many left besides.
+    #[inline(always)]
+    fn count_moves(&mut self, left: u32, moves: u32) {
+        self.executions_left = left.saturating_sub(moves);
+        self.moved_beyond = self.moved_beyond.saturating_add(moves.saturating_sub(left));
+    }
+
     /// Executes against the other side of the book, best level first, while the limit and the bound of the command
     /// allow. Its prices all lie in one direction, so the last one alone says which triggers they reach, except those
     /// that lie behind the order when it leaves its first price. These are reached before. Returns whether the order
@@ -597,7 +604,7 @@ impl Engine {
                 maker = newer;
             }
         }
-        self.executions_left = left.saturating_sub(moves);
+        self.count_moves(left, moves);
         goes_on
     }
 

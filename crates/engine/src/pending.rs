@@ -217,7 +217,7 @@ impl Engine {
     #[cold]
     pub(crate) fn release_after(&mut self, events: &mut impl FnMut(Event)) {
         if self.pendings.is_their_turn(self.sequence) && self.stops.reached_orders() == 0 {
-            self.activate_reached(events);
+            self.activate_reached(false, events);
         }
     }
 

@@ -1,13 +1,14 @@
 //! Rounds of turns: an `ActivateReached` goes on with the orders of all symbols in equal parts. In a round each symbol
-//! whose orders wait for their turn takes one, and between two rounds the pending orders of one working order that are
-//! due are placed. So no symbol waits for all orders of another one, however many wait there. The sequence number draws
-//! with which symbol the first round begins, so that symbols that take whole commands do not always come before the
-//! same others. Rounds are no part of the state: they end with the command.
+//! whose orders wait for their turn takes one, and between two rounds the due pending orders of as many working orders
+//! are placed as symbols have turns, at least of one. So no symbol waits for all orders of another one, however many
+//! wait there. The sequence number and the time draw with which symbol the first round begins, so that symbols that
+//! take whole commands do not always come before the same others, and nobody chooses it. Rounds are no part of the
+//! state: they end with the command.
 
 use crate::command::{NewOrder, OrderKind};
 use crate::engine::Engine;
 use crate::event::Event;
-use crate::ids::{AccountIndex, Sequence, SymbolIndex};
+use crate::ids::{AccountIndex, Sequence, SymbolIndex, Time};
 
 /// The executions that a turn may make.
 #[derive(Clone, Copy)]
@@ -24,11 +25,10 @@ enum Part {
 struct Rounds {
     /// The place at which the first round begins; none once it has begun.
     place: Option<u64>,
-    /// The turns so far, without the triggers that moved since there were `moves_before`.
+    /// The turns so far.
     turns: usize,
-    moves_before: usize,
-    /// Whether a fill-or-kill has had the executions of a whole command.
-    has_filled: bool,
+    /// Whether a fill-or-kill may have the executions of a whole command.
+    may_fill: bool,
     /// Whether the pending orders have no further turn.
     passes_over_pendings: bool,
     /// Whether the order whose turn is next needs another command.
@@ -36,22 +36,22 @@ struct Rounds {
 }
 
 impl Engine {
-    /// Takes turns in rounds until none is left, or the command has done all that it may.
+    /// Takes turns in rounds until none is left, or the command has done all that it may. `may_fill`: one fill-or-kill
+    /// may have the executions of a whole command.
     #[cold]
-    pub(crate) fn take_rounds(&mut self, events: &mut impl FnMut(Event)) {
-        let drawn = drawn_by(self.sequence);
+    pub(crate) fn take_rounds(&mut self, may_fill: bool, events: &mut impl FnMut(Event)) {
+        let drawn = drawn_by(self.sequence, self.time);
         let mut rounds = Rounds {
             place: Some(drawn.wrapping_shr(1)),
             turns: 0,
-            moves_before: self.stops.moves(),
-            has_filled: false,
+            may_fill,
             passes_over_pendings: false,
             is_over: false,
         };
         let (mut is_for_pendings, mut was_idle) = (drawn.is_multiple_of(2), false);
         loop {
             let has_taken = match is_for_pendings {
-                true => self.take_turn_of_pendings(&mut rounds, events),
+                true => self.take_turns_of_pendings(&mut rounds, events),
                 false => self.take_round(&mut rounds, events),
             };
             if was_idle && !has_taken {
@@ -63,7 +63,7 @@ impl Engine {
     }
 
     fn goes_on_with(&self, rounds: &Rounds) -> bool {
-        !rounds.is_over && self.may_take_turns(rounds.turns, rounds.moves_before)
+        !rounds.is_over && self.may_take_turns(rounds.turns)
     }
 
     /// Takes a turn of each symbol. Returns whether it took any.
@@ -101,6 +101,13 @@ impl Engine {
         }
     }
 
+    /// Places the due pending orders of as many working orders as symbols have turns, at least of one. Returns whether
+    /// it placed any.
+    fn take_turns_of_pendings(&mut self, rounds: &mut Rounds, events: &mut impl FnMut(Event)) -> bool {
+        let most = self.stops.symbols_with_turns().max(1);
+        (0..most).take_while(|_| self.take_turn_of_pendings(rounds, events)).count() > 0
+    }
+
     /// Places the pending orders that are due next, as `take_share` brings an order to its book. Returns whether it
     /// placed any; if not, pending orders have no further turn in this command.
     fn take_turn_of_pendings(&mut self, rounds: &mut Rounds, events: &mut impl FnMut(Event)) -> bool {
@@ -119,8 +126,9 @@ impl Engine {
     }
 
     /// The part of the command's executions that orders have at their turn: a share if there are others. A fill-or-kill
-    /// is not cut: the first one of a command that may need more than a share has the executions of a whole command
-    /// besides, so that it takes none from others. None for further ones, which are passed over.
+    /// is not cut: the first one of an `ActivateReached` that may need more than a share has the executions of a whole
+    /// command besides, so that it takes none from others. None for further ones, and in other commands, whose turn
+    /// would not count them: these are passed over.
     fn part_of(
         &self,
         orders: [Option<(AccountIndex, NewOrder<SymbolIndex>)>; 2],
@@ -134,10 +142,10 @@ impl Engine {
         if !orders.any(|(account, placed)| self.fills_beyond_share(*account, placed)) {
             return Some(Part::All);
         }
-        (!std::mem::replace(&mut rounds.has_filled, true)).then_some(Part::Command)
+        std::mem::take(&mut rounds.may_fill).then_some(Part::Command)
     }
 
-    /// Has a turn make no more than its part of the executions.
+    /// Has a turn make no more than its part of the executions. What it moves beyond, the command has less for others.
     fn within<T>(&mut self, part: Part, take: impl FnOnce(&mut Engine) -> T) -> T {
         let left = self.executions_left;
         let (may, kept) = match part {
@@ -145,8 +153,9 @@ impl Engine {
             Part::Share => (left.min(self.execution_bounds.share), left.saturating_sub(self.execution_bounds.share)),
             Part::Command => (self.execution_bounds.command, left),
         };
-        self.executions_left = may;
+        (self.executions_left, self.moved_beyond) = (may, 0);
         let taken = take(self);
+        let kept = kept.saturating_sub(self.moved_beyond);
         self.executions_left = match part {
             Part::All | Part::Share => self.executions_left.saturating_add(kept),
             Part::Command => kept,
@@ -156,9 +165,25 @@ impl Engine {
 }
 
 /// The number that a command draws, which is the same whenever it is applied. Neighbours draw numbers far apart.
-fn drawn_by(sequence: Sequence) -> u64 {
-    let mixed = sequence.0.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+/// Clients know the sequence number, and can move it with commands of theirs; nobody chooses the microsecond.
+fn drawn_by(sequence: Sequence, time: Time) -> u64 {
+    let mixed = sequence.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ time.0;
     let mixed = (mixed ^ mixed.wrapping_shr(30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let mixed = (mixed ^ mixed.wrapping_shr(27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     mixed ^ mixed.wrapping_shr(31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With other numbers the same commands make another market.
+    #[test]
+    fn the_drawn_number_is_pinned_and_takes_the_time_with_it() {
+        let drawn = |sequence: u64, time: u64| drawn_by(Sequence(sequence), Time(time));
+        assert_eq!(drawn(1, 1_700_000_000_000_000), 0x0FF3_9950_26C4_C07D);
+        let begin = |time: u64| drawn(7, 1_700_000_000_000_000 + time) % 2;
+        let ones: u64 = (0..1_000).map(begin).sum();
+        assert!((400..600).contains(&ones), "a microsecond more is another draw: {ones} of 1,000");
+    }
 }

@@ -106,9 +106,9 @@ impl Engine {
     /// Reaches the triggers that earlier commands left, and takes the turns of the orders that wait for them, in rounds
     /// (`rounds.rs`).
     #[cold]
-    pub(crate) fn activate_reached(&mut self, events: &mut impl FnMut(Event)) {
+    pub(crate) fn activate_reached(&mut self, may_fill: bool, events: &mut impl FnMut(Event)) {
         self.reach_further(events);
-        self.take_rounds(events);
+        self.take_rounds(may_fill, events);
     }
 
     /// Reaches triggers that earlier commands left, for half of the executions that the command may make, so that the
@@ -128,8 +128,8 @@ impl Engine {
 
     #[cold]
     fn activate(&mut self, events: &mut impl FnMut(Event)) {
-        let (mut turns, moves_before) = (0usize, self.stops.moves());
-        while self.may_take_turns(turns, moves_before)
+        let mut turns = 0usize;
+        while self.may_take_turns(turns)
             && let Some(slot) = self.stops.next_turn()
             && let Some(taken) = self.take_turn(slot, events)
         {
@@ -137,11 +137,9 @@ impl Engine {
         }
     }
 
-    /// Whether a command that has taken so many turns may take another one. The triggers that moved since there were
-    /// `moves_before` count, too.
-    pub(crate) fn may_take_turns(&self, turns: usize, moves_before: usize) -> bool {
-        let moved = self.stops.moves().wrapping_sub(moves_before).saturating_mul(ACTIVATION);
-        self.executions_left > 0 && turns.saturating_add(moved) < TURNS_MAX
+    /// Whether a command that has taken so many turns may take another one.
+    pub(crate) fn may_take_turns(&self, turns: usize) -> bool {
+        self.executions_left > 0 && turns < TURNS_MAX
     }
 
     /// Takes the turn of an order. Returns what the turn counts; none if the order did not take it: a fill-or-kill may

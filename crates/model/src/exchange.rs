@@ -53,9 +53,8 @@ pub struct Model {
     pub(crate) noted: Vec<Event>,
     /// The orders whose triggers these executions moved.
     pub(crate) moved: BTreeSet<OrderId>,
-    /// The number of moves of triggers; the executions of one order move a trigger once at its first price, and once
-    /// behind it.
-    pub(crate) moves: usize,
+    /// The moves of triggers of a turn for which it had no executions left.
+    pub(crate) moved_beyond: u64,
     /// The killed scopes, sorted.
     pub(crate) kills: Vec<KillScope<AccountIndex, SymbolIndex>>,
     /// The protected accounts, in no particular order.
@@ -226,7 +225,7 @@ impl Model {
             prices: Vec::new(),
             noted: Vec::new(),
             moved: BTreeSet::new(),
-            moves: 0,
+            moved_beyond: 0,
             kills: Vec::new(),
             protected: Vec::new(),
             messages: Vec::new(),
@@ -358,7 +357,7 @@ impl Model {
                 Err(reject) => Err(reject),
             },
             Command::ActivateReached => {
-                self.activate_reached(events);
+                self.activate_reached(true, events);
                 Ok(Reply::Activated)
             }
             Command::ExpireOrders => {

@@ -118,7 +118,7 @@ impl Model {
             self.pay_out(&maker_due, symbol, events);
             self.pay_out(&due, symbol, events);
         }
-        self.executions_left = self.executions_left.saturating_sub(moves);
+        self.count_moves(moves);
         self.credit_money(account, money_due);
         self.credit_shares(account, symbol, shares_due);
         for (before, now) in

@@ -185,7 +185,7 @@ impl Model {
             None => self.due_since == self.sequence,
         };
         if is_their_turn && self.due_orders().next().is_some() && self.reached_stops() == 0 {
-            self.activate_reached(events);
+            self.activate_reached(false, events);
         }
     }
 

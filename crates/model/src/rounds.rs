@@ -1,7 +1,7 @@
 //! Turns of the orders of all symbols, by which the market goes on with what earlier commands left. See
 //! docs/PROTOCOL.md, how much one command does.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use engine::{Event, OrderId, OrderKind, SymbolIndex};
 
@@ -15,21 +15,26 @@ enum Part {
 }
 
 impl Model {
-    /// Takes turns in rounds: those of the symbols, one each, then that of the next pending orders, and so on.
-    pub(crate) fn take_rounds(&mut self, events: &mut Vec<Event>) {
+    /// Takes turns in rounds: those of the symbols, one each, then as many of the next pending orders, and so on.
+    pub(crate) fn take_rounds(&mut self, mut may_fill: bool, events: &mut Vec<Event>) {
         let drawn = self.draw();
-        let (mut turns, moves_before) = (0, self.moves);
-        let (mut has_filled, mut pendings_wait) = (false, false);
+        let (mut turns, mut pendings_wait) = (0, false);
         let (mut is_first_round, mut is_for_pendings, mut idle) = (true, drawn.is_multiple_of(2), 0);
         self.passed_over.clear();
         while idle < 2 {
             let mut has_taken = false;
             if is_for_pendings {
-                let due = self.next_due();
-                if !due.is_empty() && !pendings_wait && self.may_take_turns(turns, moves_before) {
-                    let part = self.part(&due, self.have_turns(None), &mut has_filled);
+                let are_due = self.due_orders().next().is_some();
+                let most = if are_due { self.symbols_with_turns().max(1) } else { 0 };
+                for _ in 0..most {
+                    let due = self.next_due();
+                    if due.is_empty() || pendings_wait || !self.may_take_turns(turns) {
+                        break;
+                    }
+                    let part = self.part(&due, self.have_turns(None), &mut may_fill);
                     let counted = part.and_then(|part| self.with_part(part, |model| model.release_due(&due, events)));
-                    (has_taken, pendings_wait) = (counted.is_some(), counted.is_none());
+                    has_taken |= counted.is_some();
+                    pendings_wait = counted.is_none();
                     turns += counted.unwrap_or(0);
                 }
             } else {
@@ -38,7 +43,7 @@ impl Model {
                     line = self.in_line();
                     line.rotate_left((drawn / 2).checked_rem(line.len() as u64).unwrap_or(0) as usize);
                 }
-                while self.may_take_turns(turns, moves_before)
+                while self.may_take_turns(turns)
                     && let Some(next) = self.next_in(&mut line)
                 {
                     has_taken = true;
@@ -46,7 +51,7 @@ impl Model {
                     let symbol = self.order(id).symbol;
                     let shares = self.have_turns(Some(symbol)) || self.due_orders().next().is_some();
                     self.served.push(symbol);
-                    let Some(part) = self.part(&[id], shares, &mut has_filled) else {
+                    let Some(part) = self.part(&[id], shares, &mut may_fill) else {
                         self.passed_over.push(symbol);
                         turns += 1;
                         continue;
@@ -73,7 +78,7 @@ impl Model {
 
     /// The number that the command draws.
     fn draw(&self) -> u64 {
-        let mut drawn = self.sequence.0.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mut drawn = self.sequence.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ self.time.0;
         for (shift, factor) in [(30, 0xBF58_476D_1CE4_E5B9), (27, 0x94D0_49BB_1331_11EB)] {
             drawn = (drawn ^ (drawn >> shift)).wrapping_mul(factor);
         }
@@ -100,6 +105,12 @@ impl Model {
         self.next_turn(None)
     }
 
+    /// The number of symbols whose orders have turns, also if they had theirs in this round.
+    fn symbols_with_turns(&self) -> usize {
+        let symbols: BTreeSet<SymbolIndex> = self.reached.iter().map(|&order| self.order(order).symbol).collect();
+        symbols.into_iter().filter(|&symbol| self.has_turns(symbol)).count()
+    }
+
     /// Whether orders have turns that are of another symbol than this one, or further triggers are to be reached.
     fn have_turns(&self, but: Option<SymbolIndex>) -> bool {
         let mut others = self.reached.iter().map(|&order| self.order(order).symbol).filter(|&other| Some(other) != but);
@@ -114,12 +125,12 @@ impl Model {
     }
 
     /// The executions of orders whose turn it is; none if they are passed over.
-    fn part(&self, orders: &[OrderId], shares: bool, has_filled: &mut bool) -> Option<Part> {
+    fn part(&self, orders: &[OrderId], shares: bool, may_fill: &mut bool) -> Option<Part> {
         if !shares {
             return Some(Part::All);
         }
         if orders.iter().any(|&order| self.fills_beyond_share(order)) {
-            return (!std::mem::replace(has_filled, true)).then_some(Part::WholeCommand);
+            return std::mem::take(may_fill).then_some(Part::WholeCommand);
         }
         let is_fill = |&order: &OrderId| self.order(order).kind == OrderKind::FillOrKill;
         Some(if orders.iter().any(is_fill) { Part::All } else { Part::Share })
@@ -128,6 +139,7 @@ impl Model {
     fn with_part<T>(&mut self, part: Part, take: impl FnOnce(&mut Model) -> T) -> T {
         let left = self.executions_left;
         let share = u64::from(self.execution_bounds.share).min(left);
+        self.moved_beyond = 0;
         self.executions_left = match part {
             Part::All => left,
             Part::Share => share,
@@ -136,8 +148,8 @@ impl Model {
         let taken = take(self);
         self.executions_left = match part {
             Part::All => self.executions_left,
-            Part::Share => left - share + self.executions_left,
-            Part::WholeCommand => left,
+            Part::Share => (left - share).saturating_sub(self.moved_beyond) + self.executions_left,
+            Part::WholeCommand => left.saturating_sub(self.moved_beyond),
         };
         taken
     }

@@ -7,8 +7,8 @@ use engine::{AccountIndex, CancelReason, Event, NewOrder, OrderId, Price, Reject
 use crate::exchange::{Delay, Model, Order, Terms};
 use crate::placing::pays_as_it_goes;
 
-/// The most turns of one command: an order that is activated or whose trigger moves counts as ten turns, an order that
-/// only waited behind others as one.
+/// The most turns of one command: an order that is activated counts as ten turns, an order that only waited behind
+/// others as one.
 const TURNS_MAX: usize = 10_000;
 
 impl Model {
@@ -93,15 +93,19 @@ impl Model {
             self.come_nearer(symbol, price, &[Side::Buy, Side::Sell]);
         }
         let moves = self.tell_reached(events);
-        self.executions_left = self.executions_left.saturating_sub(moves);
+        self.count_moves(moves);
     }
 
     /// Appends the events of what was reached and moved. Returns the number of moves.
     fn tell_reached(&mut self, events: &mut Vec<Event>) -> u64 {
         events.append(&mut self.noted);
-        let moves = std::mem::take(&mut self.moved).len();
-        self.moves += moves;
-        moves as u64
+        std::mem::take(&mut self.moved).len() as u64
+    }
+
+    /// Counts moves as executions.
+    pub(crate) fn count_moves(&mut self, moves: u64) {
+        self.moved_beyond += moves.saturating_sub(self.executions_left);
+        self.executions_left = self.executions_left.saturating_sub(moves);
     }
 
     /// Whether the last execution of a symbol reaches triggers that no command has reached yet.
@@ -133,7 +137,7 @@ impl Model {
     }
 
     /// Reaches the triggers that earlier commands left, then takes the turns of all orders that wait for theirs.
-    pub(crate) fn activate_reached(&mut self, events: &mut Vec<Event>) {
+    pub(crate) fn activate_reached(&mut self, may_fill: bool, events: &mut Vec<Event>) {
         // Half of the executions are left to other symbols.
         let half = (self.executions_left / 2).max(1);
         let symbols: Vec<SymbolIndex> = self.being_reached().take(half as usize).collect();
@@ -145,14 +149,14 @@ impl Model {
             self.say_what_was_reached(symbol, events);
             self.executions_left += kept;
         }
-        self.take_rounds(events);
+        self.take_rounds(may_fill, events);
     }
 
     /// Activates orders that were reached, but none whose working order was executed.
     pub(crate) fn activate_stops(&mut self, events: &mut Vec<Event>) {
         self.passed_over.clear();
-        let (mut turns, moves_before) = (0, self.moves);
-        while self.may_take_turns(turns, moves_before)
+        let mut turns = 0;
+        while self.may_take_turns(turns)
             && let Some(next) = self.next_turn(None)
         {
             let id = self.reached[next];
@@ -165,8 +169,8 @@ impl Model {
     }
 
     /// Whether a command that took so many turns may take another one.
-    pub(crate) fn may_take_turns(&self, turns: usize, moves_before: usize) -> bool {
-        turns + 10 * (self.moves - moves_before) < TURNS_MAX && self.executions_left > 0
+    pub(crate) fn may_take_turns(&self, turns: usize) -> bool {
+        turns < TURNS_MAX && self.executions_left > 0
     }
 
     /// Takes the turn of an order, an index into `reached`.

@@ -32,11 +32,6 @@ impl Stops {
         trail.filter(|_| self.queues[queue].trails)
     }
 
-    /// The number of moves so far.
-    pub(crate) fn moves(&self) -> usize {
-        self.moves
-    }
-
     /// Has an order wait for a trigger that follows the price of a symbol, which was `last` at last.
     pub(crate) fn wait_trailing(
         &mut self,

@@ -194,6 +194,11 @@ impl Stops {
         self.turns.orders.saturating_add(self.being_reached.len())
     }
 
+    /// The number of symbols whose orders have turns.
+    pub(crate) fn symbols_with_turns(&self) -> usize {
+        self.turns.with_turns
+    }
+
     /// Whether more than this many symbols have orders with turns, or the last price of one reaches further triggers.
     pub(crate) fn have_turns_beyond(&self, symbols: usize) -> bool {
         self.turns.with_turns > symbols || !self.being_reached.is_empty()

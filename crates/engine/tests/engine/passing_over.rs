@@ -1,8 +1,8 @@
 //! Fill-or-kill orders of several symbols that wait for their turns, while others wait, too.
 
 use engine::{
-    Command, DOLLAR, Event, ExecutionBounds, IcebergOrder, Money, NewOrder, Op, OrderId, OrderKind, Position, Shares,
-    Side, Symbol, Time, Trigger,
+    Command, DOLLAR, Event, ExecutionBounds, IcebergOrder, Money, NewOrder, Op, OrderId, OrderKind, Position, Price,
+    Shares, Side, Symbol, Time, Trail, TrailingOrder, Trigger,
 };
 use model::workload::Random;
 
@@ -134,6 +134,11 @@ fn any_command(random: &mut Random, orders: u64) -> Command {
                 .command()
                 .unwrap_or(Command::PlaceOrder { account, order, client_id: None, until: None })
         }
+        9..11 => {
+            let order = NewOrder { kind: OrderKind::Limit, trigger: None, ..order };
+            let trail = Trail::by(Price::MIN);
+            TrailingOrder { account, order, trail, client_id: None, until: None }.command()
+        }
         _ => Command::PlaceOrder { account, order, client_id: None, until: None },
     }
 }
@@ -152,7 +157,7 @@ fn any_pending(random: &mut Random, orders: u64) -> Option<[Command; 2]> {
 /// The random markets of the long comparison have few symbols in which orders wait at the same time.
 #[test]
 fn the_model_takes_the_same_turns() {
-    let (mut passed_over, mut released, mut more_than_once) = (0, 0, 0);
+    let (mut passed_over, mut released, mut more_than_once, mut moved) = (0, 0, 0, 0);
     for seed in 0..60 {
         let mut random = Random::new(seed);
         let command = 4 + random.below(8) as u32;
@@ -170,6 +175,7 @@ fn the_model_takes_the_same_turns() {
                 let first = events.iter().position(is_release);
                 let is_between = first.is_some_and(|first| events[first..].iter().any(is_turn));
                 released += usize::from(waited && is_between);
+                moved += usize::from(events.iter().any(|event| matches!(event, Event::TrailsMoved { .. })));
                 more_than_once += usize::from(events.iter().filter(|event| is_turn(event)).count() > 5);
             }
             duel.model().orders_placed()
@@ -195,5 +201,6 @@ fn the_model_takes_the_same_turns() {
     }
     assert!(passed_over > 500, "too few commands pass over an order: {passed_over}");
     assert!(released > 100, "too few commands place a pending order before others have their turns: {released}");
+    assert!(moved > 100, "too few commands move triggers: {moved}");
     assert!(more_than_once > 20, "too few commands have a second round: {more_than_once}");
 }

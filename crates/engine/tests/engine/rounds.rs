@@ -2,7 +2,7 @@
 
 use engine::{
     Command, Event, ExecutionBounds, NewOrder, OrderId, OrderKind, Position, Price, Reply, Shares, Side, Symbol, Time,
-    Trigger,
+    Trail, TrailingOrder, Trigger,
 };
 
 use crate::bounds::{Market, account, open_of, order};
@@ -48,11 +48,8 @@ fn begin_turn(market: &mut Market) {
 
 /// Has an order that sells one share wait for one that buys it, and has that one execute.
 fn bracket(market: &mut Market, number: usize) -> OrderId {
-    let (account, order) = (account(2), of(number, Side::Buy, 1));
-    market.apply(Command::PlaceWorking { account, order, client_id: None, until: None, two_wait: false });
-    let order = NewOrder { symbol: listed(number), ..self::order(Side::Sell, 900, 1) };
-    let told = market.apply(Command::PlacePending { account, order, client_id: None, until: None });
-    let Reply::Opened(pending) = told else { panic!("{told:?}") };
+    let pending = NewOrder { symbol: listed(number), ..order(Side::Sell, 900, 1) };
+    let pending = place_two(market, 2, of(number, Side::Buy, 1), pending);
     market.place(1, of(number, Side::Sell, 1));
     assert_eq!(market.executed(), 1);
     pending
@@ -142,5 +139,111 @@ fn symbols_that_take_whole_commands_leave_turns_to_others() {
         assert!(commands < 60, "one command in three comes to each symbol");
     }
     assert!(released < Some(10), "{released:?}");
+    market.check();
+}
+
+/// Places a working order, and one that waits for it.
+fn place_two(market: &mut Market, number: u32, working: NewOrder, pending: NewOrder) -> OrderId {
+    let (account, order, client_id, until) = (account(number), working, None, None);
+    market.apply(Command::PlaceWorking { account, order, client_id, until, two_wait: false });
+    let told = market.apply(Command::PlacePending { account, order: pending, client_id, until });
+    let Reply::Opened(pending) = told else { panic!("{told:?}") };
+    pending
+}
+
+/// It had the executions of a whole command besides, and its turn counted none of them.
+#[test]
+fn a_clients_own_command_places_no_large_fill_or_kill_beyond_what_its_turn_may_execute() {
+    const SMALL: usize = 10;
+    let mut market = Market::with_bounds(ExecutionBounds { small: SMALL as u32, ..BOUNDS });
+    begin_turn(&mut market);
+    for _ in 0..200 {
+        market.place(2, order(Side::Sell, 600, 1));
+    }
+    let trigger = Trigger::from_below(Price::from_units(600).unwrap());
+    let stop = NewOrder::market(order(Side::Buy, 1, 1).symbol, Side::Buy, Shares::from_units(1).unwrap());
+    for _ in 0..2 {
+        market.place(2, stop.triggered_by(trigger));
+    }
+    place_two(&mut market, 1, order(Side::Sell, 500, 1), order(Side::Buy, 600, 1));
+    let fill = NewOrder { kind: OrderKind::FillOrKill, ..order(Side::Buy, 600, 100) };
+    let fill = place_two(&mut market, 1, order(Side::Sell, 500, 1), fill);
+    market.place(2, order(Side::Buy, 500, 2));
+    assert!(market.executed() >= 3, "the order that waited first is placed");
+    assert!(market.executed() <= SMALL, "{} executions of one command", market.executed());
+    assert_eq!((open_of(&market, 1, fill), market.engine.reached_orders()), (100, 1));
+    market.apply(Command::ActivateReached);
+    assert_eq!((market.executed(), open_of(&market, 1, fill)), (100, 0), "a command of the loop places it");
+    market.check();
+}
+
+/// A move counted as an execution and as ten turns, so one turn with a thousand moves ended each command.
+#[test]
+fn a_thousand_triggers_that_move_with_each_order_leave_turns_to_other_symbols() {
+    const SELLS: i64 = 60;
+    let bounds = ExecutionBounds { command: 10_000, turn: 10, small: 1, share: 100 };
+    let mut market = Market::with_bounds(bounds);
+    for symbol in (0..2).map(listed) {
+        market.apply(Command::CreateSymbol { symbol });
+        let shares = Position::from_units(1_000_000);
+        market.apply(Command::IssueShares { symbol, account: account(1), shares });
+    }
+    sell_each(&mut market, 0, 1);
+    market.place(2, of(0, Side::Buy, 1));
+    let any = Side::Buy.any_price();
+    let order = NewOrder::of_kind(OrderKind::Market, listed(0), Side::Buy, any, Shares::MIN);
+    let trail = Trail::by(Price::from_units(500).unwrap());
+    for _ in 0..1_000 {
+        let asked = TrailingOrder { account: account(2), order, trail, client_id: None, until: None };
+        assert!(matches!(market.apply(asked.command()), Reply::Opened(_)));
+    }
+    let at = |side, nth| NewOrder { symbol: listed(0), ..crate::bounds::order(side, 499 - nth, 1) };
+    for nth in 0..SELLS {
+        market.place(2, at(Side::Buy, nth));
+    }
+    sell_each(&mut market, 1, 20_000);
+    begin_turn(&mut market);
+    let sells: Vec<OrderId> = (0..SELLS).map(|nth| market.place(1, at(Side::Sell, nth))).collect();
+    let sweep = market.place(2, of(1, Side::Buy, 20_000));
+    let left = |market: &Market| sells.iter().filter(|&&sell| open_of(market, 1, sell) > 0).count();
+    assert_eq!(left(&market), SELLS as usize, "they wait");
+    let mut commands = 0;
+    while left(&market) > 0 {
+        let before = (left(&market), open_of(&market, 2, sweep));
+        market.apply(Command::ActivateReached);
+        commands += 1;
+        assert!(open_of(&market, 2, sweep) < before.1, "an order of another symbol has its turn with each command");
+        assert!(before.0 - left(&market) <= 10, "a command moves no more than it may execute, and one order beyond");
+    }
+    assert!(commands <= 8, "{commands} commands");
+    market.check();
+}
+
+/// Orders of one working order were placed between two rounds, and none where the first round took the command.
+#[test]
+fn orders_whose_working_orders_are_executed_do_not_wait_for_a_command_each() {
+    const BUSY: usize = 30;
+    let mut market = market(BUSY + 1);
+    for number in 0..BUSY {
+        sell_each(&mut market, number, 1_000);
+    }
+    begin_turn(&mut market);
+    for number in 0..BUSY {
+        for _ in 0..100 {
+            market.place(2, of(number, Side::Buy, 10));
+        }
+    }
+    for _ in 0..1_000 {
+        bracket(&mut market, BUSY);
+    }
+    let pending = bracket(&mut market, BUSY);
+    let (mut commands, mut is_placed) = (0, false);
+    while !is_placed {
+        market.apply(Command::ActivateReached);
+        commands += 1;
+        is_placed = is_released(&market, pending);
+        assert!(commands < 150, "symbols have turns, and as many pending orders have theirs with one command in two");
+    }
+    assert!(market.engine.reached_orders() > 1_000, "orders of the others wait all the while");
     market.check();
 }
