@@ -114,22 +114,23 @@ fn a_thousand_orders_follow_the_price_of_a_symbol() {
     duel.end();
 }
 
-/// An activated order moves a thousand others: a command of its own activates the next one.
+/// Each activated order moves a thousand others: after ten of them a command of its own activates the next ones.
 #[test]
 fn what_moves_counts_with_what_a_command_activates() {
+    const BUYS: i64 = 13;
     let mut duel = opened(5_000);
-    for nth in 0..TRAILING_MAX as i64 - 3 {
+    for nth in 0..TRAILING_MAX as i64 - BUYS {
         behind(&mut duel, Side::Sell, 1_000 + nth % 7);
     }
-    let buys: Vec<OrderId> = (0..3).map(|_| behind(&mut duel, Side::Buy, 10)).collect();
+    let buys: Vec<OrderId> = (0..BUYS).map(|_| behind(&mut duel, Side::Buy, 10)).collect();
     place(&mut duel, Side::Sell, 5_010, 1);
-    for level in [5_020, 5_030, 5_040] {
-        place(&mut duel, Side::Sell, level, 1);
+    for level in 0..BUYS {
+        place(&mut duel, Side::Sell, 5_020 + 10 * level, 1);
     }
     place(&mut duel, Side::Buy, 5_010, 1);
-    // The first moves 997, the second as many, which reaches the bound.
-    assert_eq!(duel.model().reached_orders(), 1);
-    assert!(waits(&mut duel, buys[1]).is_none() && waits(&mut duel, buys[2]).is_some());
+    // The order moves 987 to the first price, and each that is activated as many.
+    assert_eq!(duel.model().reached_orders(), 3);
+    assert!(waits(&mut duel, buys[9]).is_none() && waits(&mut duel, buys[10]).is_some());
     duel.play(Op::Command(Command::ActivateReached));
     assert_eq!(duel.model().reached_orders(), 0);
     duel.end();
