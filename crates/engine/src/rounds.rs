@@ -177,7 +177,7 @@ fn drawn_by(sequence: Sequence, time: Time) -> u64 {
 mod tests {
     use super::*;
 
-    /// With other numbers the same commands make another market.
+    /// Another number would make another market of the same commands.
     #[test]
     fn the_drawn_number_is_pinned_and_takes_the_time_with_it() {
         let drawn = |sequence: u64, time: u64| drawn_by(Sequence(sequence), Time(time));

@@ -26,7 +26,8 @@ use crate::stops::Turn;
 /// 100,000. They hold their shares or dollars, except that a market buy holds nothing.
 const WAITING_PER_EXECUTION: u32 = 10;
 
-/// The turns that an activation counts: one command activates 1,000 orders. An order that only waited behind others counts one turn: as many may come between two commands.
+/// The turns that an activation counts: one command activates 1,000 orders. An order that only waited behind others
+/// counts one turn: as many may come between two commands.
 pub(crate) const ACTIVATION: usize = 10;
 
 /// The executions for which a fill-or-kill counts one turn more.

@@ -151,7 +151,7 @@ fn place_two(market: &mut Market, number: u32, working: NewOrder, pending: NewOr
     pending
 }
 
-/// It had the executions of a whole command besides, and its turn counted none of them.
+/// A large fill-or-kill once had the executions of a whole command besides, and its turn counted none of them.
 #[test]
 fn a_clients_own_command_places_no_large_fill_or_kill_beyond_what_its_turn_may_execute() {
     const SMALL: usize = 10;
