@@ -60,9 +60,13 @@ async function visit(context, size) {
   assert.ok(!(await page.isVisible("#create-open")), "a trader creates nothing");
   await look(page, `${size}-signed-in`);
   const kept = await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage, cookie: document.cookie }));
-  const [cookie] = await context.cookies(base);
-  assert.ok(cookie?.name === `pricetime-session-${new URL(base).port}` && cookie.httpOnly && cookie.sameSite === "Strict", JSON.stringify(cookie));
-  assert.ok(!kept.includes(password) && !kept.includes(cookie.value) && kept.includes('"cookie":""'), kept);
+  const cookies = await context.cookies(base);
+  const port = new URL(base).port;
+  const names = [`pricetime-device-${port}`, `pricetime-session-${port}`];
+  assert.deepEqual(cookies.map((cookie) => cookie.name).sort(), names);
+  assert.ok(kept.includes('"cookie":""') && !kept.includes(password), kept);
+  for (const { httpOnly, sameSite, value } of cookies) assert.ok(httpOnly && sameSite === "Strict" && !kept.includes(value), kept);
+  const [cookie] = cookies.filter((cookie) => cookie.name === names[1]);
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing sticks out");
 
   if (size === "phone") await page.click("nav.sections [data-section=ticket]");
