@@ -89,8 +89,6 @@ pub(crate) struct Stops {
     /// The symbols whose last price reaches further triggers, because the command that executed at it could not reach
     /// all of them. Nothing executes in them until the others are reached, so that price does not change meanwhile.
     being_reached: BTreeSet<SymbolIndex>,
-    /// The number of moves of triggers so far.
-    moves: usize,
 }
 
 impl Stops {
@@ -103,7 +101,6 @@ impl Stops {
             watches: Vec::new(),
             followed: BTreeMap::new(),
             being_reached: BTreeSet::new(),
-            moves: 0,
         }
     }
 
@@ -147,8 +144,7 @@ impl Stops {
         NewOrder { symbol, side, limit, shares: order.open, kind, trigger, self_trade }
     }
 
-    /// Has an order wait for a price. Its trigger was not reached; the last price may reach it if
-    /// the order is imported.
+    /// Has an order wait for a price. Its trigger was not reached; the last price may reach it if the order is imported.
     pub(crate) fn wait(&mut self, orders: &mut Orders, slot: u32, placed: &NewOrder<SymbolIndex>, trigger: Trigger) {
         let symbol = placed.symbol;
         let new = || self.queues.insert(Queue::new(symbol, Some(trigger)));

@@ -86,15 +86,7 @@ impl Stops {
         events: &mut impl FnMut(Event),
     ) -> (u32, u32) {
         let left = self.reach(orders, symbol, price, left, events);
-        let moves_before = self.moves;
-        if self.followed.contains_key(&symbol) {
-            for side in [Side::Buy, Side::Sell] {
-                self.trail_behind(orders, symbol, side, price, events);
-            }
-            self.look_out(symbol);
-        }
-        let moves = self.moves.wrapping_sub(moves_before);
-        (left, u32::try_from(moves).unwrap_or(u32::MAX))
+        (left, self.move_behind(orders, symbol, &[Side::Buy, Side::Sell], price, events))
     }
 
     /// Applies the first price of an order that goes on to others, all of them in one direction, as far as its last
@@ -111,13 +103,24 @@ impl Stops {
         events: &mut impl FnMut(Event),
     ) -> (u32, u32) {
         let left = self.reach_within(orders, symbol, &[reached_behind(side, price)], left, events);
-        let moves_before = self.moves;
-        if self.followed.contains_key(&symbol) {
-            self.trail_behind(orders, symbol, side, price, events);
-            self.look_out(symbol);
+        (left, self.move_behind(orders, symbol, &[side], price, events))
+    }
+
+    /// Moves the triggers of these sides that follow an execution at this price. Returns the number of moves.
+    fn move_behind(
+        &mut self,
+        orders: &mut Orders,
+        symbol: SymbolIndex,
+        sides: &[Side],
+        price: Price,
+        events: &mut impl FnMut(Event),
+    ) -> u32 {
+        if !self.followed.contains_key(&symbol) {
+            return 0;
         }
-        let moves = self.moves.wrapping_sub(moves_before);
-        (left, u32::try_from(moves).unwrap_or(u32::MAX))
+        let moves: usize = sides.iter().map(|&side| self.trail_behind(orders, symbol, side, price, events)).sum();
+        self.look_out(symbol);
+        u32::try_from(moves).unwrap_or(u32::MAX)
     }
 
     /// Ends the following of the orders in a queue that was reached.
@@ -150,7 +153,7 @@ impl Stops {
         }
     }
 
-    /// Moves the triggers of one side behind a price.
+    /// Moves the triggers of one side behind a price. Returns the number of moves.
     fn trail_behind(
         &mut self,
         orders: &mut Orders,
@@ -158,14 +161,14 @@ impl Stops {
         side: Side,
         price: Price,
         events: &mut impl FnMut(Event),
-    ) {
-        let Some(followed) = self.followed.get_mut(&symbol) else { return };
+    ) -> usize {
+        let Some(followed) = self.followed.get_mut(&symbol) else { return 0 };
         let is_new = match side {
             Side::Sell => price.units() > followed.above,
             Side::Buy => price.units() < followed.below,
         };
         if !is_new {
-            return;
+            return 0;
         }
         match side {
             Side::Sell => followed.above = price.units(),
@@ -173,16 +176,17 @@ impl Stops {
         }
         let mut moves = self.moves_behind(orders, symbol, side, price);
         if moves.is_empty() {
-            return;
+            return 0;
         }
         // Each order finds its place at the end, or near it.
         moves.sort_unstable_by_key(|&(order, ..)| order);
-        self.moves = self.moves.saturating_add(moves.len());
+        let count = moves.len();
         for (_, slot, trigger) in moves {
             self.leave(orders, slot);
             self.stand(orders, slot, symbol, trigger);
         }
         events(Event::TrailsMoved { symbol, side, price });
+        count
     }
 
     /// The orders of one side whose triggers a price moves, and their new triggers.
