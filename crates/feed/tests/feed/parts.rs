@@ -559,18 +559,24 @@ fn check_beginning<T, K: PartialEq + std::fmt::Debug>(
     assert_eq!(*gone, keys.len() < all.len(), "what is missing is said to be gone");
 }
 
+/// A history that has followed a market to its end, and notes leaps while no time passes.
+fn noting_leaps(market: &Market, disk: &SimulatedDisk) -> (View, History) {
+    let (mut view, mut history) = follow_sized(market, disk, 0, SMALL);
+    apply(market, &mut view, &mut history, 0..240);
+    let mut history = history.noting_leaps(|| Duration::ZERO);
+    assert!(history.fit(&market.engine).unwrap());
+    history.checkpoint().unwrap();
+    (view, history)
+}
+
 /// A clock that was wrong for ten minutes moves market time, and once had everything removed.
 #[test]
 fn a_leap_of_market_time_makes_nothing_old() {
     let market = busy_market(77, 240);
     let disk = SimulatedDisk::new();
     let keep = Keep { age_us: Some(30 * DAY_US), bytes: None };
-    let (mut view, history) = follow_sized(&market, &disk, 0, SMALL);
+    let (view, history) = noting_leaps(&market, &disk);
     let mut history = history.keeping(keep);
-    apply(&market, &mut view, &mut history, 0..240);
-    history = history.noting_leaps(|| Duration::ZERO);
-    assert!(history.fit(&market.engine).unwrap());
-    history.checkpoint().unwrap();
     tend_to_all(&mut history, &view);
     let sealed = files(&disk, ".sealed");
     assert!(sealed > 5, "{sealed}");
@@ -593,11 +599,7 @@ fn a_leap_of_market_time_makes_nothing_old() {
 fn a_leap_is_on_the_disk_before_the_next_work() {
     let market = busy_market(77, 240);
     let disk = SimulatedDisk::new();
-    let (mut view, mut history) = follow_sized(&market, &disk, 0, SMALL);
-    apply(&market, &mut view, &mut history, 0..240);
-    history = history.noting_leaps(|| Duration::ZERO);
-    assert!(history.fit(&market.engine).unwrap());
-    history.checkpoint().unwrap();
+    let (view, mut history) = noting_leaps(&market, &disk);
     let leapt = Time(view.time().0 + 40 * DAY_US);
     assert!(history.tend(leapt), "there is more work than the leap");
     let killed = disk.after_crash(1, PowerCut::LosesAll);
@@ -617,11 +619,7 @@ fn a_leap_is_on_the_disk_before_the_next_work() {
 fn a_stop_keeps_a_leap() {
     let market = busy_market(77, 240);
     let disk = SimulatedDisk::new();
-    let (mut view, mut history) = follow_sized(&market, &disk, 0, SMALL);
-    apply(&market, &mut view, &mut history, 0..240);
-    history = history.noting_leaps(|| Duration::ZERO);
-    assert!(history.fit(&market.engine).unwrap());
-    history.checkpoint().unwrap();
+    let (view, mut history) = noting_leaps(&market, &disk);
     disk.fail_at(disk.operations(), Fault::NoSpace);
     history.tend(Time(view.time().0 + 40 * DAY_US));
     assert_eq!(files_of(&disk, LEAPS_NAME, "s"), 0, "it failed");
@@ -639,11 +637,7 @@ fn a_stop_keeps_a_leap() {
 fn a_kill_before_the_next_look_hides_no_leap() {
     let market = busy_market(77, 240);
     let disk = SimulatedDisk::new();
-    let (mut view, history) = follow_sized(&market, &disk, 0, SMALL);
-    let mut history = history.noting_leaps(|| Duration::ZERO);
-    apply(&market, &mut view, &mut history, 0..240);
-    assert!(history.fit(&market.engine).unwrap());
-    history.checkpoint().unwrap();
+    let (view, mut history) = noting_leaps(&market, &disk);
     tend_to_all(&mut history, &view);
     history.tend(Time(view.time().0 + 1));
     let mut batch = EventBatch::default();
@@ -671,11 +665,7 @@ fn a_kill_before_the_next_look_hides_no_leap() {
 fn without_sound_leaps_nothing_is_removed_by_age() {
     let market = busy_market(77, 240);
     let disk = SimulatedDisk::new();
-    let (mut view, mut history) = follow_sized(&market, &disk, 0, SMALL);
-    apply(&market, &mut view, &mut history, 0..240);
-    history = history.noting_leaps(|| Duration::ZERO);
-    assert!(history.fit(&market.engine).unwrap());
-    history.checkpoint().unwrap();
+    let (view, mut history) = noting_leaps(&market, &disk);
     tend_to_all(&mut history, &view);
     let leapt = Time(view.time().0 + 40 * DAY_US);
     assert!((0..100_000).any(|_| !history.tend(leapt)), "there is no end to it");
