@@ -44,7 +44,7 @@ export async function greet({ api, vitals, holdings, chooseAccount }) {
     const server = await api.status();
     vitals.greet(server);
     vitals.before((await api.seconds()).seconds);
-    // Whoever opens a demo trades at once.
+    // A visitor of a demo trades at once.
     if (server.demo && holdings.id === null) chooseAccount("1");
     if (holdings.id === null) return;
     await api.account(holdings.id);

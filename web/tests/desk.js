@@ -257,7 +257,7 @@ try {
     }),
   );
 
-  await step("an auction and a halt are told with what would execute, and whoever may do so changes them", () =>
+  await step("an auction and a halt show what would execute, and a market operator changes them", () =>
     visit(DESK, async (page) => {
       const phase = (/** @type {string} */ name) => ask("PUT", `/symbols/${other.symbol}/phase`, { phase: name });
       await page.goto(page.url().replace(market.symbol, other.symbol));

@@ -272,7 +272,7 @@ fn whoever_guesses_over_many_names_waits_and_who_logged_in_there_does_not() {
 }
 
 /// A member was mostly refused at an address while somebody guessed there, also with the browser that it always uses.
-/// That browser is known after a restart, too.
+/// A restart forgets no such browser.
 #[test]
 fn whoever_comes_with_a_known_browser_logs_in_where_others_guess() {
     let folder = Folder::new("access-devices");

@@ -340,7 +340,7 @@ fn whoever_has_the_secret_logs_in_where_others_guess_at_its_key_without_a_pause(
         let mut client = server.client();
         let each = |_| {
             let waits = (0..20).any(|_| guess(&mut client) != WRONG);
-            assert!(waits, "whoever guesses has to wait");
+            assert!(waits, "a client that guesses has to wait");
             server.client().ask(&right)
         };
         let told = (0..20).map(each).collect();
