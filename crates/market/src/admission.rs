@@ -48,8 +48,8 @@ pub struct Bounds {
     pub request_shares: Position,
     /// The number of an account's client order ids.
     pub client_orders: u64,
-    /// The number of all accounts' client order ids. A member, or an account without one, gets no further one when it
-    /// has as many as are left.
+    /// The number of all accounts' client order ids. Those with as many as are left get no further one: see
+    /// `one_more_client_order`.
     pub client_orders_in_all: u64,
 }
 
