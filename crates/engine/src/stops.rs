@@ -144,7 +144,7 @@ impl Stops {
         NewOrder { symbol, side, limit, shares: order.open, kind, trigger, self_trade }
     }
 
-    /// Has an order wait for a price. Its trigger was not reached; the last price may reach it if the order is imported.
+    /// Has an order wait for a price. Its trigger was not reached; the last price may reach that of an imported order.
     pub(crate) fn wait(&mut self, orders: &mut Orders, slot: u32, placed: &NewOrder<SymbolIndex>, trigger: Trigger) {
         let symbol = placed.symbol;
         let new = || self.queues.insert(Queue::new(symbol, Some(trigger)));
