@@ -100,7 +100,8 @@ pub enum JournalError {
     #[error(
         "{segment}: the commands from {first} on were decided under matching rules {rules}, and this program has rules \
          {RULES_VERSION}: it does not replay them, because it might decide otherwise. Start the program that wrote them on this folder \
-         once and stop it: that leaves a snapshot at the journal's end, from which this program goes on"
+         once and stop it: that leaves a snapshot at the journal's end, from which this program goes on. If newer segments of rules \
+         {RULES_VERSION} follow, that program refuses them: restore a snapshot from behind these commands out of a backup"
     )]
     EarlierRules {
         /// The file.

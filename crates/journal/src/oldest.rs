@@ -5,7 +5,7 @@ use engine::Sequence;
 
 use crate::JournalError;
 use crate::point::JournalPoint;
-use crate::segment::segments_among;
+use crate::segment::{RULES_VERSION, segments_among};
 use crate::segment_reader::SegmentReader;
 use crate::storage::Storage;
 
@@ -15,6 +15,20 @@ pub fn oldest_point<S: Storage>(storage: &S) -> Result<Option<JournalPoint>, Jou
     let names = storage.list().map_err(JournalError::io("list the data folder"))?;
     let Some((first, name)) = segments_among(names).into_iter().next() else { return Ok(None) };
     point_before(storage, &name, first).map(Some)
+}
+
+/// Whether the whole market can be made again from a folder's journal: it begins with the first command, and no segment
+/// is of earlier rules, whose commands are not replayed. Errors: the folder or the header of the oldest segment cannot
+/// be read. A replay names later segments that cannot be.
+pub fn replays_from_start<S: Storage>(storage: &S) -> Result<bool, JournalError> {
+    if oldest_point(storage)? != Some(JournalPoint::ZERO) {
+        return Ok(false);
+    }
+    let segments = segments_among(storage.list().map_err(JournalError::io("list the data folder"))?);
+    let is_earlier = |(first, name): &(Sequence, String)| {
+        SegmentReader::open(storage, name, *first).is_ok_and(|segment| segment.header.rules < RULES_VERSION)
+    };
+    Ok(!segments.iter().any(is_earlier))
 }
 
 /// The point before the first command of the segment that holds a command, or will: a reader that begins there knows

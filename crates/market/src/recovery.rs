@@ -58,6 +58,22 @@ pub enum RecoveryError {
     OnlySnapshots { refused: Vec<String> },
 }
 
+impl RecoveryError {
+    /// Whether the folder cannot be opened because this program does not replay its last commands.
+    pub fn is_of_earlier_rules(&self) -> bool {
+        match self {
+            RecoveryError::Journal(source) | RecoveryError::NoSnapshot { source, .. } => {
+                matches!(source, JournalError::EarlierRules { .. })
+            }
+            RecoveryError::History(_)
+            | RecoveryError::Folder(_)
+            | RecoveryError::MarketGone { .. }
+            | RecoveryError::Snapshots(_)
+            | RecoveryError::OnlySnapshots { .. } => false,
+        }
+    }
+}
+
 /// The reason why a snapshot cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
@@ -181,11 +197,11 @@ fn trace_of_a_market<S: Storage>(storage: &S) -> Result<Option<String>, Recovery
 /// The newest sound snapshot, as an engine, and the reasons why newer ones are not.
 pub type Newest = (Option<(SnapshotInfo, Engine, JournalPoint)>, Vec<String>);
 
-/// The last command of the history, if the journal is whole. A snapshot must not go beyond it: the replay after the
-/// snapshot makes the rest of the history, and must leave no gap. If the journal is not whole, any snapshot will do,
-/// and what the history lacks is lost.
+/// The last command of the history, if the journal can be replayed from its start. A snapshot must not go beyond it:
+/// the replay after the snapshot makes the rest of the history, and must leave no gap. If the journal cannot be
+/// replayed, any snapshot will do, and what the history lacks is lost.
 fn needed_history<S: Storage>(storage: &S) -> Result<Option<Sequence>, RecoveryError> {
-    if !matches!(journal::oldest_point(storage), Ok(Some(JournalPoint::ZERO))) {
+    if !journal::replays_from_start(storage).unwrap_or(false) {
         return Ok(None);
     }
     Ok(Some(history::through(storage)?.unwrap_or(Sequence::ZERO)))

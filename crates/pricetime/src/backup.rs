@@ -22,7 +22,7 @@ use journal::{
     Disk, HEADER_BYTES, JournalPoint, Options, Storage, make_folder, mark_finished, mark_unfinished, snapshot,
 };
 use market::follower::Here;
-use market::recovery;
+use market::recovery::{self, Recovered, RecoveryError};
 
 use crate::inspect;
 use crate::live_copy::LiveCopy;
@@ -61,7 +61,7 @@ pub fn run(args: &BackupArgs) -> Result<ExitCode, String> {
         }
         None => copy_folder(&args.folder, target)?,
     }
-    let sound = verify(target)?;
+    let sound = check(target)?;
     mark_finished(target).map_err(|error| named(target, error))?;
     println!("{sound}");
     Ok(ExitCode::SUCCESS)
@@ -159,32 +159,69 @@ fn copy_journal(disk: &Disk, live_copy: &mut LiveCopy, from: Sequence) -> Result
     Ok(())
 }
 
+/// Checks a copy as `verify` does. This program does not replay commands of earlier rules, so it checks only the bytes
+/// of a copy that ends with such commands. Returns a summary. Errors: the fault in it.
+fn check(target: &Path) -> Result<String, String> {
+    let disk = Disk::open(target).map_err(|error| unsound(&error))?;
+    let opened = match open(&disk) {
+        Err(error) if error.is_of_earlier_rules() => {
+            let oldest = journal::oldest_point(&disk).map_err(|error| unsound(&error))?.unwrap_or(JournalPoint::ZERO);
+            let end = journal::check(&disk, oldest).map_err(|error| unsound(&error))?;
+            let orders = orders_in_history(&disk)?;
+            return Ok(format!(
+                "{}: sound to command {}, {orders} orders in the history; the last commands were decided under earlier rules, so \
+                 only the program that wrote them can open this copy",
+                target.display(),
+                end.point.sequence
+            ));
+        }
+        opened => opened.map_err(|error| unsound(&error))?,
+    };
+    sound(target, &disk, opened)
+}
+
 /// Opens a copy like a server would, and reads every record of its history. Returns a summary. Errors: the fault in it.
 pub fn verify(target: &Path) -> Result<String, String> {
-    let failed = |error: &dyn std::fmt::Display| format!("the copy does not stand up to a check: {error}");
-    let disk = Disk::open(target).map_err(|error| failed(&error))?;
+    let disk = Disk::open(target).map_err(|error| unsound(&error))?;
+    let opened = open(&disk).map_err(|error| unsound(&error))?;
+    sound(target, &disk, opened)
+}
+
+fn unsound(error: &dyn std::fmt::Display) -> String {
+    format!("the copy does not stand up to a check: {error}")
+}
+
+fn open(disk: &Disk) -> Result<(Recovered<Disk>, SharedHistory), RecoveryError> {
     let mut followed = None;
-    let recovered = recovery::open_followed(&disk, Options::default(), |engine| {
-        let history = followed.insert(SharedHistory::new(History::open(&disk, engine)?));
+    let recovered = recovery::open_followed(disk, Options::default(), |engine| {
+        let history = followed.insert(SharedHistory::new(History::open(disk, engine)?));
         Ok(Some(EventFork::to(vec![Arc::new(Here(history.clone()))])))
-    });
-    let recovered = recovered.map_err(|error| failed(&error))?;
-    let history = followed.expect("invariant: a recovery is followed");
-    history.fit(&recovered.engine).and_then(|_| history.checkpoint()).map_err(|error| failed(&error))?;
+    })?;
+    Ok((recovered, followed.expect("invariant: a recovery is followed")))
+}
+
+/// Brings the history of an opened copy up to its journal, and checks both. Returns a summary.
+fn sound(target: &Path, disk: &Disk, (recovered, history): (Recovered<Disk>, SharedHistory)) -> Result<String, String> {
+    history.fit(&recovered.engine).and_then(|_| history.checkpoint()).map_err(|error| unsound(&error))?;
     recovered.engine.check_invariants();
-    let mut damaged = None;
-    let found = history::verify(&disk, &mut |fault| damaged = damaged.take().or(Some(fault)));
-    let found = found.map_err(|error| failed(&error))?;
-    if let Some(fault) = damaged {
-        return Err(failed(&fault));
-    }
     Ok(format!(
         "{}: sound at command {}: {} accounts, {} open orders, {} orders in the history, state hash {:016x}",
         target.display(),
         recovered.engine.sequence(),
         recovered.engine.account_count(),
         recovered.engine.open_order_count(),
-        found.map_or(0, |found| found.records[0] - found.gone[0]),
+        orders_in_history(disk)?,
         recovered.engine.state_hash(),
     ))
+}
+
+/// Reads every record of a copy's history. Returns the number of orders in it. Errors: the first damage.
+fn orders_in_history(disk: &Disk) -> Result<u64, String> {
+    let mut damaged = None;
+    let found = history::verify(disk, &mut |fault| damaged = damaged.take().or(Some(fault)));
+    let found = found.map_err(|error| unsound(&error))?;
+    match damaged {
+        Some(fault) => Err(unsound(&fault)),
+        None => Ok(found.map_or(0, |found| found.records[0] - found.gone[0])),
+    }
 }

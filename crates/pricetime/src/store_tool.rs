@@ -98,16 +98,15 @@ fn import(folder: &Path, url: &StoreUrl) -> Result<ExitCode, String> {
     if members::is_marked(folder) {
         store.note_members().map_err(say)?;
     }
-    let whole = journal::oldest_point(&disk).map_err(say)? == Some(JournalPoint::ZERO);
-    let how = match whole {
+    let how = match journal::replays_from_start(&disk).map_err(say)? {
         true => {
             replay(&disk, store.take_over().map_err(say)?)?;
             "replayed from its first command"
         }
         false => {
             copy(&disk, &inspected.engine, &mut store)?;
-            "copied from its state and history, since its first journal files are gone: see docs/POSTGRES.md for what these \
-             rows lack"
+            "copied from its state and history, since its journal cannot be replayed from its first command: see docs/POSTGRES.md \
+             for what these rows lack"
         }
     };
     let found = connect(url)?.load(recovery::random_seed(), DoneOrders::Drop).map_err(say)?.engine.state_hash();

@@ -68,9 +68,11 @@ fn commands_of_earlier_rules_are_shown_and_not_replayed() {
     for error in [recover(&disk).unwrap_err(), read(&disk, JournalPoint::ZERO, None, &mut |_| Ok(())).unwrap_err()] {
         let is_it = matches!(&error, JournalError::EarlierRules { first: Sequence(1), .. });
         assert!(is_it && !error.is_damage(), "{error}");
-        assert!(error.to_string().contains(FIRST), "{error}");
+        let told = error.to_string();
+        assert!(told.contains(FIRST) && told.contains("out of a backup"), "{told}");
     }
     assert_eq!(disk.contents(FIRST), before);
+    assert!(!journal::replays_from_start(&disk).unwrap());
     assert_eq!(journal::check(&disk, JournalPoint::ZERO).unwrap().point, end);
     let mut shown = Vec::new();
     journal::visit_batches(&disk, JournalPoint::ZERO, None, &mut |batch| {
@@ -92,6 +94,7 @@ fn a_journal_of_earlier_rules_goes_on_in_a_new_segment_behind_a_snapshot_at_its_
     append(&mut journal, 10, 4).unwrap();
     let names = segment_names(&disk);
     assert_eq!(names, [FIRST, "journal-00000000000000000006.log"]);
+    assert!(!journal::replays_from_start(&disk).unwrap());
     let versions = |name| {
         let header = disk.contents(name);
         [12, 16].map(|at| u32::from_le_bytes(header[at..at + 4].try_into().unwrap()))
@@ -114,6 +117,7 @@ fn an_empty_segment_of_earlier_rules_is_made_anew() {
     assert_eq!(segment_names(&disk), [FIRST]);
     let (_, _, found) = recover(&disk).unwrap();
     assert_eq!(found, [entry(1, 10), entry(2, 10)]);
+    assert!(journal::replays_from_start(&disk).unwrap());
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod backup;
 mod crash;
 mod damage;
 mod data_folder;
+mod earlier_rules;
 mod folder_faults;
 mod lost_cancels;
 mod lost_executions;
