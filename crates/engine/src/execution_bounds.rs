@@ -36,3 +36,18 @@ impl ExecutionBounds {
         ExecutionBounds { command, turn: u32::MAX, small: 0, share: command }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::matching::LOOKED_AT_MAX;
+    use crate::triggering::TURNS_MAX;
+    use crate::under_way::{ACTIVATION, COUNTED_ON, WAITING_PER_EXECUTION};
+
+    /// Other numbers would make another market of the same commands. Tests of the journal pin those that other crates
+    /// know.
+    #[test]
+    fn the_bounds_of_turns_are_those_of_the_rules() {
+        let told = (TURNS_MAX, ACTIVATION, COUNTED_ON, LOOKED_AT_MAX, WAITING_PER_EXECUTION);
+        assert_eq!(told, (10_000, 10, 100, 1_000, 10));
+    }
+}

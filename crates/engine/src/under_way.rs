@@ -24,7 +24,7 @@ use crate::stops::Turn;
 
 /// The most orders of a symbol under way or behind one under way, for each execution that one command may make:
 /// 100,000. They hold their shares or dollars, except that a market buy holds nothing.
-const WAITING_PER_EXECUTION: u32 = 10;
+pub(crate) const WAITING_PER_EXECUTION: u32 = 10;
 
 /// The turns that an activation counts: one command activates 1,000 orders. An order that only waited behind others
 /// counts one turn: as many may come between two commands.

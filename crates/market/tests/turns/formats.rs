@@ -1,6 +1,8 @@
 //! Data folders that a program of each version of the rules wrote, frozen beside this test: every later program reads
 //! them, and gets from them what they said when they were written. A program with the same rules also gets the same
-//! state from the same commands. [`frozen`] makes the folder of this program's rules.
+//! state from the same commands. [`frozen`] makes the folder of this program's rules. [`bounds`] gives commands that do
+//! more than a folder should hold.
+mod bounds;
 mod frozen;
 mod told;
 
@@ -19,6 +21,9 @@ use self::told::Told;
 
 /// Set to have the test write the folder of this program's rules.
 const FREEZE: &str = "PRICETIME_FREEZE";
+const CHANGED: &str = "what commands mean has changed: raise RULES_VERSION and freeze a new fixture (CONTRIBUTING.md, changes \
+    of what commands do). Only while these rules are in no release, freeze theirs anew: PRICETIME_FREEZE=1 cargo test -p market \
+    --test turns -- formats::the_rules";
 /// Small parts, so that some are sealed.
 const SIZES: Sizes = Sizes { waiting_max: [4096; 3], part_records: 256, block_records: 32 };
 const FIRST_RULES: u32 = 1;
@@ -45,6 +50,11 @@ impl Fixture {
 
     fn told(&self) -> Told {
         Told::parse(&std::fs::read_to_string(self.0.join("told")).unwrap())
+    }
+
+    /// The figures of commands that reach their bounds.
+    fn bounds(&self) -> PathBuf {
+        self.0.join("bounds")
     }
 }
 
@@ -73,6 +83,7 @@ fn the_rules_of_this_program_have_a_frozen_folder() {
     let fixture = Fixture::of(RULES_VERSION);
     if std::env::var_os(FREEZE).is_some() {
         frozen::freeze(&fixture.0);
+        std::fs::write(fixture.bounds(), bounds::figures()).unwrap();
     }
     assert!(
         fixture.0.is_dir(),
@@ -80,7 +91,17 @@ fn the_rules_of_this_program_have_a_frozen_folder() {
     );
 }
 
-/// The gate for the bounds of commands, which the frozen journal does not reach.
+/// The gate for what commands do at their bounds, which the frozen journal does not reach.
+#[test]
+fn commands_that_reach_their_bounds_give_the_same_states_and_events() {
+    let (frozen, told) = (std::fs::read_to_string(Fixture::of(RULES_VERSION).bounds()).unwrap(), bounds::figures());
+    for (frozen, told) in frozen.lines().zip(told.lines()) {
+        assert_eq!(told, frozen, "{CHANGED}");
+    }
+    assert_eq!(told.lines().count(), frozen.lines().count(), "{CHANGED}");
+}
+
+/// The gate for the bounds of commands.
 #[test]
 fn the_bounds_of_commands_are_those_of_these_rules() {
     let executions = ExecutionBounds { command: 10_000, turn: 100_000, small: 100, share: 100 };
@@ -105,11 +126,7 @@ fn the_same_commands_give_the_same_states_and_events() {
     let (_folder, disk, _) = fixture.copied();
     let frozen = fixture.told();
     let told = told::replay(&disk, &frozen, &mut |_, _| {});
-    assert_eq!(
-        told, frozen,
-        "what commands mean has changed: raise RULES_VERSION and freeze a new fixture (CONTRIBUTING.md, changes of what commands do). \
-         Only while these rules are in no release, freeze theirs anew: {FREEZE}=1 cargo test -p market --test turns -- formats::the_rules"
-    );
+    assert_eq!(told, frozen, "{CHANGED}");
 }
 
 #[test]

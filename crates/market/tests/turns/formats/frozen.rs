@@ -1,13 +1,14 @@
-//! Makes a fixture: a market in which everything happens, its journal, a snapshot halfway and one at the end, its
-//! history, and another history that begins halfway.
+//! Makes a fixture: a market in which every kind of command is given, its journal, a snapshot halfway and one at the
+//! end, its history, and another history that begins halfway.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use engine::{Command, DoneOrder, Engine, Entry, Event, Op, OrderId, Time};
+use engine::{Command, DoneOrder, Engine, Entry, Event, Op, OrderId, Phase, Symbol, Time};
 use exchange::EventBatch;
 use history::{Done, History};
 use journal::simulated::SimulatedDisk;
-use journal::{Caller, CallerWriter, Disk, Journal, JournalPoint, Storage, make_folder, snapshot};
+use journal::{Caller, CallerWriter, CodecError, Disk, Journal, JournalPoint, Storage, make_folder, snapshot};
 use model::Model;
 use model::workload::Workload;
 
@@ -31,8 +32,10 @@ struct Turn {
 
 /// Writes the fixture of this program into a folder, in place of another one.
 pub fn freeze(folder: &Path) {
-    let (trades, turns) = (1..=SEEDS).map(draw).max_by_key(|(trades, _)| *trades).unwrap();
+    let (trades, mut turns) = (1..=SEEDS).map(draw).max_by_key(|(trades, _)| *trades).unwrap();
     assert!(trades >= TRADES_MIN, "no drawn market has more than {trades} trades");
+    turns.extend(calendar(turns.last().unwrap().time));
+    assert_eq!(missing_tags(&turns), [], "these commands are not in the market");
     let _ = std::fs::remove_dir_all(folder);
     let [market, begun] = ["market", "begun"].map(|name| {
         make_folder(&folder.join(name)).unwrap();
@@ -71,6 +74,30 @@ pub fn freeze(folder: &Path) {
     let records = |disk| history::verify(disk, &mut |fault| panic!("{fault}")).unwrap().unwrap().records;
     (told.records, told.records_begun) = (records(&market), records(&begun));
     std::fs::write(folder.join("told"), told.to_text()).unwrap();
+}
+
+/// The turns of a calendar behind a time: it halts a symbol and opens it.
+fn calendar(after: Time) -> [Turn; 2] {
+    let symbol = Symbol::parse(b"DAILY").unwrap();
+    let turn = |phase, number: u64| {
+        let due = Time(after.0 + number * TICK_US);
+        let change = Command::ChangePhase { symbol, phase, due: Some(due) };
+        let commands = vec![Command::CreateSymbol { symbol }, change, Command::FollowCalendar { through: due }];
+        Turn { time: due, commands }
+    };
+    [turn(Phase::Halted, 1), turn(Phase::Open, 2)]
+}
+
+/// The tags of commands that no turn has.
+fn missing_tags(turns: &[Turn]) -> Vec<u8> {
+    let is_known = |tag: &u8| !matches!(journal::decode(&mut &[*tag][..]), Err(CodecError::UnknownTag(_)));
+    let mut missing: BTreeSet<u8> = (0..=u8::MAX).filter(is_known).collect();
+    for command in turns.iter().flat_map(|turn| &turn.commands) {
+        let mut bytes = Vec::new();
+        journal::encode(command, &mut bytes);
+        missing.remove(&bytes[0]);
+    }
+    missing.into_iter().collect()
 }
 
 /// Draws the turns of a market. Returns them with the number of its trades.
