@@ -6,13 +6,13 @@ use std::time::Duration;
 use engine::{AccountId, Command, DoneOrders, Engine, Money, Op, Position, Symbol};
 use exchange::{Batch, Exchange, Lookup, Metrics, Unavailable};
 use feed::{Feed, FeedHandle, InitialHistory};
+use http_gateway::Hub;
 use market::admission::Bounds;
 use market::answering::AnswerLimits;
 use market::calendar::Calendar;
 use market::memory_ledger::MemoryLedger;
 use market::timekeeper::Clock;
 use market::turn::{Turn, TurnOptions};
-use web::Hub;
 
 /// The most executions in the answers to one request.
 const EXECUTIONS_MAX: usize = 1_000;
@@ -48,7 +48,7 @@ impl MemoryMarket {
     pub(crate) fn new() -> MemoryMarket {
         let engine = Engine::new(1, DoneOrders::Keep);
         let known = InitialHistory { next_trade: 1, placed: Vec::new(), markets: Vec::new() };
-        let feed = Feed::start_from(&engine, &known, web::hub()).expect("a thread can be started");
+        let feed = Feed::start_from(&engine, &known, http_gateway::hub()).expect("a thread can be started");
         let metrics = Metrics::new(&["rest", "fix", "xml"]);
         let options = TurnOptions {
             limits: AnswerLimits { request_executions_max: EXECUTIONS_MAX },

@@ -6,9 +6,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use engine::AccountId;
 use exchange::Exchange;
 use hmac::{Hmac, KeyInit, Mac};
+use http_gateway::{HttpBackend, InMemory, Key, Keys};
 use sha2::Sha256;
 use tokio::runtime::Runtime;
-use web::{HttpBackend, InMemory, Key, Keys};
 
 use crate::memory_market::MemoryMarket;
 use crate::talk::{runtime, talk};

@@ -10,6 +10,7 @@ use cluster::{LogUrl, NodeStatus};
 use engine::{Engine, Sequence, Time};
 use exchange::{EventFork, Exchange, Gauge, Metrics, Session, Status};
 use feed::{FeedFailure, FeedHandle, MarketClock};
+use http_gateway::{AuditTrail, HistoryPort, Hub, PastMarkets};
 use journal::{DataLock, Disk, Journal, Options, Storage};
 use market::inbox::Inbox;
 use market::recovery::{self, Recovered, Report};
@@ -19,7 +20,6 @@ use market::turn::TurnOptions;
 use market::{Failed, Market, MarketOptions};
 use store::sql_reader;
 use store::{SqlMarket, SqlOptions, Stop, StoreUrl};
-use web::{AuditTrail, HistoryPort, Hub, PastMarkets};
 
 use crate::audit_trail::JournalTrail;
 use crate::cluster_tool;

@@ -9,8 +9,8 @@ use access::{Access, Disagreement, MembersLog, NotPut, Place, SealingKeys, Watch
 use cluster::LogUrl;
 use cluster::members::{self, CommonLog, Mark};
 use exchange::Metrics;
+use http_gateway::{Elsewhere, MarkLog, Marked};
 use market::Failed;
-use web::{Elsewhere, MarkLog, Marked};
 
 /// The interval at which a node without members looks for some.
 const LOOK_AFTER: Duration = Duration::from_secs(1);

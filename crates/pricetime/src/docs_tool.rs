@@ -15,7 +15,7 @@ pub struct DocsArgs {
 /// Writes the site. Errors: a file that cannot be written.
 pub fn run(args: &DocsArgs) -> Result<ExitCode, String> {
     let mut count = 0;
-    for (path, contents) in web::manual_files() {
+    for (path, contents) in http_gateway::manual_files() {
         let file = args.folder.join(path);
         let failed = |error| format!("{}: {error}", file.display());
         file.parent().map_or(Ok(()), fs::create_dir_all).map_err(failed)?;

@@ -8,8 +8,8 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use engine::AccountId;
+use http_gateway::{Key, Keys};
 use serde::Deserialize;
-use web::{Key, Keys};
 
 /// The first line of a new file.
 const HEAD: &str = "# API keys of Pricetime. Whoever reads this file can trade with these accounts.\n";

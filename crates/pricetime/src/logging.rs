@@ -21,8 +21,8 @@ pub fn start(level: &str, format: LogFormat) -> Result<(), String> {
     started.map_err(|error| format!("logging: {error}"))
 }
 
-/// The filter of a level, or of several for parts of the program (`warn,web=debug`). A word that is no level would
-/// count as the name of a part, and nothing else would be logged any more.
+/// The filter of a level, or of several for parts of the program (`warn,http_gateway=debug`). A word that is no level
+/// would count as the name of a part, and nothing else would be logged any more.
 fn filter(level: &str) -> Result<EnvFilter, String> {
     let refused = |why: &str| format!("log-level `{level}`: {why}; use error, warn, info, debug or trace");
     let levels = level.split(',').map(|part| part.rsplit_once('=').map_or(part, |(_, level)| level).trim());
@@ -40,10 +40,10 @@ mod tests {
 
     #[test]
     fn a_word_that_is_no_level_is_refused() {
-        for level in ["error", "warn", "INFO", "debug", "trace", "off", "warn,web=debug"] {
+        for level in ["error", "warn", "INFO", "debug", "trace", "off", "warn,http_gateway=debug"] {
             assert!(filter(level).is_ok(), "{level}");
         }
-        for level in ["warning", "warning,info", "web=loud", "info,,", "", "web"] {
+        for level in ["warning", "warning,info", "http_gateway=loud", "info,,", "", "http_gateway"] {
             let refused = filter(level).map(|_| ()).expect_err(level);
             assert!(refused.contains("use error, warn, info, debug or trace"), "{refused}");
         }

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use access::{Access, SealingKeys, Watch};
 use cluster::LogUrl;
 use exchange::{Exchange, Guarded, Metrics, Newcomers};
+use http_gateway::Elsewhere;
 use market::Failed;
 use store::StoreUrl;
-use web::Elsewhere;
 
 use crate::common_members::Common;
 use crate::settings::Settings;

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use engine::Sequence;
 use exchange::EventBatch;
 use feed::View;
+use http_gateway::{NotShown, PastMarket, PastMarkets, PastMoment, PastQuestion};
 use journal::Disk;
 use market::rewind::{Moment, RewindBounds, RewindError, Rewound};
-use web::{NotShown, PastMarket, PastMarkets, PastMoment, PastQuestion};
 
 /// The most waiting questions of one member, besides the one that is being answered, and of all. Further ones are told
 /// to ask again.

@@ -13,13 +13,13 @@ use engine::Sequence;
 use exchange::containment::{self, Contained};
 use exchange::{Metrics, State, Status};
 use fix::Fix;
+use http_gateway::{About, Keys, Sandbox, Web};
 use market::Failed;
 use market::timekeeper::Clock;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use tls::ServerTls;
-use web::{About, Keys, Sandbox, Web};
 use xml::Gateway;
 
 use crate::backend::{self, Backend, Opened};
@@ -108,7 +108,7 @@ fn serve(
     if let Some(tls) = &tls {
         encryption::watch(tls.clone())?;
     }
-    let of_web = web::Settings { access, elsewhere, ..web_settings(&settings, &connections, tls.clone()) };
+    let of_web = http_gateway::Settings { access, elsewhere, ..web_settings(&settings, &connections, tls.clone()) };
     let web = Web::start(of_web, status.clone(), about, metrics.clone()).map_err(|(address, error)| {
         let flag = if address == settings.http { "--http" } else { "--binance-at" };
         cannot_listen(address, flag, &error)
@@ -139,9 +139,9 @@ fn keep_secrets_in() -> Result<(), String> {
 }
 
 /// Makes the settings of HTTP.
-pub fn web_settings(settings: &Settings, connections: &Connections, tls: Option<ServerTls>) -> web::Settings {
+pub fn web_settings(settings: &Settings, connections: &Connections, tls: Option<ServerTls>) -> http_gateway::Settings {
     let hosts = settings.http_hosts.split(',').map(str::trim).filter(|host| !host.is_empty()).map(str::to_owned);
-    web::Settings {
+    http_gateway::Settings {
         address: settings.http,
         compatible_address: settings.compatible_address().unwrap_or_default(),
         hosts: hosts.collect(),
@@ -222,10 +222,10 @@ impl Server {
             let (records, audit, past) = (backend.records(), backend.audit(), backend.past(settings)?);
             if let Some(since) = opened.alone_since.filter(|_| members.is_some()) {
                 // All requests that a server before this one took were signed before this one begins.
-                std::thread::sleep(web::SIGNED_AHEAD_MAX.saturating_sub(since.elapsed()));
+                std::thread::sleep(http_gateway::SIGNED_AHEAD_MAX.saturating_sub(since.elapsed()));
             }
             let time = opened.time;
-            let market = web::HttpBackend {
+            let market = http_gateway::HttpBackend {
                 exchange,
                 asker,
                 keys,

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use engine::{AccountIndex, NewOrder, Side, Time};
 use feed::{Amended, Canceled, Candle, Ending, FormerMarket, Note, Noted, PastOrder, Relatives, Report, Trade};
+use http_gateway::{HistoryPort, NoAnswer, Past, Question};
 use store::{
     Befell, CanceledRow, CandleRow, MarketRows, NotedRow, Of, OpenedRow, PlacedRow, Reader, ReportRows, Seen,
     StoreError, TradeRow,
 };
-use web::{HistoryPort, NoAnswer, Past, Question};
 
 /// The queues of questions. The threads end when it is dropped.
 pub struct SqlHistory {

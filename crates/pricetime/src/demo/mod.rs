@@ -15,7 +15,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use exchange::{Exchange, GatewayMetrics};
-use web::{Key, Keys};
+use http_gateway::{Key, Keys};
 
 pub use crowd::Crowd;
 use crowd::Pace;

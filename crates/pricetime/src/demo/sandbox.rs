@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use engine::Symbol;
 use exchange::{Exchange, GatewayMetrics};
-use web::{Sandbox, SandboxAccount, SandboxPlan, SandboxStanding};
+use http_gateway::{Sandbox, SandboxAccount, SandboxPlan, SandboxStanding};
 
 use super::crowd::{Crowd, Pace, STRATEGIES};
 use super::trade;

@@ -4,13 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use exchange::{Metrics, Newcomers, State, Status};
+use http_gateway::{About, Keys, Web};
 use market::timekeeper::Clock;
 use pricetime::backend::Backend;
 use pricetime::connections::Connections;
 use pricetime::serve::{metrics, web_settings};
 use pricetime::settings::{GivenSettings, ServeArgs, Settings};
 use pricetime::store_location::StoreLocation;
-use web::{About, Keys, Web};
 
 use super::http::Http;
 
@@ -54,7 +54,7 @@ impl Here {
     pub fn serve(&self, keys: Keys) {
         let (exchange, asker, records) =
             (self.backend.exchange(), self.backend.asker().unwrap(), self.backend.records());
-        self.web.open(web::HttpBackend {
+        self.web.open(http_gateway::HttpBackend {
             exchange,
             asker,
             keys,

@@ -79,7 +79,9 @@ fn body(operation: &str, account: &str) -> Value {
         "changeMode" => json!({"mode": "normal"}),
         "runSandbox" => json!({"running": false}),
         "logIn" => json!({}),
-        _ => panic!("what does {operation} take? A new route needs its place here, and in web/src/policy.rs"),
+        _ => panic!(
+            "what does {operation} take? A new route needs its place here, and in gateways/http/src/route_needs.rs"
+        ),
     }
 }
 

@@ -8,10 +8,10 @@ use crate::common::folder::Folder;
 use crate::common::here::Here;
 use crate::common::http::Http;
 use engine::Time;
+use http_gateway::Keys;
 use market::timekeeper::{Clock, system_time};
 use model::workload::Random;
 use serde_json::{Value, json};
-use web::Keys;
 
 const MINUTE: u64 = 60_000;
 const HOUR: u64 = 60 * MINUTE;

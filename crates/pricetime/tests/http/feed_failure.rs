@@ -5,9 +5,9 @@ use crate::common::here::Here;
 use crate::common::http::Http;
 use engine::{AccountId, AccountIndex, CancelReason, Command, Event, Money, Op, OrderId, Reply, Shares, SymbolIndex};
 use exchange::{Answer, Batch, EventBatch};
+use http_gateway::Keys;
 use market::timekeeper::Clock;
 use serde_json::json;
-use web::Keys;
 
 fn start(folder: &Folder) -> (Here, Http) {
     let here = Here::start(&folder.data(), None, Clock::system(), Keys::default());

@@ -18,13 +18,13 @@ use engine::{
     AccountId, Command, DOLLAR, Entry, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind, OrderName, Query, Sequence,
     Side, Time,
 };
+use http_gateway::Keys;
 use market::timekeeper::Clock;
 use model::workload::{Flavour, Random, Workload};
 use model::{Model, Order};
 use pricetime::setting_units::Whole;
 use pricetime::settings::GivenSettings;
 use serde_json::{Value, json};
-use web::Keys;
 use xml::Gateway;
 
 /// Money has 16 decimals, and a balance at most 8.

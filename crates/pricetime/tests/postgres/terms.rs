@@ -15,10 +15,10 @@ use engine::{
     Shares, Side, Symbol, Time, Trigger,
 };
 use exchange::{Answer, Batch};
+use http_gateway::Keys;
 use market::timekeeper::Clock;
 use pricetime::settings::GivenSettings;
 use serde_json::Value;
-use web::Keys;
 
 /// A noon, in microseconds, as all times here.
 const NOON: u64 = 1_763_690_000_000_000;

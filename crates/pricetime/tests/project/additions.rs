@@ -9,7 +9,7 @@ use super::sums::rust_sources;
 
 /// The crates that read what clients send.
 const DOORS: [&str; 5] =
-    ["crates/access/", "crates/exchange/", "crates/gateways/fix/", "crates/gateways/xml/", "crates/web/"];
+    ["crates/access/", "crates/exchange/", "crates/gateways/fix/", "crates/gateways/xml/", "crates/gateways/http/"];
 const OPERATORS: [&str; 8] = [" + ", " - ", " * ", " << ", " += ", " -= ", " *= ", " <<= "];
 
 /// A line without its texts and its comment, and without bounds of types (`+ Send`, `+ 'static`).

@@ -95,6 +95,7 @@ fn files(root: &Path, modules: &[&str]) -> Vec<PathBuf> {
 /// The folder of a package of this workspace.
 fn folder(package: &str) -> PathBuf {
     let (crates, name) = (root().join("crates"), package.strip_prefix("pricetime-").unwrap_or(package));
+    let name = name.strip_suffix("-gateway").unwrap_or(name);
     let gateway = crates.join("gateways").join(name);
     if gateway.is_dir() { gateway } else { crates.join(name) }
 }
