@@ -15,7 +15,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use crate::ids::{AccountIndex, OrderId, SymbolIndex};
+use terms::{AccountIndex, OrderId, SymbolIndex};
+
 use crate::orders::Orders;
 use crate::slab::{NONE, Slab};
 
@@ -264,9 +265,9 @@ fn is_open(orders: &Orders, entry: &Entry) -> bool {
 mod tests {
     use std::collections::BTreeMap;
 
+    use terms::{Shares, Time};
+
     use super::*;
-    use crate::amount::Shares;
-    use crate::ids::Time;
 
     /// Places and ends orders of 5 accounts and 3 symbols, now and then takes some or all orders of an account and
     /// symbol, and compares with a plain list.

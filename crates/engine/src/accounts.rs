@@ -4,9 +4,7 @@ use std::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
-
-use crate::amount::{Money, Position};
-use crate::ids::{AccountId, AccountIndex, Symbol, SymbolIndex};
+use terms::{AccountId, AccountIndex, Money, Position, Symbol, SymbolIndex};
 
 /// An account with its balance: its money less the money that its open buys hold.
 #[derive(Clone, Copy)]

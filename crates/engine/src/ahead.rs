@@ -4,9 +4,9 @@
 
 use std::hint::black_box;
 
-use crate::command::{Command, NewOrder, Op, OrderName, Query};
+use terms::{Command, NewOrder, Op, OrderId, OrderName, Query};
+
 use crate::engine::{AHEAD, Engine};
-use crate::ids::OrderId;
 use crate::slab::NONE;
 
 /// The number of orders off the waiting queues below which all memory is near, and looking ahead only takes time.

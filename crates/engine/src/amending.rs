@@ -1,15 +1,11 @@
 //! Takes shares off an open order, which keeps its place. The engine does not keep an order's number of shares: it is
 //! the sum of the open and the executed ones.
 
-use crate::amount::Shares;
+use terms::{AccountId, CancelReason, Event, NewOrder, OrderId, Reject, Reply, Shares, SymbolIndex};
+
 use crate::book::Level;
-use crate::command::{CancelReason, NewOrder};
 use crate::engine::Engine;
-use crate::event::Event;
-use crate::ids::{AccountId, OrderId, SymbolIndex};
 use crate::orders::Order;
-use crate::reject::Reject;
-use crate::reply::Reply;
 use crate::slab::NONE;
 
 impl Engine {

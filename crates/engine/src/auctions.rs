@@ -1,19 +1,15 @@
 //! Phases of symbols: whether an order may be placed, how orders gather in an auction, and how they execute when it
 //! ends. Orders in a symbol that was always open do not come here.
 
-use crate::amount::{Money, Price, Shares};
-use crate::command::{NewOrder, OrderKind, SelfTrade, Side, Terms};
+use terms::{
+    AccountIndex, AuctionPrice, BrokenRule, Event, Execution, Money, NewOrder, OrderKind, Pause, Phase, Price, Reject,
+    Reply, SelfTrade, Shares, Side, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Time, auction_price,
+};
+
 use crate::engine::Engine;
-use crate::event::Event;
-use crate::executed::Execution;
-use crate::ids::{AccountIndex, Symbol, SymbolIndex, Time};
 use crate::matching::Rest;
+use crate::order_terms::Terms;
 use crate::orders::Order;
-use crate::phase::{Pause, Phase, SymbolPhase};
-use crate::reject::Reject;
-use crate::reply::Reply;
-use crate::rules::{BrokenRule, SymbolRules};
-use crate::uncross::{AuctionPrice, auction_price};
 
 impl Engine {
     /// The phase that a symbol is in.

@@ -3,9 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::amount::{Position, Price, Shares};
-use crate::command::Side;
-use crate::ids::SymbolIndex;
+use terms::{Position, Price, Shares, Side, SymbolIndex};
+
 use crate::orders::{Order, Orders};
 use crate::slab::{NONE, Slab};
 

@@ -1,9 +1,9 @@
 //! The time up to which the market's calendar was followed. The market's loop knows the calendar, and gives the
 //! commands for it.
 
+use terms::{Event, Time};
+
 use crate::engine::Engine;
-use crate::event::Event;
-use crate::ids::Time;
 
 impl Engine {
     /// The time up to which everything in the market's calendar was done. None before the first time.

@@ -1,14 +1,13 @@
 //! Ends orders before they are executed: on request, or at their deadline.
 
-use crate::amount::Shares;
+use terms::{
+    AccountId, AccountIndex, CancelReason, ClientOrderId, Deadline, Event, Execution, NewOrder, OrderId, Reject, Reply,
+    Sequence, Shares, Side, Status, SymbolIndex, Time,
+};
+
 use crate::book::Level;
-use crate::command::{CancelReason, Condition, NewOrder, Side};
 use crate::engine::Engine;
-use crate::event::Event;
-use crate::executed::Execution;
-use crate::ids::{AccountId, AccountIndex, ClientOrderId, Deadline, OrderId, Sequence, SymbolIndex, Time};
-use crate::reject::Reject;
-use crate::reply::{Reply, Status};
+use crate::order_terms::Condition;
 use crate::slab::NONE;
 
 impl Engine {

@@ -1,10 +1,6 @@
 //! The fees of both parties to one execution. This file knows neither books nor which account pays which rate.
 
-use crate::amount::{Money, Shares};
-use crate::command::Side;
-use crate::fee::Fee;
-use crate::fees::FeeRate;
-use crate::ids::AccountIndex;
+use terms::{AccountIndex, Fee, FeeRate, Money, Shares, Side};
 
 /// The fees of both parties to an execution.
 #[derive(Clone, Copy)]

@@ -1,16 +1,12 @@
 //! Takes the fees of executions, and changes the fees and tiers. Executions in a market without fees do not come here.
 
-use crate::amount::{Price, Shares};
+use terms::{
+    AccountId, AccountIndex, Event, Fees, Price, Reject, Reply, Shares, Side, Symbol, SymbolIndex, Taken, Tier,
+};
+
 use crate::charge::{Charge, Due};
-use crate::command::Side;
 use crate::engine::Engine;
-use crate::event::Event;
-use crate::fee::Taken;
-use crate::fees::{Fees, Tier};
-use crate::ids::{AccountId, AccountIndex, Symbol, SymbolIndex};
 use crate::matching::Aggressor;
-use crate::reject::Reject;
-use crate::reply::Reply;
 
 impl Engine {
     /// The fees that accounts of a tier pay for executions in a symbol; none if they pay nothing.

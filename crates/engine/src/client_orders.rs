@@ -10,15 +10,11 @@ use std::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
+use terms::{
+    AccountIndex, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Deadline, NewOrder, OrderId, Shares, SymbolIndex, Time, Trail,
+};
 
-use crate::amount::Shares;
-use crate::command::NewOrder;
-use crate::ids::{AccountIndex, ClientOrderId, Deadline, OrderId, SymbolIndex, Time};
 use crate::slab::{NONE, Slab};
-use crate::trail::Trail;
-
-/// The time for which a client order id stands for its order after that is done: a day.
-pub const CLIENT_ORDER_ID_KEPT_US: u64 = 24 * 60 * 60 * 1_000_000;
 
 /// The most entries that each new one removes: more than one, so that live entries bound the memory; few, so that no
 /// order waits while a day's entries are removed.
@@ -228,9 +224,9 @@ impl ClientOrders {
 #[cfg(test)]
 #[allow(clippy::arithmetic_side_effects)]
 mod tests {
+    use terms::{Price, Shares, Side};
+
     use super::*;
-    use crate::amount::{Price, Shares};
-    use crate::command::Side;
 
     fn order(number: u64) -> ClientOrder {
         let (limit, shares) = (Price::MIN, Shares::from_units(1).expect("above zero"));

@@ -1,9 +1,9 @@
 //! The liquidity that an order counts before it executes. Open orders that it may not execute with do not count: those
 //! of its own account or group, and those that remain of a kill.
 
-use crate::command::SelfTrade;
+use terms::{AccountIndex, SelfTrade, SymbolIndex};
+
 use crate::engine::Engine;
-use crate::ids::{AccountIndex, SymbolIndex};
 use crate::orders::Order;
 
 /// The part of a resting order that counts as liquidity.

@@ -3,8 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use foldhash::fast::FixedState;
-
-use crate::ids::{Deadline, OrderId, Time};
+use terms::{Deadline, OrderId, Time};
 
 /// The deadlines of open orders.
 pub(crate) struct Deadlines {

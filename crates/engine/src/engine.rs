@@ -4,31 +4,24 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use foldhash::fast::FixedState;
+use terms::{
+    AccountId, AccountIndex, CancelBounds, ClientOrderId, Command, Entry, Event, Execution, ExecutionBounds,
+    FeeSchedule, Groups, KillScope, Kills, Money, OpenTerms, OrderId, OrderName, Position, Protections, Query, Reject,
+    Reply, Sequence, Status, Symbol, SymbolIndex, Time,
+};
 
 use crate::account_orders::AccountOrders;
 use crate::accounts::{Accounts, Positions, Symbols};
-use crate::amount::{Money, Position};
 use crate::book::Books;
-use crate::cancel_bounds::CancelBounds;
 use crate::client_orders::ClientOrders;
-use crate::command::{Command, Condition, Entry, OrderName, Query, Terms};
 use crate::deadlines::Deadlines;
-use crate::event::Event;
-use crate::executed::Execution;
-use crate::execution_bounds::ExecutionBounds;
-use crate::fee_schedule::FeeSchedule;
-use crate::groups::Groups;
 use crate::icebergs::Icebergs;
-use crate::ids::{AccountId, AccountIndex, ClientOrderId, OrderId, Sequence, Symbol, SymbolIndex, Time};
 use crate::instruments::Instruments;
-use crate::kills::{KillScope, Kills};
 use crate::limited::LimitedAccounts;
 use crate::links::Links;
+use crate::order_terms::{Condition, Terms};
 use crate::orders::Orders;
 use crate::pendings::Pendings;
-use crate::protections::Protections;
-use crate::reject::Reject;
-use crate::reply::{OpenTerms, Reply, Status};
 use crate::shared_log::SharedLog;
 use crate::stops::Stops;
 
@@ -694,9 +687,9 @@ impl Engine {
 
 #[cfg(test)]
 mod tests {
+    use terms::{NewOrder, Price, Shares, Side};
+
     use super::*;
-    use crate::amount::{Price, Shares};
-    use crate::command::{NewOrder, Side};
 
     #[test]
     fn an_order_that_no_slot_is_left_for_is_refused_and_changes_nothing() {

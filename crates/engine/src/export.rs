@@ -1,22 +1,14 @@
 //! Exports the state as a stream of items, and computes their hash. It reads the engine and changes nothing.
 
+use terms::{
+    AccountIndex, AccountLimits, Deadline, Distance, Executed, Execution, Fees, Iceberg, KillScope, LogMessage,
+    NewOrder, Side, StateItem, SymbolIndex, SymbolRules, Trail, Trigger,
+};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::account_limits::AccountLimits;
 use crate::client_orders::ClientOrder;
-use crate::command::{NewOrder, Side, Trigger};
 use crate::engine::Engine;
-use crate::executed::Executed;
-use crate::executed::Execution;
-use crate::fees::Fees;
-use crate::icebergs::Iceberg;
-use crate::ids::{AccountIndex, Deadline, SymbolIndex};
-use crate::kills::KillScope;
-use crate::rules::{Distance, SymbolRules};
-use crate::shared_log::LogMessage;
-use crate::state::StateItem;
 use crate::stops::Turn;
-use crate::trail::Trail;
 
 impl Engine {
     /// Visits the state, item by item, in the order that [`StateItem`] describes. It leaves out done orders.

@@ -2,12 +2,9 @@
 //! account's money cannot give more than it has. The engine knows neither the caller nor why it gives from this
 //! account.
 
-use crate::amount::{Money, Position};
+use terms::{AccountId, Event, Money, Position, Reject, Reply, Symbol};
+
 use crate::engine::Engine;
-use crate::event::Event;
-use crate::ids::{AccountId, Symbol};
-use crate::reject::Reject;
-use crate::reply::Reply;
 
 impl Engine {
     /// Creates an account with dollars of another one.

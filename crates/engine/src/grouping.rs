@@ -1,12 +1,8 @@
 //! Puts accounts into groups, and decides by them which orders may not execute with each other.
 
-use crate::command::SelfTrade;
+use terms::{AccountId, AccountIndex, Event, Group, Reject, Reply, SelfTrade};
+
 use crate::engine::Engine;
-use crate::event::Event;
-use crate::groups::Group;
-use crate::ids::{AccountId, AccountIndex};
-use crate::reject::Reject;
-use crate::reply::Reply;
 
 impl Engine {
     /// The group of an account.

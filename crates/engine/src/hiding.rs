@@ -1,17 +1,15 @@
 //! Icebergs: the part of an order that its book shows, and the next part when that is executed. The next part stands
 //! behind all other orders of its price, as if it had just been placed.
 
-use crate::amount::{Price, Shares};
+use terms::{
+    Command, Event, Iceberg, IcebergOrder, NewOrder, OrderId, Price, Reject, Reply, Shares, SymbolIndex, least_display,
+};
+
 use crate::book::Level;
-use crate::command::{Command, Condition, NewOrder, Terms};
 use crate::engine::Engine;
-use crate::event::Event;
-use crate::icebergs::{Hiding, Iceberg, least_display};
-use crate::ids::{OrderId, SymbolIndex};
-use crate::manner::IcebergOrder;
+use crate::icebergs::Hiding;
+use crate::order_terms::{Condition, Terms};
 use crate::orders::Order;
-use crate::reject::Reject;
-use crate::reply::Reply;
 use crate::slab::NONE;
 
 impl Engine {

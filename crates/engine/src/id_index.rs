@@ -6,7 +6,8 @@
 //! that the entries of recent orders lie together. The index has 64 shards, and each grows alone: this stalls the
 //! engine for a 64th of the time that growing everything would take.
 
-use crate::ids::OrderId;
+use terms::OrderId;
+
 use crate::slab::NONE;
 
 const PAIRS: usize = 7;

@@ -2,23 +2,15 @@
 
 use std::fmt;
 
-use crate::account_limits::AccountLimits;
-use crate::amount::{Money, Position, Price, Shares};
+use terms::{
+    AccountIndex, AccountLimits, Deadline, Fee, Fees, Grace, Group, KillScope, LogMessage, Money, NewOrder, OrderId,
+    OrderKind, Phase, Position, Price, Shares, Side, StateItem, SymbolIndex, SymbolPhase, SymbolRules, Tier, Time,
+    Trail, Trigger,
+};
+
 use crate::client_orders::ClientOrder;
-use crate::command::{NewOrder, OrderKind, Side, Trigger};
 use crate::engine::{DoneOrders, Engine};
-use crate::fee::Fee;
-use crate::fees::{Fees, Tier};
-use crate::groups::Group;
-use crate::ids::{AccountIndex, Deadline, OrderId, SymbolIndex, Time};
-use crate::kills::KillScope;
-use crate::phase::{Phase, SymbolPhase};
-use crate::protections::Grace;
-use crate::rules::SymbolRules;
-use crate::shared_log::LogMessage;
-use crate::state::StateItem;
 use crate::stops::Turn;
-use crate::trail::Trail;
 
 /// The reason why a stream of items makes no exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::ids::{SymbolIndex, Time};
-use crate::phase::{Phase, SymbolPhase};
-use crate::rules::SymbolRules;
+use terms::{Phase, SymbolIndex, SymbolPhase, SymbolRules, Time};
 
 /// A symbol with rules, or in another phase than open.
 #[derive(Clone, Copy, PartialEq, Eq)]

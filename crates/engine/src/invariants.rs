@@ -2,17 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::account_limits::AccountLimits;
-use crate::amount::{Money, Position};
-use crate::command::{NewOrder, OrderKind, Side};
+use terms::{
+    AccountLimits, Group, Money, NewOrder, OrderKind, Phase, Position, Side, StateItem, SymbolIndex, SymbolRules, Tier,
+    Time, least_display,
+};
+
 use crate::engine::Engine;
-use crate::fees::Tier;
-use crate::groups::Group;
-use crate::icebergs::least_display;
-use crate::ids::{SymbolIndex, Time};
-use crate::phase::Phase;
-use crate::rules::SymbolRules;
-use crate::state::StateItem;
 
 impl Engine {
     /// Whether a symbol's best bid is below its best ask.

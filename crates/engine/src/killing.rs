@@ -9,14 +9,10 @@
 
 use std::collections::BTreeSet;
 
+use terms::{AccountIndex, CancelReason, Event, KillScope, Kills, Reject, Reply, Side, SymbolIndex};
+
 use crate::account_orders::Taken;
-use crate::command::{CancelReason, Side};
 use crate::engine::Engine;
-use crate::event::Event;
-use crate::ids::{AccountIndex, SymbolIndex};
-use crate::kills::{KillScope, Kills};
-use crate::reject::Reject;
-use crate::reply::Reply;
 
 impl Engine {
     /// The kill switches that are on.

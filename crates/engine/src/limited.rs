@@ -3,9 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::account_limits::AccountLimits;
-use crate::amount::{Position, Shares};
-use crate::ids::{AccountIndex, SymbolIndex};
+use terms::{AccountIndex, AccountLimits, Position, Shares, SymbolIndex};
 
 /// An account with limits.
 #[derive(Clone, Debug, PartialEq, Eq)]

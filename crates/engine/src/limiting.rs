@@ -6,18 +6,14 @@
 //!   lies at most this far beyond the best order of the other side, or beyond the last execution if there is no such
 //!   order or the symbol's orders gather. A market order executes no further. Without either price it bounds nothing.
 
-use crate::account_limits::AccountLimits;
-use crate::amount::{Money, Price, Shares};
-use crate::command::{NewOrder, OrderKind, Side, Terms};
+use terms::{
+    AccountId, AccountIndex, AccountLimits, Event, Money, NewOrder, OrderId, OrderKind, PastLimit, Phase, Price,
+    Reject, Reply, Shares, Side, SymbolIndex, SymbolRules,
+};
+
 use crate::engine::Engine;
-use crate::event::Event;
-use crate::ids::{AccountId, AccountIndex, OrderId, SymbolIndex};
 use crate::limited::LimitedAccounts;
-use crate::past_limit::PastLimit;
-use crate::phase::Phase;
-use crate::reject::Reject;
-use crate::reply::Reply;
-use crate::rules::SymbolRules;
+use crate::order_terms::Terms;
 
 impl Engine {
     /// The limits of an account; [`AccountLimits::NONE`] if it was given none.
@@ -40,7 +36,7 @@ impl Engine {
                 let open = self.open_orders_of_account(account);
                 open.into_iter().for_each(|(_, slot)| self.count_open(slot));
             }
-            events(limits.given_to(account));
+            events(limits_given(account, *limits));
         }
         Ok(Reply::Created)
     }
@@ -256,12 +252,10 @@ impl Engine {
     }
 }
 
-impl AccountLimits {
-    /// The event that gives an account these limits.
-    fn given_to(self, account: AccountIndex) -> Event {
-        let AccountLimits { open_orders, order_shares, order_value, position, collar } = self;
-        Event::LimitsChanged { account, open_orders, order_shares, order_value, position, collar }
-    }
+/// The event that gives an account these limits.
+fn limits_given(account: AccountIndex, limits: AccountLimits) -> Event {
+    let AccountLimits { open_orders, order_shares, order_value, position, collar } = limits;
+    Event::LimitsChanged { account, open_orders, order_shares, order_value, position, collar }
 }
 
 /// The better one of two prices for an order of this side.

@@ -1,29 +1,14 @@
 //! Links orders to pairs: whatever happens first to one of them, an execution, its trigger, a cancel or its end,
 //! cancels the other. Both trade the same shares, so they hold them once, and as much money as the dearer one needs.
 
-use crate::amount::{Money, Position};
-use crate::command::{CancelReason, NewOrder, OrderKind, Side, Terms};
+use terms::{
+    AccountId, AccountIndex, CancelReason, Event, Money, NewOrder, OrderId, Position, Reject, Reply, Sequence, Side,
+    SymbolIndex,
+};
+
 use crate::engine::Engine;
-use crate::event::Event;
-use crate::ids::{AccountId, AccountIndex, OrderId, Sequence, SymbolIndex};
+use crate::order_terms::Terms;
 use crate::orders::Order;
-use crate::reject::Reject;
-use crate::reply::Reply;
-
-impl NewOrder<SymbolIndex> {
-    /// Whether the order can be one of a pair: it never executes at once when it is placed.
-    pub(crate) fn can_be_linked(&self) -> bool {
-        self.trigger.is_some() || self.kind == OrderKind::PostOnly
-    }
-
-    /// The money that the order holds.
-    pub(crate) fn held_money(&self) -> Money {
-        match self.side {
-            Side::Buy if !self.pays_as_it_goes() => self.limit.times(self.shares),
-            Side::Buy | Side::Sell => Money::ZERO,
-        }
-    }
-}
 
 impl Engine {
     /// The other order of a pair.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::ids::OrderId;
+use terms::OrderId;
 
 /// The pairs, by each of their two orders.
 pub(crate) struct Links {

@@ -5,14 +5,11 @@
 
 use std::hint::black_box;
 
+use terms::{AccountId, AccountIndex, CancelReason, Event, OrderId, Reject, Reply, Symbol, SymbolIndex};
+
 use crate::account_orders::{OrdersOf, Taken};
-use crate::command::CancelReason;
 use crate::engine::{AHEAD, Engine};
-use crate::event::Event;
-use crate::ids::{AccountId, AccountIndex, OrderId, Symbol, SymbolIndex};
 use crate::orders::Order;
-use crate::reject::Reject;
-use crate::reply::Reply;
 use crate::slab::NONE;
 
 impl Engine {

@@ -1,20 +1,17 @@
 //! Places an order: holds what it may cost, matches it by price and time, and lets the remaining shares rest on the
 //! book or cancels them. Waiting orders come here from `triggering.rs` when they are triggered.
 
-use crate::amount::{Money, Position, Price, Shares};
+use terms::{
+    AccountId, AccountIndex, BrokenRule, CancelReason, ClientOrderId, Event, Execution, FundsOrder, Money, NewOrder,
+    OrderDifference, OrderId, OrderKind, Phase, Position, Price, Reject, Reply, SelfTrade, Shares, Side, SymbolIndex,
+};
+
 use crate::charge::Charge;
 use crate::client_orders::ClientOrder;
-use crate::command::{CancelReason, FundsOrder, NewOrder, OrderKind, SelfTrade, Side, Terms};
 use crate::counting::Counted;
 use crate::engine::Engine;
-use crate::event::Event;
-use crate::executed::Execution;
-use crate::ids::{AccountId, AccountIndex, ClientOrderId, OrderId, SymbolIndex};
+use crate::order_terms::Terms;
 use crate::orders::Order;
-use crate::phase::Phase;
-use crate::reject::{OrderDifference, Reject};
-use crate::reply::Reply;
-use crate::rules::BrokenRule;
 use crate::slab::NONE;
 use crate::stops::Turn;
 
@@ -97,22 +94,6 @@ impl Before {
             Before::Pay { funds, lot } => Some((funds, lot)),
             Before::Buy(_) | Before::Sell(_) | Before::HeldSell(_) => None,
         }
-    }
-}
-
-impl<S> NewOrder<S> {
-    #[inline]
-    pub(crate) fn accepts(&self, price: Price) -> bool {
-        match self.side {
-            Side::Buy => price <= self.limit,
-            Side::Sell => price >= self.limit,
-        }
-    }
-
-    /// Whether it pays from the balance as it executes, and holds nothing.
-    #[inline]
-    pub(crate) fn pays_as_it_goes(&self) -> bool {
-        self.kind == OrderKind::Market && self.side == Side::Buy
     }
 }
 

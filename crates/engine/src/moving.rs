@@ -1,35 +1,10 @@
 //! Post-only-move orders: an order that would execute at once gets the next price at which it does not. From then on it
 //! is an ordinary post-only order, so nothing later knows of the move.
 
-use crate::amount::Price;
-use crate::command::{NewOrder, OrderKind, Side, Terms};
+use terms::{AccountIndex, Event, NewOrder, OrderId, OrderKind, Phase, Price, Reject, Reply, Side, SymbolIndex};
+
 use crate::engine::Engine;
-use crate::event::Event;
-use crate::ids::{AccountIndex, OrderId, SymbolIndex};
-use crate::phase::Phase;
-use crate::reject::Reject;
-use crate::reply::Reply;
-
-impl OrderKind {
-    /// The kind of an order from its placing on.
-    pub fn once_placed(self) -> OrderKind {
-        match self {
-            OrderKind::PostOnlyMove => OrderKind::PostOnly,
-            OrderKind::Limit
-            | OrderKind::PostOnly
-            | OrderKind::ImmediateOrCancel
-            | OrderKind::FillOrKill
-            | OrderKind::Market => self,
-        }
-    }
-}
-
-impl<S> NewOrder<S> {
-    /// Whether it may get another limit when it is placed. An order that waits for a price keeps its own.
-    pub(crate) fn may_move(&self) -> bool {
-        self.kind == OrderKind::PostOnlyMove && self.trigger.is_none()
-    }
-}
+use crate::order_terms::Terms;
 
 impl Engine {
     /// Does the work of `place_special` for an order that may move.

@@ -1,12 +1,9 @@
 //! Orders by slot and by id, with their executions, or the sum of these where there are many: open orders, and done
 //! ones until `forget`. This file knows nothing of the order of prices or of accounts' money.
 
-use crate::amount::{Price, Shares};
-use crate::executed::{EXECUTIONS_KEPT, Executed, Execution};
-use crate::fee::Fee;
+use terms::{AccountIndex, Cancellation, EXECUTIONS_KEPT, Executed, Execution, Fee, OrderId, Price, Shares, Time};
+
 use crate::id_index::IdIndex;
-use crate::ids::{AccountIndex, OrderId, Time};
-use crate::reply::Cancellation;
 use crate::slab::{NONE, Slab};
 
 /// An order in half a cache line. Its price level has its symbol, side and limit.

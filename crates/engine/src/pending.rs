@@ -3,21 +3,14 @@
 //! completes the working order places them at its end, as it activates reached orders, and cancels those that would be
 //! refused then.
 
-use crate::command::{CancelReason, NewOrder, OrderKind, Side, Terms};
-use crate::engine::Engine;
-use crate::event::Event;
-use crate::ids::{AccountId, AccountIndex, OrderId, Sequence, SymbolIndex};
-use crate::pendings::{Chain, Pending, Working};
-use crate::reject::Reject;
-use crate::reply::Reply;
-use crate::state::StateItem;
+use terms::{
+    AccountId, AccountIndex, CancelReason, Event, NewOrder, OrderId, Reject, Reply, Sequence, Side, StateItem,
+    SymbolIndex,
+};
 
-impl<S> NewOrder<S> {
-    /// Whether other orders can wait for this one.
-    fn can_work(&self) -> bool {
-        self.trigger.is_none() && matches!(self.kind, OrderKind::Limit | OrderKind::PostOnly)
-    }
-}
+use crate::engine::Engine;
+use crate::order_terms::Terms;
+use crate::pendings::{Chain, Pending, Working};
 
 impl Engine {
     /// The working order of an order that is not placed yet.

@@ -3,9 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crate::command::NewOrder;
-use crate::event::Event;
-use crate::ids::{AccountIndex, OrderId, Sequence, SymbolIndex};
+use terms::{AccountIndex, Event, NewOrder, OrderId, Sequence, SymbolIndex};
 
 /// A pending order.
 #[derive(Clone, Copy)]

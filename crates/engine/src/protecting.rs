@@ -2,14 +2,10 @@
 //! still has a connection, before a command gets its number. So a replay decides the same, and accounts that were
 //! protected before a restart are protected after it.
 
+use terms::{AccountId, CancelReason, Event, Grace, OrderId, Protections, Reject, Reply};
+
 use crate::account_orders::Taken;
-use crate::command::CancelReason;
 use crate::engine::Engine;
-use crate::event::Event;
-use crate::ids::{AccountId, OrderId};
-use crate::protections::{Grace, Protections};
-use crate::reject::Reject;
-use crate::reply::Reply;
 
 impl Engine {
     /// The protected accounts.

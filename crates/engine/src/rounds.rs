@@ -5,10 +5,9 @@
 //! take whole commands do not always come before the same others, and nobody chooses it. Rounds are no part of the
 //! state: they end with the command.
 
-use crate::command::{NewOrder, OrderKind};
+use terms::{AccountIndex, Event, NewOrder, OrderKind, Sequence, SymbolIndex, Time};
+
 use crate::engine::Engine;
-use crate::event::Event;
-use crate::ids::{AccountIndex, Sequence, SymbolIndex, Time};
 
 /// The executions that a turn may make.
 #[derive(Clone, Copy)]

@@ -1,11 +1,9 @@
 //! Self-trade prevention: keeps an order from executing with orders of its own account and group, where its mode says
 //! so.
 
-use crate::amount::{Price, Shares};
-use crate::command::{CancelReason, NewOrder, SelfTrade};
+use terms::{CancelReason, Event, NewOrder, Price, SelfTrade, Shares, SymbolIndex};
+
 use crate::engine::Engine;
-use crate::event::Event;
-use crate::ids::SymbolIndex;
 use crate::matching::{Aggressor, Before};
 
 impl Engine {

@@ -5,17 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::amount::Price;
-use crate::command::{NewOrder, OrderKind, SelfTrade, Side, Trigger};
-use crate::event::Event;
-use crate::ids::SymbolIndex;
 use crate::orders::Orders;
 use crate::slab::{NONE, Slab};
-use crate::trail::Trail;
 
 mod trails;
 mod turns;
 
+use terms::{Event, NewOrder, OrderKind, Price, SelfTrade, Side, SymbolIndex, Trail, Trigger};
 use trails::Followed;
 pub(crate) use turns::Turn;
 use turns::Turns;

@@ -1,8 +1,9 @@
 //! Takes messages of the shared log: notes those that count, and passes over the others.
 
+use terms::{LogMessage, Reply};
+
 use crate::engine::Engine;
-use crate::reply::Reply;
-use crate::shared_log::{LogMessage, SharedLog};
+use crate::shared_log::SharedLog;
 
 impl Engine {
     /// The messages taken of the log that several nodes share.

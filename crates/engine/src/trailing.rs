@@ -1,12 +1,11 @@
 //! Places trailing stops. `stops/trails.rs` moves their triggers, and `triggering.rs` activates them.
 
-use crate::command::{Command, Condition, NewOrder, Terms, Trigger};
+use terms::{
+    Command, Event, NewOrder, OrderId, Reject, Reply, SymbolIndex, TRAILING_MAX, Trail, TrailingOrder, Trigger,
+};
+
 use crate::engine::Engine;
-use crate::event::Event;
-use crate::ids::{OrderId, SymbolIndex};
-use crate::reject::Reject;
-use crate::reply::Reply;
-use crate::trail::{TRAILING_MAX, Trail, TrailingOrder};
+use crate::order_terms::{Condition, Terms};
 
 impl Engine {
     /// The distance of the trigger of the order in a slot, if it follows the market.

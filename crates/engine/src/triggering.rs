@@ -1,21 +1,20 @@
 //! Places orders that wait for a price, and activates them when an execution reaches it: then they act like an order of
 //! their kind that is placed.
 
-use crate::amount::{Price, Shares};
-use crate::command::{CancelReason, NewOrder, OrderKind, Side, Terms, Trigger};
+use terms::{
+    AccountIndex, CancelReason, Event, NewOrder, OrderKind, Price, Reject, Reply, Shares, Side, SymbolIndex, Trigger,
+};
+
 use crate::engine::Engine;
-use crate::event::Event;
-use crate::ids::{AccountIndex, SymbolIndex};
 use crate::matching::{Before, Rest};
-use crate::reject::Reject;
-use crate::reply::Reply;
+use crate::order_terms::Terms;
 use crate::stops::Turn;
 use crate::under_way::{ACTIVATION, COUNTED_ON, counted_on};
 
 /// The most turns of one command. It takes no further one once it has executed
 /// [`EXECUTIONS_MAX`](crate::EXECUTIONS_MAX) times. Further commands take the others, so that other requests do not
 /// wait long for orders that trigger each other.
-pub(crate) const TURNS_MAX: usize = 10_000;
+const TURNS_MAX: usize = 10_000;
 
 impl Engine {
     /// The number of orders that wait only for an `ActivateReached`, including those under way or behind one under way,
@@ -252,5 +251,20 @@ impl Engine {
             }
             Some(_) => self.arriving_by_rules(account, placed),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TURNS_MAX;
+    use crate::matching::LOOKED_AT_MAX;
+    use crate::under_way::{ACTIVATION, COUNTED_ON, WAITING_PER_EXECUTION};
+
+    /// Other numbers would make another market of the same commands. Tests of the journal pin those that other crates
+    /// know.
+    #[test]
+    fn the_bounds_of_turns_are_those_of_the_rules() {
+        let told = (TURNS_MAX, ACTIVATION, COUNTED_ON, LOOKED_AT_MAX, WAITING_PER_EXECUTION);
+        assert_eq!(told, (10_000, 10, 100, 1_000, 10));
     }
 }

@@ -8,17 +8,14 @@
 
 use std::collections::VecDeque;
 
-use crate::amount::{Price, Shares};
-use crate::command::{NewOrder, OrderKind, Terms};
+use terms::{AccountIndex, Event, NewOrder, OrderKind, Price, Reject, Reply, Shares, SymbolIndex};
+
 use crate::counting::Counted;
 use crate::engine::Engine;
-use crate::event::Event;
 use crate::icebergs::Hiding;
-use crate::ids::{AccountIndex, SymbolIndex};
 use crate::matching::LOOKED_AT_MAX;
+use crate::order_terms::Terms;
 use crate::orders::Order;
-use crate::reject::Reject;
-use crate::reply::Reply;
 use crate::slab::NONE;
 use crate::stops::Turn;
 

@@ -2,14 +2,11 @@
 //! distance, a buy's the lowest price plus it. They stand in queues of their own, by age, so that an order that moves
 //! finds its place among few.
 
+use terms::{Event, NewOrder, OrderId, Price, Side, SymbolIndex, Trail, Trigger};
+
 use super::{Queue, Stop, Stops, reached_behind};
-use crate::amount::Price;
-use crate::command::{NewOrder, Side, Trigger};
-use crate::event::Event;
-use crate::ids::{OrderId, SymbolIndex};
 use crate::orders::Orders;
 use crate::slab::NONE;
-use crate::trail::Trail;
 
 /// The prices with which an execution is compared for the orders that follow a symbol's price.
 #[derive(Clone, Copy)]

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
+use terms::{NewOrder, SymbolIndex, Trigger};
+
 use super::{Queue, Stops};
-use crate::command::{NewOrder, Trigger};
-use crate::ids::SymbolIndex;
 use crate::orders::Orders;
 use crate::slab::NONE;
 

@@ -1,0 +1,267 @@
+//! Input of the engine: commands, which change the market and are journaled, and queries, which are not.
+
+use std::num::NonZeroI64;
+
+use crate::account_limits::AccountLimits;
+use crate::amount::{Money, Position, Price, Shares};
+use crate::fees::{Fees, Tier};
+use crate::groups::Group;
+use crate::ids::{AccountId, ClientOrderId, Deadline, OrderId, Sequence, Symbol, Time};
+use crate::kills::KillScope;
+use crate::log_message::LogMessage;
+use crate::order::{FundsOrder, NewOrder, OrderName, Trigger};
+use crate::phase::Phase;
+use crate::protections::Grace;
+use crate::rules::SymbolRules;
+
+/// A requested change. It never changes after it is parsed; the engine decides whether to accept it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Create an account with dollars.
+    CreateAccount { account: AccountId, balance: Money },
+    /// Create a symbol unless it exists.
+    CreateSymbol { symbol: Symbol },
+    /// Give an account new shares of a symbol.
+    IssueShares { symbol: Symbol, account: AccountId, shares: Position },
+    /// Create an account with dollars of another one. Gateways make it of a `CreateAccount` by a caller who may give
+    /// away no more than that account has.
+    FundAccount { payer: AccountId, account: AccountId, balance: Money },
+    /// Give an account shares of another one. Gateways make it of such a caller's `IssueShares`.
+    GiveShares { payer: AccountId, symbol: Symbol, account: AccountId, shares: Position },
+    /// Place an order. While its client order id stands for an order, no second one is placed under it. At its deadline
+    /// its open shares are canceled.
+    PlaceOrder { account: AccountId, order: NewOrder, client_id: Option<ClientOrderId>, until: Option<Deadline> },
+    /// Place a market order for money. The engine chooses the number of shares; the order never rests.
+    PlaceByFunds { account: AccountId, order: FundsOrder, client_id: Option<ClientOrderId> },
+    /// Cancel the open shares of an order.
+    CancelOrder { account: AccountId, order: OrderName },
+    /// Take shares off an open order, which keeps its place in its level. `shares` is its new total, executed ones
+    /// included.
+    AmendOrder { account: AccountId, order: OrderName, shares: Shares },
+    /// Activate orders whose triggers were reached, and that were too many for the command that reached them. No client
+    /// sends it: the market's loop makes it while there are such orders.
+    ActivateReached,
+    /// Cancel the remaining orders of kills that go on, and orders whose deadlines have come,
+    /// [`CANCELS_MAX`](crate::CANCELS_MAX) of each. No client asks for this: the market's loop gives the command when
+    /// there are such orders.
+    ExpireOrders,
+    /// Place an order like `PlaceOrder`, if the command just before it canceled an order. One request holds both, in
+    /// this order.
+    PlaceIfCanceled { account: AccountId, order: NewOrder, client_id: Option<ClientOrderId>, until: Option<Deadline> },
+    /// Place the second order of a pair whose first the command just before placed, in the same request: the first
+    /// event of either cancels the other. Both have one symbol, side and number of shares, and one of them waits for a
+    /// price. If the second is refused, the first is canceled.
+    PlaceLinked { account: AccountId, order: NewOrder, client_id: Option<ClientOrderId>, until: Option<Deadline> },
+    /// Place a market order for money on the condition of `PlaceIfCanceled`.
+    PlaceByFundsIfCanceled { account: AccountId, order: FundsOrder, client_id: Option<ClientOrderId> },
+    /// Replace all rules of a symbol. The new ones hold for orders that are placed or triggered from now on.
+    ChangeRules { symbol: Symbol, rules: SymbolRules },
+    /// Free a client order id whose order is done, so that another order can be placed under it.
+    FreeClientOrderId { account: AccountId, id: ClientOrderId },
+    /// Place an iceberg: like `PlaceOrder`, or like `PlaceIfCanceled` where its manner says so, with a tip of `display`
+    /// shares. Its parts stand here one by one, so that the command takes no more room than others: see
+    /// [`IcebergOrder`].
+    ///
+    /// [`IcebergOrder`]: crate::IcebergOrder
+    PlaceIceberg {
+        account: AccountId,
+        symbol: Symbol,
+        manner: Manner,
+        limit: Price,
+        shares: Shares,
+        display: Shares,
+        trigger: Option<Trigger>,
+        client_id: Option<ClientOrderId>,
+        until: Option<Deadline>,
+    },
+    /// Replace the fees that accounts of a tier pay for executions in a symbol, from now on.
+    ChangeFees { symbol: Symbol, tier: Tier, fees: Option<Fees> },
+    /// Move an account to a tier.
+    ChangeTier { account: AccountId, tier: Tier },
+    /// Put a symbol into this phase. The orders that gathered execute when it opens. `due` is the time at which a
+    /// calendar has the change due; none if a client asks for it now. If several nodes share a log, a due change is
+    /// ignored if the phase was changed since then, or by the same line of another node's calendar.
+    ChangePhase { symbol: Symbol, phase: Phase, due: Option<Time> },
+    /// End the auction with the earliest end. No client sends it: the market's loop makes it when that end has come.
+    EndAuction,
+    /// Note that everything in the market's calendar up to a time was done. The loop gives this command after the ones
+    /// for the calendar.
+    FollowCalendar { through: Time },
+    /// Put an account into a group, or take it out of its group.
+    ChangeGroup { account: AccountId, group: Group },
+    /// Place a trailing stop: like `PlaceOrder`, or like `PlaceIfCanceled` where its manner says so, with a trigger
+    /// that follows the market at a distance: see [`TrailingOrder`].
+    ///
+    /// [`TrailingOrder`]: crate::TrailingOrder
+    PlaceTrailing {
+        account: AccountId,
+        symbol: Symbol,
+        manner: Manner,
+        limit: Price,
+        shares: Shares,
+        trail: Trail,
+        client_id: Option<ClientOrderId>,
+        until: Option<Deadline>,
+    },
+    /// Place a working order, limit or post-only, for which others wait: the next command of the same request, or the
+    /// next two if `two_wait`.
+    PlaceWorking {
+        account: AccountId,
+        order: NewOrder,
+        client_id: Option<ClientOrderId>,
+        until: Option<Deadline>,
+        two_wait: bool,
+    },
+    /// Place a pending order: the engine places it when the working order of its request, of the same symbol, has
+    /// executed completely. It gets its id now, but stands in no book and holds nothing until then. The second of two
+    /// is linked with the first when they are placed. If it is refused, the working order is canceled.
+    PlacePending { account: AccountId, order: NewOrder, client_id: Option<ClientOrderId>, until: Option<Deadline> },
+    /// Cancel the open ones of the oldest [`CANCELS_MAX`](crate::CANCELS_MAX) orders of an account, in one symbol or in
+    /// all, whatever their place. `through` is the newest order that is meant, if not all are.
+    CancelAll { account: AccountId, symbol: Option<Symbol>, through: Option<OrderId> },
+    /// Refuse new orders in a scope until it is released, and cancel its open orders: the first
+    /// [`CANCELS_MAX`](crate::CANCELS_MAX). `ExpireOrders` cancels the others.
+    Kill { scope: KillScope },
+    /// Accept orders again in a scope that was killed.
+    Release { scope: KillScope },
+    /// Protect an account: its open orders are canceled when its last protected connection ends and none returns within
+    /// this grace.
+    Protect { account: AccountId, grace: Grace },
+    /// End the protection of an account. If it `is_lost`, no connection returned: its open orders are canceled,
+    /// wherever they stand, oldest first. Only the loop makes such a command. `through` is the newest order that is
+    /// lost, if not all are: orders that are placed between two steps stay.
+    Unprotect { account: AccountId, is_lost: bool, through: Option<OrderId> },
+    /// Replace the limits of an account. The new ones hold for orders that are placed or come to the book from now on.
+    ChangeLimits { account: AccountId, limits: AccountLimits },
+    /// Note that this message of the shared log was taken: the commands behind it in the same unit of the journal are
+    /// the message's. Changes nothing unless it is the next message of its writer. Only the loop makes such a command.
+    TakeMessage(LogMessage),
+}
+
+impl Command {
+    /// Adds the condition that the command just before it canceled an order. None for a command that places no order or
+    /// already has the condition.
+    pub fn if_canceled(self) -> Option<Command> {
+        match self {
+            Command::PlaceOrder { account, order, client_id, until } => {
+                Some(Command::PlaceIfCanceled { account, order, client_id, until })
+            }
+            Command::PlaceByFunds { account, order, client_id } => {
+                Some(Command::PlaceByFundsIfCanceled { account, order, client_id })
+            }
+            Command::PlaceIceberg { .. } => self.iceberg_on_condition(true),
+            Command::PlaceTrailing { .. } => self.trailing_on_condition(true),
+            Command::CreateAccount { .. }
+            | Command::CreateSymbol { .. }
+            | Command::IssueShares { .. }
+            | Command::FundAccount { .. }
+            | Command::GiveShares { .. }
+            | Command::CancelOrder { .. }
+            | Command::AmendOrder { .. }
+            | Command::ActivateReached
+            | Command::ExpireOrders
+            | Command::PlaceLinked { .. }
+            | Command::PlaceIfCanceled { .. }
+            | Command::PlaceByFundsIfCanceled { .. }
+            | Command::ChangeRules { .. }
+            | Command::FreeClientOrderId { .. }
+            | Command::ChangeFees { .. }
+            | Command::ChangeTier { .. }
+            | Command::ChangePhase { .. }
+            | Command::EndAuction
+            | Command::FollowCalendar { .. }
+            | Command::ChangeGroup { .. }
+            | Command::PlaceWorking { .. }
+            | Command::PlacePending { .. }
+            | Command::CancelAll { .. }
+            | Command::Kill { .. }
+            | Command::Release { .. }
+            | Command::Protect { .. }
+            | Command::Unprotect { .. }
+            | Command::ChangeLimits { .. }
+            | Command::TakeMessage(_) => None,
+        }
+    }
+
+    /// Removes that condition. None for a command without it.
+    pub fn unconditional(self) -> Option<Command> {
+        match self {
+            Command::PlaceIfCanceled { account, order, client_id, until } => {
+                Some(Command::PlaceOrder { account, order, client_id, until })
+            }
+            Command::PlaceByFundsIfCanceled { account, order, client_id } => {
+                Some(Command::PlaceByFunds { account, order, client_id })
+            }
+            Command::PlaceIceberg { .. } => self.iceberg_on_condition(false),
+            Command::PlaceTrailing { .. } => self.trailing_on_condition(false),
+            Command::CreateAccount { .. }
+            | Command::CreateSymbol { .. }
+            | Command::IssueShares { .. }
+            | Command::FundAccount { .. }
+            | Command::GiveShares { .. }
+            | Command::PlaceOrder { .. }
+            | Command::PlaceByFunds { .. }
+            | Command::CancelOrder { .. }
+            | Command::AmendOrder { .. }
+            | Command::ActivateReached
+            | Command::ExpireOrders
+            | Command::ChangeRules { .. }
+            | Command::FreeClientOrderId { .. }
+            | Command::PlaceLinked { .. }
+            | Command::ChangeFees { .. }
+            | Command::ChangeTier { .. }
+            | Command::ChangePhase { .. }
+            | Command::EndAuction
+            | Command::FollowCalendar { .. }
+            | Command::ChangeGroup { .. }
+            | Command::PlaceWorking { .. }
+            | Command::PlacePending { .. }
+            | Command::CancelAll { .. }
+            | Command::Kill { .. }
+            | Command::Release { .. }
+            | Command::Protect { .. }
+            | Command::Unprotect { .. }
+            | Command::ChangeLimits { .. }
+            | Command::TakeMessage(_) => None,
+        }
+    }
+}
+
+/// The packed terms of an order in one byte: side, kind, self-trade prevention, and whether it is placed only if the
+/// command before it canceled an order.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Manner(pub(crate) u8);
+
+/// The distance between a trigger and the best price: an amount of money, or a part of that price. `trail.rs` computes
+/// the trigger.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Trail(pub(crate) NonZeroI64);
+
+/// A question about an order, answered in its place among the commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Query {
+    /// The account that asks: it sees only its own orders.
+    pub account: AccountId,
+    /// The order asked about.
+    pub order: OrderName,
+}
+
+/// The ops that a gateway hands in, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// A command, to be sequenced, journaled and applied.
+    Command(Command),
+    /// A query, to be answered.
+    Query(Query),
+}
+
+/// A command with its sequence and time, as it is applied and replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The sequence of the entry before plus one.
+    pub sequence: Sequence,
+    /// The time, not before that of the entry before.
+    pub time: Time,
+    /// The command.
+    pub command: Command,
+}

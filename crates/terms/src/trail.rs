@@ -1,0 +1,187 @@
+//! The distance of a trigger that follows the market, and trailing stops as clients ask for them and as the command
+//! that holds them. This file knows nothing of waiting orders.
+
+use std::num::NonZeroI64;
+
+use crate::amount::Price;
+pub use crate::command::Trail;
+use crate::command::{Command, Manner};
+use crate::ids::{AccountId, ClientOrderId, Deadline};
+use crate::order::{NewOrder, Side, Trigger};
+
+/// The most trailing stops in one symbol: each new high or low may move all of them.
+pub const TRAILING_MAX: usize = 1_000;
+
+/// The largest distance in hundredths of a per cent, so that a sell's trigger is above zero.
+pub const TRAIL_BIPS_MAX: u16 = 9_999;
+
+/// The whole, in hundredths of a per cent.
+const WHOLE: i128 = 10_000;
+
+impl Trail {
+    /// A distance of this many dollars.
+    pub fn by(distance: Price) -> Trail {
+        Trail::from_code(distance.units()).expect("invariant: a price is above zero")
+    }
+
+    /// A distance of this many hundredths of a per cent; none unless they are 1 to [`TRAIL_BIPS_MAX`].
+    pub fn by_bips(bips: u16) -> Option<Trail> {
+        Trail::from_code(i64::from(bips).wrapping_neg())
+    }
+
+    /// The distance in dollars, if it is in dollars.
+    pub fn distance(self) -> Option<Price> {
+        Price::from_units(self.0.get())
+    }
+
+    /// The distance in hundredths of a per cent, if it is in these.
+    pub fn bips(self) -> Option<u16> {
+        u16::try_from(self.0.get().wrapping_neg()).ok()
+    }
+
+    /// The number of the distance wherever orders are stored: units of dollars, or negative bips; zero for none.
+    pub fn code(trail: Option<Trail>) -> i64 {
+        trail.map_or(0, |trail| trail.0.get())
+    }
+
+    /// The distance with this number; none for zero, and for more bips than there may be.
+    pub fn from_code(code: i64) -> Option<Trail> {
+        let is_sound = code >= i64::from(TRAIL_BIPS_MAX).wrapping_neg();
+        NonZeroI64::new(code).filter(|_| is_sound).map(Trail)
+    }
+
+    /// The trigger of an order of this side while `best` is the highest price since it was placed, or for a buy the
+    /// lowest. A fraction of a unit is rounded so that it triggers later. None if there is no such price.
+    pub fn trigger(self, side: Side, best: Price) -> Option<Trigger> {
+        let best = i128::from(best.units());
+        let distance = match self.bips() {
+            None => i128::from(self.0.get()),
+            // The highest price does not overflow this. Rounding up makes the trigger later on both sides.
+            Some(bips) => {
+                let scaled = best.saturating_mul(i128::from(bips));
+                scaled.saturating_add(WHOLE).saturating_sub(1).wrapping_div(WHOLE)
+            }
+        };
+        let units = match side {
+            Side::Buy => best.saturating_add(distance),
+            Side::Sell => best.saturating_sub(distance),
+        };
+        let price = i64::try_from(units).ok().and_then(Price::from_units)?;
+        Some(Trigger::stop_loss(side, price))
+    }
+
+    /// The trigger to which an execution at this price moves an order's trigger; none if that stays.
+    pub fn moved(self, side: Side, now: Trigger, price: Price) -> Option<Trigger> {
+        let to = self.trigger(side, price)?;
+        let is_nearer = match side {
+            Side::Buy => to.price() < now.price(),
+            Side::Sell => to.price() > now.price(),
+        };
+        is_nearer.then_some(to)
+    }
+}
+
+impl std::fmt::Debug for Trail {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.distance(), self.bips()) {
+            (Some(distance), _) => write!(f, "{distance} behind"),
+            (None, bips) => write!(f, "{} bips behind", bips.unwrap_or(0)),
+        }
+    }
+}
+
+/// A trailing stop as a client asks for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrailingOrder {
+    pub account: AccountId,
+    /// The order without a trigger: the market decides where that is.
+    pub order: NewOrder,
+    pub trail: Trail,
+    pub client_id: Option<ClientOrderId>,
+    pub until: Option<Deadline>,
+}
+
+impl TrailingOrder {
+    /// The command that places it.
+    pub fn command(&self) -> Command {
+        let TrailingOrder { account, order, trail, client_id, until } = *self;
+        let NewOrder { symbol, side, limit, shares, kind, trigger, self_trade } = order;
+        assert!(trigger.is_none(), "invariant: the market says where the trigger is");
+        let manner = Manner::of(side, kind, self_trade);
+        Command::PlaceTrailing { account, symbol, manner, limit, shares, trail, client_id, until }
+    }
+}
+
+impl Command {
+    /// The trailing stop that this command places, if it places one.
+    pub fn as_trailing(&self) -> Option<TrailingOrder> {
+        let Command::PlaceTrailing { account, symbol, manner, limit, shares, trail, client_id, until } = *self else {
+            return None;
+        };
+        let (side, kind, self_trade) = (manner.side(), manner.kind(), manner.self_trade());
+        let order = NewOrder { symbol, side, limit, shares, kind, trigger: None, self_trade };
+        Some(TrailingOrder { account, order, trail, client_id, until })
+    }
+
+    /// Adds or removes the condition that the command before canceled an order. None if nothing changes.
+    pub(crate) fn trailing_on_condition(self, if_canceled: bool) -> Option<Command> {
+        let Command::PlaceTrailing { account, symbol, manner, limit, shares, trail, client_id, until } = self else {
+            return None;
+        };
+        let manner = manner.on_condition(if_canceled)?;
+        Some(Command::PlaceTrailing { account, symbol, manner, limit, shares, trail, client_id, until })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn price(units: i64) -> Price {
+        Price::from_units(units).unwrap()
+    }
+
+    #[test]
+    fn a_trigger_is_the_distance_behind_and_a_part_of_a_unit_is_rounded_to_trigger_later() {
+        let at = |trail: Trail, side, best| trail.trigger(side, price(best)).map(|trigger| trigger.price().units());
+        let dollars = Trail::by(price(150));
+        assert_eq!(at(dollars, Side::Sell, 1_000), Some(850));
+        assert_eq!(at(dollars, Side::Buy, 1_000), Some(1_150));
+        assert_eq!(at(dollars, Side::Sell, 150), None, "no price is zero");
+        assert_eq!(at(dollars, Side::Buy, i64::MAX - 149), None, "nor higher than the highest");
+        let per_cent = Trail::by_bips(100).unwrap();
+        assert_eq!(at(per_cent, Side::Sell, 1_000), Some(990));
+        assert_eq!(at(per_cent, Side::Sell, 1_001), Some(990), "990.99");
+        assert_eq!(at(per_cent, Side::Buy, 1_001), Some(1_012), "1011.01");
+        assert_eq!(at(per_cent, Side::Sell, 1), None);
+        assert_eq!(at(Trail::by_bips(TRAIL_BIPS_MAX).unwrap(), Side::Sell, 10_000), Some(1));
+        assert_eq!(at(Trail::by_bips(TRAIL_BIPS_MAX).unwrap(), Side::Buy, i64::MAX), None);
+    }
+
+    #[test]
+    fn a_trigger_moves_towards_the_market_and_never_away() {
+        let trail = Trail::by(price(10));
+        let sell = Trigger::from_above(price(90));
+        assert_eq!(trail.moved(Side::Sell, sell, price(101)), Some(Trigger::from_above(price(91))));
+        assert_eq!(trail.moved(Side::Sell, sell, price(100)), None);
+        assert_eq!(trail.moved(Side::Sell, sell, price(5)), None);
+        let buy = Trigger::from_below(price(110));
+        assert_eq!(trail.moved(Side::Buy, buy, price(99)), Some(Trigger::from_below(price(109))));
+        assert_eq!(trail.moved(Side::Buy, buy, price(101)), None);
+    }
+
+    #[test]
+    fn a_distance_is_what_it_was_made_of() {
+        assert_eq!(Trail::by(price(7)).distance(), Some(price(7)));
+        assert_eq!(Trail::by(price(7)).bips(), None);
+        assert_eq!(Trail::by_bips(7).unwrap().bips(), Some(7));
+        assert_eq!(Trail::by_bips(7).unwrap().distance(), None);
+        assert_eq!((Trail::by_bips(0), Trail::by_bips(TRAIL_BIPS_MAX + 1)), (None, None));
+        for code in [1, -1, i64::MAX, -9_999] {
+            assert_eq!(Trail::code(Trail::from_code(code)), code);
+        }
+        assert_eq!((Trail::from_code(0), Trail::from_code(-10_000), Trail::from_code(i64::MIN)), (None, None, None));
+    }
+}
