@@ -4,8 +4,8 @@
 use engine::{SymbolIndex, Time};
 
 use crate::candle::{Candle, Interval, KEPT};
+use crate::chain_heads::SymbolChain;
 use crate::error::HistoryError;
-use crate::heads::SymbolChain;
 use crate::history::History;
 use crate::record::CandleRecord;
 use crate::table::Near;

@@ -7,10 +7,10 @@ use engine::{Engine, OrderId, Sequence};
 use foldhash::fast::RandomState;
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::chain_heads::{AccountChain, CandleChain, Heads, SymbolChain};
 use crate::codec::{Put, Take};
 use crate::error::HistoryError;
 use crate::folder::Folder;
-use crate::heads::{AccountChain, CandleChain, Heads, SymbolChain};
 use crate::record::{put_candle, take_candle};
 use crate::sealed::Newest;
 use crate::table::{Reach, Sizes};

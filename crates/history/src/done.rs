@@ -112,7 +112,7 @@ impl History {
     /// `done`.
     pub fn executions_so_far(&self, order: OrderId) -> Result<Option<Executions>, HistoryError> {
         let (past, known) = match order < self.heads.first_order {
-            true => self.before(order)?,
+            true => self.prehistory(order)?,
             false => (self.record_of(order)?, None),
         };
         let lost = is_lost(known.as_ref());
@@ -131,7 +131,7 @@ impl History {
 
     /// Finds a done order that was placed before the history began.
     fn done_before(&self, order: OrderId) -> Result<Option<Done>, HistoryError> {
-        match self.before(order)? {
+        match self.prehistory(order)? {
             (Some(past), known) => {
                 let Some(mut done) = self.done_as(&past)? else { return Ok(None) };
                 done.executions.lost = is_lost(known.as_ref());
@@ -158,14 +158,14 @@ impl History {
     }
 
     /// Finds an order that was placed before the history began: its record, if it was open then, and its known facts.
-    pub(crate) fn before(&self, order: OrderId) -> Result<(Option<PastOrder>, Option<DoneOrder>), HistoryError> {
-        let Some(before) = &self.before else { return Err(HistoryError::NoLongerKept { until: Time::ZERO }) };
+    pub(crate) fn prehistory(&self, order: OrderId) -> Result<(Option<PastOrder>, Option<DoneOrder>), HistoryError> {
+        let Some(prehistory) = &self.prehistory else { return Err(HistoryError::NoLongerKept { until: Time::ZERO }) };
         let listed = |error: &HistoryError| self.list(error);
-        let known = before.old.find(order).inspect_err(listed)?;
-        let Some(slot) = before.begun.find(order.0).inspect_err(listed)? else { return Ok((None, known)) };
-        let (at, record) = before.begun.read_near(slot, &mut Near::default()).inspect_err(listed)?;
+        let known = prehistory.old.find(order).inspect_err(listed)?;
+        let Some(slot) = prehistory.begun.find(order.0).inspect_err(listed)? else { return Ok((None, known)) };
+        let (at, record) = prehistory.begun.read_near(slot, &mut Near::default()).inspect_err(listed)?;
         let Some(past) = PastOrder::decode(at, order, &record) else {
-            let error = before.begun.damaged(slot);
+            let error = prehistory.begun.damaged(slot);
             listed(&error);
             return Err(error);
         };

@@ -10,7 +10,7 @@ use engine::{
 use foldhash::fast::RandomState;
 
 use crate::candle::{Candle, KEPT};
-use crate::heads::Heads;
+use crate::chain_heads::Heads;
 
 #[derive(Debug)]
 pub(crate) struct Followed {

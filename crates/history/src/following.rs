@@ -290,11 +290,11 @@ impl History {
 
     /// Ends an order that was open when the history began. It is in no chain.
     fn end_begun(&mut self, order: OrderId, ended: &Ending, last: Option<Last>) -> Result<(), HistoryError> {
-        let Some(before) = &mut self.before else { return Ok(()) };
-        match before.begun.find(order.0) {
+        let Some(prehistory) = &mut self.prehistory else { return Ok(()) };
+        match prehistory.begun.find(order.0) {
             Ok(Some(slot)) => {
                 let (from, bytes) = record::ending(order.0, ended, last, None);
-                before.begun.patch(slot, from, &bytes)
+                prehistory.begun.patch(slot, from, &bytes)
             }
             Ok(None) => Ok(()),
             Err(error) if error.is_damage() => {
@@ -308,7 +308,7 @@ impl History {
     /// Changes the record of an order, wherever it is.
     fn patch_order(&mut self, at: u64, from: usize, bytes: &[u8]) -> Result<(), HistoryError> {
         let settled = self.orders.is_settled(at);
-        if settled || self.upkeep.may_carry(at, self.orders.part_records()) {
+        if settled || self.retention.may_carry(at, self.orders.part_records()) {
             match self.carried.find(at) {
                 Ok(Some(slot)) => {
                     self.carried.patch(slot, from, bytes)?;

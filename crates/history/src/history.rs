@@ -9,20 +9,20 @@ use std::time::Duration;
 use engine::{DoneOrder, Engine, OrderId, Sequence, StateItem, SymbolIndex};
 use journal::{Damages, Storage};
 
-use crate::before::{Before, EachDone};
 use crate::candle::KEPT;
 use crate::carried::Carried;
+use crate::chain_heads::Heads;
 use crate::checkpoint::{Begun, Checkpoint, Kept};
 use crate::error::{HistoryError, in_folder};
 use crate::folder::{Folder, SET_ASIDE};
 use crate::followed::Followed;
-use crate::heads::Heads;
 use crate::leaps::Leaps;
 use crate::note::{NOTE_BYTES, NOTES};
+use crate::prehistory::{EachDone, Prehistory};
 use crate::record::{CANDLE_BYTES, CANDLES, ORDER_BYTES, ORDERS, TRADE_BYTES, TRADES};
+use crate::retention::plan::{Keep, Retention};
 use crate::table::{Near, Sizes, Table};
-use crate::upkeep::{Keep, Upkeep};
-use crate::{carried, folder, names, record};
+use crate::{carried, file_names, folder, record};
 
 /// The most bytes of trades, of notes and of candles that wait to be written: they never change.
 const WAITING_MAX: usize = 64 * 1024;
@@ -51,8 +51,8 @@ pub struct History {
     covered_orders: u64,
     pub(crate) followed: Followed,
     /// The prehistory; none where the history begins with the market.
-    pub(crate) before: Option<Before>,
-    pub(crate) upkeep: Upkeep,
+    pub(crate) prehistory: Option<Prehistory>,
+    pub(crate) retention: Retention,
     pub(crate) sizes: Sizes,
     pub(crate) damages: Damages,
     pub(crate) leaps: Leaps,
@@ -106,7 +106,7 @@ impl History {
         mut done: impl FnMut(&mut dyn FnMut(DoneOrder) -> Result<(), HistoryError>) -> Result<(), HistoryError>,
     ) -> Result<(), HistoryError> {
         let folder = folder::open(home).map_err(in_folder)?;
-        names::expect_none(&*folder)?;
+        file_names::expect_none(&*folder)?;
         begin_behind(&folder, engine, &mut done, &Sizes::USUAL).map(drop)
     }
 
@@ -123,7 +123,7 @@ impl History {
             }
             Some(checkpoint) => (folder, checkpoint),
             None => {
-                names::expect_none(&*folder)?;
+                file_names::expect_none(&*folder)?;
                 let begun = begin(&folder, engine, &sizes)?;
                 (folder, begun)
             }
@@ -136,9 +136,9 @@ impl History {
         let [orders, trades, candles, notes] = kept.records;
         let [of_orders, of_trades, of_notes] = kept.reach.clone();
         let first = heads.first_order.0;
-        let before = Before::open(&folder, kept.begun, &sizes)?;
+        let prehistory = Prehistory::open(&folder, kept.begun, &sizes)?;
         let mut history = History {
-            before,
+            prehistory,
             orders: Table::open(&folder, &ORDERS, (first, orders, of_orders), &sizes, sizes.waiting_max[0])?,
             trades: Table::open(&folder, &TRADES, (1, trades, of_trades), &sizes, sizes.waiting_max[1])?,
             candles: Table::open(&folder, &CANDLES, (1, candles, Default::default()), &sizes, sizes.waiting_max[2])?,
@@ -147,7 +147,7 @@ impl History {
             carried_copy: None,
             covered_orders: orders,
             followed: Followed::from(engine, &heads),
-            upkeep: Upkeep::new(&kept),
+            retention: Retention::new(&kept),
             leaps: Leaps::read(&*folder)?,
             kept,
             heads,
@@ -157,14 +157,14 @@ impl History {
             journal: None,
         };
         // Nothing is removed before all files are found that the checkpoint counts.
-        names::remove_others(&*history.folder, &history.kept.names())?;
+        file_names::remove_others(&*history.folder, &history.kept.names())?;
         history.followed.reduced = history.reduced_of_open()?;
         Ok(history)
     }
 
     /// Sets the bounds of retention.
     pub fn keeping(mut self, keep: Keep) -> History {
-        self.upkeep.keep = keep;
+        self.retention.keep = keep;
         self
     }
 
@@ -201,7 +201,7 @@ impl History {
     pub fn fit(&mut self, engine: &Engine) -> Result<bool, HistoryError> {
         if self.heads.through > engine.sequence() {
             let folder = set_aside(&*self.folder, self.heads.through)?;
-            let (damages, keep, journal) = (self.damages.clone(), self.upkeep.keep, self.journal.take());
+            let (damages, keep, journal) = (self.damages.clone(), self.retention.keep, self.journal.take());
             let anew = History::open_in(folder, engine, self.sizes)?.listing(damages).keeping(keep);
             let former = std::mem::replace(self, History { journal, ..anew });
             self.leaps.take_clock_of(&former.leaps);
@@ -265,8 +265,8 @@ impl History {
         if let Some(copy) = self.counted_copy() {
             copy.check()?;
         }
-        if let Some(before) = &self.before {
-            before.begun.check()?;
+        if let Some(prehistory) = &self.prehistory {
+            prehistory.begun.check()?;
         }
         // A stop may come before the next look at market time.
         self.leaps.look(self.followed.time);
@@ -292,11 +292,11 @@ impl History {
         {
             copy.write_all()?;
         }
-        if let Some(before) = &mut self.before {
-            before.begun.write_all()?;
+        if let Some(prehistory) = &mut self.prehistory {
+            prehistory.begun.write_all()?;
         }
         let records = [self.orders.len(), self.trades.len(), self.candles.len(), self.notes.len()];
-        Ok(Some(Pending { through, kept: Kept { records, ..self.upkeep.plan.clone() } }))
+        Ok(Some(Pending { through, kept: Kept { records, ..self.retention.plan.clone() } }))
     }
 
     /// Makes the written bytes durable, and then the checkpoint. Only the thread that changes the history may call it;
@@ -313,8 +313,8 @@ impl History {
         if let Some(copy) = self.counted_copy() {
             copy.sync_written()?;
         }
-        if let Some(before) = &self.before {
-            before.begun.sync_written()?;
+        if let Some(prehistory) = &self.prehistory {
+            prehistory.begun.sync_written()?;
         }
         if self.is_ahead_of_checkpoint() {
             // The new names of sealed parts become durable here.
@@ -333,7 +333,7 @@ impl History {
     /// Applies the parts that a checkpoint counts: sealed parts are read from now on, and the plain files from which
     /// they were made may go.
     pub(crate) fn settle_parts(&mut self, kept: Kept) {
-        self.upkeep.settle(&self.kept, &kept);
+        self.retention.settle(&self.kept, &kept);
         if let Some(copy) = self.carried_copy.take_if(|copy| copy.file() == kept.carried_file) {
             let name = carried::name(std::mem::replace(&mut self.carried, copy).file());
             if let Err(error) = self.folder.remove(&name) {
@@ -348,7 +348,7 @@ impl History {
 
     /// Whether more is sealed or removed than the last checkpoint counts.
     pub(crate) fn is_ahead_of_checkpoint(&self) -> bool {
-        self.upkeep.plan.is_other_files(&self.kept)
+        self.retention.plan.is_other_files(&self.kept)
     }
 
     /// Syncs the written bytes if they are many, before the writer would have to. Others may read meanwhile, as in
@@ -368,8 +368,8 @@ impl History {
         let mut open: Vec<u64> = open.into_iter().map(|order| order.0).collect();
         // The order of the file is the fastest to read.
         open.sort_unstable();
-        let mut taken_back = match &mut self.before {
-            Some(before) => take_back(&mut before.begun, &open)?,
+        let mut taken_back = match &mut self.prehistory {
+            Some(prehistory) => take_back(&mut prehistory.begun, &open)?,
             None => 0,
         };
         let open: Vec<u64> = open.into_iter().filter_map(|order| order.checked_sub(first)).collect();
@@ -441,7 +441,7 @@ fn begin_behind(
     let mut begun = Checkpoint::begin(engine, sizes);
     begun.kept.begun = Begun::Unfinished;
     begun.write_first(&**folder)?;
-    begun.kept.begun = Begun::Orders(Before::write(folder, engine, done, sizes)?);
+    begun.kept.begun = Begun::Orders(Prehistory::write(folder, engine, done, sizes)?);
     begun.write_first(&**folder)?;
     Ok(begun)
 }

@@ -9,10 +9,10 @@ use std::time::Duration;
 use engine::Sequence;
 use exchange::EventFollower;
 
+use crate::background_pace::BackgroundPace;
 use crate::error::HistoryError;
 use crate::event_queue::{EventQueue, Item};
 use crate::history::History;
-use crate::leisure::Leisure;
 use crate::shared::SharedHistory;
 
 /// The longest interval at which the thread looks for old parts to seal or remove.
@@ -106,7 +106,7 @@ impl Checkpoints {
 fn keep(line: &EventQueue<Question>, history: &SharedHistory, followed: &dyn Fn(Sequence)) -> Result<(), HistoryError> {
     followed(history.sequence());
     let mut items = VecDeque::new();
-    let (mut worked, mut patience, mut leisure) = (false, TICK_MAX, Leisure::new());
+    let (mut worked, mut patience, mut pace) = (false, TICK_MAX, BackgroundPace::new());
     while line.take(&mut items, worked, patience) {
         worked = !items.is_empty();
         for item in items.drain(..) {
@@ -123,7 +123,7 @@ fn keep(line: &EventQueue<Question>, history: &SharedHistory, followed: &dyn Fn(
                 }
             }
         }
-        patience = leisure.tend(worked, || history.tend()).min(TICK_MAX);
+        patience = pace.tend(worked, || history.tend()).min(TICK_MAX);
     }
     history.checkpoint()
 }

@@ -35,7 +35,7 @@ impl History {
     pub(crate) fn order_as_placed(&self, order: OrderId) -> Result<Option<PastOrder>, HistoryError> {
         match order < self.heads.first_order {
             true if order == OrderId(0) => Ok(None),
-            true => self.before(order)?.0.map(Some).ok_or(HistoryError::NoLongerKept { until: Time::ZERO }),
+            true => self.prehistory(order)?.0.map(Some).ok_or(HistoryError::NoLongerKept { until: Time::ZERO }),
             false => self.record_of(order),
         }
     }

@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use engine::Sequence;
 use journal::File;
 
-use crate::changes::{Change, Changes};
 use crate::columns::{Field, Packed};
 use crate::error::HistoryError;
 use crate::folder::Folder;
 use crate::parts::{Form, Parts};
 use crate::sealed::{self, Newest};
+use crate::write_back::{Change, WriteBack};
 
 /// The length of one write. The system caches a larger write in larger pieces of memory, and changing one record of it
 /// then takes longer than the whole write did.
@@ -126,7 +126,7 @@ pub(crate) struct Table<const N: usize> {
     /// The most bytes that wait; at that number the older half is written.
     waiting_max: usize,
     /// The changes of written records that wait to be written, with at most half as many bytes.
-    changes: Changes<N>,
+    changes: WriteBack<N>,
     /// The bytes added and changed in the files since the last sync.
     unsynced: AtomicUsize,
     /// Set after a failed write or sync: the content of the file is then unknown, and a later sync that succeeds would
@@ -179,7 +179,7 @@ impl<const N: usize> Table<N> {
             written: len,
             waiting: Vec::new(),
             waiting_max,
-            changes: Changes::new(part_records),
+            changes: WriteBack::new(part_records),
             unsynced: AtomicUsize::new(0),
             failed: AtomicBool::new(false),
         }

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use engine::{OrderId, Sequence};
 use journal::Storage;
 
-use crate::before::Before;
 use crate::carried::Carried;
 use crate::checkpoint::{Begun, Checkpoint, Kept};
 use crate::error::{HistoryError, in_folder};
+use crate::file_names;
 use crate::folder::{self, Folder};
 use crate::leaps::Leaps;
-use crate::names;
 use crate::note::{NOTES, NoteRecord};
 use crate::parts::Form;
+use crate::prehistory::Prehistory;
 use crate::record::{self, CANDLES, CandleRecord, ORDERS, PastOrder, TRADES, TradeRecord, has_ending};
 use crate::table::{Near, Reach, Sizes, Table};
 
@@ -43,7 +43,7 @@ pub fn verify<S: Storage>(home: &S, fault: &mut dyn FnMut(HistoryError)) -> Resu
     let mut attempt = 1;
     loop {
         let Some(checkpoint) = Checkpoint::read_any(&*folder)? else {
-            return names::expect_none(&*folder).map(|()| None);
+            return file_names::expect_none(&*folder).map(|()| None);
         };
         let Checkpoint { heads, kept } = checkpoint;
         if kept.begun == Begun::Unfinished {
@@ -113,11 +113,11 @@ fn before_records(
     fault: &mut dyn FnMut(HistoryError),
 ) -> Result<(), HistoryError> {
     let sizes = Sizes { waiting_max: [0; 3], part_records: kept.part_records, block_records: kept.block_records };
-    match Before::open(folder, kept.begun, &sizes) {
+    match Prehistory::open(folder, kept.begun, &sizes) {
         Ok(None) => Ok(()),
-        Ok(Some(before)) => {
-            before.old.verify(fault)?;
-            carried_records(&before.begun, 0, fault)
+        Ok(Some(prehistory)) => {
+            prehistory.old.verify(fault)?;
+            carried_records(&prehistory.begun, 0, fault)
         }
         Err(error) if error.is_damage() => {
             fault(error);

@@ -27,7 +27,7 @@ const REVIEWED: [(&str, &str); 29] = [
     ("crates/feed/src/view/links.rs", OF_WHAT_THERE_IS),
     ("crates/gateways/fix/src/reports.rs", OF_ONE_ORDER),
     ("crates/history/src/amendments.rs", OF_ONE_ORDER),
-    ("crates/history/src/before.rs", OF_ONE_ORDER),
+    ("crates/history/src/prehistory.rs", OF_ONE_ORDER),
     ("crates/history/src/candle.rs", "traded money is a Turnover; it takes 2^64 executions to overflow their shares"),
     ("crates/history/src/done.rs", OF_ONE_ORDER),
     ("crates/history/src/followed.rs", OF_ONE_ORDER),

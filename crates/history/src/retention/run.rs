@@ -8,10 +8,10 @@ use crate::error::{HistoryError, in_folder};
 use crate::history::History;
 use crate::parts::Form;
 use crate::record::ORDER_BYTES;
+use crate::retention::plan::{IN_PARTS, Job, Keep, Which};
 use crate::sealed::{self, Newest};
 use crate::sealing::{Progress, Sealing};
 use crate::table::Table;
-use crate::upkeep::{IN_PARTS, Job, Keep, Which};
 
 /// The number of parts that stay plain behind the one that is written to: most orders end soon.
 const PLAIN_PARTS: u64 = 1;
@@ -25,10 +25,10 @@ impl History {
         if self.remove_obsolete() {
             return true;
         }
-        if self.upkeep.resting {
+        if self.retention.resting {
             return false;
         }
-        let done = match self.upkeep.job.take() {
+        let done = match self.retention.job.take() {
             Some(Job::Seal(which, sealing)) => self.seal_on(which, sealing),
             Some(Job::Carry(open)) => self.carry_on(open),
             Some(Job::Shrink(shrinking)) => self.shrink_on(shrinking),
@@ -63,7 +63,7 @@ impl History {
         // The new names of sealed parts become durable here.
         self.folder.sync().map_err(in_folder)?;
         let Some(Checkpoint { heads, .. }) = Checkpoint::read(&*self.folder)? else { return Ok(false) };
-        let kept = Kept { records: self.kept.records, ..self.upkeep.plan.clone() };
+        let kept = Kept { records: self.kept.records, ..self.retention.plan.clone() };
         Checkpoint::write(&*self.folder, &heads, heads.through, &kept)?;
         self.settle_parts(kept);
         Ok(true)
@@ -71,12 +71,12 @@ impl History {
 
     /// Drops the work that goes beyond the plan.
     pub(crate) fn give_up(&mut self) {
-        self.upkeep.job = None;
-        self.upkeep.resting = true;
-        self.upkeep.shrunk_for = 0;
+        self.retention.job = None;
+        self.retention.resting = true;
+        self.retention.shrunk_for = 0;
         if self.counted_copy().is_none() {
             self.carried_copy = None;
-            self.carried.cut(self.upkeep.plan.carried);
+            self.carried.cut(self.retention.plan.carried);
         }
     }
 
@@ -86,7 +86,7 @@ impl History {
             return self.commit();
         }
         for (at, which) in IN_PARTS.into_iter().enumerate() {
-            let part = self.upkeep.plan.reach[at].sealed;
+            let part = self.retention.plan.reach[at].sealed;
             // The whole part has to be durable, and the newest parts may stay plain.
             if (part + 1 + PLAIN_PARTS).saturating_mul(self.kept.part_records) <= self.kept.records_in(which) {
                 let sealing = match which {
@@ -94,7 +94,7 @@ impl History {
                     Which::Trades => self.trades.begin_sealing(&*self.folder, part)?,
                     Which::Notes => self.notes.begin_sealing(&*self.folder, part)?,
                 };
-                self.upkeep.job = Some(Job::Seal(which, sealing));
+                self.retention.job = Some(Job::Seal(which, sealing));
                 return Ok(true);
             }
         }
@@ -109,11 +109,11 @@ impl History {
             Which::Notes => self.notes.seal_on(&mut sealing, through)?,
         };
         match progress {
-            Progress::More => self.upkeep.job = Some(Job::Seal(which, sealing)),
+            Progress::More => self.retention.job = Some(Job::Seal(which, sealing)),
             Progress::Damaged(error) => {
                 self.list(&error);
-                self.upkeep.plan.reach[which as usize].unsealed.insert(sealing.part);
-                self.upkeep.plan.reach[which as usize].sealed = sealing.part + 1;
+                self.retention.plan.reach[which as usize].unsealed.insert(sealing.part);
+                self.retention.plan.reach[which as usize].sealed = sealing.part + 1;
             }
             Progress::Whole => {
                 let part = sealing.part;
@@ -122,10 +122,10 @@ impl History {
                     Which::Trades => self.trades.finish_sealing(&*self.folder, sealing)?,
                     Which::Notes => self.notes.finish_sealing(&*self.folder, sealing)?,
                 };
-                self.upkeep.sealed_bytes.insert((which, part), bytes);
+                self.retention.sealed_bytes.insert((which, part), bytes);
                 match open.is_empty() {
-                    true => self.upkeep.plan.reach[which as usize].sealed = part + 1,
-                    false => self.upkeep.job = Some(Job::Carry(open)),
+                    true => self.retention.plan.reach[which as usize].sealed = part + 1,
+                    false => self.retention.job = Some(Job::Carry(open)),
                 }
             }
         }
@@ -142,17 +142,17 @@ impl History {
             self.carried.append(at, &record)?;
         }
         if later.is_empty() {
-            self.upkeep.plan.reach[0].sealed += 1;
-            self.upkeep.plan.carried = self.carried.len();
+            self.retention.plan.reach[0].sealed += 1;
+            self.retention.plan.carried = self.carried.len();
         } else {
-            self.upkeep.job = Some(Job::Carry(later));
+            self.retention.job = Some(Job::Carry(later));
         }
         Ok(true)
     }
 
     /// Removes the oldest sealed part, if it is too old or there are too many bytes.
     fn let_go(&mut self, now: Time) -> Result<bool, HistoryError> {
-        let Keep { age_us, bytes } = self.upkeep.keep;
+        let Keep { age_us, bytes } = self.retention.keep;
         if age_us.is_none() && bytes.is_none() {
             return Ok(false);
         }
@@ -177,7 +177,7 @@ impl History {
         if !too_old && !too_many {
             return Ok(false);
         }
-        let reach = &mut self.upkeep.plan.reach[which as usize];
+        let reach = &mut self.retention.plan.reach[which as usize];
         reach.unsealed.remove(&reach.gone);
         reach.gone_until = reach.gone_until.or(newest);
         reach.gone += 1;
@@ -187,7 +187,7 @@ impl History {
     /// The newest event in the oldest part of a table, if that counts as sealed. For a part that cannot say so, because
     /// it is damaged, the next one's.
     fn newest_of_oldest(&self, which: Which) -> Result<Option<Newest>, HistoryError> {
-        let (planned, durable) = (&self.upkeep.plan.reach[which as usize], &self.kept.reach[which as usize]);
+        let (planned, durable) = (&self.retention.plan.reach[which as usize], &self.kept.reach[which as usize]);
         for part in planned.gone..durable.sealed {
             if !durable.is_sealed(part) {
                 continue;
@@ -209,7 +209,7 @@ impl History {
     fn bytes(&mut self) -> Result<u64, HistoryError> {
         let mut bytes = self.carried.bytes() + self.candles.bytes();
         for which in IN_PARTS {
-            let reach = self.upkeep.plan.reach[which as usize].clone();
+            let reach = self.retention.plan.reach[which as usize].clone();
             let (plain, part_bytes) = match which {
                 Which::Orders => (self.orders.bytes(), self.orders.part_bytes()),
                 Which::Trades => (self.trades.bytes(), self.trades.part_bytes()),
@@ -227,7 +227,7 @@ impl History {
     }
 
     fn bytes_of_sealed(&mut self, which: Which, part: u64) -> Result<u64, HistoryError> {
-        if let Some(bytes) = self.upkeep.sealed_bytes.get(&(which, part)) {
+        if let Some(bytes) = self.retention.sealed_bytes.get(&(which, part)) {
             return Ok(*bytes);
         }
         let bytes = match which {
@@ -235,13 +235,13 @@ impl History {
             Which::Trades => self.trades.bytes_of_sealed(part),
             Which::Notes => self.notes.bytes_of_sealed(part),
         }?;
-        self.upkeep.sealed_bytes.insert((which, part), bytes);
+        self.retention.sealed_bytes.insert((which, part), bytes);
         Ok(bytes)
     }
 
     /// Removes a file that no checkpoint counts. If that fails, the next start removes it.
     fn remove_obsolete(&mut self) -> bool {
-        let Some((which, form, part)) = self.upkeep.obsolete.pop_front() else { return false };
+        let Some((which, form, part)) = self.retention.obsolete.pop_front() else { return false };
         let parts = match which {
             Which::Orders => self.orders.parts(),
             Which::Trades => self.trades.parts(),

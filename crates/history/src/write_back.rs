@@ -10,7 +10,7 @@ const PAGE_BYTES: usize = 4096;
 
 /// The waiting changes of records of this size.
 #[derive(Debug)]
-pub(crate) struct Changes<const N: usize> {
+pub(crate) struct WriteBack<const N: usize> {
     part_records: u64,
     /// The changes by page, older ones first.
     pages: BTreeMap<Page, Vec<Change>>,
@@ -31,12 +31,12 @@ pub(crate) struct Change {
     pub(crate) bytes: Box<[u8]>,
 }
 
-impl<const N: usize> Changes<N> {
+impl<const N: usize> WriteBack<N> {
     const PAGE_RECORDS: u64 = PAGE_BYTES.div_ceil(N) as u64;
 
     /// Makes an empty list for a table with this many records in a part.
-    pub(crate) fn new(part_records: u64) -> Changes<N> {
-        Changes { part_records, pages: BTreeMap::new(), bytes: 0, written: (0, 0) }
+    pub(crate) fn new(part_records: u64) -> WriteBack<N> {
+        WriteBack { part_records, pages: BTreeMap::new(), bytes: 0, written: (0, 0) }
     }
 
     pub(crate) fn bytes(&self) -> usize {

@@ -42,7 +42,7 @@ pub(crate) type EachDone<'a> =
     dyn FnMut(&mut dyn FnMut(DoneOrder) -> Result<(), HistoryError>) -> Result<(), HistoryError> + 'a;
 
 #[derive(Debug)]
-pub(crate) struct Before {
+pub(crate) struct Prehistory {
     pub(crate) begun: Carried,
     pub(crate) old: OldOrders,
 }
@@ -79,7 +79,7 @@ impl OpenOrder {
     }
 }
 
-impl Before {
+impl Prehistory {
     /// Writes the files for a history that begins at `engine`: its open orders, and the done ones, by id. Returns the
     /// number of open orders.
     pub(crate) fn write(
@@ -146,10 +146,13 @@ impl Before {
         folder: &Arc<dyn Folder>,
         counted: Begun,
         sizes: &Sizes,
-    ) -> Result<Option<Before>, HistoryError> {
+    ) -> Result<Option<Prehistory>, HistoryError> {
         let Begun::Orders(orders) = counted else { return Ok(None) };
         folder.existing(BEGUN_NAME).map_err(unopened(BEGUN_NAME))?;
-        Ok(Some(Before { begun: Carried::open_as(&BEGUN, folder, orders, sizes)?, old: OldOrders::open(&**folder)? }))
+        Ok(Some(Prehistory {
+            begun: Carried::open_as(&BEGUN, folder, orders, sizes)?,
+            old: OldOrders::open(&**folder)?,
+        }))
     }
 }
 

@@ -10,13 +10,13 @@ const REST_IF_BUSY: u32 = 9;
 const PAUSE: Duration = Duration::from_millis(500);
 
 #[derive(Debug)]
-pub(crate) struct Leisure {
+pub(crate) struct BackgroundPace {
     next: Instant,
 }
 
-impl Leisure {
-    pub(crate) fn new() -> Leisure {
-        Leisure { next: Instant::now() }
+impl BackgroundPace {
+    pub(crate) fn new() -> BackgroundPace {
+        BackgroundPace { next: Instant::now() }
     }
 
     /// Does a little work, if it is time: `tend` returns whether there was any. Returns the time until the next.

@@ -17,7 +17,7 @@ pub struct Keep {
 }
 
 #[derive(Debug)]
-pub(crate) struct Upkeep {
+pub(crate) struct Retention {
     pub(crate) keep: Keep,
     pub(crate) job: Option<Job>,
     /// The content of the next checkpoint, without the numbers of records.
@@ -70,9 +70,9 @@ pub(crate) struct Shrinking {
     pub(crate) needed: u64,
 }
 
-impl Upkeep {
-    pub(crate) fn new(kept: &Kept) -> Upkeep {
-        Upkeep {
+impl Retention {
+    pub(crate) fn new(kept: &Kept) -> Retention {
+        Retention {
             keep: Keep::default(),
             job: None,
             plan: kept.clone(),

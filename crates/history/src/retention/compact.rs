@@ -6,23 +6,23 @@ use crate::carried::Carried;
 use crate::error::HistoryError;
 use crate::history::History;
 use crate::record::{ORDER_BYTES, ended_by};
+use crate::retention::plan::{Job, Shrinking};
 use crate::table::Near;
-use crate::upkeep::{Job, Shrinking};
 
 impl History {
     /// The copy that the next checkpoint counts.
     pub(crate) fn counted_copy(&self) -> Option<&Carried> {
-        self.carried_copy.as_ref().filter(|copy| copy.file() == self.upkeep.plan.carried_file)
+        self.carried_copy.as_ref().filter(|copy| copy.file() == self.retention.plan.carried_file)
     }
 
     /// Begins to look at the carried orders if parts were removed since the last time. Returns false if none were.
     pub(crate) fn begin_shrinking(&mut self) -> bool {
         let gone = self.kept.reach[0].gone;
-        if self.upkeep.shrunk_for == gone || self.carried.len() == 0 {
+        if self.retention.shrunk_for == gone || self.carried.len() == 0 {
             return false;
         }
-        self.upkeep.shrunk_for = gone;
-        self.upkeep.job = Some(Job::Shrink(Shrinking::default()));
+        self.retention.shrunk_for = gone;
+        self.retention.job = Some(Job::Shrink(Shrinking::default()));
         true
     }
 
@@ -50,19 +50,19 @@ impl History {
         }
         shrinking.next = end;
         if end < self.carried.len() {
-            self.upkeep.job = Some(Job::Shrink(shrinking));
+            self.retention.job = Some(Job::Shrink(shrinking));
             return Ok(true);
         }
         match &mut self.carried_copy {
             Some(copy) => {
                 copy.sync()?;
-                (self.upkeep.plan.carried_file, self.upkeep.plan.carried) = (copy.file(), copy.len());
+                (self.retention.plan.carried_file, self.retention.plan.carried) = (copy.file(), copy.len());
             }
             // A copy is worth it if it leaves out half of them.
             None if shrinking.needed > self.carried.len() / 2 => {}
             None => {
                 self.carried_copy = Some(Carried::begin(&self.folder, self.carried.file() + 1, &self.sizes)?);
-                self.upkeep.job = Some(Job::Shrink(Shrinking::default()));
+                self.retention.job = Some(Job::Shrink(Shrinking::default()));
             }
         }
         Ok(true)

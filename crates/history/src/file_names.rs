@@ -5,12 +5,12 @@ use std::collections::HashSet;
 use engine::Sequence;
 use journal::Storage;
 
-use crate::before::{BEGUN_NAME, OLD_NAME};
 use crate::carried::Carried;
 use crate::checkpoint::{Begun, CHECKPOINT_NAME, Checkpoint, Kept};
 use crate::error::{HistoryError, in_folder};
 use crate::folder::{self, Folder, HISTORY_FOLDER, MAKING_SUFFIX};
 use crate::note::NOTES;
+use crate::prehistory::{BEGUN_NAME, OLD_NAME};
 use crate::record::{CANDLES, ORDERS, TRADES};
 use crate::table::{Reach, Table};
 
