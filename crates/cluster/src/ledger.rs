@@ -8,7 +8,7 @@ use bytes::Bytes;
 use engine::{Command, Engine, Event, LogMessage, NodeId, Op, Sequence, Time};
 use exchange::{Batch, Caller, Metrics, State, Unavailable};
 use journal::{Journal, JournalError, Storage};
-use market::asked_commands::AskedCommands;
+use market::caller_runs::CallerRuns;
 use market::inbox::Inbox;
 use market::journal_ledger::JournalLedger;
 use market::ledger::{Ledger, Measured, Room, Writers};
@@ -106,7 +106,7 @@ pub struct ClusterLedger<S: Storage, C: LogClient> {
     commands: Vec<u8>,
     count: u32,
     /// The callers of these commands.
-    asked: AskedCommands,
+    asked: CallerRuns,
     /// The callers of the commands taken from the log.
     callers: Callers,
     /// The messages that were taken and not settled: the journal is not synced behind them, and nobody has learnt of
@@ -146,7 +146,7 @@ impl<S: Storage, C: LogClient> ClusterLedger<S, C> {
         let (trail, parts, marks) =
             (RecentMessages::behind(seen), MessageParts::default(), Marks::new(member.marks_every));
         let (commands, count, epoch) = (Vec::new(), 0, 0);
-        let (asked, callers, unsettled) = (AskedCommands::default(), Callers::default(), Unsettled::default());
+        let (asked, callers, unsettled) = (CallerRuns::default(), Callers::default(), Unsettled::default());
         let (sent, sent_at, given_up) = (None, client.passed(), None);
         let time = LogTime::new(shows, sent_at);
         let mut ledger = ClusterLedger {

@@ -15,7 +15,7 @@ use exchange::{Answer, Batch, EventBatch, EventQueue, EventSink, Metrics, Status
 use journal::simulated::{PowerCut, SimulatedDisk};
 use journal::{Durability, Journal, Options};
 use market::admission::Bounds;
-use market::answering::AnswerLimits;
+use market::apply::AnswerLimits;
 use market::calendar::Calendar;
 use market::follower::Checkpoint;
 use market::inbox::Inbox;

@@ -8,7 +8,7 @@ use exchange::{Batch, Exchange, Lookup, Metrics, Unavailable};
 use feed::{Feed, FeedHandle, InitialHistory};
 use http_gateway::Hub;
 use market::admission::Bounds;
-use market::answering::AnswerLimits;
+use market::apply::AnswerLimits;
 use market::calendar::Calendar;
 use market::memory_ledger::MemoryLedger;
 use market::timekeeper::Clock;

@@ -9,7 +9,7 @@ use engine::{Command, Engine, Event, Op, Sequence, Time};
 use exchange::{Batch, Caller, EventSink, Metrics, Stage};
 use journal::{Journal, JournalError, Storage};
 
-use crate::asked_commands::AskedCommands;
+use crate::caller_runs::CallerRuns;
 use crate::follower::Telling;
 use crate::ledger::{Ledger, Measured, Room};
 use crate::snapshots::{JournalCoverage, StateAt};
@@ -26,7 +26,7 @@ pub struct JournalLedger<S: Storage> {
     /// The encoded commands of the turn.
     payload: Vec<u8>,
     count: u32,
-    asked: AskedCommands,
+    asked: CallerRuns,
     /// The time that the disk took to sync the last turn; none if nothing was synced.
     sync_time: Option<Duration>,
     telling: Option<Telling>,
@@ -53,7 +53,7 @@ impl<S: Storage> JournalLedger<S> {
             journal,
             payload: Vec::new(),
             count: 0,
-            asked: AskedCommands::default(),
+            asked: CallerRuns::default(),
             sync_time: None,
             telling: events.map(Telling::new),
             looked_after_at: Duration::ZERO,

@@ -8,11 +8,11 @@
 //! [`Market`] is the loop over a journal, with its threads.
 
 pub mod admission;
-pub mod answering;
-pub mod asked_commands;
+pub mod apply;
 mod attribution;
 mod background_yield;
 pub mod calendar;
+pub mod caller_runs;
 pub mod day_ends;
 mod disk_watch;
 mod done_orders;

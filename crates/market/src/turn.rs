@@ -14,7 +14,7 @@ use engine::{Command, Engine, Entry, Event, Op, Reply, Sequence, Time};
 use exchange::{Batch, Gauge, Metrics, Requests, Unavailable};
 
 use crate::admission::{Admission, Bounds, Conditions};
-use crate::answering::{AnswerLimits, Told, answer};
+use crate::apply::{AnswerLimits, EffectListener, answer};
 use crate::attribution::attribute;
 use crate::calendar::{Calendar, Scheduled};
 use crate::inbox::{Arrived, Inbox};
@@ -349,7 +349,7 @@ struct Telling<'a, L> {
     time: Time,
 }
 
-impl<L: Ledger> Told for Telling<'_, L> {
+impl<L: Ledger> EffectListener for Telling<'_, L> {
     #[inline]
     fn event(&mut self, sequence: Sequence, event: Event) {
         self.ledger.event(sequence, self.time, event);

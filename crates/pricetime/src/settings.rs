@@ -8,7 +8,7 @@ use clap::Args;
 use engine::{Money, Position};
 use history::Keep;
 use market::admission::Bounds;
-use market::answering::AnswerLimits;
+use market::apply::AnswerLimits;
 use market::calendar::Calendar;
 use market::rewind::RewindBounds;
 use serde::{Deserialize, Serialize};

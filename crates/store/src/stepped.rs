@@ -7,7 +7,7 @@ use std::time::Duration;
 use engine::{Engine, OrderId};
 use exchange::{EventSink, Metrics};
 use market::admission::Bounds;
-use market::answering::AnswerLimits;
+use market::apply::AnswerLimits;
 use market::calendar::Calendar;
 use market::timekeeper::Clock;
 use market::turn::{Turn, TurnOptions};

@@ -11,7 +11,7 @@ use exchange::{Answer, Batch, Metrics, Status};
 use journal::simulated::SimulatedDisk;
 use journal::{Durability, Options};
 use market::admission::Bounds;
-use market::answering::AnswerLimits;
+use market::apply::AnswerLimits;
 use market::calendar::Calendar;
 use market::inbox::Inbox;
 use market::journal_ledger::JournalLedger;

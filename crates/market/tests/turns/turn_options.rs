@@ -5,7 +5,7 @@ use std::time::Duration;
 use engine::Time;
 use exchange::Metrics;
 use market::admission::Bounds;
-use market::answering::AnswerLimits;
+use market::apply::AnswerLimits;
 use market::calendar::Calendar;
 use market::timekeeper::Clock;
 use market::turn::TurnOptions;

@@ -16,7 +16,7 @@ use exchange::{Batch, EventFork, Exchange, Metrics};
 use history::{History, Keeper};
 use journal::{Disk, DiskFile, File, Options, Storage};
 use market::admission::Bounds;
-use market::answering::AnswerLimits;
+use market::apply::AnswerLimits;
 use market::calendar::Calendar;
 use market::follower::Follower;
 use market::recovery;

@@ -13,7 +13,7 @@ use exchange::{Answer, Batch, Metrics, Requests};
 use history::{Done, HistoryError};
 use journal::Options;
 use market::admission::Bounds;
-use market::answering::AnswerLimits;
+use market::apply::AnswerLimits;
 use market::calendar::Calendar;
 use market::journal_ledger::JournalLedger;
 use market::recovery::{self, Recovered, RecoveryError, Report};

@@ -15,12 +15,12 @@ enum By {
 
 /// The callers of one turn, and those that the journal's segment knows. All called here, or all elsewhere.
 #[derive(Default)]
-pub struct AskedCommands {
+pub struct CallerRuns {
     runs: Vec<(Option<By>, u32)>,
     writer: CallerWriter,
 }
 
-impl AskedCommands {
+impl CallerRuns {
     /// Gives the caller of the next commands, or none.
     pub fn add(&mut self, caller: Option<&Arc<Caller>>, commands: u32) {
         self.add_by(caller.map(|caller| caller.number()), commands, || caller.cloned().map(By::Here));
@@ -116,7 +116,7 @@ mod tests {
     fn whoever_asks_is_known_in_each_file_of_the_journal() {
         let (disk, options) = (SimulatedDisk::new(), Options { segment_bytes: 1024, ..Options::default() });
         let journal = Journal::recover(disk.clone(), options, JournalPoint::ZERO, Time::ZERO, &mut |_| Ok(()));
-        let (mut journal, mut asked) = (journal.expect("an empty folder").0, AskedCommands::default());
+        let (mut journal, mut asked) = (journal.expect("an empty folder").0, CallerRuns::default());
         let caller = |last| Session::begin(IpAddr::from([192, 0, 2, last])).caller(Protocol::Rest, None);
         let callers = [caller(1), caller(2)];
         let mut commands = Vec::new();

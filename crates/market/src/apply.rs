@@ -16,7 +16,7 @@ pub struct AnswerLimits {
 }
 
 /// A listener to the effects of a batch.
-pub trait Told {
+pub trait EffectListener {
     /// Takes an event of a command.
     fn event(&mut self, sequence: Sequence, event: Event);
 
@@ -29,7 +29,7 @@ pub trait Told {
 }
 
 /// A listener to events alone.
-impl<F: FnMut(Sequence, Event)> Told for F {
+impl<F: FnMut(Sequence, Event)> EffectListener for F {
     #[inline]
     fn event(&mut self, sequence: Sequence, event: Event) {
         self(sequence, event);
@@ -53,7 +53,7 @@ pub fn answer(
     batch: &mut Batch,
     time: Time,
     decisions: &mut impl Iterator<Item = Decision>,
-    told: &mut impl Told,
+    told: &mut impl EffectListener,
 ) {
     let Batch { requests, answers, executions, .. } = batch;
     let mut budget = ExecutionBudget::of_batch(limits);
