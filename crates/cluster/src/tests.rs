@@ -24,7 +24,7 @@ use market::ledger::Ledger;
 use market::recovery::{self, Recovered};
 use market::snapshots::{JournalCoverage, SnapshotMaker};
 use market::timekeeper::Clock;
-use market::turn::{Turn, TurnOptions};
+use market::turn::{MarketLoop, TurnOptions};
 
 use crate::message::{Message, MessageId};
 use crate::simulated::{Faults, SimulatedClient, SimulatedLog};
@@ -52,7 +52,7 @@ impl EventQueue for Watch {
 }
 
 struct Node {
-    turn: Turn<ClusterLedger<SimulatedDisk, SimulatedClient>>,
+    turn: MarketLoop<ClusterLedger<SimulatedDisk, SimulatedClient>>,
     disk: SimulatedDisk,
     maker: SnapshotMaker<SimulatedDisk>,
     standing: NodeStatus,
@@ -127,7 +127,7 @@ impl Node {
             calendar: Calendar::default(),
             audit: false,
         };
-        Ok(Node { turn: Turn::new(engine, ledger, options), clock, disk: disk.clone(), maker, standing, inbox })
+        Ok(Node { turn: MarketLoop::new(engine, ledger, options), clock, disk: disk.clone(), maker, standing, inbox })
     }
 
     fn ask(&mut self, commands: &[Command]) -> Result<Vec<Answer>, ClusterError> {

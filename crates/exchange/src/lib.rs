@@ -62,7 +62,7 @@ pub use guarded::Guarded;
 pub use histogram::Reading;
 pub use limits::{Limit, Limits};
 pub use linked::{PairFault, PlacedPair, Which, linked, placed_pair};
-pub use lookup::{Found, LookedUp, LookedUpOrder, Lookup, Wanted};
+pub use lookup::{LookedUp, LookedUpOrder, Lookup, OrderAnswer, Wanted};
 pub use member_kill::{
     KILLED_AT_ONCE_MAX, KILLED_TOGETHER_MAX, KilledTogether, NotKilled, killed_together, member_kill,
 };

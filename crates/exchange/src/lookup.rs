@@ -20,7 +20,7 @@ pub struct Lookup {
     /// The orders, each once, as the request names them first: an order that a request names a thousand times is read
     /// once.
     asked: Vec<LookedUpOrder>,
-    found: Vec<Found>,
+    found: Vec<OrderAnswer>,
     /// The sum of the executions of each order whose executions are no longer all kept, by index into `asked`.
     sums: HashMap<usize, Executed>,
     /// The number of executions that may still be read.
@@ -37,7 +37,7 @@ pub struct Lookup {
 type Back = Box<dyn FnOnce(Lookup) + Send>;
 
 /// The record of an order: `None` if there is no such order, or the reason why it cannot be read.
-pub type Found = Result<Option<DoneOrder>, Unavailable>;
+pub type OrderAnswer = Result<Option<DoneOrder>, Unavailable>;
 
 /// An order that a look-up asks about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,7 +167,7 @@ impl Lookup {
     }
 
     /// Adds the record of the next order, with its executions if the look-up asks for them.
-    pub fn found(&mut self, found: Found) {
+    pub fn found(&mut self, found: OrderAnswer) {
         self.found.push(found);
     }
 

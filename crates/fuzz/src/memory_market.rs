@@ -12,7 +12,7 @@ use market::apply::AnswerLimits;
 use market::calendar::Calendar;
 use market::memory_ledger::MemoryLedger;
 use market::timekeeper::Clock;
-use market::turn::{Turn, TurnOptions};
+use market::turn::{MarketLoop, TurnOptions};
 
 /// The most executions in the answers to one request.
 const EXECUTIONS_MAX: usize = 1_000;
@@ -20,7 +20,7 @@ const EXECUTIONS_MAX: usize = 1_000;
 const OF_EACH: i128 = 1_000_000;
 
 /// The loop, behind the port of gateways. Done orders stay in the engine: there is no history.
-pub(crate) struct MemoryExchange(Mutex<Turn<MemoryLedger>>);
+pub(crate) struct MemoryExchange(Mutex<MarketLoop<MemoryLedger>>);
 
 impl Exchange for MemoryExchange {
     fn submit(&self, batch: Box<Batch>) {
@@ -60,7 +60,7 @@ impl MemoryMarket {
             audit: false,
         };
         let ledger = MemoryLedger::followed_by(feed.follower());
-        let exchange = Arc::new(MemoryExchange(Mutex::new(Turn::new(engine, ledger, options))));
+        let exchange = Arc::new(MemoryExchange(Mutex::new(MarketLoop::new(engine, ledger, options))));
         let market = MemoryMarket { exchange, metrics, feed: Some(feed) };
         market.furnish();
         market

@@ -28,12 +28,12 @@ const WITH_ORDERS: u8 = 2;
 
 pub(crate) struct Checkpoint {
     pub(crate) heads: Heads,
-    pub(crate) kept: Kept,
+    pub(crate) kept: KeptRecords,
 }
 
 /// The records of the history, and their files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Kept {
+pub(crate) struct KeptRecords {
     /// The numbers of orders, trades, candles and notes, removed ones included.
     pub(crate) records: [u64; 4],
     /// The numbers of records in a part and in a block.
@@ -65,7 +65,7 @@ impl Checkpoint {
         let (through, first_order) = (engine.sequence(), engine.next_order());
         let (accounts, symbols, executed, noted) = Default::default();
         let heads = Heads { through, first_order, accounts, symbols, executed, noted };
-        Checkpoint { heads, kept: Kept::of(sizes) }
+        Checkpoint { heads, kept: KeptRecords::of(sizes) }
     }
 
     /// The checkpoint in a folder, if there is a valid one. There is none while the files about orders from before the
@@ -104,7 +104,7 @@ impl Checkpoint {
         folder: &dyn Folder,
         heads: &Heads,
         through: Sequence,
-        kept: &Kept,
+        kept: &KeptRecords,
     ) -> Result<(), HistoryError> {
         let mut bytes = Vec::new();
         encode(&mut Put(&mut bytes), heads, through, kept);
@@ -115,20 +115,20 @@ impl Checkpoint {
     }
 }
 
-impl Kept {
+impl KeptRecords {
     /// Makes an empty reach.
-    pub(crate) fn of(sizes: &Sizes) -> Kept {
+    pub(crate) fn of(sizes: &Sizes) -> KeptRecords {
         let Sizes { part_records, block_records, .. } = *sizes;
-        Kept { part_records, block_records, ..Kept::default() }
+        KeptRecords { part_records, block_records, ..KeptRecords::default() }
     }
 
     /// Whether it counts other parts, or another file of carried orders, than `other`.
-    pub(crate) fn is_other_files(&self, other: &Kept) -> bool {
+    pub(crate) fn is_other_files(&self, other: &KeptRecords) -> bool {
         self.reach != other.reach || self.carried_file != other.carried_file
     }
 }
 
-fn encode(put: &mut Put<'_>, heads: &Heads, through: Sequence, kept: &Kept) {
+fn encode(put: &mut Put<'_>, heads: &Heads, through: Sequence, kept: &KeptRecords) {
     put.u64(MAGIC).u64(through.0).u64(heads.first_order.0);
     for count in kept.records {
         put.u64(count);
@@ -186,9 +186,9 @@ fn take_links(take: &mut Take<'_>) -> Option<HashMap<OrderId, u64, RandomState>>
     Some(links)
 }
 
-fn decode(take: &mut Take<'_>) -> Option<(Heads, Kept)> {
+fn decode(take: &mut Take<'_>) -> Option<(Heads, KeptRecords)> {
     let (through, first_order) = (Sequence(take.u64()?), OrderId(take.u64()?));
-    let mut kept = Kept::default();
+    let mut kept = KeptRecords::default();
     for count in &mut kept.records {
         *count = take.u64()?;
     }

@@ -6,7 +6,7 @@ use engine::Sequence;
 use journal::Storage;
 
 use crate::carried::Carried;
-use crate::checkpoint::{Begun, CHECKPOINT_NAME, Checkpoint, Kept};
+use crate::checkpoint::{Begun, CHECKPOINT_NAME, Checkpoint, KeptRecords};
 use crate::error::{HistoryError, in_folder};
 use crate::folder::{self, Folder, HISTORY_FOLDER, MAKING_SUFFIX};
 use crate::note::NOTES;
@@ -69,7 +69,7 @@ impl Checkpoint {
     }
 }
 
-impl Kept {
+impl KeptRecords {
     /// The names of all files of records that it counts.
     pub(crate) fn names(&self) -> Vec<String> {
         let [orders, trades, _, notes] = self.records;

@@ -12,7 +12,7 @@ use journal::{Damages, Storage};
 use crate::candle::KEPT;
 use crate::carried::Carried;
 use crate::chain_heads::Heads;
-use crate::checkpoint::{Begun, Checkpoint, Kept};
+use crate::checkpoint::{Begun, Checkpoint, KeptRecords};
 use crate::error::{HistoryError, in_folder};
 use crate::folder::{Folder, SET_ASIDE};
 use crate::followed::Followed;
@@ -46,7 +46,7 @@ pub struct History {
     /// The copy of carried orders that is being made, or that the next checkpoint counts.
     pub(crate) carried_copy: Option<Carried>,
     /// The records that the last checkpoint counts.
-    pub(crate) kept: Kept,
+    pub(crate) kept: KeptRecords,
     /// The number of orders that the checkpoint counted when the history was opened.
     covered_orders: u64,
     pub(crate) followed: Followed,
@@ -73,7 +73,7 @@ impl fmt::Debug for SyncJournal {
 #[derive(Debug)]
 pub(crate) struct Pending {
     through: Sequence,
-    kept: Kept,
+    kept: KeptRecords,
 }
 
 impl Sizes {
@@ -296,7 +296,7 @@ impl History {
             prehistory.begun.write_all()?;
         }
         let records = [self.orders.len(), self.trades.len(), self.candles.len(), self.notes.len()];
-        Ok(Some(Pending { through, kept: Kept { records, ..self.retention.plan.clone() } }))
+        Ok(Some(Pending { through, kept: KeptRecords { records, ..self.retention.plan.clone() } }))
     }
 
     /// Makes the written bytes durable, and then the checkpoint. Only the thread that changes the history may call it;
@@ -332,7 +332,7 @@ impl History {
 
     /// Applies the parts that a checkpoint counts: sealed parts are read from now on, and the plain files from which
     /// they were made may go.
-    pub(crate) fn settle_parts(&mut self, kept: Kept) {
+    pub(crate) fn settle_parts(&mut self, kept: KeptRecords) {
         self.retention.settle(&self.kept, &kept);
         if let Some(copy) = self.carried_copy.take_if(|copy| copy.file() == kept.carried_file) {
             let name = carried::name(std::mem::replace(&mut self.carried, copy).file());

@@ -69,4 +69,4 @@ pub use retention::plan::Keep;
 pub use shared::{HistoryAt, SharedHistory};
 pub use table::Sizes;
 pub use trade::Trade;
-pub use verify::{Found, verify};
+pub use verify::{HistoryExtent, verify};

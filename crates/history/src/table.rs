@@ -96,13 +96,13 @@ impl Reach {
 /// Records that were read at once, kept for reading their neighbours.
 #[derive(Debug, Default)]
 pub(crate) struct Near {
-    held: Held,
+    held: BlockContent,
     first: u64,
     bytes: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Held {
+enum BlockContent {
     #[default]
     Nothing,
     Records,
@@ -297,16 +297,16 @@ impl<const N: usize> Table<N> {
             return self.read_sealed(part, at, near);
         }
         let held = near.first..near.first + (near.bytes.len() / N) as u64;
-        if near.held != Held::Records || !held.contains(&at) {
+        if near.held != BlockContent::Records || !held.contains(&at) {
             let first_of_part = part * self.part_records;
             let together = (READ_AT_ONCE / N) as u64;
             let in_part = at - first_of_part;
             near.first = first_of_part + in_part - in_part % together;
             let records = together.min(first_of_part + self.records_of(part) - near.first) as usize;
             near.bytes.resize(records * N, 0);
-            near.held = Held::Records;
+            near.held = BlockContent::Records;
             if self.read_plain(&mut near.bytes, near.first).is_err() {
-                near.held = Held::Nothing;
+                near.held = BlockContent::Nothing;
                 // Another one of these records may be the unreadable one.
                 let mut record = [0; N];
                 return self.read_plain(&mut record, at).map(|()| record);
@@ -337,8 +337,8 @@ impl<const N: usize> Table<N> {
         let block = (at - first_of_part) / self.block_records;
         let first = first_of_part + block * self.block_records;
         let records = self.block_records.min(first_of_part + self.part_records - first);
-        if near.held != Held::Block(records) || near.first != first {
-            near.held = Held::Nothing;
+        if near.held != BlockContent::Block(records) || near.first != first {
+            near.held = BlockContent::Nothing;
             let file = self.parts.file(Form::Sealed, part)?;
             let read = sealed::read_block(&*file, self.kind.seed, block, first, &mut near.bytes);
             let sound =
@@ -346,7 +346,7 @@ impl<const N: usize> Table<N> {
             if !sound {
                 return Err(self.damaged_block(part, block));
             }
-            (near.held, near.first) = (Held::Block(records), first);
+            (near.held, near.first) = (BlockContent::Block(records), first);
         }
         let mut record = [0; N];
         let packed = Packed::open(self.kind.fields, records as usize, &near.bytes);

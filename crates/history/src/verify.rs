@@ -6,7 +6,7 @@ use engine::{OrderId, Sequence};
 use journal::Storage;
 
 use crate::carried::Carried;
-use crate::checkpoint::{Begun, Checkpoint, Kept};
+use crate::checkpoint::{Begun, Checkpoint, KeptRecords};
 use crate::error::{HistoryError, in_folder};
 use crate::file_names;
 use crate::folder::{self, Folder};
@@ -24,7 +24,7 @@ const ATTEMPTS: usize = 5;
 
 /// The extent of a history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct HistoryExtent {
     /// The command up to which all events are in it.
     pub through: Sequence,
     /// The numbers of orders, trades, candles and notes that it has had.
@@ -35,7 +35,10 @@ pub struct Found {
 
 /// Checks the history of a data folder that was opened to read, if it has one, and passes all damage to `fault`.
 /// Errors: files that cannot be read at all, or a damaged checkpoint.
-pub fn verify<S: Storage>(home: &S, fault: &mut dyn FnMut(HistoryError)) -> Result<Option<Found>, HistoryError> {
+pub fn verify<S: Storage>(
+    home: &S,
+    fault: &mut dyn FnMut(HistoryError),
+) -> Result<Option<HistoryExtent>, HistoryError> {
     let folder = match folder::look_at(home) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         opened => opened.map_err(in_folder)?,
@@ -50,7 +53,7 @@ pub fn verify<S: Storage>(home: &S, fault: &mut dyn FnMut(HistoryError)) -> Resu
             return Ok(None);
         }
         let gone = [0, 1, 2].map(|table| kept.reach[table].gone * kept.part_records);
-        let found = Found { through: heads.through, records: kept.records, gone };
+        let found = HistoryExtent { through: heads.through, records: kept.records, gone };
         let mut faults: Vec<HistoryError> = Leaps::read(&*folder)?.damage().into_iter().collect();
         tables(&folder, &kept, heads.first_order, &mut |error| faults.push(error))?;
         let now = Checkpoint::read(&*folder)?;
@@ -65,7 +68,7 @@ pub fn verify<S: Storage>(home: &S, fault: &mut dyn FnMut(HistoryError)) -> Resu
 
 fn tables(
     folder: &Arc<dyn Folder>,
-    kept: &Kept,
+    kept: &KeptRecords,
     first: OrderId,
     fault: &mut dyn FnMut(HistoryError),
 ) -> Result<(), HistoryError> {
@@ -109,7 +112,7 @@ fn sound<const N: usize>(table: &Table<N>, at: u64, is_sound: bool) -> Result<()
 /// Checks the facts from before the history began.
 fn before_records(
     folder: &Arc<dyn Folder>,
-    kept: &Kept,
+    kept: &KeptRecords,
     fault: &mut dyn FnMut(HistoryError),
 ) -> Result<(), HistoryError> {
     let sizes = Sizes { waiting_max: [0; 3], part_records: kept.part_records, block_records: kept.block_records };

@@ -54,7 +54,7 @@ pub(crate) struct BatchHeader {
 
 /// The content of a place of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum PlaceContent {
     /// A header, if the checksum confirms it.
     Header(BatchHeader),
     /// Zeros: no batch was written here.
@@ -138,12 +138,12 @@ pub(crate) fn batch_bytes(payload_bytes: usize) -> usize {
 }
 
 /// Reads a header of exactly [`BATCH_HEADER_BYTES`].
-pub(crate) fn read_header(bytes: &[u8]) -> Found {
+pub(crate) fn read_header(bytes: &[u8]) -> PlaceContent {
     if bytes.iter().all(|&byte| byte == 0) {
-        return Found::Nothing;
+        return PlaceContent::Nothing;
     }
     if &bytes[8..12] != MAGIC {
-        return Found::Bad("no batch begins here");
+        return PlaceContent::Bad("no batch begins here");
     }
     let code = u16::from_le_bytes([bytes[12], bytes[13]]);
     let flags = u16::from_le_bytes([bytes[14], bytes[15]]);
@@ -158,18 +158,20 @@ pub(crate) fn read_header(bytes: &[u8]) -> Found {
         chain_before: u64_at(bytes, 40),
     });
     match header {
-        Some(header) if header.payload_bytes as usize > PAYLOAD_BYTES_MAX => Found::Bad("a batch of impossible length"),
-        Some(_) if flags & !(HAS_CALLERS | BEHIND_UNSYNCED) != 0 => {
-            Found::Bad("a batch with what this program does not know")
+        Some(header) if header.payload_bytes as usize > PAYLOAD_BYTES_MAX => {
+            PlaceContent::Bad("a batch of impossible length")
         }
-        Some(header) if header.has_callers && header.kind != Kind::Commands => Found::Bad("a mark with callers"),
+        Some(_) if flags & !(HAS_CALLERS | BEHIND_UNSYNCED) != 0 => {
+            PlaceContent::Bad("a batch with what this program does not know")
+        }
+        Some(header) if header.has_callers && header.kind != Kind::Commands => PlaceContent::Bad("a mark with callers"),
         Some(header) if header.behind_unsynced && header.kind != Kind::Commands => {
-            Found::Bad("a mark that proves nothing")
+            PlaceContent::Bad("a mark that proves nothing")
         }
         Some(header) if (header.kind == Kind::Commands) == (header.count > 0 && header.payload_bytes > 0) => {
-            Found::Header(header)
+            PlaceContent::Header(header)
         }
-        Some(_) | None => Found::Bad("a batch of no known kind"),
+        Some(_) | None => PlaceContent::Bad("a batch of no known kind"),
     }
 }
 

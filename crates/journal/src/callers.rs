@@ -22,7 +22,7 @@ pub struct Caller {
 
 /// Consecutive commands of one caller; none for commands of the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Asked<'a> {
+pub struct CallerRun<'a> {
     pub commands: u32,
     pub by: Option<&'a Caller>,
 }
@@ -79,7 +79,7 @@ pub struct CallerReader {
 impl CallerReader {
     /// Passes the callers of the batch's commands to `visit`, in order; none for a batch without callers. Errors: no
     /// [`CallerWriter`] made the section, or the reading did not begin with the segment.
-    pub fn read<'a>(&'a mut self, batch: &BatchView<'_>, visit: impl FnMut(Asked<'a>)) -> Result<(), CodecError> {
+    pub fn read<'a>(&'a mut self, batch: &BatchView<'_>, visit: impl FnMut(CallerRun<'a>)) -> Result<(), CodecError> {
         match batch.callers {
             [] => Ok(()),
             section => self.read_section(section, batch.count, visit),
@@ -91,7 +91,7 @@ impl CallerReader {
         &'a mut self,
         section: &[u8],
         commands: u32,
-        mut visit: impl FnMut(Asked<'a>),
+        mut visit: impl FnMut(CallerRun<'a>),
     ) -> Result<(), CodecError> {
         let runs = self.learn(section)?;
         let count = runs.iter().try_fold(0u32, |count, (commands, _)| count.checked_add(*commands));
@@ -99,7 +99,7 @@ impl CallerReader {
             return Err(CodecError::OutOfBounds("number of commands of callers"));
         }
         for (commands, known) in runs {
-            visit(Asked { commands, by: known.checked_sub(1).and_then(|index| self.known.get(index)) });
+            visit(CallerRun { commands, by: known.checked_sub(1).and_then(|index| self.known.get(index)) });
         }
         Ok(())
     }

@@ -41,7 +41,7 @@ mod varint;
 mod walk;
 
 pub use batch_view::BatchView;
-pub use callers::{Asked, Caller, CallerReader, CallerWriter};
+pub use callers::{Caller, CallerReader, CallerRun, CallerWriter};
 pub use codec::{decode, encode};
 pub use cut::Cut;
 pub use damages::Damages;

@@ -2,7 +2,7 @@
 //! does not know the other segments.
 
 use crate::JournalError;
-use crate::batch::{ALIGN_BYTES, BATCH_HEADER_BYTES, BatchHeader, Found, checksum_of, has_magic, read_header};
+use crate::batch::{ALIGN_BYTES, BATCH_HEADER_BYTES, BatchHeader, PlaceContent, checksum_of, has_magic, read_header};
 use crate::segment::{HEADER_BYTES, RULES_VERSION, SegmentHeader, is_known_format, is_unreleased};
 use crate::storage::{File, Storage};
 use engine::Sequence;
@@ -82,9 +82,9 @@ impl<F: File> SegmentReader<F> {
         let header = match self.bytes_at(offset, BATCH_HEADER_BYTES)? {
             None => return Ok(Step::End),
             Some(bytes) => match read_header(bytes) {
-                Found::Header(header) => header,
-                Found::Nothing => return Ok(Step::End),
-                Found::Bad(why) => return Ok(Step::Bad(why)),
+                PlaceContent::Header(header) => header,
+                PlaceContent::Nothing => return Ok(Step::End),
+                PlaceContent::Bad(why) => return Ok(Step::Bad(why)),
             },
         };
         let batch_bytes = header.batch_bytes();

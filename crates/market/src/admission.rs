@@ -90,10 +90,10 @@ impl Default for Bounds {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// The command gets a number, and is kept.
-    LetIn,
+    Admitted,
     /// The command changes nothing when its turn comes, such as a cancel that finds nothing open. It is answered
     /// without a number, and not kept.
-    Vain,
+    NoEffect,
     /// The caller may not give this command.
     Denied,
     /// The command is refused before it reaches the engine.
@@ -203,17 +203,17 @@ impl Admission {
                             self.protection(engine, conditions, (requests, request), command)
                         }
                         (true, _) => self.below_the_low_water(engine, command),
-                        _ if kept_killed.contains(&(first + place)) => Decision::Vain,
+                        _ if kept_killed.contains(&(first + place)) => Decision::NoEffect,
                         (false, Some(why)) => Decision::Refused(why),
                         (false, None) => {
                             let facts = Facts { engine, bounds: &conditions.bounds, now, requests, request };
                             self.within_bounds(&facts, command, &ops[..place], &ops[place + 1..])
                         }
                     };
-                    self.let_in.push(decision == Decision::LetIn);
+                    self.let_in.push(decision == Decision::Admitted);
                     match decision {
-                        Decision::LetIn => let_in(command),
-                        Decision::Vain | Decision::Denied | Decision::Refused(_) => self.others.push(decision),
+                        Decision::Admitted => let_in(command),
+                        Decision::NoEffect | Decision::Denied | Decision::Refused(_) => self.others.push(decision),
                     }
                 }
             }
@@ -225,7 +225,7 @@ impl Admission {
     pub fn decisions(&self) -> impl Iterator<Item = Decision> {
         let mut others = self.others.iter();
         self.let_in.iter().map(move |let_in| match let_in {
-            true => Decision::LetIn,
+            true => Decision::Admitted,
             false => *others.next().expect("invariant: for each that is not let in it is said what becomes of it"),
         })
     }
@@ -236,11 +236,11 @@ impl Admission {
     #[cold]
     fn below_the_low_water(&mut self, engine: &mut Engine, command: &Command) -> Decision {
         if let Some(frees) = self.frees_many(engine, command) {
-            return if frees { Decision::LetIn } else { Decision::Vain };
+            return if frees { Decision::Admitted } else { Decision::NoEffect };
         }
         match engine.would_cancel(command) {
-            Some(Ok(order)) if self.turn.canceled.insert(order) => Decision::LetIn,
-            Some(Ok(_) | Err(_)) => Decision::Vain,
+            Some(Ok(order)) if self.turn.canceled.insert(order) => Decision::Admitted,
+            Some(Ok(_) | Err(_)) => Decision::NoEffect,
             None => Decision::Refused(Unavailable::DiskLow),
         }
     }
@@ -335,7 +335,7 @@ impl Admission {
             }
         };
         match within {
-            Ok(()) => Decision::LetIn,
+            Ok(()) => Decision::Admitted,
             Err(bound) => Decision::Refused(Unavailable::Bound(bound)),
         }
     }
@@ -354,8 +354,8 @@ impl Admission {
         };
         let is_there = engine.balance(*account).is_some() || self.turn.accounts.contains(account);
         match self.presence.decide(engine, (conditions.disk_low, is_there), request, command) {
-            Ok(true) => Decision::LetIn,
-            Ok(false) => Decision::Vain,
+            Ok(true) => Decision::Admitted,
+            Ok(false) => Decision::NoEffect,
             Err(why) => Decision::Refused(why),
         }
     }
@@ -363,7 +363,7 @@ impl Admission {
     /// The decision on the command before, which belongs to the same group of orders.
     fn as_before(&self) -> Decision {
         match self.let_in.last() {
-            Some(true) => Decision::LetIn,
+            Some(true) => Decision::Admitted,
             _ => *self.others.last().expect("invariant: the first one was refused"),
         }
     }
@@ -650,11 +650,11 @@ mod tests {
         let refused = Decision::Refused(Unavailable::Bound(Bound::ClientOrders { most: 2 }));
         let place = |id| order(account, id, false);
         let link = |id| order(account, id, true);
-        assert_eq!(decide(&[&[place(Some("a")), link(None)]]), [Decision::LetIn; 2]);
-        assert_eq!(decide(&[&[place(None), link(Some("b"))]]), [Decision::LetIn; 2]);
+        assert_eq!(decide(&[&[place(Some("a")), link(None)]]), [Decision::Admitted; 2]);
+        assert_eq!(decide(&[&[place(None), link(Some("b"))]]), [Decision::Admitted; 2]);
         assert_eq!(decide(&[&[place(Some("a")), link(Some("b"))]]), [refused; 2]);
         let two = decide(&[&[place(Some("a"))], &[place(None), link(Some("b"))], &[place(None)]]);
-        assert_eq!(two, [Decision::LetIn, refused, refused, Decision::LetIn]);
+        assert_eq!(two, [Decision::Admitted, refused, refused, Decision::Admitted]);
     }
 
     #[test]
@@ -675,11 +675,11 @@ mod tests {
             let (order, client_id, until) = asked(id);
             Op::Command(Command::PlacePending { account, order, client_id, until })
         };
-        assert_eq!(decide(&[&[working(None), pends(Some("a")), pends(None)]]), [Decision::LetIn; 3]);
+        assert_eq!(decide(&[&[working(None), pends(Some("a")), pends(None)]]), [Decision::Admitted; 3]);
         assert_eq!(decide(&[&[working(None), pends(Some("a")), pends(Some("b"))]]), [refused; 3]);
         assert_eq!(decide(&[&[working(Some("a")), pends(None), pends(Some("b"))]]), [refused; 3]);
         let two = decide(&[&[working(None), pends(None)], &[working(Some("a")), pends(Some("b"))]]);
-        assert_eq!(two, [Decision::LetIn, Decision::LetIn, refused, refused]);
+        assert_eq!(two, [Decision::Admitted, Decision::Admitted, refused, refused]);
     }
 
     /// Makes the same order end with the day.
@@ -702,15 +702,18 @@ mod tests {
         let symbol = Symbol::parse(b"SPY").expect("letters");
         let refused = Decision::Refused(Unavailable::NoDayEnd { symbol });
         let (place, link) = (order(account, None, false), order(account, None, true));
-        assert_eq!(decide(&[&[for_the_day(place), place], &[place]]), [refused, Decision::LetIn, Decision::LetIn]);
-        assert_eq!(decide(&[&[for_the_day(place), link, place]]), [refused, refused, Decision::LetIn]);
-        assert_eq!(decide(&[&[place, for_the_day(link)], &[place]]), [refused, refused, Decision::LetIn]);
+        assert_eq!(
+            decide(&[&[for_the_day(place), place], &[place]]),
+            [refused, Decision::Admitted, Decision::Admitted]
+        );
+        assert_eq!(decide(&[&[for_the_day(place), link, place]]), [refused, refused, Decision::Admitted]);
+        assert_eq!(decide(&[&[place, for_the_day(link)], &[place]]), [refused, refused, Decision::Admitted]);
         let Op::Command(Command::PlaceOrder { order: of, .. }) = place else { panic!("it places an order") };
         let (client_id, until, day) = (None, None, Some(engine::Deadline::UNDECIDED));
         let working = Op::Command(Command::PlaceWorking { account, order: of, client_id, until, two_wait: true });
         let pends = |until| Op::Command(Command::PlacePending { account, order: of, client_id, until });
         assert_eq!(decide(&[&[working, pends(None), pends(day)]]), [refused; 3]);
-        assert_eq!(decide(&[&[working, pends(None), pends(None)]]), [Decision::LetIn; 3]);
+        assert_eq!(decide(&[&[working, pends(None), pends(None)]]), [Decision::Admitted; 3]);
     }
 
     #[test]
@@ -720,10 +723,10 @@ mod tests {
         let id = |id: &str| ClientOrderId::parse(id.as_bytes()).expect("legal");
         let free = |name| Op::Command(Command::FreeClientOrderId { account, id: id(name) });
         let again = order(account, Some("first"), false);
-        assert_eq!(decide(&[&[free("first"), again]]), [Decision::LetIn; 2]);
+        assert_eq!(decide(&[&[free("first"), again]]), [Decision::Admitted; 2]);
         let decided = decide(&[&[free("first"), again], &[free("first"), again]]);
-        assert_eq!(decided, [Decision::LetIn, Decision::LetIn, refused, Decision::LetIn]);
-        assert_eq!(decide(&[&[free("none")], &[order(account, Some("a"), false)]]), [Decision::LetIn; 2]);
+        assert_eq!(decided, [Decision::Admitted, Decision::Admitted, refused, Decision::Admitted]);
+        assert_eq!(decide(&[&[free("none")], &[order(account, Some("a"), false)]]), [Decision::Admitted; 2]);
     }
 
     /// A cancel of all orders of an account, or of those in a symbol, is let in while the disk is nearly full, as long
@@ -755,14 +758,14 @@ mod tests {
             admission.decisions().collect::<Vec<Decision>>()
         };
         let vain = [all(nobody, None), all(account, Some(nope)), all(account, Some(btc))];
-        assert_eq!(decide(&vain), [Decision::Vain; 3]);
+        assert_eq!(decide(&vain), [Decision::NoEffect; 3]);
         let twice = [all(account, Some(spy)), all(account, Some(spy)), all(account, None), all(account, None)];
-        assert_eq!(decide(&twice), [Decision::LetIn, Decision::Vain, Decision::LetIn, Decision::Vain]);
-        assert_eq!(decide(&[all(account, None), all(account, Some(spy))]), [Decision::LetIn, Decision::Vain]);
+        assert_eq!(decide(&twice), [Decision::Admitted, Decision::NoEffect, Decision::Admitted, Decision::NoEffect]);
+        assert_eq!(decide(&[all(account, None), all(account, Some(spy))]), [Decision::Admitted, Decision::NoEffect]);
         let kill = |scope| Op::Command(Command::Kill { scope });
         let kills =
             [KillScope::Everything, KillScope::Everything, KillScope::Account(nobody), KillScope::Account(account)];
-        let decided = [Decision::LetIn, Decision::Vain, Decision::Vain, Decision::LetIn];
+        let decided = [Decision::Admitted, Decision::NoEffect, Decision::NoEffect, Decision::Admitted];
         assert_eq!(decide(&kills.map(kill)), decided, "once each, and none that there is not");
         let release = Op::Command(Command::Release { scope: KillScope::Everything });
         assert_eq!(decide(&[release]), [Decision::Refused(Unavailable::DiskLow)]);
@@ -780,6 +783,6 @@ mod tests {
         let (mut admission, conditions) =
             (Admission::default(), Conditions { disk_low: true, writers: Writers::This, bounds: Bounds::NONE });
         admission.decide(&mut engine, &conditions, Time(3), [&requests].into_iter(), &mut |_| {});
-        assert_eq!(admission.decisions().collect::<Vec<_>>(), [Decision::Vain], "nothing is left");
+        assert_eq!(admission.decisions().collect::<Vec<_>>(), [Decision::NoEffect], "nothing is left");
     }
 }

@@ -67,14 +67,14 @@ pub fn answer(
             let answer = match &ops[index] {
                 Op::Command(command) => {
                     match decisions.next().expect("invariant: it was decided of the same commands") {
-                        Decision::LetIn => {
+                        Decision::Admitted => {
                             let sequence = engine.sequence().next();
                             let mut events = |event| told.event(sequence, event);
                             let reply = engine.apply_command(sequence, time, command, executions, &mut events);
                             told.command_applied(engine, ops.get(index + 1));
                             Answer::Reply(reply)
                         }
-                        Decision::Vain => Answer::Reply(vain(engine, command)),
+                        Decision::NoEffect => Answer::Reply(vain(engine, command)),
                         Decision::Denied => {
                             Answer::from(requests.denial(index).expect("invariant: what is denied has a reason"))
                         }

@@ -24,7 +24,7 @@ pub(crate) fn attribute(
     for requests in batches.iter().map(|batch| &batch.requests) {
         for request in 0..requests.len() {
             let commands = requests.ops()[requests.ops_of(request)].iter().filter(|op| matches!(op, Op::Command(_)));
-            let let_in = commands.filter(|_| decisions.next() == Some(Decision::LetIn)).count();
+            let let_in = commands.filter(|_| decisions.next() == Some(Decision::Admitted)).count();
             tell(requests.caller(request), let_in);
         }
     }
@@ -57,7 +57,8 @@ mod tests {
         other.requests.push(&[cancel]);
         other.requests.called_by(&one);
         let refused = Decision::Refused(Unavailable::DiskLow);
-        let decided = [Decision::LetIn, Decision::Denied, Decision::LetIn, refused, Decision::LetIn, Decision::Vain];
+        let decided =
+            [Decision::Admitted, Decision::Denied, Decision::Admitted, refused, Decision::Admitted, Decision::NoEffect];
         let mut told = Vec::new();
         attribute(3, &[batch, other], decided.into_iter(), |caller, commands| {
             told.push((caller.map(|caller| caller.number()), commands));

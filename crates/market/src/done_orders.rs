@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use engine::{DoneOrder, Executed, Execution, OrderId, Time};
-use exchange::{Found, LookedUpOrder, Lookup, Unavailable, Wanted};
+use exchange::{LookedUpOrder, Lookup, OrderAnswer, Unavailable, Wanted};
 use history::{Done, HistoryError, SharedHistory};
 
 use crate::exchange_handle::Readers;
@@ -70,13 +70,13 @@ impl Reader {
     }
 
     /// Finds the next order of a look-up, which is done: the engine gave it to the history.
-    fn find_done(&mut self, lookup: &mut Lookup, order: OrderId) -> Found {
+    fn find_done(&mut self, lookup: &mut Lookup, order: OrderId) -> OrderAnswer {
         let done = self.history.read().done(order);
         told(order, done.and_then(|done| done.map(|done| self.read(lookup, order, done)).transpose()))
     }
 
     /// Finds the first executions of the next order of a look-up, which may be open.
-    fn find_first(&mut self, lookup: &mut Lookup, asked: LookedUpOrder, executed: Executed) -> Found {
+    fn find_first(&mut self, lookup: &mut Lookup, asked: LookedUpOrder, executed: Executed) -> OrderAnswer {
         let LookedUpOrder { order, account, .. } = asked;
         let mut found = DoneOrder { order, account, canceled: None, executions: Vec::new() };
         let count = usize::try_from(executed.executions).unwrap_or(usize::MAX);
@@ -146,7 +146,7 @@ impl Reader {
 }
 
 /// The result for a look-up's order.
-fn told(order: OrderId, found: Result<Option<DoneOrder>, HistoryError>) -> Found {
+fn told(order: OrderId, found: Result<Option<DoneOrder>, HistoryError>) -> OrderAnswer {
     match found {
         Ok(Some(done)) => Ok(Some(done)),
         Err(HistoryError::NoLongerKept { .. }) => Err(Unavailable::NoLongerKept),

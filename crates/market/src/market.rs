@@ -16,7 +16,7 @@ use crate::journal_ledger::JournalLedger;
 use crate::ledger::Ledger;
 use crate::recovery::Recovered;
 use crate::snapshots::{JournalCoverage, SnapshotMaker, Snapshots};
-use crate::turn::{self, Turn, TurnOptions};
+use crate::turn::{self, MarketLoop, TurnOptions};
 
 /// Settings of a market on a data folder.
 #[derive(Clone, Debug)]
@@ -84,7 +84,7 @@ impl<S: Storage> Market<S> {
         let ledger = JournalLedger::new(journal, Some(events), coverage, keep_journal, disk.low.clone());
         let last = engine.time();
         let ledger = make(&mut engine, ledger, &exchange.inbox)?;
-        let (turn, shared) = (Turn::new(engine, ledger, turn_options).away_since(last), exchange.inbox.clone());
+        let (turn, shared) = (MarketLoop::new(engine, ledger, turn_options).away_since(last), exchange.inbox.clone());
         let run = move || -> Result<_, String> {
             let (engine, ledger) = turn::run(turn, &shared).map_err(|error| error.to_string())?;
             Ok((engine, ledger.into()))

@@ -50,7 +50,7 @@ pub struct TurnOptions {
 }
 
 /// An engine and its ledger, with what lies between them.
-pub struct Turn<L: Ledger> {
+pub struct MarketLoop<L: Ledger> {
     engine: Engine,
     ledger: L,
     limits: AnswerLimits,
@@ -70,7 +70,7 @@ pub struct Turn<L: Ledger> {
 
 /// Runs until the inbox is closed and everything in it is answered. Errors: the ledger's; after one, nothing more may
 /// be acknowledged.
-pub fn run<L: Ledger>(mut turn: Turn<L>, inbox: &Inbox) -> Result<(Engine, L), L::Error> {
+pub fn run<L: Ledger>(mut turn: MarketLoop<L>, inbox: &Inbox) -> Result<(Engine, L), L::Error> {
     let mut batches = Vec::new();
     loop {
         let patience = turn.patience();
@@ -85,9 +85,9 @@ pub fn run<L: Ledger>(mut turn: Turn<L>, inbox: &Inbox) -> Result<(Engine, L), L
     }
 }
 
-impl<L: Ledger> Turn<L> {
+impl<L: Ledger> MarketLoop<L> {
     /// Makes the loop of an engine that has applied exactly what the ledger has.
-    pub fn new(engine: Engine, mut ledger: L, options: TurnOptions) -> Turn<L> {
+    pub fn new(engine: Engine, mut ledger: L, options: TurnOptions) -> MarketLoop<L> {
         let TurnOptions { limits, bounds, metrics, clock, clock_leap_max, calendar, audit } = options;
         let mut timekeeper = Timekeeper::new(clock, engine.time(), clock_leap_max);
         let now = ledger.now(timekeeper.now(Time::ZERO)).max(engine.time());
@@ -95,7 +95,7 @@ impl<L: Ledger> Turn<L> {
         note_market(&metrics, &engine);
         let admission = Admission::at_start(&engine, timekeeper.passed());
         let (budget, disconnected, disk_low) = (TurnBudget::default(), 0, ledger.is_nearly_full());
-        Turn {
+        MarketLoop {
             engine,
             ledger,
             limits,
@@ -113,7 +113,7 @@ impl<L: Ledger> Turn<L> {
 
     /// The server's own journal ended at this time, and what was written elsewhere since then brought the engine to its
     /// time: what its calendar has in between is due, too.
-    pub fn away_since(mut self, last: Time) -> Turn<L> {
+    pub fn away_since(mut self, last: Time) -> MarketLoop<L> {
         self.scheduled.begin_at(last);
         self
     }
@@ -260,7 +260,7 @@ impl<L: Ledger> Turn<L> {
             true => self.take_own_commands(time, &batches[..count]),
             false => Vec::new(),
         };
-        let Turn { engine, ledger, admission, .. } = self;
+        let MarketLoop { engine, ledger, admission, .. } = self;
         let conditions = Conditions { disk_low: self.disk_low, writers: ledger.writers(), bounds: self.bounds };
         let taken = &mut batches[..count];
         for batch in taken.iter_mut().filter(|batch| batch.requests.asks_for_days()) {

@@ -9,7 +9,7 @@ use crate::exchange::{Model, Order};
 
 /// The fee of an order for an execution, and its recipient.
 #[derive(Clone, Copy)]
-pub(crate) struct Due {
+pub(crate) struct PartyFee {
     pub(crate) fee: Fee,
     pub(crate) to: AccountIndex,
     /// The amount of the fee. An account that would pay itself pays nothing.
@@ -64,26 +64,26 @@ impl Model {
     }
 
     /// The fee of an order for an execution of these shares for this money.
-    pub(crate) fn due(&self, order: OrderId, is_maker: bool, shares: Shares, money: Money) -> Due {
+    pub(crate) fn due(&self, order: OrderId, is_maker: bool, shares: Shares, money: Money) -> PartyFee {
         let Order { account, symbol, side, .. } = *self.order(order);
-        let nothing = Due { fee: Fee::NONE, to: account, shares: Shares::ZERO, money: Money::ZERO };
+        let nothing = PartyFee { fee: Fee::NONE, to: account, shares: Shares::ZERO, money: Money::ZERO };
         let Some(fees) = self.fees(symbol, self.tier(account)) else { return nothing };
         let rate = if is_maker { fees.maker } else { fees.taker };
-        let due = Due { fee: Fee::on(side, rate), to: fees.account, ..nothing };
+        let due = PartyFee { fee: Fee::on(side, rate), to: fees.account, ..nothing };
         if fees.account == account {
             return due;
         }
         match side {
             Side::Buy => {
                 let units = part(shares.units().into(), rate);
-                Due { shares: Shares::from_units(units as i64).expect("a part of what there is"), ..due }
+                PartyFee { shares: Shares::from_units(units as i64).expect("a part of what there is"), ..due }
             }
-            Side::Sell => Due { money: Money::from_units(part(money.units(), rate)), ..due },
+            Side::Sell => PartyFee { money: Money::from_units(part(money.units(), rate)), ..due },
         }
     }
 
     /// Pays a fee to its recipient.
-    pub(crate) fn pay_out(&mut self, due: &Due, symbol: SymbolIndex, events: &mut Vec<Event>) {
+    pub(crate) fn pay_out(&mut self, due: &PartyFee, symbol: SymbolIndex, events: &mut Vec<Event>) {
         if !due.shares.is_zero() {
             self.credit_shares(due.to, symbol, due.shares.position());
             events.push(self.position_changed(due.to, symbol));

@@ -36,5 +36,5 @@ pub mod workload;
 
 pub use auctions::Uncrossed;
 pub use exchange::{Model, Order};
-pub use told::{Told, completed};
+pub use told::{ReplyWithExecutions, completed};
 pub use view::Level;

@@ -4,7 +4,7 @@ use engine::{Executed, Execution, Reply, Status};
 
 /// A reply with its executions beside it, so that tests can compare two of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct ReplyWithExecutions {
     reply: Reply,
     executions: Vec<Execution>,
 }
@@ -25,14 +25,14 @@ pub fn completed(mut reply: Reply, executions: &mut Vec<Execution>, all: &[Execu
     reply
 }
 
-impl Told {
+impl ReplyWithExecutions {
     /// Whether the command was refused.
     pub fn is_rejected(&self) -> bool {
         matches!(self.reply, Reply::Rejected(_))
     }
 
     /// Pairs a reply with those of `executions` that it refers to.
-    pub fn of(reply: &Reply, executions: &[Execution]) -> Told {
+    pub fn of(reply: &Reply, executions: &[Execution]) -> ReplyWithExecutions {
         let whole = |status: &Status| {
             let executions = executions[status.executions.clone()].to_vec();
             (Status { executions: 0..executions.len(), ..status.clone() }, executions)
@@ -40,11 +40,11 @@ impl Told {
         match reply {
             Reply::Status(status) => {
                 let (status, executions) = whole(status);
-                Told { reply: Reply::Status(status), executions }
+                ReplyWithExecutions { reply: Reply::Status(status), executions }
             }
             Reply::Canceled(status) => {
                 let (status, executions) = whole(status);
-                Told { reply: Reply::Canceled(status), executions }
+                ReplyWithExecutions { reply: Reply::Canceled(status), executions }
             }
             Reply::Created
             | Reply::Opened(_)
@@ -57,7 +57,7 @@ impl Told {
             | Reply::InAuction
             | Reply::CanceledAll { .. }
             | Reply::Done(_)
-            | Reply::Rejected(_) => Told { reply: reply.clone(), executions: Vec::new() },
+            | Reply::Rejected(_) => ReplyWithExecutions { reply: reply.clone(), executions: Vec::new() },
         }
     }
 }

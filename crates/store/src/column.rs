@@ -74,14 +74,14 @@ impl<'a, R, const N: usize> Rows<'a, R, [ColumnOf<R>; N]> {
 pub(crate) type Parameter<'a> = Box<dyn ToSql + Sync + 'a>;
 
 /// A parameter of a function, by its name.
-pub(crate) struct Named<'a> {
+pub(crate) struct NamedParameter<'a> {
     pub name: &'static str,
     pub value: Parameter<'a>,
 }
 
 /// Makes a parameter of one value.
-pub(crate) fn single<'a>(name: &'static str, value: impl Put + Sync + 'a) -> Named<'a> {
-    Named { name, value: Box::new(Single(value)) }
+pub(crate) fn single<'a>(name: &'static str, value: impl Put + Sync + 'a) -> NamedParameter<'a> {
+    NamedParameter { name, value: Box::new(Single(value)) }
 }
 
 /// Makes a parameter of rows: all columns of a described table, or those that are named; with `if`, only the rows for
@@ -97,7 +97,7 @@ macro_rules! rows {
         rows!($name: $rows, if |_| true, $row => $($columns)+)
     };
     ($name:ident: $rows:expr, if $keep:expr, $row:ident => $($column:ident: $value:expr),+) => {
-        $crate::column::Named {
+        $crate::column::NamedParameter {
             name: stringify!($name),
             value: Box::new($crate::column::Rows::new($rows, $keep, [
                 $((stringify!($column), |$row, out| {
@@ -111,8 +111,12 @@ macro_rules! rows {
 }
 
 /// Makes a parameter of rows of a described table.
-pub(crate) fn described<'a, R: Table + Sync>(name: &'static str, rows: &'a [R], keep: fn(&R) -> bool) -> Named<'a> {
-    Named { name, value: Box::new(Rows { rows, keep, columns: R::COLUMNS }) }
+pub(crate) fn described<'a, R: Table + Sync>(
+    name: &'static str,
+    rows: &'a [R],
+    keep: fn(&R) -> bool,
+) -> NamedParameter<'a> {
+    NamedParameter { name, value: Box::new(Rows { rows, keep, columns: R::COLUMNS }) }
 }
 
 /// One value of each of some rows, as an array.
@@ -429,7 +433,7 @@ mod tests {
         Type::new("_t".to_owned(), 70_001, Kind::Array(row), "s".to_owned())
     }
 
-    fn sent(rows: &Named<'_>) -> Result<Vec<u8>, Failure> {
+    fn sent(rows: &NamedParameter<'_>) -> Result<Vec<u8>, Failure> {
         let mut out = BytesMut::new();
         rows.value.to_sql_checked(&table(), &mut out)?;
         Ok(out.to_vec())

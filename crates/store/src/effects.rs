@@ -19,7 +19,7 @@ use crate::link_rows::LinkRows;
 use crate::notes::NoteRows;
 use crate::pending_rows::PendingRows;
 use crate::setting_rows::{GroupRow, KillRow, LimitsRow, PhaseRow, ProtectionRow, RulesRow, change, change_rules};
-use crate::stop_rows::{StopRows, Turn};
+use crate::stop_rows::{QueueRank, StopRows};
 use crate::term_rows::TermRows;
 use crate::trail_rows::TrailRows;
 
@@ -486,9 +486,9 @@ impl Effects {
     }
 
     /// The rank of an order that comes to the end of a queue now.
-    fn next_turn(&mut self, sequence: Sequence) -> Turn {
+    fn next_turn(&mut self, sequence: Sequence) -> QueueRank {
         self.turns += 1;
-        Turn { sequence, nth: self.turns }
+        QueueRank { sequence, nth: self.turns }
     }
 
     /// Adds an execution of maker and aggressor, given the aggressor's side.

@@ -207,7 +207,7 @@ impl From<StoreError> for Fault {
     }
 }
 
-pub(crate) type Told<T> = Result<T, Fault>;
+pub(crate) type StoreResult<T> = Result<T, Fault>;
 
 /// Codes that the schema's own functions raise: see migrations/0001_schema.sql.
 pub(crate) const NOT_AT_THE_SEQUENCE: &str = "PT001";

@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use engine::{AccountId, Cancellation, DoneOrder, Execution, OrderId};
-use exchange::{Found, Unavailable};
+use exchange::{OrderAnswer, Unavailable};
 use futures_util::TryStreamExt;
 use futures_util::future::{try_join, try_join3};
 use tokio::runtime::Runtime;
@@ -107,7 +107,7 @@ pub struct AskedOrder {
 pub struct Within {
     /// The orders in the order of the question: none if an order was never placed or is open; or the refusal for one
     /// that is no longer kept.
-    pub done: Vec<Found>,
+    pub done: Vec<OrderAnswer>,
     /// Whether the executions are complete: all orders together have no more than the bound.
     pub whole: bool,
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use engine::{Engine, OrderId, Shares};
 
-use crate::stop_rows::Turn;
+use crate::stop_rows::QueueRank;
 
 /// The changes that consecutive commands made to icebergs. Effects hold them, and fill and empty them with themselves.
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ pub(crate) struct HiddenRow {
     pub order: OrderId,
     pub hidden: Shares,
     /// Its new place among the orders of its price, if that changed.
-    pub turn: Option<Turn>,
+    pub turn: Option<QueueRank>,
 }
 
 impl IcebergRows {
@@ -66,7 +66,7 @@ impl IcebergRows {
     }
 
     /// Notes that an order shows a part behind all other orders of its price.
-    pub(crate) fn stand_last(&mut self, order: OrderId, turn: Turn) {
+    pub(crate) fn stand_last(&mut self, order: OrderId, turn: QueueRank) {
         self.row(order).turn = Some(turn);
     }
 

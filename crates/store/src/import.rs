@@ -14,7 +14,7 @@ use engine::{
 
 use tokio_postgres::types::ToSql;
 
-use crate::column::{Named, Parameter, Single, Table, columns, rows, table};
+use crate::column::{NamedParameter, Parameter, Single, Table, columns, rows, table};
 use crate::effects::Head;
 use crate::error::StoreError;
 use crate::fee_rows::{self, FeesRow, TierRow};
@@ -22,7 +22,7 @@ use crate::parts;
 use crate::session::Session;
 use crate::setting_rows::{GroupRow, KillRow, LimitsRow, PhaseRow, ProtectionRow, RulesRow};
 use crate::standing;
-use crate::stop_rows::{Delayed, Turn, WaitingRow};
+use crate::stop_rows::{Delayed, QueueRank, WaitingRow};
 use crate::trail_rows::TrailRow;
 
 /// The result of an import.
@@ -292,8 +292,8 @@ impl Rows {
     }
 
     /// The turn of the last open order: imported orders have theirs before all commands.
-    fn turn(&self) -> Option<Turn> {
-        Some(Turn { sequence: Sequence::ZERO, nth: self.open_orders })
+    fn turn(&self) -> Option<QueueRank> {
+        Some(QueueRank { sequence: Sequence::ZERO, nth: self.open_orders })
     }
 
     fn add_execution(&mut self, order: OrderId, execution: Execution) {
@@ -441,7 +441,7 @@ async fn insert<R: Table + Sync>(session: &Session, rows: &[R]) -> Result<u64, S
 }
 
 /// Inserts rows into a table.
-async fn insert_into(session: &Session, table: &str, rows: Named<'_>) -> Result<u64, StoreError> {
+async fn insert_into(session: &Session, table: &str, rows: NamedParameter<'_>) -> Result<u64, StoreError> {
     let sql = format!("INSERT INTO pricetime.{table} SELECT * FROM unnest($1::pricetime.{table}[])");
     execute(session, &sql, [rows.value]).await
 }

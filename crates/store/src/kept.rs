@@ -4,7 +4,7 @@
 use engine::{AccountIndex, Sequence, SymbolIndex, Time};
 
 use crate::column::Single;
-use crate::error::{StoreError, Told};
+use crate::error::{StoreError, StoreResult};
 use crate::fields::Fields;
 use crate::session::Session;
 
@@ -60,7 +60,7 @@ impl Kept {
     }
 
     /// The end of the removed rows of this kind, if any were removed.
-    pub(crate) async fn gone(&self, session: &Session, rows: RowsOf) -> Told<Option<Gone>> {
+    pub(crate) async fn gone(&self, session: &Session, rows: RowsOf) -> StoreResult<Option<Gone>> {
         if self.first_order == 1 {
             return Ok(None);
         }

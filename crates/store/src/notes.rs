@@ -8,7 +8,7 @@ use engine::{
 };
 
 use crate::column::{Single, table};
-use crate::error::{StoreError, Told};
+use crate::error::{StoreError, StoreResult};
 use crate::fields::Fields;
 use crate::pages::side;
 use crate::reader::{Given, Reader, Seen, each};
@@ -200,7 +200,7 @@ const NOTE: &str = "n.order_id, o.symbol, o.side = 'buy', n.kind, coalesce(n.pri
     o.shares - n.taken_in_all + n.taken, o.shares - n.taken_in_all, n.why, n.time, n.sequence, n.place, n.next_execution";
 
 /// Reads the notes of an account behind a command, in order, up to a number.
-pub(crate) async fn noted(session: &Session, given: &[Given<'_>; 3]) -> Told<Vec<NotedRow>> {
+pub(crate) async fn noted(session: &Session, given: &[Given<'_>; 3]) -> StoreResult<Vec<NotedRow>> {
     let sql = format!(
         "SELECT {NOTE} FROM (
             SELECT x.* FROM pricetime.notes x WHERE x.account = $1::bigint AND x.sequence > $2::bigint

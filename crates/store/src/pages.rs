@@ -8,7 +8,7 @@ use engine::{
 };
 
 use crate::column::{Column, Put, Single};
-use crate::error::{StoreError, Told};
+use crate::error::{StoreError, StoreResult};
 use crate::fee_rows;
 use crate::fields::Fields;
 use crate::kept::{Gone, Kept, RowsOf};
@@ -305,7 +305,7 @@ async fn trades_of_symbol(
     symbol: SymbolIndex,
     before: Option<u64>,
     limit: usize,
-) -> Told<Option<Page<TradeRow>>> {
+) -> StoreResult<Option<Page<TradeRow>>> {
     let of_symbol = Single(symbol.0);
     let gone = kept.gone(session, RowsOf::TradesIn(symbol)).await?;
     expect_kept(gone, before)?;
@@ -337,7 +337,7 @@ async fn trades_since(
     symbol: SymbolIndex,
     since: Since,
     limit: usize,
-) -> Told<Vec<TradeRow>> {
+) -> StoreResult<Vec<TradeRow>> {
     let (mut time, id) = (since.time.unwrap_or(Time::ZERO).min(TIME_MAX), since.trade.unwrap_or(0));
     if i64::try_from(id).is_err() {
         return Ok(Vec::new());
@@ -368,7 +368,7 @@ async fn trades_of_account(
     of: Of,
     before: Option<u64>,
     limit: usize,
-) -> Told<Option<Page<TradeRow>>> {
+) -> StoreResult<Option<Page<TradeRow>>> {
     let client = &session.client;
     let gone = kept.gone(session, RowsOf::TradesOf(of.account)).await?;
     expect_kept(gone, before)?;
@@ -407,7 +407,7 @@ async fn orders_of(
     symbol: Option<SymbolIndex>,
     before: Option<u64>,
     limit: usize,
-) -> Told<Option<Page<PlacedRow>>> {
+) -> StoreResult<Option<Page<PlacedRow>>> {
     let gone = kept.gone(session, RowsOf::OrdersOf(account)).await?;
     expect_kept(gone, before)?;
     if let Some(before) = before {
@@ -471,7 +471,7 @@ struct Chain {
 impl Chain {
     /// The start of the next page: behind the row that filled this one, or else behind the last row that was looked at.
     /// Returns `None` after the last row.
-    async fn next(&self, session: &Session, filled: Option<u64>) -> Told<Option<u64>> {
+    async fn next(&self, session: &Session, filled: Option<u64>) -> StoreResult<Option<u64>> {
         let (from, skipped) = filled.map_or((self.from, LOOKED_AT_MAX - 1), |last| (last, 0));
         // One row behind the end of the page is enough to know, and for an unfilled page also its end, which lies
         // before.

@@ -3,7 +3,7 @@
 
 use engine::{Engine, OrderId};
 
-use crate::stop_rows::Turn;
+use crate::stop_rows::QueueRank;
 
 /// The changes of pending orders. Effects hold them, and fill and empty them with themselves.
 #[derive(Debug, Default)]
@@ -13,7 +13,7 @@ pub(crate) struct PendingRows {
     /// Orders that were placed or canceled: each of them may have been pending.
     pub(crate) closed: Vec<OrderId>,
     /// The released orders, and their ranks among all that came to the ends of queues.
-    pub(crate) released: Vec<(OrderId, Turn)>,
+    pub(crate) released: Vec<(OrderId, QueueRank)>,
 }
 
 impl PendingRows {
@@ -29,7 +29,7 @@ impl PendingRows {
         self.opened.len() + self.closed.len() + self.released.len()
     }
 
-    pub(crate) fn release(&mut self, order: OrderId, turn: Turn) {
+    pub(crate) fn release(&mut self, order: OrderId, turn: QueueRank) {
         self.closed.push(order);
         self.released.push((order, turn));
     }

@@ -8,7 +8,7 @@ use tokio::runtime::Runtime;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use crate::error::{ErrorClass, Fault, StoreError, Told, classify, final_error, with_cause};
+use crate::error::{ErrorClass, Fault, StoreError, StoreResult, classify, final_error, with_cause};
 use crate::fields::Fields;
 use crate::kept::{self, Kept, NOTHING_GOES};
 use crate::schema;
@@ -87,7 +87,7 @@ impl Reader {
     pub(crate) fn read<T>(
         &mut self,
         until: Instant,
-        ask: impl AsyncFn(&Session, Kept) -> Told<T>,
+        ask: impl AsyncFn(&Session, Kept) -> StoreResult<T>,
     ) -> Result<Seen<T>, StoreError> {
         loop {
             let left = until.saturating_duration_since(Instant::now());
@@ -135,8 +135,8 @@ impl Reader {
 async fn at_one_moment<T>(
     session: &Session,
     left: Duration,
-    ask: &impl AsyncFn(&Session, Kept) -> Told<T>,
-) -> Told<Seen<T>> {
+    ask: &impl AsyncFn(&Session, Kept) -> StoreResult<T>,
+) -> StoreResult<Seen<T>> {
     let milliseconds = left.as_millis().clamp(1, 1_000_000_000);
     // A bitmap would read all rows of an account, where the order of the index gives the first ones.
     let begin = format!(

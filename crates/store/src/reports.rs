@@ -6,7 +6,7 @@ use std::time::Instant;
 use engine::{AccountIndex, CancelReason, OrderId, Sequence, Shares, Side, SymbolIndex, Time};
 
 use crate::column::Single;
-use crate::error::{StoreError, Told};
+use crate::error::{StoreError, StoreResult};
 use crate::fields::Fields;
 use crate::kept::RowsOf;
 use crate::notes::{self, NotedRow};
@@ -113,13 +113,13 @@ async fn reports(
     account: AccountIndex,
     (behind, through): (Sequence, Sequence),
     most: usize,
-) -> Told<ReportRows> {
+) -> StoreResult<ReportRows> {
     // A client chooses this command, which may be any number.
     let behind_asked = behind.0.min(i64::MAX.unsigned_abs());
     let (client, of, limit, after) = (&session.client, Single(account.0), Single(most as u64), Single(behind_asked));
     let first = |table: &'static str, next: &'static str| async move {
         let row = session.client.query_one(&first_behind(table, next), &[&Single(behind_asked)]).await?;
-        Told::Ok(Single(Fields::of(&row).next::<u64>()?))
+        StoreResult::Ok(Single(Fields::of(&row).next::<u64>()?))
     };
     let (order, execution) = (first("orders", "next_order").await?, first("executions", "next_execution").await?);
     let given: [Given<'_>; 3] = [&of, &order, &limit];

@@ -13,7 +13,7 @@ use engine::Time;
 use tokio_postgres::error::SqlState;
 
 use crate::column::Single;
-use crate::error::{ErrorClass, Fault, StoreError, Told, classify};
+use crate::error::{ErrorClass, Fault, StoreError, StoreResult, classify};
 use crate::fields::Fields;
 use crate::reports::IS_WHOLE;
 use crate::session::{Connector, Purpose, Session};
@@ -166,7 +166,7 @@ impl Retention {
         }
     }
 
-    async fn remove_one(&self, session: &Session) -> Told<Ended> {
+    async fn remove_one(&self, session: &Session) -> StoreResult<Ended> {
         // Each statement sees what was committed before it began.
         session.client.batch_execute("BEGIN ISOLATION LEVEL READ COMMITTED").await?;
         let Some(old) = self.choose(session).await? else { return Ok(Ended::NothingToDo) };
@@ -193,7 +193,7 @@ impl Retention {
     }
 
     /// The part to remove next.
-    async fn choose(&self, session: &Session) -> Told<Option<OldPart>> {
+    async fn choose(&self, session: &Session) -> StoreResult<Option<OldPart>> {
         let total = match self.keep.bytes {
             Some(_) => Fields::of(&session.client.query_one(BYTES, &[]).await?).next::<u64>()?,
             None => 0,
@@ -211,7 +211,7 @@ impl Retention {
     }
 
     /// Replaces the part by the prepared tables, and commits. Returns the time since when the writer may have waited.
-    async fn replace(&self, session: &Session, old: &OldPart) -> Told<Instant> {
+    async fn replace(&self, session: &Session, old: &OldPart) -> StoreResult<Instant> {
         // Readers of one moment hold the first of these tables. No writer needs any of the next; and none holds a table
         // while it waits for the sequence row, so the last ones are free then.
         session.client.batch_execute(&old.lock_parts()).await?;

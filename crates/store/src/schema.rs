@@ -50,11 +50,11 @@ impl Migration {
 /// `MissingMigration`, `ForeignSchema`, `Rights`.
 pub(crate) async fn migrate(session: &Session, migrations: &[Migration]) -> Result<Migrated, StoreError> {
     let from = match found(session).await? {
-        Found::Nothing => {
+        SchemaContent::Nothing => {
             create(session).await?;
             0
         }
-        Found::Schema(applied) => check(&applied, migrations)?,
+        SchemaContent::Schema(applied) => check(&applied, migrations)?,
     };
     for migration in migrations.iter().filter(|migration| migration.version > from) {
         apply(session, migration).await?;
@@ -66,7 +66,7 @@ pub(crate) async fn migrate(session: &Session, migrations: &[Migration]) -> Resu
 /// Checks that the schema is the one that this program knows. Errors: those of `migrate`, and `NoSchema`,
 /// `OlderSchema`.
 pub(crate) async fn require(session: &Session) -> Result<(), StoreError> {
-    let Found::Schema(applied) = found(session).await? else { return Err(StoreError::NoSchema) };
+    let SchemaContent::Schema(applied) = found(session).await? else { return Err(StoreError::NoSchema) };
     let found = check(&applied, MIGRATIONS)?;
     match MIGRATIONS.last() {
         Some(last) if found < last.version => Err(StoreError::OlderSchema { found, known: last.version }),
@@ -75,7 +75,7 @@ pub(crate) async fn require(session: &Session) -> Result<(), StoreError> {
 }
 
 /// The content of a database under the schema's name.
-enum Found {
+enum SchemaContent {
     Nothing,
     Schema(Vec<Applied>),
 }
@@ -86,7 +86,7 @@ struct Applied {
     checksum: String,
 }
 
-async fn found(session: &Session) -> Result<Found, StoreError> {
+async fn found(session: &Session) -> Result<SchemaContent, StoreError> {
     let action = "read pricetime.migrations";
     let fail = |error| session.error(&error, action);
     let there = "
@@ -98,14 +98,14 @@ async fn found(session: &Session) -> Result<Found, StoreError> {
         _ => session.error(&error, action),
     })?;
     match (row.get(0), row.get(1)) {
-        (false, false) => return Ok(Found::Nothing),
+        (false, false) => return Ok(SchemaContent::Nothing),
         (false, true) => return Err(StoreError::ForeignSchema),
         (true, _) => {}
     }
     let list = "SELECT version, name, checksum FROM pricetime.migrations ORDER BY version";
     let rows = session.client.query(list, &[]).await.map_err(fail)?;
     let applied = rows.iter().map(|row| Applied { version: row.get(0), name: row.get(1), checksum: row.get(2) });
-    Ok(Found::Schema(applied.collect()))
+    Ok(SchemaContent::Schema(applied.collect()))
 }
 
 /// Compares the applied migrations with those of this program; returns the version.

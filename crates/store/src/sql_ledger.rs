@@ -226,7 +226,7 @@ mod tests {
     use exchange::{Answer, State, Status, Unavailable};
     use market::calendar::Calendar;
     use market::timekeeper::Clock;
-    use market::turn::Turn;
+    use market::turn::MarketLoop;
 
     use super::*;
     use crate::commit_queue::Next;
@@ -235,7 +235,7 @@ mod tests {
 
     /// A market before a database that the test drives.
     struct Market {
-        turn: Turn<SqlLedger>,
+        turn: MarketLoop<SqlLedger>,
         queue: Arc<CommitQueue>,
         status: Status,
         effects: Effects,

@@ -9,7 +9,7 @@ use engine::{Command, Engine};
 use exchange::{EventSink, Status};
 use market::Failed;
 use market::exchange_handle::{ExchangeHandle, Readers};
-use market::turn::{self, Turn, TurnOptions};
+use market::turn::{self, MarketLoop, TurnOptions};
 
 use crate::commit_queue::{CommitQueue, GLANCE};
 use crate::committer::Committer;
@@ -73,7 +73,7 @@ impl SqlMarket {
             })?;
         let ledger = SqlLedger::new(queue.clone(), committed, events);
         let ledger = if turn_options.audit { ledger.audited(describe) } else { ledger };
-        let (turn, shared) = (Turn::new(engine, ledger, turn_options), exchange.clone());
+        let (turn, shared) = (MarketLoop::new(engine, ledger, turn_options), exchange.clone());
         let running = std::thread::Builder::new().name("sequencer".to_string()).spawn(move || {
             let Ok((engine, _)) = turn::run(turn, &shared.inbox);
             engine

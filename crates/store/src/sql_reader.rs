@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use engine::{DoneOrder, Executed, Execution, OrderId};
-use exchange::{Found, LookedUpOrder, Lookup, Unavailable, Wanted};
+use exchange::{LookedUpOrder, Lookup, OrderAnswer, Unavailable, Wanted};
 use market::Failed;
 use market::exchange_handle::Readers;
 
@@ -59,7 +59,7 @@ impl Reader {
                 }
                 Err(error) => return Err(error),
             }
-            for Turn { lookup, .. } in round {
+            for RoundLookup { lookup, .. } in round {
                 match lookup.left().is_empty() {
                     true => lookup.give_back(),
                     false => self.turns.push_back(lookup),
@@ -69,11 +69,11 @@ impl Reader {
     }
 
     /// Answers the next orders of each look-up of a round.
-    fn answer(&mut self, round: &mut [Turn]) -> Result<(), StoreError> {
-        let open: Vec<(OrderId, usize)> = round.iter().flat_map(Turn::open).collect();
+    fn answer(&mut self, round: &mut [RoundLookup]) -> Result<(), StoreError> {
+        let open: Vec<(OrderId, usize)> = round.iter().flat_map(RoundLookup::open).collect();
         let mut open = self.history.first_executions(&open)?.into_iter();
         round.iter_mut().for_each(|turn| turn.first = open.by_ref().take(turn.open().count()).collect());
-        let done: Vec<AskedOrder> = round.iter().flat_map(Turn::done).collect();
+        let done: Vec<AskedOrder> = round.iter().flat_map(RoundLookup::done).collect();
         let Within { done, whole } = self.done_within(&done, EXECUTIONS_MAX)?;
         if !whole {
             return round.iter_mut().try_for_each(|turn| self.answer_alone(turn));
@@ -91,7 +91,7 @@ impl Reader {
     }
 
     /// Takes the turn of a look-up whose done orders may have more executions than a round reads.
-    fn answer_alone(&mut self, turn: &mut Turn) -> Result<(), StoreError> {
+    fn answer_alone(&mut self, turn: &mut RoundLookup) -> Result<(), StoreError> {
         let orders: Vec<AskedOrder> = turn.done().collect();
         let Within { done, whole } = self.done_within(&orders, turn.lookup.room())?;
         if whole {
@@ -121,17 +121,17 @@ impl Reader {
 }
 
 /// The look-ups of a round, the one that waits longest first.
-fn next_round(waiting: &mut VecDeque<Lookup>) -> Vec<Turn> {
+fn next_round(waiting: &mut VecDeque<Lookup>) -> Vec<RoundLookup> {
     let share = (ORDERS_MAX / waiting.len().max(1)).max(ORDERS_A_TURN);
     let (mut orders, mut executions) = (ORDERS_MAX, EXECUTIONS_MAX);
     let mut round = Vec::new();
     while let Some(lookup) = waiting.pop_front() {
-        let turn = Turn::new(lookup, share.min(orders), executions);
+        let turn = RoundLookup::new(lookup, share.min(orders), executions);
         if turn.orders == 0 && !round.is_empty() {
             waiting.push_front(turn.lookup);
             break;
         }
-        let turn = Turn { orders: turn.orders.max(1), ..turn };
+        let turn = RoundLookup { orders: turn.orders.max(1), ..turn };
         orders = orders.saturating_sub(turn.orders);
         executions = executions.saturating_sub(turn.open().map(|(_, count)| count).sum());
         round.push(turn);
@@ -143,7 +143,7 @@ fn next_round(waiting: &mut VecDeque<Lookup>) -> Vec<Turn> {
 }
 
 /// A look-up in a round.
-struct Turn {
+struct RoundLookup {
     lookup: Lookup,
     /// The number of its next orders in this round, including those that are answered already.
     orders: usize,
@@ -151,11 +151,11 @@ struct Turn {
     first: VecDeque<Vec<Execution>>,
 }
 
-impl Turn {
+impl RoundLookup {
     /// Takes the next orders of a look-up, as many as have at most this many executions, as far as that is known
     /// beforehand.
-    fn new(lookup: Lookup, orders_max: usize, executions_max: usize) -> Turn {
-        let mut turn = Turn { lookup, orders: orders_max, first: VecDeque::new() };
+    fn new(lookup: Lookup, orders_max: usize, executions_max: usize) -> RoundLookup {
+        let mut turn = RoundLookup { lookup, orders: orders_max, first: VecDeque::new() };
         turn.orders = turn.orders.min(turn.lookup.left().len());
         let mut executions = 0;
         let fits = turn.counts().take_while(|count| {
@@ -201,8 +201,8 @@ impl Turn {
     }
 
     /// Answers all of its orders, the done ones from the rows.
-    fn tell(&mut self, done: &mut impl Iterator<Item = Found>) {
-        let mut read: VecDeque<Found> = done.take(self.done().count()).collect();
+    fn tell(&mut self, done: &mut impl Iterator<Item = OrderAnswer>) {
+        let mut read: VecDeque<OrderAnswer> = done.take(self.done().count()).collect();
         while let Some(next) = self.next() {
             if !self.tell_open(next) {
                 tell_done(&mut self.lookup, read.pop_front().unwrap_or(Ok(None)));
@@ -240,7 +240,7 @@ fn asked(lookup: &Lookup, asked: &LookedUpOrder) -> AskedOrder {
 }
 
 /// Answers the next order of a look-up, which is done.
-fn tell_done(lookup: &mut Lookup, found: Found) {
+fn tell_done(lookup: &mut Lookup, found: OrderAnswer) {
     let found = found.map(|done| {
         done.map(|mut done| {
             if !lookup.takes(done.account, done.executions.len()) {

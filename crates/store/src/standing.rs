@@ -65,22 +65,22 @@ pub(crate) struct Settling {
 
 /// The statement by which a standing was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(crate) enum StandingStatement {
     Read,
     /// A commit that changes nothing.
     Settled,
 }
 
 impl Settling {
-    pub(crate) fn first(&self) -> Asked {
-        if self.commits_wait { Asked::Settled } else { Asked::Read }
+    pub(crate) fn first(&self) -> StandingStatement {
+        if self.commits_wait { StandingStatement::Settled } else { StandingStatement::Read }
     }
 
     /// Notes whether an answer says that commits wait. Returns the next statement; none if the answer counts.
-    pub(crate) fn next(&mut self, asked: Asked, commits_wait: bool) -> Option<Asked> {
+    pub(crate) fn next(&mut self, asked: StandingStatement, commits_wait: bool) -> Option<StandingStatement> {
         match asked {
-            Asked::Read => commits_wait.then_some(Asked::Settled),
-            Asked::Settled => {
+            StandingStatement::Read => commits_wait.then_some(StandingStatement::Settled),
+            StandingStatement::Settled => {
                 self.commits_wait = commits_wait;
                 None
             }
@@ -117,8 +117,8 @@ impl Question {
         let mut way = self.settling.first();
         loop {
             let statement = match way {
-                Asked::Read => self.read.clone(),
-                Asked::Settled => self.settle.clone(),
+                StandingStatement::Read => self.read.clone(),
+                StandingStatement::Settled => self.settle.clone(),
             };
             let (standing, commits_wait) = self.answer(session, statement).await?;
             match self.settling.next(way, commits_wait) {

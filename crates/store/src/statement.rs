@@ -4,7 +4,7 @@
 use engine::{AccountLimits, Group, Phase, Position, Shares, SymbolRules, Tier, Trigger};
 
 use crate::audit_rows::AuditRows;
-use crate::column::{Named, Parameter, columns, rows, single};
+use crate::column::{NamedParameter, Parameter, columns, rows, single};
 use crate::effects::{Effects, Head, OrderRow};
 use crate::fee_rows;
 use crate::notes::NoteRow;
@@ -12,7 +12,7 @@ use crate::standing::Epoch;
 use crate::stop_rows::{StopRows, WaitingRow};
 
 /// The functions in the order in which they run, with their parameters for `effects`.
-fn calls(effects: &Effects, epoch: Epoch) -> [(&'static str, Vec<Named<'_>>); 4] {
+fn calls(effects: &Effects, epoch: Epoch) -> [(&'static str, Vec<NamedParameter<'_>>); 4] {
     [
         ("write_batch", batch(effects, epoch)),
         ("write_orders", orders(effects)),
@@ -49,7 +49,7 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
 }
 
 /// The head, and the rows of symbols, accounts, orders and executions.
-fn batch(effects: &Effects, epoch: Epoch) -> Vec<Named<'_>> {
+fn batch(effects: &Effects, epoch: Epoch) -> Vec<NamedParameter<'_>> {
     let Effects { before, after, symbols, issued, accounts, balances, positions, .. } = effects;
     let Effects { orders, taken, executions, cancellations, .. } = effects;
     let rests: fn(&OrderRow) -> bool = |order| !order.open.is_zero();
@@ -81,7 +81,7 @@ fn batch(effects: &Effects, epoch: Epoch) -> Vec<Named<'_>> {
 }
 
 /// The rows that only some orders have.
-fn orders(effects: &Effects) -> Vec<Named<'_>> {
+fn orders(effects: &Effects) -> Vec<NamedParameter<'_>> {
     let Effects { client_orders, client_orders_done, client_orders_freed, stops, notes, .. } = effects;
     let Effects { terms, links, icebergs, trails, pendings, .. } = effects;
     let StopRows { activated, canceled, reached, waiting, .. } = stops;
@@ -124,7 +124,7 @@ fn orders(effects: &Effects) -> Vec<Named<'_>> {
 
 /// The rows of symbols and accounts that change seldom. Of each table first the keys of all changed rows, and then the
 /// rows that take their place.
-fn settings(effects: &Effects) -> Vec<Named<'_>> {
+fn settings(effects: &Effects) -> Vec<NamedParameter<'_>> {
     let Effects { rules, phases, fees, groups, limits, protections, kills, calendar, stops, .. } = effects;
     vec![
         rows!(last_prices: &stops.last_prices, row => number: row.symbol, last_price: row.last),
@@ -149,15 +149,15 @@ fn settings(effects: &Effects) -> Vec<Named<'_>> {
 }
 
 /// The callers of the commands.
-fn audit(effects: &Effects) -> Vec<Named<'_>> {
+fn audit(effects: &Effects) -> Vec<NamedParameter<'_>> {
     let Effects { before, audit: AuditRows { anew, commands, callers }, .. } = effects;
     let [times, ids, whats] = columns!(commands, row => row.time, row.caller, row.what);
     vec![
         rows!(new_callers: callers),
         single("new_first_command", before.sequence.next()),
         single("new_anew", *anew),
-        Named { name: "new_times", value: times },
-        Named { name: "new_ids", value: ids },
-        Named { name: "new_whats", value: whats },
+        NamedParameter { name: "new_times", value: times },
+        NamedParameter { name: "new_ids", value: ids },
+        NamedParameter { name: "new_whats", value: whats },
     ]
 }

@@ -10,7 +10,7 @@ use market::admission::Bounds;
 use market::apply::AnswerLimits;
 use market::calendar::Calendar;
 use market::timekeeper::Clock;
-use market::turn::{Turn, TurnOptions};
+use market::turn::{MarketLoop, TurnOptions};
 
 use crate::commit_queue::CommitQueue;
 use crate::sql_ledger::SqlLedger;
@@ -26,7 +26,7 @@ pub(crate) fn turn_before(
     engine: Engine,
     events: Option<EventSink>,
     (clock, calendar): (Clock, Calendar),
-) -> (Turn<SqlLedger>, Sender<Vec<OrderId>>) {
+) -> (MarketLoop<SqlLedger>, Sender<Vec<OrderId>>) {
     let (committed, forgotten) = channel();
     let options = TurnOptions {
         limits: LIMITS,
@@ -37,5 +37,5 @@ pub(crate) fn turn_before(
         calendar,
         audit: false,
     };
-    (Turn::new(engine, SqlLedger::new(queue.clone(), forgotten, events), options), committed)
+    (MarketLoop::new(engine, SqlLedger::new(queue.clone(), forgotten, events), options), committed)
 }

@@ -35,13 +35,13 @@ pub(crate) struct StopRows {
 pub(crate) struct ReachedRow {
     pub symbol: SymbolIndex,
     pub trigger: Trigger,
-    pub turn: Turn,
+    pub turn: QueueRank,
 }
 
 /// The rank of a trigger among those that were reached, or of an order among those that came to the end of a queue
 /// after they were placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Turn {
+pub(crate) struct QueueRank {
     pub sequence: Sequence,
     /// A number that rises with everything that these commands did.
     pub nth: u64,
@@ -53,7 +53,7 @@ pub(crate) struct WaitingRow {
     pub symbol: SymbolIndex,
     /// The trigger; none for an order that only waits for its turn.
     pub trigger: Option<Trigger>,
-    pub reached: Option<Turn>,
+    pub reached: Option<QueueRank>,
     /// Whether its trigger follows the market.
     pub follows: bool,
     /// The delay; none for an order that waits for a price, or that was reached and not activated.
@@ -92,7 +92,7 @@ impl Delayed {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ActivatedRow {
     pub order: OrderId,
-    pub turn: Turn,
+    pub turn: QueueRank,
     /// Whether it waited before these commands.
     pub is_older: bool,
 }
@@ -133,7 +133,13 @@ impl StopRows {
     }
 
     /// Adds an active order that waits for its turn.
-    pub(crate) fn delay(&mut self, order: OrderId, placed: &NewOrder<SymbolIndex>, is_under_way: bool, turn: Turn) {
+    pub(crate) fn delay(
+        &mut self,
+        order: OrderId,
+        placed: &NewOrder<SymbolIndex>,
+        is_under_way: bool,
+        turn: QueueRank,
+    ) {
         let NewOrder { symbol, trigger, limit: goes_to, .. } = *placed;
         let (reached, delayed) = (Some(turn), Some(Delayed { is_under_way, goes_to }));
         self.places.insert(order, self.waiting.len());
@@ -149,9 +155,9 @@ impl StopRows {
     }
 
     /// The rank of what is reached next.
-    pub(crate) fn next_turn(&mut self, sequence: Sequence) -> Turn {
+    pub(crate) fn next_turn(&mut self, sequence: Sequence) -> QueueRank {
         self.turns += 1;
-        Turn { sequence, nth: self.turns }
+        QueueRank { sequence, nth: self.turns }
     }
 
     /// Notes that the order just opened is a trailing stop, which is reached by its id.
@@ -166,7 +172,7 @@ impl StopRows {
     }
 
     /// Notes that an order comes to its book, which an order under way may do again and again.
-    pub(crate) fn activate(&mut self, order: OrderId, turn: Turn) {
+    pub(crate) fn activate(&mut self, order: OrderId, turn: QueueRank) {
         let is_older = !self.waits_no_more(order);
         match self.activated_at.get(&order) {
             Some(&at) => self.activated[at].turn = turn,

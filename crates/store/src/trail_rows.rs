@@ -8,7 +8,7 @@ use engine::{Engine, OrderId, Price, SymbolIndex, Trail, Trigger};
 use crate::column::table;
 use crate::error::StoreError;
 use crate::fields::Fields;
-use crate::stop_rows::Turn;
+use crate::stop_rows::QueueRank;
 
 /// The changes of trailing stops. Effects hold them, and fill and empty them with themselves.
 #[derive(Debug, Default)]
@@ -41,7 +41,7 @@ pub(crate) struct MovedRow {
 pub(crate) struct ReachedTrailRow {
     pub order: OrderId,
     pub trigger: Trigger,
-    pub turn: Turn,
+    pub turn: QueueRank,
 }
 
 table! { trails: TrailRow, row =>
@@ -86,7 +86,7 @@ impl TrailRows {
         self.symbols.insert(symbol);
     }
 
-    pub(crate) fn reach(&mut self, order: OrderId, trigger: Trigger, turn: Turn) {
+    pub(crate) fn reach(&mut self, order: OrderId, trigger: Trigger, turn: QueueRank) {
         self.reached.push(ReachedTrailRow { order, trigger, turn });
     }
 

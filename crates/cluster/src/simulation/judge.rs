@@ -9,7 +9,7 @@ use engine::{
     Command, DoneOrders, Engine, Entry, Execution, LogMessage, NodeId, Op, Reply, Sequence, Symbol, SymbolIndex, Time,
 };
 use model::calendar::Calendar;
-use model::{Model, Told, completed};
+use model::{Model, ReplyWithExecutions, completed};
 
 use super::tally::Tally;
 use crate::WINDOW;
@@ -54,7 +54,7 @@ struct Phases {
 struct AskedOps {
     ops: Vec<Op>,
     /// The right answers, once a message with the request counts.
-    told: Option<Vec<Told>>,
+    told: Option<Vec<ReplyWithExecutions>>,
 }
 
 impl Judge {
@@ -77,7 +77,7 @@ impl Judge {
     }
 
     /// The right answers; none if no message of the request counts.
-    pub fn told(&mut self, process: Process) -> Option<Vec<Told>> {
+    pub fn told(&mut self, process: Process) -> Option<Vec<ReplyWithExecutions>> {
         self.asked.remove(&process).and_then(|asked| asked.told)
     }
 
@@ -243,7 +243,7 @@ impl Judge {
         }
     }
 
-    fn apply(&mut self, time: Time, command: Command) -> Told {
+    fn apply(&mut self, time: Time, command: Command) -> ReplyWithExecutions {
         let entry = Entry { sequence: self.engine.sequence().next(), time, command };
         let (mut found, mut expected, mut events) = (Vec::new(), Vec::new(), Vec::new());
         let reply = self.engine.apply(&entry, &mut found, &mut |event| events.push(event));
@@ -255,7 +255,7 @@ impl Judge {
     }
 
     /// The right answer to a query at the judge's sequence.
-    pub fn query(&self, op: &Op) -> Told {
+    pub fn query(&self, op: &Op) -> ReplyWithExecutions {
         let Op::Query(query) = op else { panic!("{op:?} is no query") };
         let (mut found, mut expected) = (Vec::new(), Vec::new());
         let reply = self.engine.query(query, &mut found);
@@ -264,15 +264,16 @@ impl Judge {
     }
 
     /// Compares the answers. The engine does not keep done orders.
-    fn compare(&self, found: (Reply, Vec<Execution>), expected: (Reply, Vec<Execution>)) -> Told {
-        let (told, expected) = (Told::of(&found.0, &found.1), Told::of(&expected.0, &expected.1));
+    fn compare(&self, found: (Reply, Vec<Execution>), expected: (Reply, Vec<Execution>)) -> ReplyWithExecutions {
+        let (told, expected) =
+            (ReplyWithExecutions::of(&found.0, &found.1), ReplyWithExecutions::of(&expected.0, &expected.1));
         if let Reply::Done(order) = found.0 {
             assert!(self.model.order(order).open.is_zero(), "{order} is not done");
         } else {
             let (reply, mut executions) = found;
             let all = reply.elsewhere().map_or(Vec::new(), |(order, _)| self.model.order(order).executions.clone());
             let whole = completed(reply, &mut executions, &all);
-            assert_eq!(Told::of(&whole, &executions), expected, "the engine does what the model does");
+            assert_eq!(ReplyWithExecutions::of(&whole, &executions), expected, "the engine does what the model does");
         }
         told
     }

@@ -18,8 +18,8 @@ use market::journal_ledger::JournalLedger;
 use market::recovery::{self, Recovered};
 use market::snapshots::{JournalCoverage, SnapshotMaker};
 use market::timekeeper::Clock;
-use market::turn::{Turn, TurnOptions};
-use model::Told;
+use market::turn::{MarketLoop, TurnOptions};
+use model::ReplyWithExecutions;
 
 use super::connection::{Connection, Fate};
 use super::judge::Process;
@@ -27,7 +27,7 @@ use super::surroundings::{CLUSTER, Settings, Surroundings};
 use crate::{ClusterError, ClusterLedger, LogError, Member, NodeStatus, WINDOW};
 
 pub(super) struct Node {
-    turn: Turn<ClusterLedger<SimulatedDisk, Connection>>,
+    turn: MarketLoop<ClusterLedger<SimulatedDisk, Connection>>,
     maker: SnapshotMaker<SimulatedDisk>,
     pub process: Process,
     pub fate: Rc<Fate>,
@@ -107,7 +107,7 @@ impl Node {
             calendar: Calendar::parse(calendar).expect("it is one"),
             audit: true,
         };
-        let turn = Turn::new(engine, ledger, options).away_since(ended_at);
+        let turn = MarketLoop::new(engine, ledger, options).away_since(ended_at);
         let may_leap = turn.engine().time() <= shows;
         Ok(Node { turn, maker, process, fate: fate.clone(), inbox, may_leap })
     }
@@ -117,7 +117,11 @@ impl Node {
     }
 
     /// Makes requests. `waiting` is an op that comes meanwhile, whose answer is returned, too.
-    pub fn ask(&mut self, requests: &[Vec<Op>], waiting: Option<Op>) -> Result<(Vec<Told>, Option<Answer>), Ended> {
+    pub fn ask(
+        &mut self,
+        requests: &[Vec<Op>],
+        waiting: Option<Op>,
+    ) -> Result<(Vec<ReplyWithExecutions>, Option<Answer>), Ended> {
         let (back, answers) = channel();
         let mut batch = Batch::detached(back);
         requests.iter().for_each(|ops| batch.requests.push(ops));
@@ -135,7 +139,7 @@ impl Node {
         }
         let batch = answers.recv().expect("it is answered");
         let told = batch.answers.iter().map(|answer| match answer {
-            Answer::Reply(reply) => Told::of(reply, &batch.executions),
+            Answer::Reply(reply) => ReplyWithExecutions::of(reply, &batch.executions),
             Answer::Unavailable(why) => panic!("it was told: {why}"),
         });
         let refused = late.try_recv().ok().and_then(|batch| batch.answers.into_iter().next());

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::checkpoint::Kept;
+use crate::checkpoint::KeptRecords;
 use crate::parts::Form;
 use crate::sealing::Sealing;
 
@@ -21,7 +21,7 @@ pub(crate) struct Retention {
     pub(crate) keep: Keep,
     pub(crate) job: Option<Job>,
     /// The content of the next checkpoint, without the numbers of records.
-    pub(crate) plan: Kept,
+    pub(crate) plan: KeptRecords,
     /// The files that no checkpoint counts any more.
     pub(crate) obsolete: VecDeque<(Which, Form, u64)>,
     /// The lengths of sealed parts, as far as they were read.
@@ -42,7 +42,7 @@ pub(crate) enum Which {
 /// The tables with parts, in the order of their `Reach`.
 pub(crate) const IN_PARTS: [Which; 3] = [Which::Orders, Which::Trades, Which::Notes];
 
-impl Kept {
+impl KeptRecords {
     /// The number of records that a table has had.
     pub(crate) fn records_in(&self, which: Which) -> u64 {
         let [orders, trades, _, notes] = self.records;
@@ -71,7 +71,7 @@ pub(crate) struct Shrinking {
 }
 
 impl Retention {
-    pub(crate) fn new(kept: &Kept) -> Retention {
+    pub(crate) fn new(kept: &KeptRecords) -> Retention {
         Retention {
             keep: Keep::default(),
             job: None,
@@ -90,7 +90,7 @@ impl Retention {
     }
 
     /// Applies a checkpoint that counts `new` and no longer `old`: files that only `old` needs may go.
-    pub(crate) fn settle(&mut self, old: &Kept, new: &Kept) {
+    pub(crate) fn settle(&mut self, old: &KeptRecords, new: &KeptRecords) {
         for (at, which) in IN_PARTS.into_iter().enumerate() {
             let (old, new) = (&old.reach[at], &new.reach[at]);
             for part in old.gone..new.gone {

@@ -3,7 +3,7 @@
 
 use engine::Time;
 
-use crate::checkpoint::{Checkpoint, Kept};
+use crate::checkpoint::{Checkpoint, KeptRecords};
 use crate::error::{HistoryError, in_folder};
 use crate::history::History;
 use crate::parts::Form;
@@ -63,7 +63,7 @@ impl History {
         // The new names of sealed parts become durable here.
         self.folder.sync().map_err(in_folder)?;
         let Some(Checkpoint { heads, .. }) = Checkpoint::read(&*self.folder)? else { return Ok(false) };
-        let kept = Kept { records: self.kept.records, ..self.retention.plan.clone() };
+        let kept = KeptRecords { records: self.kept.records, ..self.retention.plan.clone() };
         Checkpoint::write(&*self.folder, &heads, heads.through, &kept)?;
         self.settle_parts(kept);
         Ok(true)

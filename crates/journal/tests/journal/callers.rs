@@ -4,8 +4,8 @@ use crate::common::{append, options, payload, recover, segment_names};
 use engine::{Sequence, Time};
 use journal::simulated::SimulatedDisk;
 use journal::{
-    Asked, BatchView, Caller, CallerReader, CallerWriter, CodecError, Journal, JournalPoint, RULES_VERSION, Storage,
-    oldest_point, visit_batches,
+    BatchView, Caller, CallerReader, CallerRun, CallerWriter, CodecError, Journal, JournalPoint, RULES_VERSION,
+    Storage, oldest_point, visit_batches,
 };
 use proptest::prelude::*;
 
@@ -41,7 +41,7 @@ fn read<S: Storage>(storage: &S) -> Vec<(u64, Option<Caller>)> {
     let from = oldest_point(storage).unwrap().unwrap();
     visit_batches(storage, from, None, &mut |batch| {
         let mut next = batch.first.0;
-        reader.read(batch, |Asked { commands, by }| {
+        reader.read(batch, |CallerRun { commands, by }| {
             let of_run = next..next + u64::from(commands);
             next = of_run.end;
             all.extend(of_run.map(|command| (command, by.cloned())));

@@ -12,7 +12,7 @@ use engine::{
 use exchange::{Answer, Batch, Unavailable};
 use market::calendar::Calendar;
 use market::memory_ledger::MemoryLedger;
-use market::turn::Turn;
+use market::turn::MarketLoop;
 
 use crate::turn_options::options;
 
@@ -20,7 +20,7 @@ const SECOND: u64 = 1_000_000;
 /// The number of symbols: more than a turn changes.
 const SYMBOLS: u32 = 2_500;
 
-type Market = Turn<MemoryLedger>;
+type Market = MarketLoop<MemoryLedger>;
 
 fn symbol(number: u32) -> Symbol {
     Symbol::parse(format!("S{number}").as_bytes()).unwrap()
@@ -43,7 +43,7 @@ fn start_by(kept: &[Entry], calendar: &str, clock: impl Fn() -> Time + Send + Sy
     }
     let calendar = Calendar::parse(calendar).unwrap();
     let options = market::turn::TurnOptions { calendar, ..options(clock) };
-    Turn::new(engine, MemoryLedger::keeping(kept.to_vec()), options)
+    MarketLoop::new(engine, MemoryLedger::keeping(kept.to_vec()), options)
 }
 
 fn ask(market: &mut Market, commands: impl IntoIterator<Item = Command>) -> Vec<Answer> {

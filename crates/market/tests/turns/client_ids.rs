@@ -11,7 +11,7 @@ use engine::{
 use exchange::{Answer, Batch, Bound, Principal, Rights, Role, Unavailable};
 use market::admission::Bounds;
 use market::memory_ledger::MemoryLedger;
-use market::turn::{Turn, TurnOptions};
+use market::turn::{MarketLoop, TurnOptions};
 
 use crate::turn_options::options;
 
@@ -35,7 +35,7 @@ fn order(of: u64, id: u64) -> Command {
 }
 
 /// A market with accounts 1 to 6 and so many ids for all, and its clock.
-fn market(client_orders_in_all: u64) -> (Turn<MemoryLedger>, Arc<AtomicU64>) {
+fn market(client_orders_in_all: u64) -> (MarketLoop<MemoryLedger>, Arc<AtomicU64>) {
     let now = Arc::new(AtomicU64::new(1));
     let mut market = served(Engine::new(7, DoneOrders::Drop), Vec::new(), &now, client_orders_in_all);
     let created = (1..=6).map(|of| Command::CreateAccount { account: account(of), balance: Money::from_units(DOLLAR) });
@@ -43,15 +43,24 @@ fn market(client_orders_in_all: u64) -> (Turn<MemoryLedger>, Arc<AtomicU64>) {
     (market, now)
 }
 
-fn served(engine: Engine, kept: Vec<Entry>, now: &Arc<AtomicU64>, client_orders_in_all: u64) -> Turn<MemoryLedger> {
+fn served(
+    engine: Engine,
+    kept: Vec<Entry>,
+    now: &Arc<AtomicU64>,
+    client_orders_in_all: u64,
+) -> MarketLoop<MemoryLedger> {
     let clock = Arc::clone(now);
     let bounds = Bounds { client_orders: 100, client_orders_in_all, ..Bounds::NONE };
     let options = TurnOptions { bounds, ..options(move || Time(clock.load(Ordering::Relaxed))) };
-    Turn::new(engine, MemoryLedger::keeping(kept), options)
+    MarketLoop::new(engine, MemoryLedger::keeping(kept), options)
 }
 
 /// Starts another server of a market, which knows only its commands.
-fn restarted(market: &Turn<MemoryLedger>, now: &Arc<AtomicU64>, client_orders_in_all: u64) -> Turn<MemoryLedger> {
+fn restarted(
+    market: &MarketLoop<MemoryLedger>,
+    now: &Arc<AtomicU64>,
+    client_orders_in_all: u64,
+) -> MarketLoop<MemoryLedger> {
     let kept = market.ledger().kept().to_vec();
     let mut engine = Engine::new(8, DoneOrders::Drop);
     for entry in &kept {
@@ -61,13 +70,13 @@ fn restarted(market: &Turn<MemoryLedger>, now: &Arc<AtomicU64>, client_orders_in
 }
 
 /// Asks for commands in one turn.
-fn ask(market: &mut Turn<MemoryLedger>, commands: impl IntoIterator<Item = Command>) -> Vec<Answer> {
+fn ask(market: &mut MarketLoop<MemoryLedger>, commands: impl IntoIterator<Item = Command>) -> Vec<Answer> {
     ask_as(market, None, commands)
 }
 
 /// Asks for commands of a member in one turn.
 fn ask_as(
-    market: &mut Turn<MemoryLedger>,
+    market: &mut MarketLoop<MemoryLedger>,
     member: Option<&Principal>,
     commands: impl IntoIterator<Item = Command>,
 ) -> Vec<Answer> {
@@ -95,8 +104,9 @@ fn an_account_gets_as_many_client_order_ids_as_are_left_to_all_and_all_have_a_bo
     let first = ask(&mut market, (0..8).map(|id| order(1, id)));
     assert_eq!(taken(&first), 5, "{first:?}");
     assert!(matches!(first[5], Answer::Unavailable(Unavailable::Bound(Bound::ClientOrders { most: 5 }))), "{first:?}");
-    let each =
-        |market: &mut Turn<MemoryLedger>, of| (0..8).map(|id| taken(&ask(market, [order(of, id)]))).sum::<usize>();
+    let each = |market: &mut MarketLoop<MemoryLedger>, of| {
+        (0..8).map(|id| taken(&ask(market, [order(of, id)]))).sum::<usize>()
+    };
     assert_eq!([each(&mut market, 2), each(&mut market, 3)], [3, 1], "others are left some");
     assert_eq!(market.engine().client_order_ids(), 9);
     // A repeated id stands for its order for a day, and takes no further room.
@@ -117,7 +127,7 @@ fn a_member_with_several_accounts_leaves_client_order_ids_to_the_others_also_aft
         Principal::new(name, Rights { roles: [Role::Trader].into(), accounts, ..Rights::default() })
     };
     let (alice, bob, carol) = (member("alice", &[1, 2, 3, 4]), member("bob", &[5]), member("carol", &[6]));
-    let ask = |market: &mut Turn<MemoryLedger>, member, of, ids: std::ops::Range<u64>| {
+    let ask = |market: &mut MarketLoop<MemoryLedger>, member, of, ids: std::ops::Range<u64>| {
         // Each order in a turn of its own, or all in one: both are counted.
         let orders: Vec<Command> = ids.map(|id| order(of, id)).collect();
         let (together, alone) = orders.split_at(orders.len() / 2);

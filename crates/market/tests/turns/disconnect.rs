@@ -12,13 +12,13 @@ use engine::{
 };
 use exchange::{Answer, Batch, ProtectorId};
 use market::memory_ledger::MemoryLedger;
-use market::turn::Turn;
+use market::turn::MarketLoop;
 
 use crate::turn_options::options;
 
 /// A market at a clock.
 struct Market {
-    turn: Turn<MemoryLedger>,
+    turn: MarketLoop<MemoryLedger>,
     clock: Arc<AtomicU64>,
 }
 
@@ -29,7 +29,7 @@ impl Market {
         let shows = Arc::clone(clock);
         let options = options(move || Time(shows.load(Ordering::Relaxed)));
         let ledger = MemoryLedger::keeping(kept);
-        Market { turn: Turn::new(engine, ledger, options), clock: Arc::clone(clock) }
+        Market { turn: MarketLoop::new(engine, ledger, options), clock: Arc::clone(clock) }
     }
 
     fn new() -> Market {

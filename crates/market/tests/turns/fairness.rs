@@ -8,7 +8,7 @@ use engine::{AccountId, Command, DoneOrders, Engine, Op, OrderId, Time};
 use exchange::{Batch, Source};
 use market::inbox::{Arrived, Inbox};
 use market::memory_ledger::MemoryLedger;
-use market::turn::Turn;
+use market::turn::MarketLoop;
 use market::waiting_batches::Share;
 
 use crate::turn_options::options;
@@ -19,7 +19,7 @@ const BUDGET: u64 = 100;
 /// A market whose gateways and turns a test drives.
 struct Market {
     inbox: Inbox,
-    turn: Turn<MemoryLedger>,
+    turn: MarketLoop<MemoryLedger>,
     back: Sender<Box<Batch>>,
     returned: Receiver<Box<Batch>>,
 }
@@ -28,7 +28,7 @@ impl Market {
     fn new() -> Market {
         let (back, returned) = channel();
         let engine = Engine::new(0, DoneOrders::Drop);
-        let turn = Turn::new(engine, MemoryLedger::keeping(Vec::new()), options(|| Time(1)));
+        let turn = MarketLoop::new(engine, MemoryLedger::keeping(Vec::new()), options(|| Time(1)));
         Market { inbox: Inbox::default(), turn, back, returned }
     }
 

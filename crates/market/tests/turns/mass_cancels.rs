@@ -11,12 +11,12 @@ use engine::{
 };
 use exchange::{Answer, Batch, Requests};
 use market::memory_ledger::MemoryLedger;
-use market::turn::Turn;
+use market::turn::MarketLoop;
 
 use crate::turn_options::options;
 
 struct Market {
-    turn: Turn<MemoryLedger>,
+    turn: MarketLoop<MemoryLedger>,
     clock: Arc<AtomicU64>,
 }
 
@@ -25,7 +25,7 @@ impl Market {
         let clock = Arc::new(AtomicU64::new(engine.time().0.max(1_000_000)));
         let shows = Arc::clone(&clock);
         let options = options(move || Time(shows.load(Ordering::Relaxed)));
-        Market { turn: Turn::new(engine, MemoryLedger::keeping(kept), options), clock }
+        Market { turn: MarketLoop::new(engine, MemoryLedger::keeping(kept), options), clock }
     }
 
     /// Account 1 sells this often at 10, and account 2 may sell at 11.

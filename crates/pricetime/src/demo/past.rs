@@ -14,7 +14,7 @@ use market::calendar::Calendar;
 use market::journal_ledger::JournalLedger;
 use market::recovery;
 use market::timekeeper::{Clock, system_time};
-use market::turn::{Turn, TurnOptions};
+use market::turn::{MarketLoop, TurnOptions};
 
 use super::Plan;
 use super::crowd::{Crowd, Pace};
@@ -53,7 +53,7 @@ pub fn make(
     };
     // The history gets the events when the server replays the journal.
     let ledger = JournalLedger::new(recovered.journal, None, Arc::default(), true, Arc::default());
-    let mut then = Then { turn: Turn::new(recovered.engine, ledger, options), failed: None, time: time.clone() };
+    let mut then = Then { turn: MarketLoop::new(recovered.engine, ledger, options), failed: None, time: time.clone() };
     let mut crowd = Crowd::new(plan.seed, Pace::of_steps(LONG_STEP, plan.rate));
     let mut goes_on = crowd.open(&mut then).is_some();
     for (step, until) in [(LONG_STEP, end.0.saturating_sub(LAST_HOURS.as_micros() as u64)), (STEP, end.0)] {
@@ -71,7 +71,7 @@ pub fn make(
 
 /// A market at a past time.
 struct Then {
-    turn: Turn<JournalLedger<Disk>>,
+    turn: MarketLoop<JournalLedger<Disk>>,
     failed: Option<String>,
     time: Arc<AtomicU64>,
 }

@@ -2,7 +2,7 @@
 
 use engine::{DoneOrders, Engine, Executed, Op, Query, Reply, StateItem};
 use journal::{JournalPoint, Storage, snapshot};
-use model::{Model, Order, Told, completed};
+use model::{Model, Order, ReplyWithExecutions, completed};
 
 use super::ensure;
 use super::ledger::Ledger;
@@ -76,7 +76,7 @@ fn check_order(node: &Node, model: &Model, order: &Order, trust: Trust, findings
     let query = Query { account: owner, order: order.id.into() };
     let mut executions = Vec::new();
     let expected = model.query(&query, &mut executions);
-    let expected = Told::of(&expected, &executions);
+    let expected = ReplyWithExecutions::of(&expected, &executions);
     executions.clear();
     let mut reply = node.engine().query(&query, &mut executions);
     let archived = Reply::Done(order.id);
@@ -110,7 +110,7 @@ fn check_order(node: &Node, model: &Model, order: &Order, trust: Trust, findings
         };
         reply = completed(reply, &mut executions, &all);
     }
-    let told = Told::of(&reply, &executions);
+    let told = ReplyWithExecutions::of(&reply, &executions);
     ensure!(told == expected, "order {} is told as {told:?}, the model says {expected:?}", order.id);
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! be of turns whose result is unknown. It does not know the disk.
 
 use engine::{Entry, Event, Op, Sequence, Symbol, Time};
-use model::{Model, Told};
+use model::{Model, ReplyWithExecutions};
 
 use super::ensure;
 
@@ -53,7 +53,7 @@ impl Ledger {
     }
 
     /// Applies one op to the model, and returns what it tells. A command is entered as the next one.
-    pub fn tell(&mut self, op: &Op, time: Time, events: &mut Vec<(Sequence, Event)>) -> Told {
+    pub fn tell(&mut self, op: &Op, time: Time, events: &mut Vec<(Sequence, Event)>) -> ReplyWithExecutions {
         let mut executions = Vec::new();
         let reply = match op {
             Op::Query(query) => self.model.query(query, &mut executions),
@@ -66,7 +66,7 @@ impl Ledger {
                 reply
             }
         };
-        Told::of(&reply, &executions)
+        ReplyWithExecutions::of(&reply, &executions)
     }
 
     /// The time at which a client last asked for a phase of a symbol.

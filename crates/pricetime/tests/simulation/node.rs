@@ -19,8 +19,8 @@ use market::journal_ledger::JournalLedger;
 use market::recovery::{self, Recovered, RecoveryError, Report};
 use market::snapshots::{self, JournalCoverage, SnapshotMaker};
 use market::timekeeper::Clock;
-use market::turn::{Turn, TurnOptions};
-use model::{Told, completed};
+use market::turn::{MarketLoop, TurnOptions};
+use model::{ReplyWithExecutions, completed};
 
 use super::Stop;
 use super::clock::LEAP_MAX;
@@ -34,7 +34,7 @@ const LIMITS: AnswerLimits = AnswerLimits { request_executions_max: 25_000 };
 
 /// A running server.
 pub struct Node {
-    turn: Turn<JournalLedger<Process>>,
+    turn: MarketLoop<JournalLedger<Process>>,
     pub report: Report,
     pub follower: Follower,
     snapshots: SnapshotMaker<Process>,
@@ -48,7 +48,7 @@ pub struct Node {
 pub struct Answered {
     /// The result of each op of each batch; no batch if the node died before they left. None if the conditions refused
     /// the op.
-    pub told: Vec<Vec<Option<Told>>>,
+    pub told: Vec<Vec<Option<ReplyWithExecutions>>>,
     pub events: Vec<(Sequence, Event)>,
     /// Why the node died.
     pub death: Option<String>,
@@ -93,7 +93,7 @@ impl Node {
             audit: true,
         };
         Ok(Node {
-            turn: Turn::new(engine, ledger, options),
+            turn: MarketLoop::new(engine, ledger, options),
             report,
             follower,
             snapshots,
@@ -144,7 +144,7 @@ impl Node {
     }
 
     /// The result of a batch that came back.
-    fn told(&mut self, batch: Batch) -> Result<Vec<Option<Told>>, Stop> {
+    fn told(&mut self, batch: Batch) -> Result<Vec<Option<ReplyWithExecutions>>, Stop> {
         let Batch { requests, answers, mut executions, .. } = batch;
         let mut told = Vec::new();
         for (op, answer) in requests.ops().iter().zip(answers) {
@@ -153,14 +153,14 @@ impl Node {
                 Answer::Reply(Reply::Done(order)) => {
                     self.done.count(tally::ARCHIVED_ANSWERS, 1);
                     let reply = self.archived(order)?.answer(op, &mut executions);
-                    Some(Told::of(&reply, &executions))
+                    Some(ReplyWithExecutions::of(&reply, &executions))
                 }
                 Answer::Reply(reply) => {
                     self.done.count(tally::REPEATS, u64::from(matches!(reply, Reply::Repeated(_))));
                     let conflict = matches!(reply, Reply::Rejected(Reject::ClientOrderIdTaken { .. }));
                     self.done.count(tally::CONFLICTS, u64::from(conflict));
                     let reply = self.whole(reply, &mut executions)?;
-                    Some(Told::of(&reply, &executions))
+                    Some(ReplyWithExecutions::of(&reply, &executions))
                 }
             });
         }
@@ -214,14 +214,14 @@ impl Node {
     /// journal is marked. Returns the events.
     pub fn idle(&mut self) -> Result<Vec<(Sequence, Event)>, Stop> {
         self.disk_low.store(false, Ordering::Relaxed);
-        self.step(Turn::idle)?;
+        self.step(MarketLoop::idle)?;
         Ok(self.follower.heard())
     }
 
     /// Takes a step of the sequencer, and counts the changes of journal files.
     fn step(
         &mut self,
-        step: impl FnOnce(&mut Turn<JournalLedger<Process>>) -> Result<(), journal::JournalError>,
+        step: impl FnOnce(&mut MarketLoop<JournalLedger<Process>>) -> Result<(), journal::JournalError>,
     ) -> Result<(), Stop> {
         let (before, closed) = self.journal_files();
         let stepped = step(&mut self.turn);

@@ -10,7 +10,7 @@ use journal::{Durability, Options};
 use market::timekeeper::next_turn;
 use model::calendar::{Calendar, Following};
 use model::workload::Random;
-use model::{Model, Told};
+use model::{Model, ReplyWithExecutions};
 
 use super::audit;
 use super::clock::{Belief, MachineClock};
@@ -184,7 +184,7 @@ impl World {
         disk_low: bool,
         time: Time,
         events: &mut Vec<(Sequence, Event)>,
-    ) -> Result<Vec<Option<Told>>, Stop> {
+    ) -> Result<Vec<Option<ReplyWithExecutions>>, Stop> {
         let ops: Vec<Op> = batches.iter().flat_map(Requests::ops).copied().collect();
         let let_in = self.let_in(&ops, disk_low);
         let own = if disk_low { Vec::new() } else { self.own(time) };
@@ -201,10 +201,11 @@ impl World {
                     Some(told)
                 }
                 Some(LowWater::Refused) => None,
-                Some(LowWater::Vain(reject)) => Some(Told::of(&Reply::Rejected(reject), &[])),
-                Some(LowWater::VainOfMany) => {
-                    Some(Told::of(&Reply::CanceledAll { orders: 0, left: None, sequence: Sequence::ZERO }, &[]))
-                }
+                Some(LowWater::Vain(reject)) => Some(ReplyWithExecutions::of(&Reply::Rejected(reject), &[])),
+                Some(LowWater::VainOfMany) => Some(ReplyWithExecutions::of(
+                    &Reply::CanceledAll { orders: 0, left: None, sequence: Sequence::ZERO },
+                    &[],
+                )),
                 Some(LowWater::Cancels(frees)) => {
                     return Err(Stop::Wrong(format!("{op:?} was not let in, and would end {frees:?}")));
                 }

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use engine::{Command, Engine, Op, OrderId, Reply, Sequence};
 use exchange::{Answer, Batch, EventBatch, EventQueue, Requests, State, Status};
 use market::timekeeper::Clock;
-use market::turn::Turn;
+use market::turn::MarketLoop;
 use model::calendar::{Calendar, Following};
 use model::workload::{Random, Workload, asked_by_gateways};
 
@@ -26,7 +26,7 @@ const BATCHES_MAX: usize = 4;
 
 pub(super) struct Front {
     /// The loop; none while the server stops.
-    turn: Option<Turn<SqlLedger>>,
+    turn: Option<MarketLoop<SqlLedger>>,
     clock: Clock,
     pub queue: Arc<CommitQueue>,
     pub oracle: Oracle,
@@ -79,7 +79,7 @@ impl Front {
     }
 
     pub fn engine(&self) -> Option<&Engine> {
-        self.turn.as_ref().map(Turn::engine)
+        self.turn.as_ref().map(MarketLoop::engine)
     }
 
     /// Has gateways hand in some batches, and the loop make a turn of each.
@@ -107,7 +107,7 @@ impl Front {
 
     /// Whether the calendar has something due.
     fn follows_calendar(&self) -> bool {
-        let is_due = |turn: &Turn<_>| self.oracle.is_due(self.clock.market_time().max(turn.engine().time()));
+        let is_due = |turn: &MarketLoop<_>| self.oracle.is_due(self.clock.market_time().max(turn.engine().time()));
         self.turn.as_ref().is_some_and(is_due)
     }
 
@@ -161,7 +161,7 @@ impl Front {
 
     /// Closes the loop.
     pub fn close(&mut self) {
-        let Some(Ok(_)) = self.turn.take().map(Turn::close) else { return };
+        let Some(Ok(_)) = self.turn.take().map(MarketLoop::close) else { return };
         self.hear();
     }
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use engine::{Command, DoneOrder, Entry, Event, Execution, Op, Reply, Sequence, Time};
 use exchange::{Answer, Batch, EventBatch, Requests, Unavailable};
 use model::calendar::Following;
-use model::{Model, Told, completed};
+use model::{Model, ReplyWithExecutions, completed};
 
 use super::tally::Tally;
 use crate::standing::Epoch;
@@ -66,7 +66,7 @@ struct Asked {
 }
 
 struct Expected {
-    told: Vec<Told>,
+    told: Vec<ReplyWithExecutions>,
     /// The sequences of the market before it and behind it.
     before: Sequence,
     after: Sequence,
@@ -153,7 +153,7 @@ impl Oracle {
         self.ends.insert(self.sequence());
     }
 
-    fn tell(&mut self, op: &Op, time: Time) -> Told {
+    fn tell(&mut self, op: &Op, time: Time) -> ReplyWithExecutions {
         let mut executions = Vec::new();
         let reply = match op {
             Op::Query(query) => self.model.query(query, &mut executions),
@@ -166,7 +166,7 @@ impl Oracle {
                 reply
             }
         };
-        Told::of(&reply, &executions)
+        ReplyWithExecutions::of(&reply, &executions)
     }
 
     /// The commands of a transaction.
@@ -238,7 +238,7 @@ impl Oracle {
                     FoundRows::Done(_) | FoundRows::Nothing => reply,
                 },
             };
-            let told = Told::of(&reply, &executions);
+            let told = ReplyWithExecutions::of(&reply, &executions);
             assert!(told == expected, "{op:?} was told {told:?}, the model says {expected:?}");
         }
         tally.count(match after > before {

@@ -13,7 +13,7 @@ use engine::{
 use crate::effects::{Effects, ExecutionRow, Head, OrderRow};
 use crate::iceberg_rows::IcebergRows;
 use crate::pending_rows::PendingRows;
-use crate::stop_rows::{Delayed, StopRows, Turn};
+use crate::stop_rows::{Delayed, QueueRank, StopRows};
 use crate::trail_rows::TrailRows;
 
 /// The time for which a client order id stands for a done order.
@@ -37,7 +37,7 @@ pub(super) struct Rows {
     links: BTreeMap<OrderId, OrderId>,
     client_orders: BTreeMap<OrderId, (ClientOrderId, Option<Time>)>,
     /// Waiting orders, and their turns if their trigger was reached.
-    waiting: BTreeMap<OrderId, Option<Turn>>,
+    waiting: BTreeMap<OrderId, Option<QueueRank>>,
     /// The active ones among them.
     delayed: BTreeMap<OrderId, Delayed>,
     /// The displays of icebergs, and their hidden shares.
@@ -46,7 +46,7 @@ pub(super) struct Rows {
     trails: BTreeMap<OrderId, Trail>,
     triggers: BTreeMap<OrderId, Trigger>,
     /// The turns at which waiting orders, and tips of icebergs, came to their places.
-    queued: BTreeMap<OrderId, Turn>,
+    queued: BTreeMap<OrderId, QueueRank>,
     last_prices: BTreeMap<SymbolIndex, Option<Price>>,
     rules: BTreeMap<SymbolIndex, SymbolRules>,
     fees: FeeSchedule,
@@ -167,7 +167,8 @@ impl Rows {
         self.delayed.retain(|order, _| !stops.canceled.contains(order));
         for row in &stops.reached {
             let trails = &self.trails;
-            let still = |(order, turn): &(&OrderId, &mut Option<Turn>)| turn.is_none() && !trails.contains_key(order);
+            let still =
+                |(order, turn): &(&OrderId, &mut Option<QueueRank>)| turn.is_none() && !trails.contains_key(order);
             for (order, turn) in self.waiting.iter_mut().filter(still) {
                 let OrderRow { symbol, trigger, .. } = self.orders[order];
                 *turn = Some(row.turn).filter(|_| (symbol, trigger) == (row.symbol, Some(row.trigger)));
@@ -216,8 +217,8 @@ impl Rows {
     }
 
     /// The turn at which an order came to the end of its queue.
-    fn came(&self, row: &OrderRow) -> Turn {
-        self.queued.get(&row.order).copied().unwrap_or(Turn { sequence: row.sequence, nth: 0 })
+    fn came(&self, row: &OrderRow) -> QueueRank {
+        self.queued.get(&row.order).copied().unwrap_or(QueueRank { sequence: row.sequence, nth: 0 })
     }
 
     /// The place of an order's last execution, and whether the order rested then.

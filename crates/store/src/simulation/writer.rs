@@ -14,7 +14,7 @@ use super::front::Front;
 use crate::commits::{Attempt, Connection, Patience};
 use crate::effects::Effects;
 use crate::error::StoreError;
-use crate::standing::{Asked, Epoch, Settling, Standing};
+use crate::standing::{Epoch, Settling, Standing, StandingStatement};
 
 /// The probabilities of faults, in per cent.
 #[derive(Clone, Copy)]
@@ -174,7 +174,7 @@ impl Connection for SimulatedConnection {
                 return self.lose("the question is lost");
             }
             let (standing, commits_wait) = self.database.look().stands();
-            if asked == Asked::Settled {
+            if asked == StandingStatement::Settled {
                 self.wait_for_the_standby()?;
             }
             match self.settling.next(asked, commits_wait) {
