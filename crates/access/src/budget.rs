@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use engine::AccountId;
 use exchange::{AccountRange, Budget, Role};
 use serde::Deserialize;
+use terms::AccountId;
 
 /// A budget as it is written; a missing field bounds nothing.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]

@@ -6,9 +6,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use engine::AccountId;
 use exchange::{Mode, Rights, Role};
 use serde::Deserialize;
+use terms::AccountId;
 use toml::Spanned;
 use toml::value::Datetime;
 

@@ -29,8 +29,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::SystemTime;
 
-use engine::AccountId;
 use exchange::{Connections, ModeSwitch, Principal, Rights};
+use terms::AccountId;
 
 pub use crate::budget::BudgetText;
 pub use crate::change::{Author, Change, NewKey, NewMember, Revoked, Unchanged};

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::num::NonZeroU32;
 
-use engine::{Decimal, Money, Shares};
 use exchange::Limits;
 use serde::Deserialize;
+use terms::{Decimal, Money, Shares};
 
 /// A member's limits as they are written; a missing field limits nothing.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]

@@ -4,10 +4,10 @@ use std::hash::BuildHasher;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use engine::AccountId;
 use exchange::{Mode, Principal, Rights};
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashTable};
+use terms::AccountId;
 
 use crate::network::Networks;
 use crate::proof::Proof;

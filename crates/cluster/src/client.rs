@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use engine::Time;
 use market::timekeeper;
+use terms::Time;
 
 use crate::versions::NEWEST;
 

@@ -12,9 +12,10 @@ use async_nats::jetstream::Context;
 use async_nats::jetstream::consumer::{DeliverPolicy, push};
 use async_nats::jetstream::stream::Stream;
 use bytes::Bytes;
-use engine::{Engine, LogMessage, NodeId, Time};
+use engine::Engine;
 use futures_util::StreamExt;
 use market::inbox::Inbox;
+use terms::{LogMessage, NodeId, Time};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::client::{Delivered, LogClient, LogError};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use engine::{Command, Engine, Event, LogMessage, NodeId, Op, Sequence, Time};
+use engine::Engine;
 use exchange::{Batch, Caller, Metrics, State, Unavailable};
 use journal::{Journal, JournalError, Storage};
 use market::caller_runs::CallerRuns;
@@ -13,6 +13,7 @@ use market::inbox::Inbox;
 use market::journal_ledger::JournalLedger;
 use market::ledger::{Ledger, Measured, Room, Writers};
 use market::snapshots::StateAt;
+use terms::{Command, Event, LogMessage, NodeId, Op, Sequence, Time};
 
 use crate::batch_delay::{BatchDelay, SentMessage};
 use crate::callers::Callers;

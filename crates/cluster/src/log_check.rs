@@ -9,9 +9,9 @@ use async_nats::Client;
 use async_nats::connection::State as Connection;
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::stream::{RawMessageErrorKind, Stream};
-use engine::{LogMessage, Time};
 use exchange::State;
 use market::inbox::Inbox;
+use terms::{LogMessage, Time};
 
 use crate::client::{Delivered, LogError};
 use crate::message::{Message, checksum, market_time};

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use engine::Time;
+use terms::Time;
 
 use crate::message::market_time;
 

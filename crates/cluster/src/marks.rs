@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
-use engine::{Engine, NodeId, Sequence, Time};
+use engine::Engine;
 use market::snapshots::StateAt;
+use terms::{NodeId, Sequence, Time};
 
 /// The number of messages after which there is a mark, so that a start never has to read more of them.
 const MESSAGES_MAX: u64 = 1 << 16;

@@ -22,7 +22,7 @@
 use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
-use engine::{Command, NodeId, Time};
+use terms::{Command, NodeId, Time};
 
 use crate::client::LogError;
 use crate::versions::{NEWEST, OLDEST};

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use bytes::{Bytes, BytesMut};
-use engine::NodeId;
+use terms::NodeId;
 
 use crate::message::Message;
 
@@ -54,7 +54,7 @@ impl MessageParts {
 
 #[cfg(test)]
 mod tests {
-    use engine::Time;
+    use terms::Time;
 
     use super::*;
     use crate::message::MessageId;

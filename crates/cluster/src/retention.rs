@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use engine::Time;
+use terms::Time;
 
 use crate::message_parts::WINDOW;
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use engine::Time;
+use terms::Time;
 
 use crate::client::{Delivered, LogClient, LogError};
 

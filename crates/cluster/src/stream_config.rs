@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType};
-use engine::{LogMessage, NodeId};
+use terms::{LogMessage, NodeId};
 
 use crate::client::LogError;
 use crate::log_url::LogUrl;

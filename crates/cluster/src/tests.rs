@@ -7,10 +7,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use bytes::Bytes;
-use engine::{
-    AccountId, Command, Deadline, DoneOrders, Engine, Importer, Money, NewOrder, NodeId, Op, OrderId, Price, Query,
-    Reply, Sequence, Shares, Side, StateItem, Symbol, Time,
-};
+use engine::{DoneOrders, Engine, Importer};
 use exchange::{Answer, Batch, EventBatch, EventQueue, EventSink, Metrics, Status, Unavailable};
 use journal::simulated::{PowerCut, SimulatedDisk};
 use journal::{Durability, Journal, Options};
@@ -25,6 +22,10 @@ use market::recovery::{self, Recovered};
 use market::snapshots::{JournalCoverage, SnapshotMaker};
 use market::timekeeper::Clock;
 use market::turn::{MarketLoop, TurnOptions};
+use terms::{
+    AccountId, Command, Deadline, Money, NewOrder, NodeId, Op, OrderId, Price, Query, Reply, Sequence, Shares, Side,
+    StateItem, Symbol, Time,
+};
 
 use crate::message::{Message, MessageId};
 use crate::simulated::{Faults, SimulatedClient, SimulatedLog};

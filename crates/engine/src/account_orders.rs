@@ -15,10 +15,10 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
+use slots::{NONE, Slab};
 use terms::{AccountIndex, OrderId, SymbolIndex};
 
 use crate::orders::Orders;
-use crate::slab::{NONE, Slab};
 
 /// The number of entries below which beginning anew is not worth it.
 const FEW: usize = 4_096;

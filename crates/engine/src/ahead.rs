@@ -4,10 +4,10 @@
 
 use std::hint::black_box;
 
+use slots::NONE;
 use terms::{Command, NewOrder, Op, OrderId, OrderName, Query};
 
 use crate::engine::{AHEAD, Engine};
-use crate::slab::NONE;
 
 /// The number of orders off the waiting queues below which all memory is near, and looking ahead only takes time.
 const FAR: usize = 1 << 16;

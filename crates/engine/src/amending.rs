@@ -1,12 +1,12 @@
 //! Takes shares off an open order, which keeps its place. The engine does not keep an order's number of shares: it is
 //! the sum of the open and the executed ones.
 
+use slots::NONE;
 use terms::{AccountId, CancelReason, Event, NewOrder, OrderId, Reject, Reply, Shares, SymbolIndex};
 
 use crate::book::Level;
 use crate::engine::Engine;
 use crate::orders::Order;
-use crate::slab::NONE;
 
 impl Engine {
     /// Leaves an order with this many shares, executed ones included.

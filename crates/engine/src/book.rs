@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use slots::{NONE, Slab};
 use terms::{Position, Price, Shares, Side, SymbolIndex};
 
 use crate::orders::{Order, Orders};
-use crate::slab::{NONE, Slab};
 
 /// Open orders of one symbol, side and limit, in order of age.
 #[derive(Clone, Copy)]

@@ -1,5 +1,6 @@
 //! Ends orders before they are executed: on request, or at their deadline.
 
+use slots::NONE;
 use terms::{
     AccountId, AccountIndex, CancelReason, ClientOrderId, Deadline, Event, Execution, NewOrder, OrderId, Reject, Reply,
     Sequence, Shares, Side, Status, SymbolIndex, Time,
@@ -8,7 +9,6 @@ use terms::{
 use crate::book::Level;
 use crate::engine::Engine;
 use crate::order_terms::Condition;
-use crate::slab::NONE;
 
 impl Engine {
     /// Whether an `ExpireOrders` at this time may end an order: one of a kill that goes on, or one whose deadline has

@@ -10,11 +10,10 @@ use std::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
+use slots::{NONE, Slab};
 use terms::{
     AccountIndex, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Deadline, NewOrder, OrderId, Shares, SymbolIndex, Time, Trail,
 };
-
-use crate::slab::{NONE, Slab};
 
 /// The most entries that each new one removes: more than one, so that live entries bound the memory; few, so that no
 /// order waits while a day's entries are removed.

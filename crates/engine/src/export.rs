@@ -2,13 +2,32 @@
 
 use terms::{
     AccountIndex, AccountLimits, Deadline, Distance, Executed, Execution, Fees, Iceberg, KillScope, LogMessage,
-    NewOrder, Side, StateItem, SymbolIndex, SymbolRules, Trail, Trigger,
+    MarketState, NewOrder, OrderId, Sequence, Side, StateItem, SymbolIndex, SymbolRules, Time, Trail, Trigger,
 };
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::client_orders::ClientOrder;
 use crate::engine::Engine;
 use crate::stops::Turn;
+
+/// The engine's state for readers who know no engine.
+impl MarketState for Engine {
+    fn sequence(&self) -> Sequence {
+        self.sequence
+    }
+
+    fn time(&self) -> Time {
+        self.time
+    }
+
+    fn next_order(&self) -> OrderId {
+        self.next_order
+    }
+
+    fn export(&self, visit: &mut dyn FnMut(StateItem)) {
+        Engine::export(self, visit);
+    }
+}
 
 impl Engine {
     /// Visits the state, item by item, in the order that [`StateItem`] describes. It leaves out done orders.

@@ -1,6 +1,7 @@
 //! Icebergs: the part of an order that its book shows, and the next part when that is executed. The next part stands
 //! behind all other orders of its price, as if it had just been placed.
 
+use slots::NONE;
 use terms::{
     Command, Event, Iceberg, IcebergOrder, NewOrder, OrderId, Price, Reject, Reply, Shares, SymbolIndex, least_display,
 };
@@ -10,7 +11,6 @@ use crate::engine::Engine;
 use crate::icebergs::Hiding;
 use crate::order_terms::{Condition, Terms};
 use crate::orders::Order;
-use crate::slab::NONE;
 
 impl Engine {
     /// The display and tip of an open iceberg; none for an order that shows all its shares.

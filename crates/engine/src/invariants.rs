@@ -48,7 +48,7 @@ impl Engine {
         let (mut trailing, mut added_up) = (0usize, 0usize);
         let (mut pending_orders, mut due_orders) = (0usize, 0usize);
         let mut being_reached = BTreeSet::new();
-        let mut last: Option<(SymbolIndex, Side, crate::Price)> = None;
+        let mut last: Option<(SymbolIndex, Side, terms::Price)> = None;
         self.export(&mut |item| match item {
             StateItem::Head { .. } | StateItem::Symbol { .. } | StateItem::Watch { .. } => {}
             StateItem::Fees { fees, .. } => assert!(fees.is_any(), "fees are fees of something"),

@@ -1,5 +1,5 @@
 //! Throws the kill switch: cancels the open orders of a scope, and refuses new ones in it until it is released. One
-//! command cancels no more than [`CANCELS_MAX`](crate::CANCELS_MAX) orders, and while there are others the kill goes
+//! command cancels no more than [`CANCELS_MAX`](terms::CANCELS_MAX) orders, and while there are others the kill goes
 //! on: the loop gives `ExpireOrders`, which cancels the next ones, and changes nothing if a release came before it.
 //! Meanwhile no order of the scope executes. It is canceled when another order meets it in the book, when its turn
 //! comes, when its trigger is reached, while it is under way, or when it waited behind others. Orders that count the

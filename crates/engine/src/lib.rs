@@ -23,7 +23,6 @@ mod funding;
 mod grouping;
 mod hiding;
 mod icebergs;
-mod id_index;
 mod import;
 mod instruments;
 mod invariants;
@@ -44,7 +43,6 @@ mod protecting;
 mod rounds;
 mod self_trade;
 mod shared_log;
-mod slab;
 mod stops;
 mod taking;
 mod trailing;
@@ -53,19 +51,5 @@ mod under_way;
 
 pub use engine::{AHEAD, DoneOrders, Engine};
 pub use export::StateHash;
-pub use id_index::IdIndex;
 pub use import::{ImportError, Importer};
 pub use shared_log::SharedLog;
-pub use slab::{NONE as NO_SLOT, Slab};
-pub use terms::{
-    AccountId, AccountIndex, AccountLimit, AccountLimits, AmountError, AuctionPrice, BrokenRule, CANCELS_MAX,
-    CLIENT_ORDER_ID_BYTES_MAX, CLIENT_ORDER_ID_KEPT_US, CancelBounds, CancelReason, Cancellation, ClientOrderId,
-    Command, DOLLAR, Deadline, Decimal, DecimalText, Distance, DoneOrder, EXECUTIONS_KEPT, EXECUTIONS_MAX, Entry,
-    Event, Executed, Execution, ExecutionBounds, Fee, FeeRate, FeeSchedule, Fees, FundsOrder, Grace, GraceError, Group,
-    GroupError, Groups, ICEBERG_PARTS_MAX, Iceberg, IcebergOrder, IdError, KillScope, Kills, LogMessage,
-    MONEY_DECIMALS, Manner, Money, NAME_BYTES_MAX, NewOrder, NodeId, Op, OpenTerms, OrderDifference, OrderId,
-    OrderKind, OrderName, PastLimit, Pause, Phase, Position, Price, Protections, Query, Reject, Reply, Rule,
-    RulesFault, RulesPart, SHARE_DECIMALS, SelfTrade, Sequence, Shares, Side, StateItem, Status, Symbol, SymbolIndex,
-    SymbolPhase, SymbolRules, TRAIL_BIPS_MAX, TRAILING_MAX, Taken, Tier, TierError, Time, Trail, TrailingOrder,
-    Trigger, Turnover, auction_price, least_display,
-};

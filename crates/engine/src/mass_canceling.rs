@@ -1,16 +1,16 @@
-//! Cancels the open orders of an account, at most [`CANCELS_MAX`](crate::CANCELS_MAX) with one command. The caller
+//! Cancels the open orders of an account, at most [`CANCELS_MAX`](terms::CANCELS_MAX) with one command. The caller
 //! continues with those that are left, so nobody waits for all of them. It takes a little less time than single cancels
 //! would, between a fifth of a microsecond and one for each order. A question about an account without orders delays
 //! nobody: see `account_orders.rs`.
 
 use std::hint::black_box;
 
+use slots::NONE;
 use terms::{AccountId, AccountIndex, CancelReason, Event, OrderId, Reject, Reply, Symbol, SymbolIndex};
 
 use crate::account_orders::{OrdersOf, Taken};
 use crate::engine::{AHEAD, Engine};
 use crate::orders::Order;
-use crate::slab::NONE;
 
 impl Engine {
     /// Whether a cancel of all orders of this account, or of those in one symbol, would cancel any. The question

@@ -1,6 +1,7 @@
 //! Places an order: holds what it may cost, matches it by price and time, and lets the remaining shares rest on the
 //! book or cancels them. Waiting orders come here from `triggering.rs` when they are triggered.
 
+use slots::NONE;
 use terms::{
     AccountId, AccountIndex, BrokenRule, CancelReason, ClientOrderId, Event, Execution, FundsOrder, Money, NewOrder,
     OrderDifference, OrderId, OrderKind, Phase, Position, Price, Reject, Reply, SelfTrade, Shares, Side, SymbolIndex,
@@ -12,7 +13,6 @@ use crate::counting::Counted;
 use crate::engine::Engine;
 use crate::order_terms::Terms;
 use crate::orders::Order;
-use crate::slab::NONE;
 use crate::stops::Turn;
 
 /// The most resting orders that an order looks at before it executes anything: its client need not take them, and may

@@ -1,10 +1,8 @@
 //! Orders by slot and by id, with their executions, or the sum of these where there are many: open orders, and done
 //! ones until `forget`. This file knows nothing of the order of prices or of accounts' money.
 
+use slots::{IdIndex, NONE, Slab};
 use terms::{AccountIndex, Cancellation, EXECUTIONS_KEPT, Executed, Execution, Fee, OrderId, Price, Shares, Time};
-
-use crate::id_index::IdIndex;
-use crate::slab::{NONE, Slab};
 
 /// An order in half a cache line. Its price level has its symbol, side and limit.
 #[derive(Clone, Copy)]

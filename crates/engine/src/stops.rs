@@ -6,11 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::orders::Orders;
-use crate::slab::{NONE, Slab};
 
 mod trails;
 mod turns;
 
+use slots::{NONE, Slab};
 use terms::{Event, NewOrder, OrderKind, Price, SelfTrade, Side, SymbolIndex, Trail, Trigger};
 use trails::Followed;
 pub(crate) use turns::Turn;

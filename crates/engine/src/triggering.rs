@@ -12,7 +12,7 @@ use crate::stops::Turn;
 use crate::under_way::{ACTIVATION, COUNTED_ON, counted_on};
 
 /// The most turns of one command. It takes no further one once it has executed
-/// [`EXECUTIONS_MAX`](crate::EXECUTIONS_MAX) times. Further commands take the others, so that other requests do not
+/// [`EXECUTIONS_MAX`](terms::EXECUTIONS_MAX) times. Further commands take the others, so that other requests do not
 /// wait long for orders that trigger each other.
 const TURNS_MAX: usize = 10_000;
 

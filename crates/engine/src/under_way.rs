@@ -4,10 +4,11 @@
 //! order trades through it: one that comes to its symbol meanwhile is opened, holds what it needs, and waits behind it.
 //! Everything that needs the book is decided at its turn (`triggering.rs`).
 //!
-//! [`EXECUTIONS_MAX`]: crate::EXECUTIONS_MAX
+//! [`EXECUTIONS_MAX`]: terms::EXECUTIONS_MAX
 
 use std::collections::VecDeque;
 
+use slots::NONE;
 use terms::{AccountIndex, Event, NewOrder, OrderKind, Price, Reject, Reply, Shares, SymbolIndex};
 
 use crate::counting::Counted;
@@ -16,7 +17,6 @@ use crate::icebergs::Hiding;
 use crate::matching::LOOKED_AT_MAX;
 use crate::order_terms::Terms;
 use crate::orders::Order;
-use crate::slab::NONE;
 use crate::stops::Turn;
 
 /// The most orders of a symbol under way or behind one under way, for each execution that one command may make:

@@ -1,6 +1,6 @@
 //! The accounts that a member's rights cover.
 
-use engine::AccountId;
+use terms::AccountId;
 
 /// Accounts in order, each once. Most members have one or two, so a search compares a few ids and computes no hash.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use engine::{Reject, Reply, Symbol};
+use terms::{Reject, Reply, Symbol};
 
 use crate::bound::Bound;
 use crate::limits::Limit;

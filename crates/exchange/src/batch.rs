@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-use engine::{Execution, Op};
+use terms::{Execution, Op};
 
 use crate::answer::{Answer, Unavailable};
 use crate::cost::cost_of;

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use engine::{Money, Position};
+use terms::{Money, Position};
 
 /// A bound that an op would exceed. Its `Display` is the text for the client: the setting, the bound, and the
 /// remainder.

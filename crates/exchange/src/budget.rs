@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use engine::{AccountId, Command, Op};
+use terms::{AccountId, Command, Op};
 
 /// Bounds on what an issuer gives; `None` is no bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl Budget {
 
 #[cfg(test)]
 mod tests {
-    use engine::Money;
+    use terms::Money;
 
     use super::*;
 

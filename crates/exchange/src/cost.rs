@@ -1,7 +1,7 @@
 //! Estimates of what ops cost the market's loop, before they are done. This module knows no state: nobody knows in
 //! advance how much an order executes.
 
-use engine::{Command, Op};
+use terms::{Command, Op};
 
 /// The estimated cost of a command that cancels or kills many orders at once.
 pub const MASS_COST: u64 = 100;

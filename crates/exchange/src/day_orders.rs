@@ -1,7 +1,7 @@
 //! Day orders. The end of the day depends on the venue's calendar, so a gateway asks for [`Deadline::UNDECIDED`], and
 //! the market replaces it by a time before the command gets its number. This module knows no calendar.
 
-use engine::{Command, Deadline, Op, Symbol};
+use terms::{Command, Deadline, Op, Symbol};
 
 /// Whether an op places a day order without a decided end.
 pub(crate) fn is_undecided(op: &Op) -> bool {
@@ -78,7 +78,7 @@ pub fn without_day_end(op: &Op) -> Option<Symbol> {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use engine::{
+    use terms::{
         AccountId, IcebergOrder, NewOrder, OrderKind, Price, SelfTrade, Shares, Side, Time, Trail, TrailingOrder,
     };
 
@@ -86,7 +86,7 @@ mod tests {
     use crate::{OnFailure, Requests, linked, pending, replacement};
 
     fn order(symbol: &str, trigger: Option<u64>) -> NewOrder {
-        let trigger = trigger.map(|dollars| engine::Trigger::from_below(Price::from_units(dollars as i64).unwrap()));
+        let trigger = trigger.map(|dollars| terms::Trigger::from_below(Price::from_units(dollars as i64).unwrap()));
         let (limit, shares) = (Price::from_units(5).unwrap(), Shares::from_units(7).unwrap());
         let symbol = Symbol::parse(symbol.as_bytes()).unwrap();
         let kind = if trigger.is_some() { OrderKind::Limit } else { OrderKind::PostOnly };
@@ -106,7 +106,7 @@ mod tests {
         let mut ops = vec![Op::Command(place(one)), Op::Command(iceberg), Op::Command(trailing)];
         ops.extend(linked(place(one), place(other)).unwrap());
         ops.extend(pending(place(one), &[place(other)]).unwrap());
-        ops.push(replacement(account, engine::OrderId(1).into(), place(one), OnFailure::Stop)[1]);
+        ops.push(replacement(account, terms::OrderId(1).into(), place(one), OnFailure::Stop)[1]);
         ops
     }
 

@@ -1,6 +1,6 @@
 //! Deadlines that clients may ask for. This module does not know the unit of time of each protocol.
 
-use engine::{Deadline, Time};
+use terms::{Deadline, Time};
 
 /// The last deadline, in the year 2255: clients that read microseconds as floating-point numbers, as JavaScript does,
 /// read it exactly.

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use engine::{Event, Sequence, Time};
+use terms::{Event, Sequence, Time};
 
 /// The entrance for the market's events. The loop pushes a batch of events before the answers of its turn leave, so
 /// that a client with an answer can see all its effects.

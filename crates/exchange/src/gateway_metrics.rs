@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use engine::Op;
+use terms::Op;
 
 use crate::answer::Answer;
 use crate::batch::{Batch, Exchange};
@@ -184,7 +184,7 @@ impl GatewayMetrics {
 
 #[cfg(test)]
 mod tests {
-    use engine::{AccountId, Command, Money, OrderId, Query, Reject, Reply};
+    use terms::{AccountId, Command, Money, OrderId, Query, Reject, Reply};
 
     use super::*;
     use crate::lookup::Lookup;

@@ -44,7 +44,7 @@ impl Exchange for Guarded {
 mod tests {
     use std::sync::Mutex;
 
-    use engine::{AccountId, Command, Money, Op, OrderId, Query, Reject, Reply};
+    use terms::{AccountId, Command, Money, Op, OrderId, Query, Reject, Reply};
 
     use super::*;
     use crate::account_set::AccountSet;

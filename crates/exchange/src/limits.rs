@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use engine::{Command, Money, Op, OrderKind, Shares, Side};
+use terms::{Command, Money, Op, OrderKind, Shares, Side};
 
 use crate::budget::AccountRange;
 
@@ -279,7 +279,7 @@ pub(crate) fn now() -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use engine::{AccountId, FundsOrder, NewOrder, OrderId, Price, SelfTrade, Side, Symbol};
+    use terms::{AccountId, FundsOrder, NewOrder, OrderId, Price, SelfTrade, Side, Symbol};
 
     use super::*;
 
@@ -344,7 +344,7 @@ mod tests {
         let order = Op::Command(place(NewOrder::market(symbol, Side::Buy, shares(1))));
         let cancel = Op::Command(Command::CancelOrder { account, order: OrderId(1).into() });
         let all = Op::Command(Command::CancelAll { account, symbol: None, through: None });
-        let kill = Op::Command(Command::Kill { scope: engine::KillScope::Account(account) });
+        let kill = Op::Command(Command::Kill { scope: terms::KillScope::Account(account) });
         assert_eq!([&order, &cancel, &cancel].map(|op| limits.lets_through(op)), [false, true, false]);
         assert!((0..100).all(|_| limits.lets_through(&all) && limits.lets_through(&kill)));
         assert!((0..100).all(|_| Limits::default().take_message().is_ok()));

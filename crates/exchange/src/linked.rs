@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use engine::{Command, NewOrder, Op, OrderDifference, OrderId, OrderKind, Reject, Reply, TrailingOrder};
+use terms::{Command, NewOrder, Op, OrderDifference, OrderId, OrderKind, Reject, Reply, TrailingOrder};
 
 use crate::answer::{Answer, Unavailable};
 use crate::limits::Limit;

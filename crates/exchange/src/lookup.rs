@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use engine::{AccountId, Command, DoneOrder, Executed, Execution, Op, OrderId, Query, Reject, Reply, Status};
+use terms::{AccountId, Command, DoneOrder, Executed, Execution, Op, OrderId, Query, Reject, Reply, Status};
 
 use crate::answer::{Answer, Unavailable};
 

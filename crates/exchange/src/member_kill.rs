@@ -2,7 +2,7 @@
 //! answer leaves when the last of them is done, so no order of these accounts executes after it. The engine knows no
 //! members, and one command for many accounts would change no more than that.
 
-use engine::{AccountId, Command, KillScope, Op, Reject, Reply};
+use terms::{AccountId, Command, KillScope, Op, Reject, Reply};
 
 use crate::answer::Answer;
 use crate::principal::Rights;
@@ -80,7 +80,7 @@ pub fn killed_together<'a>(answers: impl IntoIterator<Item = &'a Answer>) -> Res
 
 #[cfg(test)]
 mod tests {
-    use engine::{OrderId, Sequence};
+    use terms::{OrderId, Sequence};
 
     use super::*;
     use crate::answer::Unavailable;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use engine::{Command, Op, Reject, Reply};
+use terms::{Command, Op, Reject, Reply};
 
 use crate::answer::{Answer, Unavailable};
 

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use engine::{Command, Op, OrderDifference, OrderId, OrderKind, Reject, Reply};
+use terms::{Command, Op, OrderDifference, OrderId, OrderKind, Reject, Reply};
 
 use crate::answer::{Answer, Unavailable};
 use crate::limits::Limit;

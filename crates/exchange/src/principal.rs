@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use engine::{AccountId, Command, KillScope, Op};
+use terms::{AccountId, Command, KillScope, Op};
 
 use crate::account_set::AccountSet;
 use crate::budget::Budget;
@@ -255,7 +255,7 @@ impl fmt::Debug for Principal {
 
 #[cfg(test)]
 mod tests {
-    use engine::{Money, OrderId, Position, Query, Symbol};
+    use terms::{Money, OrderId, Position, Query, Symbol};
 
     use super::*;
 
@@ -276,7 +276,7 @@ mod tests {
             query(other),
             Op::Command(Command::CreateAccount { account: own, balance: Money::ZERO }),
             Op::Command(Command::IssueShares { symbol, account: own, shares: Position::ZERO }),
-            Op::Command(Command::ChangeRules { symbol, rules: engine::SymbolRules::default() }),
+            Op::Command(Command::ChangeRules { symbol, rules: terms::SymbolRules::default() }),
             Op::Command(Command::ExpireOrders),
         ];
         let reads =

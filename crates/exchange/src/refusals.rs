@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use engine::{AccountLimit, Reject, Reply};
+use terms::{AccountLimit, Reject, Reply};
 
 use crate::answer::{Answer, Unavailable};
 use crate::limits::Limit;

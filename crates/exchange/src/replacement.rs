@@ -2,7 +2,7 @@
 //! second follows the first at once, so that nothing comes between them, neither another client's command nor a crash.
 //! This module does not know how they are answered: each gets the answer that it would get alone.
 
-use engine::{AccountId, Command, Op, OrderName};
+use terms::{AccountId, Command, Op, OrderName};
 
 /// The fate of the new order when the old one cannot be canceled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use engine::{Command, Deadline, Op, Symbol};
+use terms::{Command, Deadline, Op, Symbol};
 
 use crate::caller::Caller;
 use crate::day_orders;

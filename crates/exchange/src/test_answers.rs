@@ -1,6 +1,6 @@
 //! Answers to placed orders, for the tests of lists of orders.
 
-use engine::{OrderId, Reject, Reply};
+use terms::{OrderId, Reject, Reply};
 
 use crate::Answer;
 

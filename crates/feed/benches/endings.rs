@@ -7,13 +7,12 @@
 
 use std::time::{Duration, Instant};
 
-use engine::{
-    AccountIndex, DoneOrders, Engine, Event, NewOrder, OrderId, Price, Sequence, Shares, Side, SymbolIndex, Time,
-};
+use engine::{DoneOrders, Engine};
 use exchange::EventBatch;
 use history::{History, SharedHistory};
 use journal::Disk;
 use model::workload::Random;
+use terms::{AccountIndex, Event, NewOrder, OrderId, Price, Sequence, Shares, Side, SymbolIndex, Time};
 
 /// Commands of a turn.
 const TURN: u64 = 25;
@@ -60,7 +59,7 @@ fn run(orders: u64, canceled: u64, is_shuffled: bool) -> (Duration, Duration) {
         account: ACCOUNT,
         symbol: SYMBOL,
         shares,
-        why: engine::CancelReason::Asked,
+        why: terms::CancelReason::Asked,
     };
     let events: Vec<Event> = ids[..canceled as usize].iter().map(cancel).collect();
     let begun = Instant::now();

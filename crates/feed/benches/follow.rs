@@ -11,9 +11,10 @@ mod flow;
 
 use std::time::{Duration, Instant};
 
-use engine::{AHEAD, DoneOrders, Engine, Execution, Op, OrderId, Sequence, Time};
+use engine::{AHEAD, DoneOrders, Engine};
 use exchange::EventBatch;
 use feed::{History, View};
+use terms::{Execution, Op, OrderId, Sequence, Time};
 
 const MEASURED: usize = 1_000_000;
 

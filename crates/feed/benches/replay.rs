@@ -8,12 +8,13 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use engine::{
-    AccountId, Command, DOLLAR, DoneOrders, Engine, Event, Money, NewOrder, OrderId, Position, Price, Reply, Sequence,
-    Shares, Side, StateItem, Symbol, Time,
-};
+use engine::{DoneOrders, Engine};
 use exchange::EventBatch;
 use feed::{History, ReportKey, View};
+use terms::{
+    AccountId, Command, DOLLAR, Event, Money, NewOrder, OrderId, Position, Price, Reply, Sequence, Shares, Side,
+    StateItem, Symbol, Time,
+};
 
 /// Commands of a turn.
 const TURN: usize = 25;

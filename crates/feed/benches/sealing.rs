@@ -9,15 +9,16 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use engine::{
-    AccountId, AccountIndex, ClientOrderId, Command, DOLLAR, DoneOrders, Engine, Event, Money, NewOrder, OrderId,
-    Position, Price, Reply, Sequence, Shares, Side, Symbol, Time,
-};
+use engine::{DoneOrders, Engine};
 use exchange::EventBatch;
 use feed::{History, ReportKey, View};
 use history::{HISTORY_FOLDER, verify};
 use journal::Disk;
 use model::workload::Random;
+use terms::{
+    AccountId, AccountIndex, ClientOrderId, Command, DOLLAR, Event, Money, NewOrder, OrderId, Position, Price, Reply,
+    Sequence, Shares, Side, Symbol, Time,
+};
 
 /// Commands of a turn, which share their time.
 const TURN: usize = 25;

@@ -2,9 +2,9 @@
 
 use std::hash::BuildHasher;
 
-use engine::{AccountId, AccountIndex, Money};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
+use terms::{AccountId, AccountIndex, Money};
 
 use crate::holdings::Holdings;
 use crate::orders::List;

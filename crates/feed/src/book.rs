@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::hash::BuildHasher;
 
-use engine::{Position, Price, Shares, Side};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
+use terms::{Position, Price, Shares, Side};
 
 use crate::orders::{In, List, Open, Orders, Terms};
 

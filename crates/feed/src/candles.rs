@@ -1,7 +1,7 @@
 //! Candles of any interval: from memory where it reaches back far enough, otherwise from the history.
 
-use engine::{SymbolIndex, Time};
 use history::{Candle, HistoryAt, HistoryError, Interval, Trade};
+use terms::{SymbolIndex, Time};
 
 use crate::view::View;
 

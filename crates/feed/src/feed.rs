@@ -6,10 +6,10 @@ use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use engine::{AccountIndex, Engine, Sequence, SymbolIndex, Time};
 use exchange::containment::{Panicked, Part, contain};
 use exchange::{EventBatch, EventFollower};
 use history::{Candle, EventQueue, HistoryAt, HistoryError, Interval, Item, PastOrder, SharedHistory};
+use terms::{AccountIndex, MarketState, Sequence, SymbolIndex, Time};
 
 use crate::candles::candles;
 use crate::listeners::{Listener, Listeners};
@@ -75,19 +75,23 @@ struct EventLine<W: Watcher> {
 }
 
 impl<W: Watcher> Feed<W> {
-    /// Starts to follow from `engine`'s state, with a history that follows the same events and has not got any yet.
-    pub fn start(engine: &Engine, history: Option<SharedHistory>, watcher: W) -> Result<Feed<W>, HistoryError> {
-        let mut view = View::new(engine, history.as_ref().map(SharedHistory::read).as_deref());
+    /// Starts to follow from `market`'s state, with a history that follows the same events and has not got any yet.
+    pub fn start(
+        market: &dyn MarketState,
+        history: Option<SharedHistory>,
+        watcher: W,
+    ) -> Result<Feed<W>, HistoryError> {
+        let mut view = View::new(market, history.as_ref().map(SharedHistory::read).as_deref());
         if let Some(history) = &history {
             view.recall(&history.read())?;
         }
         Feed::follow(ReadModel { view, history, watcher, listeners: Listeners::default() })
     }
 
-    /// Starts to follow from `engine`'s state without history files. The history is in a database, and `known` is what
+    /// Starts to follow from `market`'s state without history files. The history is in a database, and `known` is what
     /// the database knows of that state.
-    pub fn start_from(engine: &Engine, known: &InitialHistory, watcher: W) -> Result<Feed<W>, HistoryError> {
-        let mut view = View::new(engine, None);
+    pub fn start_from(market: &dyn MarketState, known: &InitialHistory, watcher: W) -> Result<Feed<W>, HistoryError> {
+        let mut view = View::new(market, None);
         view.recognize(known);
         Feed::follow(ReadModel { view, history: None, watcher, listeners: Listeners::default() })
     }

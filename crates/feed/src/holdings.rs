@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Unbounded};
 
-use engine::{Position, SymbolIndex};
+use terms::{Position, SymbolIndex};
 
 /// Shares of one symbol that an account has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

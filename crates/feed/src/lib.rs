@@ -1,5 +1,5 @@
-//! The read model of the market for people: books, trades, candles, accounts and histories, made of the engine's events
-//! alone.
+//! The read model of the market for people: books, trades, candles, accounts and histories, made of the market's
+//! events alone.
 //!
 //! ```text
 //! sequencer ─► Feed: a thread of its own ─► View      what is open now, in memory
@@ -7,8 +7,8 @@
 //! ```
 //! The past is in files of the history, which follows the same events on a thread of its own; the feed returns the
 //! history's types. Events arrive before the replies that they belong to leave, and a question waits in the same queue
-//! as events: so an answer is at least as new as the last reply that its asker got. It knows no socket, no JSON and no
-//! disk; of an engine it reads the state that it begins with.
+//! as events: so an answer is at least as new as the last reply that its asker got. It knows no socket, no JSON,
+//! no disk and no engine: it begins with the state of a [`MarketState`](terms::MarketState).
 
 mod accounts;
 mod book;

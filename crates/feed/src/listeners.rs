@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use engine::AccountIndex;
 use exchange::containment::{Part, contain};
+use terms::AccountIndex;
 
 use crate::view::{News, View};
 

@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use engine::{
+use history::{Candle, Interval, KEPT, Trade};
+use terms::{
     AuctionPrice, Phase, Position, Price, Side, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Time, Turnover,
     auction_price,
 };
-use history::{Candle, Interval, KEPT, Trade};
 
 use crate::book::{Book, Level};
 use crate::remembered::{CANDLES_MAX, Remembered};
@@ -267,7 +267,7 @@ impl Series {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use engine::{AccountIndex, Fee, OrderId, Sequence, Shares};
+    use terms::{AccountIndex, Fee, OrderId, Sequence, Shares};
 
     use super::*;
 

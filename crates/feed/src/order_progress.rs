@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use engine::{ClientOrderId, Money, OrderId, Shares};
 use history::{Amended, Trade};
+use terms::{ClientOrderId, Money, OrderId, Shares};
 
 use crate::orders::Open;
 use crate::view::{News, View};

@@ -4,12 +4,13 @@
 
 use std::collections::HashMap;
 
-use engine::{
-    AccountIndex, Deadline, Iceberg, IdIndex, Money, NO_SLOT as NONE, NewOrder, OrderId, OrderKind, Price, SelfTrade,
-    Sequence, Shares, Side, Slab, SymbolIndex, Time, Trail, Trigger,
-};
 use foldhash::fast::RandomState;
 use history::PastOrder;
+use slots::{IdIndex, NONE, Slab};
+use terms::{
+    AccountIndex, Deadline, Iceberg, Money, NewOrder, OrderId, OrderKind, Price, SelfTrade, Sequence, Shares, Side,
+    SymbolIndex, Time, Trail, Trigger,
+};
 
 use crate::sparse_column::SparseColumn;
 

@@ -3,7 +3,7 @@
 
 use std::hint::black_box;
 
-use engine::{AccountIndex, Event, NewOrder, Sequence, Side, SymbolIndex};
+use terms::{AccountIndex, Event, NewOrder, Sequence, Side, SymbolIndex};
 
 use crate::accounts::Accounts;
 use crate::market::Listing;

@@ -1,7 +1,7 @@
 //! The queue position of an open order: what executes before it. Hidden shares of other orders are not counted: they
 //! execute behind all that is shown at their price, and only their accounts see them.
 
-use engine::Position;
+use terms::Position;
 
 use crate::book::{Book, LevelChange};
 use crate::orders::{In, Open, Orders, Terms};

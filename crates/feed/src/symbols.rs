@@ -3,8 +3,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use engine::{Symbol, SymbolIndex};
 use foldhash::fast::RandomState;
+use terms::{Symbol, SymbolIndex};
 
 /// Symbols by name.
 #[derive(Debug, Default)]

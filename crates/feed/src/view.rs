@@ -14,14 +14,14 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use beginning::InitialHistory;
-use engine::{
-    AccountId, AccountIndex, AccountLimits, CancelReason, ClientOrderId, Event, Fee, FeeSchedule, Groups, KillScope,
-    Kills, Money, NewOrder, OrderId, Position, Price, Protections, Sequence, Shares, Side, Symbol, SymbolIndex, Time,
-};
 use exchange::EventBatch;
 use foldhash::fast::RandomState;
 use history::{Amended, Note, Noted, PastOrder, Trade};
 use past::Recalled;
+use terms::{
+    AccountId, AccountIndex, AccountLimits, CancelReason, ClientOrderId, Event, Fee, FeeSchedule, Groups, KillScope,
+    Kills, Money, NewOrder, OrderId, Position, Price, Protections, Sequence, Shares, Side, Symbol, SymbolIndex, Time,
+};
 use trails::Trails;
 
 use crate::accounts::{Account, Accounts};

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use engine::{AccountId, Command, DoneOrders, Engine, Money, Op, Position, Symbol};
+use engine::{DoneOrders, Engine};
 use exchange::{Batch, Exchange, Lookup, Metrics, Unavailable};
 use feed::{Feed, FeedHandle, InitialHistory};
 use http_gateway::Hub;
@@ -13,6 +13,7 @@ use market::calendar::Calendar;
 use market::memory_ledger::MemoryLedger;
 use market::timekeeper::Clock;
 use market::turn::{MarketLoop, TurnOptions};
+use terms::{AccountId, Command, Money, Op, Position, Symbol};
 
 /// The most executions in the answers to one request.
 const EXECUTIONS_MAX: usize = 1_000;
@@ -72,7 +73,7 @@ impl MemoryMarket {
 
     fn furnish(&self) {
         let account = |id: &[u8]| AccountId::parse(id).expect("a number");
-        let dollars = Money::from_units(OF_EACH.saturating_mul(engine::DOLLAR));
+        let dollars = Money::from_units(OF_EACH.saturating_mul(terms::DOLLAR));
         let shares = Position::from_units(OF_EACH.saturating_mul(100_000_000));
         let accounts = [b"1", b"2", b"3"].map(|id| account(id));
         let mut ops: Vec<Op> = accounts

@@ -9,7 +9,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use cluster::versions::NEWEST;
 use cluster::{ClusterLedger, Delivered, LogClient, LogError, Member, NodeStatus};
-use engine::{NodeId, Time};
 use exchange::{Metrics, Status};
 use journal::simulated::SimulatedDisk;
 use journal::{Durability, Options};
@@ -17,6 +16,7 @@ use market::inbox::Inbox;
 use market::journal_ledger::JournalLedger;
 use market::recovery::{self, Recovered};
 use market::snapshots::JournalCoverage;
+use terms::{NodeId, Time};
 
 /// The cluster of which messages are taken.
 const CLUSTER: u64 = 77;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use engine::AccountId;
 use exchange::Exchange;
 use hmac::{Hmac, KeyInit, Mac};
 use http_gateway::{HttpBackend, InMemory, Key, Keys};
 use sha2::Sha256;
+use terms::AccountId;
 use tokio::runtime::Runtime;
 
 use crate::memory_market::MemoryMarket;
@@ -42,7 +42,7 @@ impl Served {
             sandbox: None,
             audit: None,
             past: None,
-            time: engine::Time(0),
+            time: terms::Time(0),
         };
         let routes = {
             let _entered = runtime.enter();

@@ -1,7 +1,8 @@
 //! Bytes that the server stores: commands of the journal, items of a snapshot and blocks of the history. Their
 //! checksums are left out, so that their readers get any bytes at all.
 
-use engine::{DoneOrders, Engine, Entry, Importer, Time};
+use engine::{DoneOrders, Engine, Importer};
+use terms::{Entry, Time};
 
 /// The most commands, items or records that are read of one input.
 const READ_MAX: usize = 200;

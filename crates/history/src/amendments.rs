@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use engine::{OrderId, Sequence};
+use terms::{OrderId, Sequence};
 
 use crate::error::HistoryError;
 use crate::history::History;

@@ -1,6 +1,6 @@
 //! Trades up to a past command: found by trades' numbers, which grow with their commands.
 
-use engine::{Sequence, SymbolIndex};
+use terms::{Sequence, SymbolIndex};
 
 use crate::error::HistoryError;
 use crate::history::History;

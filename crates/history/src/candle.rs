@@ -1,6 +1,6 @@
 //! Candles: the trades of an interval of time in a few numbers.
 
-use engine::{Position, Price, Time, Turnover};
+use terms::{Position, Price, Time, Turnover};
 
 use crate::trade::Trade;
 

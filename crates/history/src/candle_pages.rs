@@ -1,7 +1,7 @@
 //! Pages of candles. A search for old candles goes from days to hours to minutes, so a page costs the days behind it
 //! and its own candles, and not each candle in between.
 
-use engine::{SymbolIndex, Time};
+use terms::{SymbolIndex, Time};
 
 use crate::candle::{Candle, Interval, KEPT};
 use crate::chain_heads::SymbolChain;
@@ -84,8 +84,9 @@ impl History {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use engine::{AccountIndex, DoneOrders, Engine, Fee, OrderId, Price, Sequence, Shares, Side};
+    use engine::{DoneOrders, Engine};
     use journal::simulated::SimulatedDisk;
+    use terms::{AccountIndex, Fee, OrderId, Price, Sequence, Shares, Side};
 
     use super::*;
     use crate::table::Sizes;

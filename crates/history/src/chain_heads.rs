@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use engine::{AccountIndex, OrderId, Sequence, SymbolIndex};
 use foldhash::fast::RandomState;
+use terms::{AccountIndex, OrderId, Sequence, SymbolIndex};
 
 use crate::candle::{Candle, Interval, KEPT};
 

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-use engine::{Engine, OrderId, Sequence};
 use foldhash::fast::RandomState;
+use terms::{MarketState, OrderId, Sequence};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::chain_heads::{AccountChain, CandleChain, Heads, SymbolChain};
@@ -60,9 +60,9 @@ pub(crate) enum Begun {
 }
 
 impl Checkpoint {
-    /// Makes the checkpoint of a history that begins at an engine's state.
-    pub(crate) fn begin(engine: &Engine, sizes: &Sizes) -> Checkpoint {
-        let (through, first_order) = (engine.sequence(), engine.next_order());
+    /// Makes the checkpoint of a history that begins at a market's state.
+    pub(crate) fn begin(market: &dyn MarketState, sizes: &Sizes) -> Checkpoint {
+        let (through, first_order) = (market.sequence(), market.next_order());
         let (accounts, symbols, executed, noted) = Default::default();
         let heads = Heads { through, first_order, accounts, symbols, executed, noted };
         Checkpoint { heads, kept: KeptRecords::of(sizes) }

@@ -1,6 +1,6 @@
 //! Numbers as bytes and back, little-endian, one after the other, and the checksum of such bytes.
 
-use engine::{Money, Position, Price, Sequence, Shares, Side, Time, Turnover};
+use terms::{Money, Position, Price, Sequence, Shares, Side, Time, Turnover};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// The length of a checksum.

@@ -1,7 +1,7 @@
 //! Done orders for queries by id: account, canceled shares and executions; and the executions of an order that may be
 //! open. Executions are read a few at a time, because there may be very many.
 
-use engine::{AccountId, Cancellation, DoneOrder, Executed, Execution, OrderId, Time};
+use terms::{AccountId, Cancellation, DoneOrder, Executed, Execution, OrderId, Time};
 
 use crate::ending::Ending;
 use crate::error::HistoryError;

@@ -1,6 +1,6 @@
 //! Endings of orders, and the links of their records. This file knows no byte but the number of a reason.
 
-use engine::{CancelReason, Money, Sequence, Shares, Time};
+use terms::{CancelReason, Money, Sequence, Shares, Time};
 
 /// The ending of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

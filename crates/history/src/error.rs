@@ -2,7 +2,7 @@
 
 use std::io;
 
-use engine::Time;
+use terms::Time;
 
 use crate::folder::HISTORY_FOLDER;
 

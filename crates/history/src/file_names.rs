@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use engine::Sequence;
 use journal::Storage;
+use terms::Sequence;
 
 use crate::carried::Carried;
 use crate::checkpoint::{Begun, CHECKPOINT_NAME, Checkpoint, KeptRecords};

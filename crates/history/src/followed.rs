@@ -3,11 +3,11 @@
 
 use std::collections::HashMap;
 
-use engine::{
-    AccountId, AccountIndex, CancelReason, Engine, Fee, Money, NewOrder, OrderId, Sequence, Shares, Side, StateItem,
-    SymbolIndex, Time,
-};
 use foldhash::fast::RandomState;
+use terms::{
+    AccountId, AccountIndex, CancelReason, Fee, MarketState, Money, NewOrder, OrderId, Sequence, Shares, Side,
+    StateItem, SymbolIndex, Time,
+};
 
 use crate::candle::{Candle, KEPT};
 use crate::chain_heads::Heads;
@@ -67,11 +67,11 @@ impl Arriving {
 }
 
 impl Followed {
-    /// Makes the state of an engine, for a history that goes at least as far.
-    pub(crate) fn from(engine: &Engine, heads: &Heads) -> Followed {
+    /// Makes the state of a market, for a history that goes at least as far.
+    pub(crate) fn from(market: &dyn MarketState, heads: &Heads) -> Followed {
         let mut followed = Followed {
-            sequence: engine.sequence(),
-            time: engine.time(),
+            sequence: market.sequence(),
+            time: market.time(),
             accounts: Vec::new(),
             paid: HashMap::default(),
             candles: heads.symbols.iter().map(|chain| chain.candles.map(|candles| candles.current)).collect(),
@@ -83,7 +83,7 @@ impl Followed {
             fees: [Fee::NONE; 2],
         };
         let mut last = None;
-        engine.export(&mut |item| match item {
+        market.export(&mut |item| match item {
             StateItem::Account { id, .. } => followed.accounts.push(id),
             StateItem::Order { order, .. } | StateItem::Delayed { order, .. } => last = Some(order),
             StateItem::Execution(execution) => {

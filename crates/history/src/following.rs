@@ -1,10 +1,10 @@
 //! Follows events: makes orders, trades and candles of them, and writes these to the history. It needs no engine.
 
-use engine::{
+use exchange::EventBatch;
+use terms::{
     AccountId, AccountIndex, CancelReason, ClientOrderId, Event, Fee, Money, OrderId, Price, Sequence, Shares,
     SymbolIndex, Time,
 };
-use exchange::EventBatch;
 
 use crate::candle::{Candle, Interval, KEPT};
 use crate::ending::{Ending, Last};

@@ -1,6 +1,6 @@
 //! Packed blocks without their files: fuzzing gives bytes to the readers of all tables, without a checksum.
 
-use engine::OrderId;
+use terms::OrderId;
 
 use crate::columns::Packed;
 use crate::note::{NOTES, NoteRecord};

@@ -6,8 +6,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{DoneOrder, Engine, OrderId, Sequence, StateItem, SymbolIndex};
 use journal::{Damages, Storage};
+use terms::{DoneOrder, MarketState, OrderId, Sequence, StateItem, SymbolIndex};
 
 use crate::candle::KEPT;
 use crate::carried::Carried;
@@ -86,45 +86,45 @@ impl Sizes {
 }
 
 impl History {
-    /// Opens the history of a data folder, or begins one at `engine`, whose state events continue. A history that ended
+    /// Opens the history of a data folder, or begins one at `market`, whose state events continue. A history that ended
     /// before that state has a gap that nothing can fill: it is set aside, and a new one begins.
-    pub fn open<S: Storage>(home: &S, engine: &Engine) -> Result<History, HistoryError> {
-        History::open_sized(home, engine, Sizes::USUAL)
+    pub fn open<S: Storage>(home: &S, market: &dyn MarketState) -> Result<History, HistoryError> {
+        History::open_sized(home, market, Sizes::USUAL)
     }
 
     /// Opens a history with other sizes than a server's.
-    pub fn open_sized<S: Storage>(home: &S, engine: &Engine, sizes: Sizes) -> Result<History, HistoryError> {
+    pub fn open_sized<S: Storage>(home: &S, market: &dyn MarketState, sizes: Sizes) -> Result<History, HistoryError> {
         let folder = folder::open(home).map_err(in_folder)?;
-        History::open_in(folder, engine, sizes)
+        History::open_in(folder, market, sizes)
     }
 
-    /// Begins a history at an engine's state, in a data folder without one, with all orders that were done before:
+    /// Begins a history at a market's state, in a data folder without one, with all orders that were done before:
     /// `done` visits them by id.
     pub fn begin_behind<S: Storage>(
         home: &S,
-        engine: &Engine,
+        market: &dyn MarketState,
         mut done: impl FnMut(&mut dyn FnMut(DoneOrder) -> Result<(), HistoryError>) -> Result<(), HistoryError>,
     ) -> Result<(), HistoryError> {
         let folder = folder::open(home).map_err(in_folder)?;
         file_names::expect_none(&*folder)?;
-        begin_behind(&folder, engine, &mut done, &Sizes::USUAL).map(drop)
+        begin_behind(&folder, market, &mut done, &Sizes::USUAL).map(drop)
     }
 
-    fn open_in(folder: Arc<dyn Folder>, engine: &Engine, sizes: Sizes) -> Result<History, HistoryError> {
+    fn open_in(folder: Arc<dyn Folder>, market: &dyn MarketState, sizes: Sizes) -> Result<History, HistoryError> {
         let (folder, checkpoint) = match Checkpoint::read_any(&*folder)? {
             Some(unfinished) if unfinished.kept.begun == Begun::Unfinished => {
-                let begun = begin(&folder, engine, &sizes)?;
+                let begun = begin(&folder, market, &sizes)?;
                 (folder, begun)
             }
-            Some(checkpoint) if checkpoint.heads.through < engine.sequence() => {
+            Some(checkpoint) if checkpoint.heads.through < market.sequence() => {
                 let folder = set_aside(&*folder, checkpoint.heads.through)?;
-                let begun = begin(&folder, engine, &sizes)?;
+                let begun = begin(&folder, market, &sizes)?;
                 (folder, begun)
             }
             Some(checkpoint) => (folder, checkpoint),
             None => {
                 file_names::expect_none(&*folder)?;
-                let begun = begin(&folder, engine, &sizes)?;
+                let begun = begin(&folder, market, &sizes)?;
                 (folder, begun)
             }
         };
@@ -146,7 +146,7 @@ impl History {
             carried: Carried::open(&folder, (kept.carried_file, kept.carried), &sizes)?,
             carried_copy: None,
             covered_orders: orders,
-            followed: Followed::from(engine, &heads),
+            followed: Followed::from(market, &heads),
             retention: Retention::new(&kept),
             leaps: Leaps::read(&*folder)?,
             kept,
@@ -195,21 +195,21 @@ impl History {
         self.leaps.damage()
     }
 
-    /// Fits the history to a replay that ended at `engine`. If the history has commands behind it, the machine lost
+    /// Fits the history to a replay that ended at `market`. If the history has commands behind it, the machine lost
     /// unsynced bytes: the files are set aside and a new history begins. Otherwise it takes back the effects of lost
     /// commands. Returns whether it goes on.
-    pub fn fit(&mut self, engine: &Engine) -> Result<bool, HistoryError> {
-        if self.heads.through > engine.sequence() {
+    pub fn fit(&mut self, market: &dyn MarketState) -> Result<bool, HistoryError> {
+        if self.heads.through > market.sequence() {
             let folder = set_aside(&*self.folder, self.heads.through)?;
             let (damages, keep, journal) = (self.damages.clone(), self.retention.keep, self.journal.take());
-            let anew = History::open_in(folder, engine, self.sizes)?.listing(damages).keeping(keep);
+            let anew = History::open_in(folder, market, self.sizes)?.listing(damages).keeping(keep);
             let former = std::mem::replace(self, History { journal, ..anew });
             self.leaps.take_clock_of(&former.leaps);
-            self.leaps.begin(engine.time());
+            self.leaps.begin(market.time());
             return Ok(false);
         }
         let mut open = Vec::new();
-        engine.export(&mut |item| {
+        market.export(&mut |item| {
             if let StateItem::Order { order, .. }
             | StateItem::Stop { order, .. }
             | StateItem::Delayed { order, .. }
@@ -219,7 +219,7 @@ impl History {
             }
         });
         self.settle(open)?;
-        self.leaps.begin(engine.time());
+        self.leaps.begin(market.time());
         Ok(true)
     }
 
@@ -416,32 +416,32 @@ fn take_back(carried: &mut Carried, open: &[u64]) -> Result<u64, HistoryError> {
     Ok(taken_back)
 }
 
-/// Begins a history at an engine's state, with a checkpoint: files of records without one are the remains of a history
+/// Begins a history at a market's state, with a checkpoint: files of records without one are the remains of a history
 /// that has lost it.
-fn begin(folder: &Arc<dyn Folder>, engine: &Engine, sizes: &Sizes) -> Result<Checkpoint, HistoryError> {
-    if engine.next_order() == OrderId(1) {
-        let begun = Checkpoint::begin(engine, sizes);
+fn begin(folder: &Arc<dyn Folder>, market: &dyn MarketState, sizes: &Sizes) -> Result<Checkpoint, HistoryError> {
+    if market.next_order() == OrderId(1) {
+        let begun = Checkpoint::begin(market, sizes);
         begun.write_first(&**folder)?;
         return Ok(begun);
     }
     tracing::warn!(
-        through = engine.sequence().0,
+        through = market.sequence().0,
         "the history begins behind this command: orders that were done before are no longer kept"
     );
-    begin_behind(folder, engine, &mut |_| Ok(()), sizes)
+    begin_behind(folder, market, &mut |_| Ok(()), sizes)
 }
 
 /// Begins a history that does not begin with the market, and writes all known facts from before.
 fn begin_behind(
     folder: &Arc<dyn Folder>,
-    engine: &Engine,
+    market: &dyn MarketState,
     done: &mut EachDone<'_>,
     sizes: &Sizes,
 ) -> Result<Checkpoint, HistoryError> {
-    let mut begun = Checkpoint::begin(engine, sizes);
+    let mut begun = Checkpoint::begin(market, sizes);
     begun.kept.begun = Begun::Unfinished;
     begun.write_first(&**folder)?;
-    begun.kept.begun = Begun::Orders(Prehistory::write(folder, engine, done, sizes)?);
+    begun.kept.begun = Begun::Orders(Prehistory::write(folder, market, done, sizes)?);
     begun.write_first(&**folder)?;
     Ok(begun)
 }

@@ -6,8 +6,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use engine::Sequence;
 use exchange::EventFollower;
+use terms::Sequence;
 
 use crate::background_pace::BackgroundPace;
 use crate::error::HistoryError;

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::Time;
+use terms::Time;
 
 use crate::codec;
 use crate::error::{HistoryError, in_folder};

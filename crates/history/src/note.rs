@@ -2,7 +2,7 @@
 //! written once and never changed. An order has a chain of notes, newest first, and so has an account. An order without
 //! notes costs no byte for them.
 
-use engine::{AccountIndex, CancelReason, OrderId, Sequence, Shares, Side, SymbolIndex, Time, Trigger};
+use terms::{AccountIndex, CancelReason, OrderId, Sequence, Shares, Side, SymbolIndex, Time, Trigger};
 
 use crate::codec::{Put, SUM_BYTES, Take, seal, sound};
 use crate::columns::{Field, How};
@@ -313,7 +313,7 @@ fn strip(at: u64, record: &mut [u8; NOTE_BYTES], _: Sequence) -> Option<(Newest,
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use engine::Price;
+    use terms::Price;
 
     use super::*;
 

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-use engine::{AccountIndex, CancelReason, NewOrder, OrderId, Sequence, Shares, Side, SymbolIndex, Time};
 use foldhash::fast::RandomState;
+use terms::{AccountIndex, CancelReason, NewOrder, OrderId, Sequence, Shares, Side, SymbolIndex, Time};
 
 use crate::ending::Last;
 use crate::error::HistoryError;

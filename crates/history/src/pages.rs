@@ -1,6 +1,6 @@
 //! Pages of orders and trades along a chain, and single ones.
 
-use engine::{AccountIndex, OrderId, Sequence, SymbolIndex, Time};
+use terms::{AccountIndex, OrderId, Sequence, SymbolIndex, Time};
 
 use crate::error::HistoryError;
 use crate::history::History;

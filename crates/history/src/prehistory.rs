@@ -6,11 +6,11 @@
 use std::io;
 use std::sync::Arc;
 
-use engine::{
-    AccountId, AccountIndex, ClientOrderId, DoneOrder, Engine, Executed, Execution, NewOrder, OrderId, Sequence,
+use journal::{File, decode_order, encode_order};
+use terms::{
+    AccountId, AccountIndex, ClientOrderId, DoneOrder, Executed, Execution, MarketState, NewOrder, OrderId, Sequence,
     StateItem, Time,
 };
-use journal::{File, decode_order, encode_order};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use crate::carried::{BEGUN, Carried};
@@ -62,11 +62,11 @@ struct Block {
     sum: u32,
 }
 
-/// An open order of an engine.
+/// An open order of a market.
 struct OpenOrder {
     order: OrderId,
     account: AccountIndex,
-    placed: NewOrder<engine::SymbolIndex>,
+    placed: NewOrder<terms::SymbolIndex>,
     client_id: Option<ClientOrderId>,
     executions: Vec<Execution>,
     /// The sum of its executions, if there are more than the engine keeps.
@@ -74,24 +74,24 @@ struct OpenOrder {
 }
 
 impl OpenOrder {
-    fn placed(order: OrderId, account: AccountIndex, placed: NewOrder<engine::SymbolIndex>) -> OpenOrder {
+    fn placed(order: OrderId, account: AccountIndex, placed: NewOrder<terms::SymbolIndex>) -> OpenOrder {
         OpenOrder { order, account, placed, client_id: None, executions: Vec::new(), elsewhere: None }
     }
 }
 
 impl Prehistory {
-    /// Writes the files for a history that begins at `engine`: its open orders, and the done ones, by id. Returns the
+    /// Writes the files for a history that begins at `market`: its open orders, and the done ones, by id. Returns the
     /// number of open orders.
     pub(crate) fn write(
         folder: &Arc<dyn Folder>,
-        engine: &Engine,
+        market: &dyn MarketState,
         done: &mut EachDone<'_>,
         sizes: &Sizes,
     ) -> Result<u64, HistoryError> {
         for name in [BEGUN_NAME, OLD_NAME] {
             folder.remove(name).map_err(failed(name))?;
         }
-        let (accounts, open) = open_orders(engine);
+        let (accounts, open) = open_orders(market);
         // The file is made even if it stays empty.
         folder.open(BEGUN_NAME).map_err(failed(BEGUN_NAME))?;
         let mut begun = Carried::open_as(&BEGUN, folder, 0, sizes)?;
@@ -156,11 +156,11 @@ impl Prehistory {
     }
 }
 
-/// The accounts of an engine, and its open orders by id.
-fn open_orders(engine: &Engine) -> (Vec<AccountId>, Vec<OpenOrder>) {
+/// The accounts of a market, and its open orders by id.
+fn open_orders(market: &dyn MarketState) -> (Vec<AccountId>, Vec<OpenOrder>) {
     let (mut accounts, mut open) = (Vec::new(), Vec::<OpenOrder>::new());
     let mut named = Vec::new();
-    engine.export(&mut |item| match item {
+    market.export(&mut |item| match item {
         StateItem::Account { id, .. } => accounts.push(id),
         StateItem::Order { order, account, symbol, side, limit, open: shares } => {
             open.push(OpenOrder::placed(order, account, NewOrder::limit(symbol, side, limit, shares)));

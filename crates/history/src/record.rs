@@ -2,7 +2,7 @@
 //! Its checksum is seeded with its number, so it detects both a changed bit and another record in its place. In a
 //! sealed part the blocks have the checksums: records are written without theirs, and get them back when they are read.
 
-use engine::{
+use terms::{
     AccountIndex, CLIENT_ORDER_ID_BYTES_MAX, ClientOrderId, Fee, FeeRate, NewOrder, OrderId, OrderKind, Price,
     SelfTrade, Sequence, Shares, Side, SymbolIndex, Time, Trigger,
 };

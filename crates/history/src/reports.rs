@@ -2,7 +2,7 @@
 //! order. The placings, cancels, trades and notes of an account are a chain each, newest first. A search reads no
 //! record older than it needs, and each of the others at most twice, a few at a time.
 
-use engine::{AccountIndex, CancelReason, OrderId, Sequence, Shares, Side, SymbolIndex, Time};
+use terms::{AccountIndex, CancelReason, OrderId, Sequence, Shares, Side, SymbolIndex, Time};
 
 use crate::ending::Ending;
 use crate::error::HistoryError;

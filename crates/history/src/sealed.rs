@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use engine::{Sequence, Time};
 use journal::File;
+use terms::{Sequence, Time};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::codec::{Put, Take};

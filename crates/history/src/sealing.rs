@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use engine::Sequence;
+use terms::Sequence;
 
 use crate::columns::pack;
 use crate::error::HistoryError;

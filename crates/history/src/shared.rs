@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
-use engine::{AccountIndex, Engine, OrderId, Sequence, SymbolIndex, Time};
 use exchange::EventBatch;
+use terms::{AccountIndex, MarketState, OrderId, Sequence, SymbolIndex, Time};
 
 use crate::candle::{Candle, Interval};
 use crate::error::HistoryError;
@@ -116,10 +116,10 @@ impl SharedHistory {
     }
 
     /// Does the same as `History::fit`, after everything handed over is followed.
-    pub fn fit(&self, engine: &Engine) -> Result<bool, HistoryError> {
+    pub fn fit(&self, market: &dyn MarketState) -> Result<bool, HistoryError> {
         self.catch_up()?;
         let mut history = self.write();
-        let fits = history.fit(engine)?;
+        let fits = history.fit(market)?;
         self.0.sequence.store(history.sequence().0, Ordering::Release);
         Ok(fits)
     }

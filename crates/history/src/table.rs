@@ -8,8 +8,8 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use engine::Sequence;
 use journal::File;
+use terms::Sequence;
 
 use crate::columns::{Field, Packed};
 use crate::error::HistoryError;

@@ -1,6 +1,6 @@
 //! One execution, as everyone may see it.
 
-use engine::{AccountIndex, Execution, Fee, Money, OrderId, Price, Sequence, Shares, Side, SymbolIndex, Time};
+use terms::{AccountIndex, Execution, Fee, Money, OrderId, Price, Sequence, Shares, Side, SymbolIndex, Time};
 
 /// An execution of two orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

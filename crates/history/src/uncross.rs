@@ -5,7 +5,7 @@
 //! and those in which it was the aggressor follow each other, except in auctions, and where one command did not
 //! complete the order: there the trade before may have any number, so a note has it.
 
-use engine::{AccountIndex, Event, Fee, Money, OrderId, Shares};
+use terms::{AccountIndex, Event, Fee, Money, OrderId, Shares};
 
 use crate::error::HistoryError;
 use crate::followed::Followed;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use engine::{OrderId, Sequence};
 use journal::Storage;
+use terms::{OrderId, Sequence};
 
 use crate::carried::Carried;
 use crate::checkpoint::{Begun, Checkpoint, KeptRecords};

@@ -4,11 +4,11 @@
 
 use std::time::{Duration, Instant};
 
-use engine::{
-    AccountId, AccountIndex, Command, NewOrder, OrderId, Price, Shares, Side, StateItem, Symbol, SymbolIndex, Time,
-};
 use journal::{
     Caller, CallerWriter, Disk, Durability, File, Journal, JournalPoint, Options, Storage, encode, read, snapshot,
+};
+use terms::{
+    AccountId, AccountIndex, Command, NewOrder, OrderId, Price, Shares, Side, StateItem, Symbol, SymbolIndex, Time,
 };
 
 const MIB: u64 = 1 << 20;

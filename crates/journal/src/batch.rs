@@ -1,7 +1,7 @@
 //! Batches: units of group commit, each checksummed as a whole and chained to the batch before. A mark is a batch
 //! without commands. This file does not know files. Source: docs/JOURNAL.md, batches.
 
-use engine::{Sequence, Time};
+use terms::{Sequence, Time};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::segment::{u32_at, u64_at};

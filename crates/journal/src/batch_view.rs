@@ -1,7 +1,7 @@
 //! A batch of commands for readers of the journal: its place, and its commands. This file does not know what the
 //! commands do.
 
-use engine::{Entry, Sequence, Time};
+use terms::{Entry, Sequence, Time};
 
 use crate::codec::decode;
 use crate::error::{JournalError, VisitError};

@@ -1,7 +1,7 @@
 //! Commands as bytes: a tag, then the fields in the order of the type, integers as LEB128. A command has one encoding.
 //! This file does not know sequences, times or files. Source: docs/JOURNAL.md, commands.
 
-use engine::{
+use terms::{
     AccountId, ClientOrderId, Command, Deadline, FeeRate, Fees, FundsOrder, IcebergOrder, Money, NewOrder, OrderId,
     OrderKind, OrderName, Position, SelfTrade, Side, Time, TrailingOrder, Trigger,
 };

@@ -1,7 +1,7 @@
 //! Done orders as bytes: their facts without their ids. This file does not know in which file they are. Source:
 //! docs/HISTORY.md, earlier orders.
 
-use engine::{Cancellation, DoneOrder, Execution, Fee, OrderId, Time};
+use terms::{Cancellation, DoneOrder, Execution, Fee, OrderId, Time};
 
 use crate::fees_codec::{put_fee, take_fee};
 use crate::fields::{put_account, take_account, take_price, take_shares};
@@ -71,8 +71,8 @@ pub fn decode_order(order: OrderId, fields: &[u8]) -> Result<DoneOrder, CodecErr
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use engine::{AccountId, Price, Shares};
     use proptest::prelude::*;
+    use terms::{AccountId, Price, Shares};
 
     fn done() -> impl Strategy<Value = DoneOrder> {
         let shares = || (1..=i64::MAX).prop_map(|units| Shares::from_units(units).unwrap());

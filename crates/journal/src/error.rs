@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::io;
 
-use engine::{Sequence, Time};
+use terms::{Sequence, Time};
 
 use crate::segment::{FORMAT_VERSION, RULES_VERSION};
 use crate::varint::CodecError;

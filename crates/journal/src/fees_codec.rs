@@ -1,6 +1,6 @@
 //! Fees as bytes. This file does not know which command or state item has them.
 
-use engine::{Fee, FeeRate, Tier};
+use terms::{Fee, FeeRate, Tier};
 
 use crate::varint::{CodecError, put_u64, take_u8, take_u64};
 

@@ -1,6 +1,6 @@
 //! Fields that commands and state items share, as bytes. This file does not know which of them a command has.
 
-use engine::{
+use terms::{
     AccountId, ClientOrderId, Deadline, Group, Money, Phase, Position, Price, SelfTrade, Shares, Symbol, Trail,
 };
 

@@ -4,7 +4,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
-use engine::{Sequence, Time};
+use terms::{Sequence, Time};
 
 use crate::JournalError;
 use crate::batch::{BATCH_HEADER_BYTES, BatchHeader, Kind, PAYLOAD_BYTES_MAX, batch_bytes, payload_bytes};

@@ -1,7 +1,7 @@
 //! Scopes of kill switches as bytes: a byte gives the kind, and an account or a symbol follows, by name in commands and
 //! by index in state.
 
-use engine::{AccountIndex, KillScope, SymbolIndex};
+use terms::{AccountIndex, KillScope, SymbolIndex};
 
 use crate::fields::{put_account, put_symbol, take_account, take_index, take_symbol};
 use crate::varint::{CodecError, put_u64, take_u8};

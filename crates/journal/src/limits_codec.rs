@@ -4,7 +4,7 @@
 
 use std::num::NonZeroU32;
 
-use engine::{AccountLimits, Distance, Money, Shares};
+use terms::{AccountLimits, Distance, Money, Shares};
 
 use crate::fields::{put_amount, take_amount, take_shares, take_shares_or_none};
 use crate::varint::{CodecError, put_u64, take_u8, take_u64};

@@ -1,7 +1,7 @@
 //! Finds the beginning of a folder's journal, at the first command ever or after the retired segments, and the
 //! beginning of a command's segment.
 
-use engine::Sequence;
+use terms::Sequence;
 
 use crate::JournalError;
 use crate::point::JournalPoint;

@@ -1,6 +1,6 @@
 //! Pending orders as they stand in a state item behind its tag. Source: docs/JOURNAL.md, state items.
 
-use engine::{AccountIndex, NewOrder, OrderId, OrderKind, SelfTrade, Side, SymbolIndex, Trigger};
+use terms::{AccountIndex, NewOrder, OrderId, OrderKind, SelfTrade, Side, SymbolIndex, Trigger};
 
 use crate::fields::{take_index, take_price, take_shares};
 use crate::varint::{CodecError, put_u64, take_u8, take_u64};

@@ -1,6 +1,6 @@
 //! Points of the journal: the place between two commands, and the history. This file knows no file.
 
-use engine::Sequence;
+use terms::Sequence;
 
 /// A point between two commands of one history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

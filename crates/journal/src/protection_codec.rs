@@ -1,6 +1,6 @@
 //! Cancel on disconnect as bytes: a grace is a number of milliseconds.
 
-use engine::{AccountId, Command, Grace, OrderId};
+use terms::{AccountId, Command, Grace, OrderId};
 
 use crate::fields::{put_account, take_account};
 use crate::varint::{CodecError, put_u64, take_u8, take_u64};

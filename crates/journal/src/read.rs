@@ -4,7 +4,7 @@
 //! A folder in use may be read: the reading includes batches that are appended meanwhile, and ends at a half-written
 //! one like at one that a power cut left. It fails only if segments are retired meanwhile.
 
-use engine::{Entry, Sequence, Time};
+use terms::{Entry, Sequence, Time};
 
 use crate::batch_view::BatchView;
 use crate::callers::CallerReader;

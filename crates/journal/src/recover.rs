@@ -4,7 +4,7 @@
 //! A crash during a recovery leaves a folder that the next recovery handles in the same way. Source: docs/JOURNAL.md,
 //! recovery.
 
-use engine::{Entry, Sequence, Time};
+use terms::{Entry, Sequence, Time};
 
 use crate::JournalError;
 use crate::batch::Kind;

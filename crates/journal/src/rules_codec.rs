@@ -1,7 +1,7 @@
 //! Rules of a symbol as bytes: bits that say which rules are set, and then their amounts, integers as LEB128. Rules
 //! have one encoding. This file does not know where they are written. Source: docs/JOURNAL.md, rules.
 
-use engine::{Distance, Money, Pause, SymbolRules};
+use terms::{Distance, Money, Pause, SymbolRules};
 
 use crate::fields::{put_amount, take_amount, take_price, take_shares};
 use crate::varint::{CodecError, put_u64, take_u64};

@@ -1,7 +1,7 @@
 //! Segment files: their names and headers. This file does not know what stands in them. Source: docs/JOURNAL.md,
 //! segments.
 
-use engine::{Sequence, Time};
+use terms::{Sequence, Time};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The version of the layout of segments and snapshots that this program writes. It reads all versions from 1 on, which

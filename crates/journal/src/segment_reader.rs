@@ -5,7 +5,7 @@ use crate::JournalError;
 use crate::batch::{ALIGN_BYTES, BATCH_HEADER_BYTES, BatchHeader, PlaceContent, checksum_of, has_magic, read_header};
 use crate::segment::{HEADER_BYTES, RULES_VERSION, SegmentHeader, is_known_format, is_unreleased};
 use crate::storage::{File, Storage};
-use engine::Sequence;
+use terms::Sequence;
 
 const CHUNK_BYTES: usize = 1 << 20;
 

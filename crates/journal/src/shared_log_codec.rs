@@ -1,6 +1,6 @@
 //! A message of the shared log as bytes, in commands and in state: its position, its writer, and its number there.
 
-use engine::{LogMessage, NodeId};
+use terms::{LogMessage, NodeId};
 
 use crate::varint::{CodecError, put_u64, take_u64};
 

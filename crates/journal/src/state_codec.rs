@@ -1,7 +1,7 @@
 //! State items of the market as bytes: a tag, then the fields in the order of the type, integers as LEB128. This file
 //! does not know files. Source: docs/JOURNAL.md, state items.
 
-use engine::{
+use terms::{
     AccountIndex, Deadline, Executed, Execution, Fee, Fees, Money, NewOrder, OrderId, OrderKind, Position, SelfTrade,
     Sequence, Side, StateItem, SymbolIndex, SymbolPhase, Time, Trigger,
 };

@@ -1,7 +1,7 @@
 //! Walks through the segments batch by batch: checksums, chain, continuity, time. It writes nothing, and does not know
 //! what happens to the commands.
 
-use engine::{Sequence, Time};
+use terms::{Sequence, Time};
 
 use crate::JournalError;
 use crate::batch::{BatchHeader, Kind, split_payload};

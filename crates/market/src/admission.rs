@@ -12,8 +12,9 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use engine::{AccountId, ClientOrderId, Command, Engine, KillScope, Money, Op, OrderId, Position, Symbol, Time};
+use engine::Engine;
 use exchange::{Bound, Principal, Requests, Unavailable, without_day_end};
+use terms::{AccountId, ClientOrderId, Command, KillScope, Money, Op, OrderId, Position, Symbol, Time};
 
 use crate::given_ids::GivenIds;
 use crate::ledger::Writers;
@@ -607,7 +608,8 @@ impl RequestSoFar {
 
 #[cfg(test)]
 mod tests {
-    use engine::{DoneOrders, Entry, NewOrder, Price, Reply, Sequence, Shares, Side};
+    use engine::DoneOrders;
+    use terms::{Entry, NewOrder, Price, Reply, Sequence, Shares, Side};
 
     use super::*;
 
@@ -684,7 +686,7 @@ mod tests {
 
     /// Makes the same order end with the day.
     fn for_the_day(op: Op) -> Op {
-        let day = Some(engine::Deadline::UNDECIDED);
+        let day = Some(terms::Deadline::UNDECIDED);
         Op::Command(match op {
             Op::Command(Command::PlaceOrder { account, order, client_id, .. }) => {
                 Command::PlaceOrder { account, order, client_id, until: day }
@@ -709,7 +711,7 @@ mod tests {
         assert_eq!(decide(&[&[for_the_day(place), link, place]]), [refused, refused, Decision::Admitted]);
         assert_eq!(decide(&[&[place, for_the_day(link)], &[place]]), [refused, refused, Decision::Admitted]);
         let Op::Command(Command::PlaceOrder { order: of, .. }) = place else { panic!("it places an order") };
-        let (client_id, until, day) = (None, None, Some(engine::Deadline::UNDECIDED));
+        let (client_id, until, day) = (None, None, Some(terms::Deadline::UNDECIDED));
         let working = Op::Command(Command::PlaceWorking { account, order: of, client_id, until, two_wait: true });
         let pends = |until| Op::Command(Command::PlacePending { account, order: of, client_id, until });
         assert_eq!(decide(&[&[working, pends(None), pends(day)]]), [refused; 3]);

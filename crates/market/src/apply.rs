@@ -2,8 +2,9 @@
 //! number of executions. It neither orders nor keeps commands: its caller has decided what is admitted, and holds the
 //! answers until they may leave.
 
-use engine::{Command, Engine, Event, Execution, Op, Reject, Reply, Sequence, Time};
+use engine::Engine;
 use exchange::{Answer, Batch, Unavailable};
+use terms::{Command, Event, Execution, Op, Reject, Reply, Sequence, Time};
 
 use crate::admission::Decision;
 use crate::protection::unchanging;

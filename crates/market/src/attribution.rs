@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use engine::Op;
 use exchange::{Batch, Caller};
+use terms::Op;
 
 use crate::admission::Decision;
 
@@ -34,8 +34,8 @@ pub(crate) fn attribute(
 mod tests {
     use std::net::IpAddr;
 
-    use engine::{AccountId, Command, OrderId, Query};
     use exchange::{Protocol, Session, Unavailable};
+    use terms::{AccountId, Command, OrderId, Query};
 
     use super::*;
 

@@ -4,7 +4,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 
-use engine::{Command, Deadline, Engine, Phase, Symbol, SymbolIndex, SymbolPhase, Time};
+use engine::Engine;
+use terms::{Command, Deadline, Phase, Symbol, SymbolIndex, SymbolPhase, Time};
 
 use crate::day_ends::{DAY_US, DayEnds};
 
@@ -261,7 +262,8 @@ impl Step {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use engine::{DoneOrders, Entry, Importer, LogMessage, NodeId};
+    use engine::{DoneOrders, Importer};
+    use terms::{Entry, LogMessage, NodeId};
 
     use super::*;
 

@@ -105,10 +105,10 @@ fn in_words(caller: &Caller) -> journal::Caller {
 mod tests {
     use std::net::IpAddr;
 
-    use engine::{Command, Sequence, Time};
     use exchange::{Protocol, Session};
     use journal::simulated::SimulatedDisk;
     use journal::{CallerReader, JournalPoint, Options};
+    use terms::{Command, Sequence, Time};
 
     use super::*;
 

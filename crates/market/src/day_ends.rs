@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use engine::{Deadline, Symbol, Time};
 use exchange::deadline_at;
+use terms::{Deadline, Symbol, Time};
 
 /// A day in microseconds.
 pub(crate) const DAY_US: u64 = 86_400 * 1_000_000;

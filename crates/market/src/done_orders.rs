@@ -6,9 +6,9 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use engine::{DoneOrder, Executed, Execution, OrderId, Time};
 use exchange::{LookedUpOrder, Lookup, OrderAnswer, Unavailable, Wanted};
 use history::{Done, HistoryError, SharedHistory};
+use terms::{DoneOrder, Executed, Execution, OrderId, Time};
 
 use crate::exchange_handle::Readers;
 

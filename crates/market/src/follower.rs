@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use engine::{Command, Entry, Event, Op, Sequence, Time};
 use exchange::{EventBatch, EventFollower, EventSink};
 use history::SharedHistory;
+use terms::{Command, Entry, Event, Op, Sequence, Time};
 
 /// A follower of a market's events.
 pub struct Follower {
@@ -141,8 +141,8 @@ impl Replay {
 mod tests {
     use std::sync::{Mutex, PoisonError};
 
-    use engine::{AccountId, AccountIndex, Money, NewOrder, Price, Shares, Side, Symbol};
     use exchange::EventQueue;
+    use terms::{AccountId, AccountIndex, Money, NewOrder, Price, Shares, Side, Symbol};
 
     use super::*;
 

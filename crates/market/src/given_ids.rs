@@ -4,8 +4,8 @@
 
 use std::collections::HashMap;
 
-use engine::{AccountId, Time};
 use exchange::Principal;
+use terms::{AccountId, Time};
 
 /// The market time for which a look at a member's accounts holds.
 const LOOK_HOLDS_US: u64 = 10_000_000;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use engine::{Command, Engine, Event, Op, Sequence, Time};
+use engine::Engine;
 use exchange::{Batch, Caller, EventSink, Metrics, Stage};
 use journal::{Journal, JournalError, Storage};
+use terms::{Command, Event, Op, Sequence, Time};
 
 use crate::caller_runs::CallerRuns;
 use crate::follower::Telling;

@@ -4,8 +4,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use engine::{Command, Engine, Event, Op, Sequence, Time};
+use engine::Engine;
 use exchange::{Batch, Caller, Metrics};
+use terms::{Command, Event, Op, Sequence, Time};
 
 /// Keeps the commands of a market, or their effects.
 ///

@@ -4,8 +4,9 @@
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use engine::{Engine, Sequence};
+use engine::Engine;
 use journal::{Journal, Storage};
+use terms::Sequence;
 
 use crate::disk_watch::DiskWatch;
 use crate::done_orders;

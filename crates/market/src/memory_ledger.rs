@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use engine::{Command, Engine, Entry, Event, Sequence, Time};
+use engine::Engine;
 use exchange::{Batch, Caller, EventBatch, EventFollower, Metrics};
+use terms::{Command, Entry, Event, Sequence, Time};
 
 use crate::ledger::{Ledger, Measured, Room};
 

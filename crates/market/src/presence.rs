@@ -6,8 +6,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{AccountId, Engine, Grace, OrderId};
+use engine::Engine;
 use exchange::{PROTECTED_ACCOUNTS_MAX, Principal, ProtectorId, Rights};
+use terms::{AccountId, Grace, OrderId};
 
 /// The most accounts of which a turn cancels the orders because nobody came back: each may have many, and other
 /// requests wait meanwhile.

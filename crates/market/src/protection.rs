@@ -4,8 +4,9 @@
 
 use std::time::Duration;
 
-use engine::{AccountId, Command, Engine, Grace, Reject, Reply, Sequence};
+use engine::Engine;
 use exchange::{Bound, PROTECTED_ACCOUNTS_MAX, Requests, Unavailable};
+use terms::{AccountId, Command, Grace, Reject, Reply, Sequence};
 
 use crate::presence::{Changed, Left, Presence};
 

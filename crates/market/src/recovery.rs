@@ -3,12 +3,13 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use engine::{DoneOrders, Engine, Entry, ImportError, Importer, Sequence, Time};
+use engine::{DoneOrders, Engine, ImportError, Importer};
 use exchange::EventSink;
 use history::{HISTORY_FOLDER, HistoryError};
 use journal::{
     Cut, Journal, JournalError, JournalPoint, Options, SnapshotError, SnapshotInfo, Storage, VisitError, snapshot,
 };
+use terms::{Entry, Sequence, Time};
 
 use crate::background_yield::BackgroundYield;
 use crate::follower::Replay;

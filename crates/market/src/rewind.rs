@@ -4,8 +4,9 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use engine::{DoneOrders, Engine, Entry, Event, Execution, Sequence, StateItem, Time};
+use engine::{DoneOrders, Engine};
 use journal::{JournalError, JournalPoint, SnapshotError, SnapshotInfo, Storage, snapshot};
+use terms::{Entry, Event, Execution, Sequence, StateItem, Time};
 
 use crate::background_yield::BackgroundYield;
 use crate::recovery::{self, LoadError};

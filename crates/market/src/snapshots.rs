@@ -8,9 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use engine::{DoneOrders, Engine, Entry, Sequence};
+use engine::{DoneOrders, Engine};
 use exchange::{Gauge, Metrics};
 use journal::{JournalError, JournalPoint, SnapshotError, SnapshotInfo, Storage, VisitError, snapshot};
+use terms::{Entry, Sequence};
 
 use crate::background_yield::BackgroundYield;
 use crate::follower::Checkpoint;

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use engine::Time;
 use rustix::time::{ClockId, clock_gettime};
+use terms::Time;
 
 /// The lead up to which a clock is followed at once.
 const AT_ONCE: Duration = Duration::from_secs(60 * 60);

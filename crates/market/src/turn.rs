@@ -10,8 +10,9 @@
 
 use std::time::{Duration, Instant};
 
-use engine::{Command, Engine, Entry, Event, Op, Reply, Sequence, Time};
+use engine::Engine;
 use exchange::{Batch, Gauge, Metrics, Requests, Unavailable};
+use terms::{Command, Entry, Event, Op, Reply, Sequence, Time};
 
 use crate::admission::{Admission, Bounds, Conditions};
 use crate::apply::{AnswerLimits, EffectListener, answer};

@@ -1,6 +1,6 @@
 //! Amends that take shares off orders that stay open, and deadlines that end orders.
 
-use engine::{AccountId, BrokenRule, CancelReason, Deadline, Event, OrderId, Reject, Reply, Shares};
+use terms::{AccountId, BrokenRule, CancelReason, Deadline, Event, OrderId, Reject, Reply, Shares};
 
 use crate::exchange::Model;
 

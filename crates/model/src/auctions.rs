@@ -1,6 +1,6 @@
 //! The phases of symbols, and the one price of an auction: the model tries all prices. See docs/PROTOCOL.md, phases.
 
-use engine::{
+use terms::{
     AccountIndex, BrokenRule, Event, NewOrder, OrderId, OrderKind, Phase, Price, Reject, Reply, SelfTrade, Shares,
     Side, Symbol, SymbolIndex, SymbolPhase, Time,
 };
@@ -279,7 +279,7 @@ impl Model {
     }
 
     /// The end time of the auction that ends next.
-    pub fn next_auction_end(&self) -> Option<engine::Time> {
+    pub fn next_auction_end(&self) -> Option<terms::Time> {
         self.symbols.iter().filter_map(|listing| listing.phase.until).min()
     }
 }

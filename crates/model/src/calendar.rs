@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use engine::{Command, Phase, Symbol, SymbolIndex, SymbolPhase, Time};
+use terms::{Command, Phase, Symbol, SymbolIndex, SymbolPhase, Time};
 
 use crate::exchange::Model;
 use crate::random::Random;

@@ -1,7 +1,7 @@
 //! Fees as a workload draws them: usual ones, and fees so high or so odd that little or nothing remains of an
 //! execution. This module does not know how the market takes fees.
 
-use engine::{AccountId, FeeRate, Fees, Tier};
+use terms::{AccountId, FeeRate, Fees, Tier};
 
 use crate::random::Random;
 

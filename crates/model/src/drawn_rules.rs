@@ -1,7 +1,7 @@
 //! Rules of symbols as a workload draws them: from the prices and sizes of its orders, so that these just meet the
 //! rules, and just miss them. This module does not know how orders obey rules.
 
-use engine::{Distance, Money, Price, Shares, SymbolRules};
+use terms::{Distance, Money, Price, Shares, SymbolRules};
 
 use crate::random::Random;
 

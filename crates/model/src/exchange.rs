@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::{
+use terms::{
     AccountId, AccountIndex, AccountLimits, CancelBounds, CancelReason, Cancellation, ClientOrderId, Command, Deadline,
     Entry, Event, Execution, ExecutionBounds, Fees, Grace, Group, KillScope, LogMessage, Money, OpenTerms, OrderId,
     OrderKind, OrderName, Position, Price, Query, Reject, Reply, SelfTrade, Sequence, Shares, Side, Status, Symbol,

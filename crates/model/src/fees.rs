@@ -1,6 +1,6 @@
 //! Fees: the commands that change them, and the part that the market takes of an execution. See docs/PROTOCOL.md, fees.
 
-use engine::{
+use terms::{
     AccountId, AccountIndex, Event, Fee, FeeRate, Fees, Money, OrderId, Reject, Reply, Shares, Side, Symbol,
     SymbolIndex, Tier,
 };

@@ -1,6 +1,6 @@
 //! Accounts that are created with another account's dollars, and shares that one account gives to another.
 
-use engine::{AccountId, Event, Money, Position, Reject, Reply, Symbol};
+use terms::{AccountId, Event, Money, Position, Reject, Reply, Symbol};
 
 use crate::exchange::Model;
 

@@ -1,6 +1,6 @@
 //! Groups of accounts. See docs/PROTOCOL.md, trading with oneself.
 
-use engine::{AccountId, AccountIndex, Event, Group, OrderId, Reject, Reply, StateItem};
+use terms::{AccountId, AccountIndex, Event, Group, OrderId, Reject, Reply, StateItem};
 
 use crate::exchange::Model;
 

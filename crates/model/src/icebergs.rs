@@ -1,6 +1,6 @@
 //! Orders that show a part of their shares at a time. See docs/PROTOCOL.md, display.
 
-use engine::{
+use terms::{
     AccountIndex, Event, Iceberg, IcebergOrder, NewOrder, OrderId, Reject, Reply, SelfTrade, Shares, StateItem,
 };
 

@@ -1,6 +1,6 @@
 //! The rules of symbols: the commands that change them, and the checks of orders. See docs/PROTOCOL.md, rules.
 
-use engine::{
+use terms::{
     AccountIndex, BrokenRule, Event, NewOrder, OrderKind, Price, Reject, Reply, Shares, Side, Symbol, SymbolIndex,
     SymbolRules,
 };

@@ -1,7 +1,7 @@
 //! The kill switch: a killed scope takes no orders, and its open orders execute no more: each command cancels a bounded
 //! number of them.
 
-use engine::{AccountIndex, CancelReason, Event, KillScope, OrderId, Reject, Reply, Side, SymbolIndex};
+use terms::{AccountIndex, CancelReason, Event, KillScope, OrderId, Reject, Reply, Side, SymbolIndex};
 
 use crate::exchange::{Delay, Model, Order};
 

@@ -1,5 +1,5 @@
 //! A naive exchange, obviously right: lists, linear scans, nothing clever. Its one source is docs/PROTOCOL.md, and it
-//! is the oracle that tests compare the fast engine with. It shares the engine's vocabulary (amounts, ids, commands,
+//! is the oracle that tests compare the fast engine with. It shares the engine's words (amounts, ids, commands,
 //! replies, events) and none of its code, and does not know how the engine keeps its books.
 
 mod amending;

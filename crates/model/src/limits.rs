@@ -1,7 +1,7 @@
 //! The limits of accounts: the model looks at all orders of an account whenever that account places one. See
 //! docs/PROTOCOL.md, limits.
 
-use engine::{
+use terms::{
     AccountId, AccountIndex, AccountLimits, Event, NewOrder, OrderId, OrderKind, PastLimit, Price, Reject, Reply,
     Shares, Side, SymbolIndex,
 };

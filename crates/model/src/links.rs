@@ -1,6 +1,6 @@
 //! Pairs of orders, each of which cancels the other.
 
-use engine::{
+use terms::{
     AccountId, AccountIndex, CancelReason, Event, Money, NewOrder, OrderId, OrderKind, Reject, Reply, Side, SymbolIndex,
 };
 

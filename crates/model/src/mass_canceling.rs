@@ -1,6 +1,6 @@
 //! Cancels of the open orders of an account, a bounded number at once.
 
-use engine::{AccountId, CancelReason, Event, OrderId, Reject, Reply, Symbol};
+use terms::{AccountId, CancelReason, Event, OrderId, Reject, Reply, Symbol};
 
 use crate::exchange::Model;
 

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use engine::{
+use terms::{
     CancelReason, Event, Execution, Fee, Money, NewOrder, OrderId, OrderKind, Position, Price, SelfTrade, Shares, Side,
     SymbolIndex,
 };

@@ -1,6 +1,6 @@
 //! Post-only orders that move their limits. See docs/PROTOCOL.md, kinds of orders.
 
-use engine::{NewOrder, OrderId, OrderKind, Price, Reply, Side, SymbolIndex};
+use terms::{NewOrder, OrderId, OrderKind, Price, Reply, Side, SymbolIndex};
 
 use crate::exchange::Model;
 

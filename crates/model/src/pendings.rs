@@ -1,6 +1,6 @@
 //! Orders that wait until another one is executed wholly.
 
-use engine::{
+use terms::{
     AccountId, AccountIndex, CancelReason, Command, Event, NewOrder, OrderId, OrderKind, Reject, Reply, Side,
     StateItem, SymbolIndex,
 };

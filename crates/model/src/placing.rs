@@ -1,6 +1,6 @@
 //! The placing of orders: refusals, held money and shares, and the record.
 
-use engine::{
+use terms::{
     AccountId, AccountIndex, BrokenRule, ClientOrderId, Event, FundsOrder, Money, NewOrder, OrderDifference, OrderId,
     OrderKind, PastLimit, Phase, Price, Reject, Reply, Shares, Side, SymbolIndex,
 };

@@ -1,6 +1,6 @@
 //! Cancel on disconnect: protected accounts, and the end of the orders of members who did not come back.
 
-use engine::{AccountId, AccountIndex, CancelReason, Event, Grace, OrderId, Reject, Reply};
+use terms::{AccountId, AccountIndex, CancelReason, Event, Grace, OrderId, Reject, Reply};
 
 use crate::exchange::Model;
 

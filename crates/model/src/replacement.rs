@@ -1,6 +1,6 @@
 //! An order that replaces another one: it is placed if the command before it canceled that one.
 
-use engine::{Command, Event, Reject, Reply};
+use terms::{Command, Event, Reject, Reply};
 
 use crate::exchange::Model;
 

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use engine::{Event, OrderId, OrderKind, SymbolIndex};
+use terms::{Event, OrderId, OrderKind, SymbolIndex};
 
 use crate::exchange::Model;
 

@@ -1,6 +1,6 @@
 //! Orders that match others of their own account.
 
-use engine::{CancelReason, Event, OrderId, SelfTrade, Shares};
+use terms::{CancelReason, Event, OrderId, SelfTrade, Shares};
 
 use crate::exchange::Model;
 

@@ -1,6 +1,6 @@
 //! The log that several nodes share: the model keeps every message that it took.
 
-use engine::LogMessage;
+use terms::LogMessage;
 
 use crate::exchange::Model;
 

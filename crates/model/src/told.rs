@@ -1,6 +1,6 @@
 //! Replies together with the executions that they refer to, so that tests can compare the engine with the model.
 
-use engine::{Executed, Execution, Reply, Status};
+use terms::{Executed, Execution, Reply, Status};
 
 /// A reply with its executions beside it, so that tests can compare two of them.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Orders that wait for a price that follows the market. See docs/PROTOCOL.md, trailing stops.
 
-use engine::{
+use terms::{
     AccountId, Event, NewOrder, OrderId, OrderKind, Price, Reject, Reply, Side, SymbolIndex, Trail, TrailingOrder,
     Trigger,
 };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use engine::{AccountIndex, CancelReason, Event, NewOrder, OrderId, Price, Reject, Reply, Side, SymbolIndex, Trigger};
+use terms::{AccountIndex, CancelReason, Event, NewOrder, OrderId, Price, Reject, Reply, Side, SymbolIndex, Trigger};
 
 use crate::exchange::{Delay, Model, Order, Terms};
 use crate::placing::pays_as_it_goes;

@@ -1,7 +1,7 @@
 //! Orders that one command does not finish, and the orders that wait behind them. See docs/PROTOCOL.md, how much one
 //! command does.
 
-use engine::{
+use terms::{
     AccountIndex, Event, NewOrder, OrderId, OrderKind, Price, Reject, Reply, SelfTrade, Shares, Side, SymbolIndex,
 };
 

@@ -3,7 +3,7 @@
 
 use std::cmp::Reverse;
 
-use engine::{
+use terms::{
     AccountId, AccountIndex, ClientOrderId, Deadline, Executed, Money, NewOrder, OrderId, Phase, Position, Price, Side,
     StateItem, Symbol, SymbolIndex, SymbolRules, Tier, Time,
 };

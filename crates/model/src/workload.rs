@@ -15,7 +15,7 @@ mod protections;
 mod shared_log;
 mod trails;
 
-use engine::{
+use terms::{
     AccountId, AccountIndex, ClientOrderId, Command, DOLLAR, Deadline, FundsOrder, IcebergOrder, Money, NewOrder, Op,
     OrderId, OrderKind, OrderName, Pause, Position, Price, Query, SelfTrade, Shares, Side, Symbol, SymbolIndex,
     SymbolRules, Trigger,

@@ -1,12 +1,12 @@
 //! The model against docs/PROTOCOL.md: the worked example, and each rule of matching by itself.
 #![allow(clippy::unwrap_used, clippy::wildcard_enum_match_arm)]
 
-use engine::{
+use model::Model;
+use terms::{
     AccountId, AccountIndex, CancelReason, Cancellation, ClientOrderId, Command, DOLLAR, Entry, Event, Execution, Fee,
     Money, NewOrder, OrderDifference, OrderId, Position, Price, Query, Reject, Reply, Sequence, Shares, Side, Symbol,
     SymbolIndex, Time,
 };
-use model::Model;
 
 const UNIT: i64 = 100_000_000;
 

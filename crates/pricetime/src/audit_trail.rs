@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 use std::iter::repeat_n;
 
-use engine::{Command, Entry, Sequence};
 use http_gateway::{AuditPage, AuditQuestion, AuditTrail, AuditedBy, AuditedCommand, NoAudit};
 use journal::{BatchView, Caller, CallerReader, Disk, JournalError, JournalPoint, VisitError};
+use terms::{Command, Entry, Sequence};
 
 use crate::journal_tool::describe;
 use crate::named_account::account_of;

@@ -7,7 +7,7 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant, SystemTime};
 
 use cluster::{LogUrl, NodeStatus};
-use engine::{Engine, Sequence, Time};
+use engine::Engine;
 use exchange::{EventFork, Exchange, Gauge, Metrics, Session, Status};
 use feed::{FeedFailure, FeedHandle, MarketClock};
 use http_gateway::{AuditTrail, HistoryPort, Hub, PastMarkets};
@@ -20,6 +20,7 @@ use market::turn::TurnOptions;
 use market::{Failed, Market, MarketOptions};
 use store::sql_reader;
 use store::{SqlMarket, SqlOptions, Stop, StoreUrl};
+use terms::{Sequence, Time};
 
 use crate::audit_trail::JournalTrail;
 use crate::cluster_tool;

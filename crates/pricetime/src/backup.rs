@@ -15,7 +15,6 @@ use std::sync::Arc;
 use clap::Args;
 use cluster::node_copy::{Fetched, fetch};
 use cluster::{LogError, LogUrl};
-use engine::Sequence;
 use exchange::EventFork;
 use history::{CHECKPOINT_NAME, HISTORY_FOLDER, History, LEAPS_NAME, SharedHistory, file_names};
 use journal::{
@@ -23,6 +22,7 @@ use journal::{
 };
 use market::follower::Here;
 use market::recovery::{self, Recovered, RecoveryError};
+use terms::Sequence;
 
 use crate::inspect;
 use crate::live_copy::LiveCopy;

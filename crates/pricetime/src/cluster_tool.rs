@@ -12,11 +12,12 @@ use cluster::status_poll::{ClusterReport, survey};
 use cluster::upgrade::{Upgraded, upgrade};
 use cluster::versions::{NEWEST, OLDEST};
 use cluster::{ClusterLedger, CopySource, LogError, LogTerms, LogUrl, Member, NodeReport, NodeStatus};
-use engine::{Engine, LogMessage, NodeId, Time};
+use engine::Engine;
 use journal::{DataLock, Disk};
 use market::inbox::Inbox;
 use market::journal_ledger::JournalLedger;
 use market::timekeeper::{Clock, Timekeeper};
+use terms::{LogMessage, NodeId, Time};
 
 use crate::inspect;
 use crate::setting_units::Span;

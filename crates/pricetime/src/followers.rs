@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Engine, Sequence};
+use engine::Engine;
 use exchange::{EventFork, EventSink, Gauge, Metrics};
 use history::{History, HistoryError, Keep, Keeper};
 use journal::{Damages, Disk, Durability};
 use market::Failed;
 use market::follower::{Checkpoint, Follower};
 use market::timekeeper::Clock;
+use terms::Sequence;
 
 use crate::feed_start::RunningFeed;
 

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use engine::{DoneOrders, Engine, Entry};
+use engine::{DoneOrders, Engine};
 use journal::{Cut, Disk, JournalPoint, SnapshotInfo, VisitError};
 use market::recovery;
 use store::{Stop, Store, StoreError, StoreUrl};
+use terms::Entry;
 
 /// The content of a data folder.
 pub struct Inspected {

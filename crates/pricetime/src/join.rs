@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 
 use cluster::node_copy::Fetched;
 use cluster::{CopySource, LogUrl, jetstream};
-use engine::LogMessage;
 use history::HISTORY_FOLDER;
 use journal::{Disk, Options, Storage, make_folder};
 use market::recovery;
+use terms::LogMessage;
 
 use crate::backup::{copy_folder, fetch_from, verify};
 

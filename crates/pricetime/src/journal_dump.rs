@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use engine::{AccountId, Command, Entry};
 use journal::{Caller, CallerReader, Disk, JournalPoint, VisitError};
 use serde_json::json;
+use terms::{AccountId, Command, Entry};
 
 use crate::named_account::account_of;
 

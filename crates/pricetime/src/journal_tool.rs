@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use engine::{
+use journal::{BatchView, Disk, JournalPoint, ReadEnd, snapshot};
+use market::recovery;
+use terms::{
     AccountId, Command, Fees, FundsOrder, IcebergOrder, KillScope, LogMessage, NewOrder, OrderKind, OrderName,
     SelfTrade, Side, Time, TrailingOrder, Trigger,
 };
-use journal::{BatchView, Disk, JournalPoint, ReadEnd, snapshot};
-use market::recovery;
 
 use crate::inspect;
 use crate::journal_dump::{self, DumpArgs};

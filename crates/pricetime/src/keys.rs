@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use engine::AccountId;
 use http_gateway::{Key, Keys};
 use serde::Deserialize;
+use terms::AccountId;
 
 /// The first line of a new file.
 const HEAD: &str = "# API keys of Pricetime. Whoever reads this file can trade with these accounts.\n";

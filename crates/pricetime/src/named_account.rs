@@ -1,6 +1,6 @@
 //! Accounts that commands name, for searches by account.
 
-use engine::{AccountId, Command, KillScope};
+use terms::{AccountId, Command, KillScope};
 
 /// The account that a command names first.
 pub fn account_of(command: &Command) -> Option<AccountId> {

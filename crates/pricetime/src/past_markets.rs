@@ -6,12 +6,12 @@ use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use engine::Sequence;
 use exchange::EventBatch;
 use feed::View;
 use http_gateway::{NotShown, PastMarket, PastMarkets, PastMoment, PastQuestion};
 use journal::Disk;
 use market::rewind::{Moment, RewindBounds, RewindError, Rewound};
+use terms::Sequence;
 
 /// The most waiting questions of one member, besides the one that is being answered, and of all. Further ones are told
 /// to ask again.

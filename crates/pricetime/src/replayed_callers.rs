@@ -1,8 +1,8 @@
 //! The callers of a journal's commands that are replayed into rows.
 
-use engine::{Entry, Sequence};
 use journal::{BatchView, Caller, CallerReader, VisitError};
 use store::{AuditRows, CallerIds, CallerRow, CommandRow};
+use terms::{Entry, Sequence};
 
 use crate::journal_tool::describe;
 

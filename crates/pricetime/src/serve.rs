@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use engine::Sequence;
 use exchange::containment::{self, Contained};
 use exchange::{Metrics, State, Status};
 use fix::Fix;
@@ -19,6 +18,7 @@ use market::timekeeper::Clock;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
+use terms::Sequence;
 use tls::ServerTls;
 use xml::Gateway;
 

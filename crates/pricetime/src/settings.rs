@@ -5,20 +5,20 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use engine::{Money, Position};
 use history::Keep;
 use market::admission::Bounds;
 use market::apply::AnswerLimits;
 use market::calendar::Calendar;
 use market::rewind::RewindBounds;
 use serde::{Deserialize, Serialize};
+use terms::{Money, Position};
 
 pub use crate::setting_choices::{ClientCertificate, Durability, LogFormat};
 use crate::setting_units::{ByteSize, Span, Umask, Whole};
 use crate::store_location::StoreLocation;
 
 /// One share, in units of [`Position`].
-const SHARE: i128 = 10i128.pow(engine::SHARE_DECIMALS);
+const SHARE: i128 = 10i128.pow(terms::SHARE_DECIMALS);
 /// The most dollars, and shares of a symbol: the engine's own bound.
 const ISSUED_MAX: u128 = 10u128.pow(20);
 
@@ -299,7 +299,7 @@ impl Settings {
 
     /// The bounds on what clients may have the server keep.
     pub fn bounds(&self) -> Bounds {
-        let dollars = |whole: Whole| Money::from_units(whole.times(engine::DOLLAR).min(Money::CAP.units()));
+        let dollars = |whole: Whole| Money::from_units(whole.times(terms::DOLLAR).min(Money::CAP.units()));
         let shares = |whole: Whole| Position::from_units(whole.times(SHARE).min(Position::CAP.units()));
         Bounds {
             accounts: self.max_accounts,

@@ -6,13 +6,13 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use engine::{AccountIndex, NewOrder, Side, Time};
 use feed::{Amended, Canceled, Candle, Ending, FormerMarket, Note, Noted, PastOrder, Relatives, Report, Trade};
 use http_gateway::{HistoryPort, NoAnswer, Past, Question};
 use store::{
     Befell, CanceledRow, CandleRow, MarketRows, NotedRow, Of, OpenedRow, PlacedRow, Reader, ReportRows, Seen,
     StoreError, TradeRow,
 };
+use terms::{AccountIndex, NewOrder, Side, Time};
 
 /// The queues of questions. The threads end when it is dropped.
 pub struct SqlHistory {

@@ -5,12 +5,13 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use engine::{
-    AccountIndex, AccountLimit, AccountLimits, Engine, Executed, FeeSchedule, Fees, Group, Groups, KillScope, Money,
-    NewOrder, OrderId, OrderKind, Position, Protections, Rule, Side, StateItem, SymbolIndex, SymbolPhase, SymbolRules,
-    Tier, Trigger,
-};
+use engine::Engine;
 use serde::Serialize;
+use terms::{
+    AccountIndex, AccountLimit, AccountLimits, Executed, FeeSchedule, Fees, Group, Groups, KillScope, Money, NewOrder,
+    OrderId, OrderKind, Position, Protections, Rule, Side, StateItem, SymbolIndex, SymbolPhase, SymbolRules, Tier,
+    Trigger,
+};
 
 use crate::inspect;
 

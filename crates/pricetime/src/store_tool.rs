@@ -6,11 +6,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use engine::{DoneOrder, DoneOrders, Engine, Entry, Executed, Execution, Importer, OrderId, Sequence, StateItem};
+use engine::{DoneOrders, Engine, Importer};
 use history::{Done, History, HistoryError};
 use journal::{DataLock, Disk, Journal, JournalPoint, VisitError};
 use market::{recovery, snapshots};
 use store::{Effects, Head, Stop, Store, StoreError, StoreUrl, Writer};
+use terms::{DoneOrder, Entry, Executed, Execution, OrderId, Sequence, StateItem};
 
 use crate::inspect;
 use crate::members;

@@ -14,14 +14,14 @@ use common::order_xml::{
 };
 use common::reply::{now, without_times};
 use common::server::{Launch, Server};
-use engine::{
+use model::Model;
+use model::workload::{Flavour, Random, Workload};
+use serde_json::Value;
+use terms::{
     AccountId, AccountLimit, Command, Deadline, Entry, Execution, Iceberg, IcebergOrder, KillScope, Money, Op,
     OpenTerms, OrderId, OrderName, Pause, Query, Reject, Reply, Rule, Sequence, Side, StateItem, Status, Symbol,
     SymbolRules, Time, TrailingOrder,
 };
-use model::Model;
-use model::workload::{Flavour, Random, Workload};
-use serde_json::Value;
 
 /// Files are small, and the bounds are those of the model.
 const SMALL: &str = "--segment-size 64KiB --snapshot-every 500 --max-balance 100000000000000000000 \

@@ -13,15 +13,13 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use bytes::{BufMut, Bytes, BytesMut};
-use engine::{
-    AccountId, Command, DOLLAR, DoneOrders, Engine, Entry, Money, NewOrder, OrderId, Position, Price, Shares, Side,
-    Symbol, Time,
-};
+use engine::{DoneOrders, Engine};
 use futures_util::future::join_all;
 use futures_util::{SinkExt, pin_mut};
 use model::workload::Random;
 use postgres::{Database, Server};
 use store::{Effects, Head, Writer};
+use terms::{AccountId, Command, DOLLAR, Entry, Money, NewOrder, OrderId, Position, Price, Shares, Side, Symbol, Time};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls, Statement};
 
@@ -388,7 +386,7 @@ fn look_ups(server: &Server) {
                 history.done_orders(&orders).unwrap();
                 times[at].push(begun.elapsed().as_micros());
             }
-            let account = engine::AccountIndex(u32::try_from(round).unwrap());
+            let account = terms::AccountIndex(u32::try_from(round).unwrap());
             let begun = Instant::now();
             reader.orders_of(account, None, None, 100, Instant::now() + Duration::from_secs(60)).unwrap();
             times[2].push(begun.elapsed().as_micros());

@@ -6,9 +6,9 @@ use std::hash::Hash;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use engine::{Command, Sequence, Time};
 use exchange::Caller;
 use foldhash::fast::FixedState;
+use terms::{Command, Sequence, Time};
 
 use crate::column::table;
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use engine::{Position, Price, SymbolIndex, Time, Turnover};
+use terms::{Position, Price, SymbolIndex, Time, Turnover};
 
 use crate::column::Single;
 use crate::error::StoreError;

@@ -6,7 +6,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 use bytes::{BufMut, BytesMut};
-use engine::{
+use terms::{
     AccountId, AccountIndex, CancelReason, ClientOrderId, Deadline, Distance, FeeRate, Grace, Group, Money, OrderId,
     OrderKind, Pause, Phase, Position, Price, SelfTrade, Sequence, Shares, Side, Symbol, SymbolIndex, Tier, Time,
 };

@@ -8,8 +8,8 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use engine::OrderId;
 use exchange::{Batch, EventBatch, State, Status, Unavailable};
+use terms::OrderId;
 
 use crate::effects::{Effects, Head};
 
@@ -273,14 +273,14 @@ mod tests {
     fn what_gathers_is_bounded_by_its_rows_too() {
         let group = |ops, cancellations| {
             let mut effects = Effects::after(Head::ZERO);
-            let (order, account) = (OrderId(1), engine::AccountIndex(0));
+            let (order, account) = (OrderId(1), terms::AccountIndex(0));
             let row = crate::effects::CancellationRow {
                 order,
                 account,
-                shares: engine::Shares::ZERO,
-                why: engine::CancelReason::Asked,
-                time: engine::Time::ZERO,
-                sequence: engine::Sequence::ZERO,
+                shares: terms::Shares::ZERO,
+                why: terms::CancelReason::Asked,
+                time: terms::Time::ZERO,
+                sequence: terms::Sequence::ZERO,
             };
             effects.cancellations.resize(cancellations, row);
             Group { effects, waiting: Waiting::default(), ops }.is_full()

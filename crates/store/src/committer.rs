@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Instant;
 
-use engine::OrderId;
 use exchange::{EventSink, Metrics, Stage};
+use terms::OrderId;
 
 use crate::commit_queue::{Applied, CommitQueue, Next};
 use crate::commits::{Commits, Connection, Probe};

@@ -4,13 +4,13 @@
 
 use std::hash::BuildHasher;
 
-use engine::{
-    AccountId, AccountIndex, AccountLimits, CancelReason, ClientOrderId, Deadline, Engine, Event, FeeRate, Money,
-    NewOrder, OrderId, OrderKind, Position, Price, SelfTrade, Sequence, Shares, Side, Symbol, SymbolIndex, Time,
-    Trigger,
-};
+use engine::Engine;
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
+use terms::{
+    AccountId, AccountIndex, AccountLimits, CancelReason, ClientOrderId, Deadline, Event, FeeRate, Money, NewOrder,
+    OrderId, OrderKind, Position, Price, SelfTrade, Sequence, Shares, Side, Symbol, SymbolIndex, Time, Trigger,
+};
 
 use crate::audit_rows::AuditRows;
 use crate::fee_rows::FeeRows;

@@ -1,7 +1,8 @@
 //! Errors of the database, for operators: what failed, why, and what to do. They also say which faults pass by
 //! themselves, so that the writer waits and tries again.
 
-use engine::{ImportError, Sequence, Time};
+use engine::ImportError;
+use terms::{Sequence, Time};
 use tokio_postgres::error::{DbError, SqlState};
 
 /// The reason why the database cannot be used, or no longer.

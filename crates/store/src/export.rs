@@ -1,6 +1,6 @@
 //! Exports the market from its rows: state items for a snapshot, done orders for a history.
 
-use engine::{DoneOrder, OrderId, StateItem};
+use terms::{DoneOrder, OrderId, StateItem};
 
 use crate::column::Single;
 use crate::error::StoreError;

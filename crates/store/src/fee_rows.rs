@@ -1,7 +1,7 @@
 //! Fees as rows: the changes of a batch of commands, and the fees in a row of an execution. This file knows neither
 //! effects nor how rows are written.
 
-use engine::{AccountIndex, Execution, Fee, FeeRate, Fees, Price, Shares, Side, SymbolIndex, Tier};
+use terms::{AccountIndex, Execution, Fee, FeeRate, Fees, Price, Shares, Side, SymbolIndex, Tier};
 
 use crate::column::table;
 use crate::error::StoreError;

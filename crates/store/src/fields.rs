@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::num::NonZeroU32;
 
-use engine::{
+use terms::{
     CancelReason, Deadline, Distance, FeeRate, Grace, Group, Money, OrderKind, Pause, Phase, Position, Price,
     SelfTrade, Shares, Tier, Time, Trigger, Turnover,
 };

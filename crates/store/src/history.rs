@@ -5,10 +5,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
-use engine::{AccountId, Cancellation, DoneOrder, Execution, OrderId};
 use exchange::{OrderAnswer, Unavailable};
 use futures_util::TryStreamExt;
 use futures_util::future::{try_join, try_join3};
+use terms::{AccountId, Cancellation, DoneOrder, Execution, OrderId};
 use tokio::runtime::Runtime;
 use tokio_postgres::Statement;
 use tokio_postgres::types::ToSql;

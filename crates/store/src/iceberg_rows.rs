@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use engine::{Engine, OrderId, Shares};
+use engine::Engine;
+use terms::{OrderId, Shares};
 
 use crate::stop_rows::QueueRank;
 

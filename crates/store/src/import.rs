@@ -7,9 +7,10 @@
 use std::collections::HashMap;
 use std::fmt::Display;
 
-use engine::{
-    AccountId, AccountIndex, ClientOrderId, Deadline, DoneOrder, DoneOrders, Executed, Execution, Importer, NewOrder,
-    OrderId, Position, Price, Sequence, Shares, StateItem, Symbol, SymbolIndex, Time, Trigger,
+use engine::{DoneOrders, Importer};
+use terms::{
+    AccountId, AccountIndex, ClientOrderId, Deadline, DoneOrder, Executed, Execution, NewOrder, OrderId, Position,
+    Price, Sequence, Shares, StateItem, Symbol, SymbolIndex, Time, Trigger,
 };
 
 use tokio_postgres::types::ToSql;
@@ -81,7 +82,7 @@ const HEAD: &str = "
 /// Rows gathered for the next statements.
 #[derive(Default)]
 struct Rows {
-    accounts: Vec<(u64, AccountId, engine::Money)>,
+    accounts: Vec<(u64, AccountId, terms::Money)>,
     symbols: Vec<(u64, Symbol, Position)>,
     positions: Vec<(AccountIndex, SymbolIndex, Position)>,
     orders: Vec<Order>,

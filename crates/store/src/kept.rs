@@ -1,7 +1,7 @@
 //! The bounds of what is kept of the past, for readers of rows: read at the same moment as the rows, so an answer
 //! refuses exactly the rows that retention removed.
 
-use engine::{AccountIndex, Sequence, SymbolIndex, Time};
+use terms::{AccountIndex, Sequence, SymbolIndex, Time};
 
 use crate::column::Single;
 use crate::error::{StoreError, StoreResult};

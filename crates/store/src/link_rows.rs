@@ -1,7 +1,7 @@
 //! Links as rows: the pairs that consecutive commands linked, and those that ended. A market without linked orders has
 //! no such rows.
 
-use engine::OrderId;
+use terms::OrderId;
 
 /// The changes of pairs. Effects hold them, and fill and empty them with themselves.
 #[derive(Debug, Default)]

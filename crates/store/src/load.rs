@@ -4,11 +4,11 @@
 use std::collections::HashMap;
 use std::pin::pin;
 
-use engine::{
-    AccountId, AccountIndex, ClientOrderId, DoneOrders, Engine, Executed, Execution, Importer, NewOrder, OrderId,
-    StateItem, Symbol, SymbolIndex,
-};
+use engine::{DoneOrders, Engine, Importer};
 use futures_util::TryStreamExt;
+use terms::{
+    AccountId, AccountIndex, ClientOrderId, Executed, Execution, NewOrder, OrderId, StateItem, Symbol, SymbolIndex,
+};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 

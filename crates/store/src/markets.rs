@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use engine::{SymbolIndex, Time};
+use terms::{SymbolIndex, Time};
 
 use crate::candles::{self, CandleRow, candle_row};
 use crate::column::Single;

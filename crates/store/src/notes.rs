@@ -3,9 +3,7 @@
 
 use std::time::Instant;
 
-use engine::{
-    AccountIndex, CancelReason, NewOrder, OrderId, Price, Sequence, Shares, Side, SymbolIndex, Time, Trigger,
-};
+use terms::{AccountIndex, CancelReason, NewOrder, OrderId, Price, Sequence, Shares, Side, SymbolIndex, Time, Trigger};
 
 use crate::column::{Single, table};
 use crate::error::{StoreError, StoreResult};

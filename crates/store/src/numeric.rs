@@ -3,9 +3,9 @@
 use bytes::{BufMut, BytesMut};
 
 /// Base-10000 digits behind the point of prices, shares and positions.
-pub(crate) const SHARE_GROUPS: u32 = engine::SHARE_DECIMALS / DIGITS;
+pub(crate) const SHARE_GROUPS: u32 = terms::SHARE_DECIMALS / DIGITS;
 /// Base-10000 digits behind the point of money.
-pub(crate) const MONEY_GROUPS: u32 = engine::MONEY_DECIMALS / DIGITS;
+pub(crate) const MONEY_GROUPS: u32 = terms::MONEY_DECIMALS / DIGITS;
 
 /// Decimals in a base-10000 digit.
 const DIGITS: u32 = 4;
@@ -76,7 +76,7 @@ pub(crate) fn take_numeric(bytes: &[u8], groups: u32) -> Option<i128> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use engine::{Money, Position};
+    use terms::{Money, Position};
 
     fn there_and_back(units: i128, groups: u32) -> Vec<u8> {
         let mut out = BytesMut::new();

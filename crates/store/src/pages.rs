@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use engine::{
+use terms::{
     AccountIndex, CancelReason, ClientOrderId, Fee, FeeRate, Money, OrderId, OrderKind, Price, SelfTrade, Sequence,
     Shares, Side, SymbolIndex, Time, Trigger,
 };

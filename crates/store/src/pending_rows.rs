@@ -1,7 +1,8 @@
 //! Pending orders as rows: those that consecutive commands made wait, and those that wait no longer. A market without
 //! pending orders has no such rows.
 
-use engine::{Engine, OrderId};
+use engine::Engine;
+use terms::OrderId;
 
 use crate::stop_rows::QueueRank;
 

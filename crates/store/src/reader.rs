@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use engine::{OrderId, OrderKind, SelfTrade, Sequence, Time, Trigger};
+use terms::{OrderId, OrderKind, SelfTrade, Sequence, Time, Trigger};
 use tokio::runtime::Runtime;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use engine::{AccountIndex, CancelReason, OrderId, Sequence, Shares, Side, SymbolIndex, Time};
+use terms::{AccountIndex, CancelReason, OrderId, Sequence, Shares, Side, SymbolIndex, Time};
 
 use crate::column::Single;
 use crate::error::{StoreError, StoreResult};

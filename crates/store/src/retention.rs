@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use engine::Time;
+use terms::Time;
 use tokio_postgres::error::SqlState;
 
 use crate::column::Single;

@@ -3,7 +3,7 @@
 
 use std::num::NonZeroU32;
 
-use engine::{
+use terms::{
     AccountIndex, AccountLimits, Distance, Grace, Group, KillScope, RulesPart, SymbolIndex, SymbolPhase, SymbolRules,
 };
 

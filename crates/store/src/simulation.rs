@@ -18,11 +18,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use engine::{EXECUTIONS_MAX, Sequence, Time};
 use exchange::{Metrics, State};
 use market::timekeeper::Clock;
 use model::calendar::Calendar;
 use model::workload::{Random, Workload};
+use terms::{EXECUTIONS_MAX, Sequence, Time};
 
 use self::database::Database;
 use self::front::Front;

@@ -11,10 +11,11 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
-use engine::{Command, Engine, Event, OrderId, Sequence, Time};
+use engine::Engine;
 use exchange::{Batch, Caller, EventBatch, EventSink, Metrics, Stage};
 use market::follower::TOGETHER;
 use market::ledger::{Ledger, Measured, Room};
+use terms::{Command, Event, OrderId, Sequence, Time};
 
 use crate::audit_rows::Auditor;
 use crate::commit_queue::{Applied, CommitQueue, GLANCE, Group};
@@ -222,11 +223,12 @@ impl Ledger for SqlLedger {
 mod tests {
     use std::sync::mpsc::{Receiver, Sender, channel};
 
-    use engine::{AccountId, DoneOrders, Engine, Money, Op, OrderId, Query};
+    use engine::{DoneOrders, Engine};
     use exchange::{Answer, State, Status, Unavailable};
     use market::calendar::Calendar;
     use market::timekeeper::Clock;
     use market::turn::MarketLoop;
+    use terms::{AccountId, Money, Op, OrderId, Query};
 
     use super::*;
     use crate::commit_queue::Next;

@@ -5,11 +5,12 @@ use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use engine::{Command, Engine};
+use engine::Engine;
 use exchange::{EventSink, Status};
 use market::Failed;
 use market::exchange_handle::{ExchangeHandle, Readers};
 use market::turn::{self, MarketLoop, TurnOptions};
+use terms::Command;
 
 use crate::commit_queue::{CommitQueue, GLANCE};
 use crate::committer::Committer;

@@ -6,10 +6,10 @@
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use engine::{DoneOrder, Executed, Execution, OrderId};
 use exchange::{LookedUpOrder, Lookup, OrderAnswer, Unavailable, Wanted};
 use market::Failed;
 use market::exchange_handle::Readers;
+use terms::{DoneOrder, Executed, Execution, OrderId};
 
 use crate::{AskedOrder, History, StoreError, Within};
 

@@ -6,7 +6,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use engine::{OrderId, Sequence};
+use terms::{OrderId, Sequence};
 use tokio_postgres::Statement;
 use tokio_postgres::types::Type;
 

@@ -1,7 +1,7 @@
 //! The one statement that writes a batch: the calls of the schema's functions, and their parameters from effects. Each
 //! parameter is named after the one of the function, and most are rows of a table. migrations/ has the functions.
 
-use engine::{AccountLimits, Group, Phase, Position, Shares, SymbolRules, Tier, Trigger};
+use terms::{AccountLimits, Group, Phase, Position, Shares, SymbolRules, Tier, Trigger};
 
 use crate::audit_rows::AuditRows;
 use crate::column::{NamedParameter, Parameter, columns, rows, single};

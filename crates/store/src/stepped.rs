@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
-use engine::{Engine, OrderId};
+use engine::Engine;
 use exchange::{EventSink, Metrics};
 use market::admission::Bounds;
 use market::apply::AnswerLimits;
 use market::calendar::Calendar;
 use market::timekeeper::Clock;
 use market::turn::{MarketLoop, TurnOptions};
+use terms::OrderId;
 
 use crate::commit_queue::CommitQueue;
 use crate::sql_ledger::SqlLedger;

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use engine::{Engine, NewOrder, OrderId, Price, Sequence, SymbolIndex, Trigger};
+use engine::Engine;
+use terms::{NewOrder, OrderId, Price, Sequence, SymbolIndex, Trigger};
 
 use crate::column::table;
 

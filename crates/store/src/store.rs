@@ -4,7 +4,8 @@
 
 use std::time::Duration;
 
-use engine::{DoneOrder, DoneOrders, Engine, OrderId, StateItem};
+use engine::{DoneOrders, Engine};
+use terms::{DoneOrder, OrderId, StateItem};
 use tokio::runtime::Runtime;
 
 use crate::error::{StoreError, final_error};

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::{OrderId, SelfTrade, Shares};
+use terms::{OrderId, SelfTrade, Shares};
 
 use crate::error::StoreError;
 use crate::fields::Fields;

@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::{Engine, OrderId, Price, SymbolIndex, Trail, Trigger};
+use engine::Engine;
+use terms::{OrderId, Price, SymbolIndex, Trail, Trigger};
 
 use crate::column::table;
 use crate::error::StoreError;

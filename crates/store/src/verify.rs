@@ -1,6 +1,7 @@
 //! Checks that the rows agree with each other: by the engine made of them, and by sums that PostgreSQL computes.
 
-use engine::{DoneOrders, Engine, Money};
+use engine::{DoneOrders, Engine};
+use terms::Money;
 
 use crate::error::StoreError;
 use crate::fields::Fields;

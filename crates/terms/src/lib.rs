@@ -61,7 +61,7 @@ pub use protections::{Grace, GraceError, Protections};
 pub use reject::{OrderDifference, Reject};
 pub use reply::{Cancellation, DoneOrder, OpenTerms, Reply, Status};
 pub use rules::{BrokenRule, Distance, Rule, RulesFault, RulesPart, SymbolRules};
-pub use state::StateItem;
+pub use state::{MarketState, StateItem};
 pub use trail::{TRAIL_BIPS_MAX, TRAILING_MAX, Trail, TrailingOrder};
 pub use turnover::Turnover;
 pub use uncross::{AuctionPrice, auction_price};

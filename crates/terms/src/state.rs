@@ -131,3 +131,18 @@ pub enum StateItem {
     /// holds nothing.
     Pending { order: OrderId, account: AccountIndex, placed: NewOrder<SymbolIndex>, working: OrderId, is_due: bool },
 }
+
+/// A market whose state can be read. Those who follow its events begin with that state.
+pub trait MarketState {
+    /// The sequence of the last command applied.
+    fn sequence(&self) -> Sequence;
+
+    /// The time of that command.
+    fn time(&self) -> Time;
+
+    /// The id that the next accepted order gets.
+    fn next_order(&self) -> OrderId;
+
+    /// Visits the state, item by item, in the order that [`StateItem`] describes.
+    fn export(&self, visit: &mut dyn FnMut(StateItem));
+}

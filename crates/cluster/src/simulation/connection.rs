@@ -8,9 +8,9 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use bytes::Bytes;
-use engine::Time;
 use market::inbox::Inbox;
 use model::workload::Random;
+use terms::Time;
 
 use super::surroundings::Surroundings;
 use crate::client::{Delivered, LogClient, LogError};

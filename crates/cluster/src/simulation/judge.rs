@@ -5,11 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
-use engine::{
-    Command, DoneOrders, Engine, Entry, Execution, LogMessage, NodeId, Op, Reply, Sequence, Symbol, SymbolIndex, Time,
-};
+use engine::{DoneOrders, Engine};
 use model::calendar::Calendar;
 use model::{Model, ReplyWithExecutions, completed};
+use terms::{Command, Entry, Execution, LogMessage, NodeId, Op, Reply, Sequence, Symbol, SymbolIndex, Time};
 
 use super::tally::Tally;
 use crate::WINDOW;

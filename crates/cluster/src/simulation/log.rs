@@ -1,8 +1,8 @@
 //! A log in memory whose messages get lost, or come late, in another order, or twice, and whose leader changes.
 
 use bytes::Bytes;
-use engine::{LogMessage, Time};
 use model::workload::Random;
+use terms::{LogMessage, Time};
 
 use crate::message::{Message, checksum, market_time};
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use engine::{Engine, NodeId, Op, Sequence, Time};
+use engine::Engine;
 use exchange::{Answer, Batch, Metrics, Status};
 use journal::simulated::SimulatedDisk;
 use journal::{Durability, Options};
@@ -20,6 +20,7 @@ use market::snapshots::{JournalCoverage, SnapshotMaker};
 use market::timekeeper::Clock;
 use market::turn::{MarketLoop, TurnOptions};
 use model::ReplyWithExecutions;
+use terms::{NodeId, Op, Sequence, Time};
 
 use super::connection::{Connection, Fate};
 use super::judge::Process;

@@ -7,11 +7,11 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use engine::{Command, Op, Sequence, Time};
 use exchange::{Answer, Unavailable};
 use journal::simulated::{Fault, PowerCut, SimulatedDisk};
 use model::calendar::Calendar;
 use model::workload::{Random, Workload, asked_by_gateways};
+use terms::{Command, Op, Sequence, Time};
 
 use super::connection::Fate;
 use super::log::Weather;

@@ -4,11 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use engine::{
-    AccountId, Command, DOLLAR, DoneOrders, Engine, Entry, Event, Money, NewOrder, Op, OrderId, Position, Price, Query,
-    Reply, Sequence, Shares, Side, Symbol, Time, Trigger,
-};
+use engine::{DoneOrders, Engine};
 use model::workload::Random;
+use terms::{
+    AccountId, Command, DOLLAR, Entry, Event, Money, NewOrder, Op, OrderId, Position, Price, Query, Reply, Sequence,
+    Shares, Side, Symbol, Time, Trigger,
+};
 
 pub const ACCOUNTS: usize = 10_000;
 pub const SYMBOLS: usize = 4;

@@ -4,11 +4,12 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use engine::{
-    AccountId, CANCELS_MAX, CancelBounds, Command, DoneOrders, Engine, Entry, KillScope, Money, NewOrder, Op, OrderId,
-    Price, Reply, Sequence, Shares, Side, Symbol, Time,
-};
+use engine::{DoneOrders, Engine};
 use model::workload::Random;
+use terms::{
+    AccountId, CANCELS_MAX, CancelBounds, Command, Entry, KillScope, Money, NewOrder, Op, OrderId, Price, Reply,
+    Sequence, Shares, Side, Symbol, Time,
+};
 
 use crate::flow;
 

@@ -4,10 +4,9 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use engine::{
-    Command, DoneOrders, Engine, Entry, Importer, NewOrder, Op, Price, Sequence, Shares, Side, StateItem, Time, Trigger,
-};
+use engine::{DoneOrders, Engine, Importer};
 use model::workload::Random;
+use terms::{Command, Entry, NewOrder, Op, Price, Sequence, Shares, Side, StateItem, Time, Trigger};
 
 use crate::flow;
 use crate::mix::Summary;

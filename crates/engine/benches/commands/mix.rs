@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use engine::{AHEAD, DoneOrders, Engine, Execution, Op, OrderId, Sequence, Time};
+use engine::{AHEAD, DoneOrders, Engine};
+use terms::{Execution, Op, OrderId, Sequence, Time};
 
 use crate::flow::{self, Aim, Flow};
 
@@ -115,7 +116,7 @@ impl Server {
     }
 
     #[inline]
-    fn answer(&mut self, op: &Op) -> engine::Reply {
+    fn answer(&mut self, op: &Op) -> terms::Reply {
         match op {
             Op::Command(command) => {
                 self.sequence = self.sequence.next();

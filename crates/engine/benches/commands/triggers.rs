@@ -4,9 +4,10 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use engine::{
-    Command, DoneOrders, Engine, Entry, NewOrder, Op, OrderKind, Price, Reply, Sequence, Shares, Side, TRAILING_MAX,
-    Time, Trail, TrailingOrder, Trigger,
+use engine::{DoneOrders, Engine};
+use terms::{
+    Command, Entry, NewOrder, Op, OrderKind, Price, Reply, Sequence, Shares, Side, TRAILING_MAX, Time, Trail,
+    TrailingOrder, Trigger,
 };
 
 use crate::flow;

@@ -3,9 +3,8 @@
 
 use std::time::Instant;
 
-use engine::{
-    Command, DoneOrders, Engine, Entry, Event, NewOrder, Op, Phase, Price, Reply, Sequence, Shares, Side, Time, Trigger,
-};
+use engine::{DoneOrders, Engine};
+use terms::{Command, Entry, Event, NewOrder, Op, Phase, Price, Reply, Sequence, Shares, Side, Time, Trigger};
 
 use crate::flow;
 

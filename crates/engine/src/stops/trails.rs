@@ -2,11 +2,11 @@
 //! distance, a buy's the lowest price plus it. They stand in queues of their own, by age, so that an order that moves
 //! finds its place among few.
 
+use slots::NONE;
 use terms::{Event, NewOrder, OrderId, Price, Side, SymbolIndex, Trail, Trigger};
 
 use super::{Queue, Stop, Stops, reached_behind};
 use crate::orders::Orders;
-use crate::slab::NONE;
 
 /// The prices with which an execution is compared for the orders that follow a symbol's price.
 #[derive(Clone, Copy)]

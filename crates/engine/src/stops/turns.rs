@@ -6,11 +6,11 @@
 
 use std::collections::BTreeMap;
 
+use slots::NONE;
 use terms::{NewOrder, SymbolIndex, Trigger};
 
 use super::{Queue, Stops};
 use crate::orders::Orders;
-use crate::slab::NONE;
 
 /// The turn of an order: what happens when it comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! Situations with limits of accounts in a duel that a comparison should meet.
 
-use engine::{
+use model::Model;
+use terms::{
     AccountIndex, AccountLimit, AccountLimits, CancelReason, Command, Event, NewOrder, Op, OrderKind, PastLimit,
     Reject, Reply, Side,
 };
-use model::Model;
 
 pub const ALL: [&str; 56] = [
     "limits: given",
@@ -142,7 +142,7 @@ pub fn after(op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'s
             if limits.order_shares == order.placed {
                 met.push("bound reached: order shares");
             }
-            let placed = NewOrder { shares: engine::Shares::MIN, ..order.as_placed() };
+            let placed = NewOrder { shares: terms::Shares::MIN, ..order.as_placed() };
             let is_full = model.past_position(order.account, &placed).is_some();
             if is_full && order.side == Side::Buy {
                 met.push("bound reached: position");
@@ -159,7 +159,7 @@ pub fn after(op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'s
                 worst.is_some_and(|worst| if order.side == Side::Buy { best.limit > worst } else { best.limit < worst })
             });
             // The best order is within the collar again, because it is the best one now.
-            let executed = !order.executions.is_empty() && order.self_trade == engine::SelfTrade::Allowed;
+            let executed = !order.executions.is_empty() && order.self_trade == terms::SelfTrade::Allowed;
             let rest = model.queue(order.symbol, order.side.opposite());
             let has_money = |price| order.side == Side::Sell || !model.balance(order.account).buys(price).is_zero();
             let is_bound =

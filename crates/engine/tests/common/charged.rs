@@ -1,7 +1,7 @@
 //! Situations with fees in a duel that a comparison should meet.
 
-use engine::{AccountIndex, Command, Event, Execution, Fee, FeeRate, Op, Reply, Side, Taken, Tier};
 use model::{Model, Order};
+use terms::{AccountIndex, Command, Event, Execution, Fee, FeeRate, Op, Reply, Side, Taken, Tier};
 
 pub const ALL: [&str; 24] = [
     "fees: given",
@@ -60,7 +60,7 @@ pub fn after(op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'s
         if is_triggered(at) {
             met.push("fees: of an order that was triggered");
         }
-        if aggressor.kind == engine::OrderKind::Market && aggressor.side == Side::Buy {
+        if aggressor.kind == terms::OrderKind::Market && aggressor.side == Side::Buy {
             met.push("fees: of a market buy");
         }
         if aggressors.contains(&aggressor.id) {

@@ -4,13 +4,13 @@
 
 use std::collections::BTreeMap;
 
-use engine::{
-    CLIENT_ORDER_ID_KEPT_US, CancelBounds, Command, DoneOrder, DoneOrders, Engine, Entry, Event, Execution,
-    ExecutionBounds, Fee, Importer, Op, OrderId, OrderName, Price, Query, Reject, Reply, Sequence, Shares, StateItem,
-    SymbolIndex, SymbolRules, Tier, Time,
-};
+use engine::{DoneOrders, Engine, Importer};
 use model::workload::Random;
 use model::{Model, completed};
+use terms::{
+    CLIENT_ORDER_ID_KEPT_US, CancelBounds, Command, DoneOrder, Entry, Event, Execution, ExecutionBounds, Fee, Op,
+    OrderId, OrderName, Price, Query, Reject, Reply, Sequence, Shares, StateItem, SymbolIndex, SymbolRules, Tier, Time,
+};
 
 use super::grouped;
 use super::mirror::Mirror;
@@ -283,7 +283,7 @@ impl Duel {
     }
 
     fn check_limits(&self) {
-        for at in (0..self.model.accounts().count() as u32).map(engine::AccountIndex) {
+        for at in (0..self.model.accounts().count() as u32).map(terms::AccountIndex) {
             assert_eq!(self.engine.account_limits(at), self.model.limits(at), "the limits of account {at:?}");
         }
     }
@@ -308,7 +308,7 @@ impl Duel {
             assert_eq!(self.engine.client_order_id(order.id), order.client_id, "the client order id of {}", order.id);
         }
         for (place, id) in self.model.accounts().enumerate() {
-            let account = engine::AccountIndex(place as u32);
+            let account = terms::AccountIndex(place as u32);
             assert_eq!(self.engine.balance(id), Some(self.model.balance(account)), "the balance of {id}");
             for (place, name) in self.model.symbols().enumerate() {
                 let expected = Some(self.model.position(account, SymbolIndex(place as u32)));

@@ -1,7 +1,7 @@
 //! Situations with accounts and shares that others pay for in a duel, which a comparison should meet.
 
-use engine::{Command, Event, Money, Op, Position, Reject, Reply};
 use model::Model;
+use terms::{Command, Event, Money, Op, Position, Reject, Reply};
 
 pub const ALL: [&str; 12] = [
     "funding: of an account",

@@ -1,7 +1,7 @@
 //! Situations with groups of accounts in a duel that a comparison should meet.
 
-use engine::{AccountIndex, CancelReason, Command, Event, Group, Op, OrderId, OrderKind, Reply, SelfTrade, Side};
 use model::{Model, Order};
+use terms::{AccountIndex, CancelReason, Command, Event, Group, Op, OrderId, OrderKind, Reply, SelfTrade, Side};
 
 pub const ALL: [&str; 16] = [
     "group: changed",

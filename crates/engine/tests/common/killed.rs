@@ -1,7 +1,7 @@
 //! Situations with kill switches in a duel that a comparison should meet.
 
-use engine::{Command, Event, KillScope, Op, Phase, Reject, Reply, SymbolPhase};
 use model::Model;
+use terms::{Command, Event, KillScope, Op, Phase, Reject, Reply, SymbolPhase};
 
 pub const ALL: [&str; 28] = [
     "kill: of an account",
@@ -58,7 +58,7 @@ pub fn after(op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'s
             if let Event::OrderCanceled { order, .. } = event { Some(model.order(*order)) } else { None }
         })
     };
-    let is_asked = |event: &Event| matches!(event, Event::OrderCanceled { why: engine::CancelReason::Asked, .. });
+    let is_asked = |event: &Event| matches!(event, Event::OrderCanceled { why: terms::CancelReason::Asked, .. });
     let canceled_as_asked = events.iter().any(is_asked);
     match (op, reply) {
         (Op::Command(Command::Kill { .. }), Reply::Rejected(Reject::UnknownAccount)) => {
@@ -93,7 +93,7 @@ pub fn after(op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'s
                 (
                     events
                         .iter()
-                        .any(|event| matches!(event, Event::OrderCanceled { why: engine::CancelReason::Linked, .. })),
+                        .any(|event| matches!(event, Event::OrderCanceled { why: terms::CancelReason::Linked, .. })),
                     "kill: cancels two that are linked",
                 ),
                 (canceled().any(|order| order.pends_on.is_some()), "kill: cancels one that waits for another one"),

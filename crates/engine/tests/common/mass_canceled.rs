@@ -1,7 +1,7 @@
 //! Situations with cancels of all orders of an account in a duel that a comparison should meet.
 
-use engine::{AccountIndex, Command, Op, OrderId, Phase, SymbolIndex};
 use model::{Model, Order};
+use terms::{AccountIndex, Command, Op, OrderId, Phase, SymbolIndex};
 
 pub const ALL: [&str; 18] = [
     "cancel all: none open",

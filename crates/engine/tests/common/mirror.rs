@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::{
+use model::Model;
+use terms::{
     AccountIndex, AccountLimits, CancelReason, ClientOrderId, Deadline, Event, Fees, Groups, Kills, Money, NewOrder,
     OrderId, Phase, Position, Price, Protections, Shares, Side, SymbolIndex, SymbolRules, Tier, Time, Trail, Trigger,
 };
-use model::Model;
 
 /// The market as a reader of events knows it.
 #[derive(Default)]

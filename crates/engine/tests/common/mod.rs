@@ -10,6 +10,7 @@ mod killed;
 mod mass_canceled;
 pub mod mirror;
 mod moved;
+mod order_terms;
 mod parts;
 mod pended;
 mod phased;
@@ -18,11 +19,10 @@ mod reached;
 pub mod ruled;
 mod shared_log;
 pub mod situations;
-mod terms;
 mod trails;
 
-use engine::{CancelBounds, ExecutionBounds};
 use model::workload::{Random, Workload};
+use terms::{CancelBounds, ExecutionBounds};
 
 use duel::Duel;
 use situations::Situations;

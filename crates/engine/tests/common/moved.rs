@@ -1,7 +1,7 @@
 //! Situations with post-only-move orders in a duel that a comparison should meet.
 
-use engine::{Command, NewOrder, Op, OrderKind, Reject, Reply, Side};
 use model::Model;
+use terms::{Command, NewOrder, Op, OrderKind, Reject, Reply, Side};
 
 pub const ALL: [&str; 11] = [
     "moves: of a buy",
@@ -18,7 +18,7 @@ pub const ALL: [&str; 11] = [
 ];
 
 /// The situations that `op` caused, if it placed such an order; `model` stands after it.
-pub fn after(op: &Op, reply: &Reply, events: &[engine::Event], model: &Model) -> Vec<&'static str> {
+pub fn after(op: &Op, reply: &Reply, events: &[terms::Event], model: &Model) -> Vec<&'static str> {
     let Op::Command(command) = op else { return Vec::new() };
     let plain = command.unconditional().unwrap_or(*command);
     let iceberg = plain.as_iceberg();

@@ -1,7 +1,7 @@
 //! Situations with icebergs in a duel, counted.
 
-use engine::{CancelReason, Command, Event, Op, OrderId, OrderKind, Reject, Reply};
 use model::{Model, Order};
+use terms::{CancelReason, Command, Event, Op, OrderId, OrderKind, Reject, Reply};
 
 use super::situations::Situations;
 

@@ -1,7 +1,7 @@
 //! Situations with pending orders in a duel that a comparison should meet.
 
-use engine::{CancelReason, Command, Event, NewOrder, Op, OrderId, OrderKind, Reply};
 use model::Model;
+use terms::{CancelReason, Command, Event, NewOrder, Op, OrderId, OrderKind, Reply};
 
 pub const ALL: [&str; 36] = [
     "rejected: cannot work",
@@ -94,7 +94,7 @@ fn placed(order: OrderId, events: &[Event], model: &Model) -> Vec<&'static str> 
         (order.client_id.is_some(), "pending: under a client order id"),
         (order.until.is_some(), "pending: with a deadline"),
         (
-            is_there && placed.side == engine::Side::Sell && has < placed.shares.position(),
+            is_there && placed.side == terms::Side::Sell && has < placed.shares.position(),
             "pending: a sell that its account does not hold yet",
         ),
         (
@@ -165,7 +165,7 @@ fn released(events: &[Event], model: &Model) -> Vec<&'static str> {
                         (executes, "released: executes"),
                         (rests && !executes, "released: rests"),
                         (kind == OrderKind::Market, "released: a market order"),
-                        (bought && side == engine::Side::Sell, "released: sells what was bought"),
+                        (bought && side == terms::Side::Sell, "released: sells what was bought"),
                         (
                             before.iter().any(|earlier| {
                                 events[..at].iter().any(|event| {

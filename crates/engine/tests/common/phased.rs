@@ -1,9 +1,9 @@
 //! Situations with phases of symbols in a duel that a comparison should meet.
 
-use engine::{
+use model::{Model, Order, Uncrossed};
+use terms::{
     BrokenRule, CancelReason, Command, Event, Fee, Op, Phase, Price, Reject, Reply, Side, SymbolIndex, SymbolPhase,
 };
-use model::{Model, Order, Uncrossed};
 
 pub const ALL: [&str; 54] = [
     "phase: an auction begins",

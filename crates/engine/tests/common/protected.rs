@@ -1,7 +1,7 @@
 //! Situations with cancel on disconnect in a duel that a comparison should meet.
 
-use engine::{AccountIndex, CancelReason, Command, Event, Op, Reject, Reply};
 use model::Model;
+use terms::{AccountIndex, CancelReason, Command, Event, Op, Reject, Reply};
 
 pub const ALL: [&str; 15] = [
     "protection: of an account that had none",

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use engine::{Command, Event, Op, OrderId, Phase, Reply, SymbolIndex};
 use model::Model;
+use terms::{Command, Event, Op, OrderId, Phase, Reply, SymbolIndex};
 
 pub const ALL: [&str; 9] = [
     "reach: some triggers are left to another command",

@@ -1,9 +1,9 @@
 //! Situations with rules of symbols in a duel, and with orders under them, that a comparison should meet.
 
-use engine::{
+use model::{Model, Order};
+use terms::{
     BrokenRule, Command, Event, NewOrder, Op, OrderKind, Price, Reject, Reply, Side, Symbol, SymbolIndex, SymbolRules,
 };
-use model::{Model, Order};
 
 pub const ALL: [&str; 34] = [
     "rules: given",

@@ -1,7 +1,7 @@
 //! Situations with messages of the shared log.
 
-use engine::{Command, LogMessage, Op, SymbolIndex};
 use model::Model;
+use terms::{Command, LogMessage, Op, SymbolIndex};
 
 pub const ALL: [&str; 7] = [
     "message: begins an epoch",

@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use engine::{
+use model::{Model, Order};
+use terms::{
     AccountId, AccountIndex, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, Event, Money, Op, OrderId, OrderKind,
     OrderName, Position, Price, Query, Reject, Reply, Shares, Side, Time,
 };
-use model::{Model, Order};
 
 use super::{
-    bounded, charged, funded, grouped, killed, mass_canceled, moved, parts, pended, phased, protected, reached, ruled,
-    shared_log, terms, trails,
+    bounded, charged, funded, grouped, killed, mass_canceled, moved, order_terms, parts, pended, phased, protected,
+    reached, ruled, shared_log, trails,
 };
 
 /// All situations that a comparison should meet.
@@ -160,7 +160,7 @@ pub const ALL: [&str; 139] = [
 /// The situations of this file and of the others.
 fn all() -> impl Iterator<Item = &'static str> {
     ALL.into_iter()
-        .chain(terms::ALL)
+        .chain(order_terms::ALL)
         .chain(ruled::ALL)
         .chain(parts::ALL)
         .chain(charged::ALL)
@@ -813,7 +813,7 @@ fn rejected(reject: &Reject) -> &'static str {
         | Reject::DeadlinePassed { .. }
         | Reject::AmendsOneOfTwo { .. }
         | Reject::NotLinked
-        | Reject::CannotLink { .. } => terms::rejected(reject).expect("it is one of those"),
+        | Reject::CannotLink { .. } => order_terms::rejected(reject).expect("it is one of those"),
         Reject::DisplayOutOfBounds { .. } | Reject::DisplayOffLot { .. } => {
             parts::rejected(reject).expect("it is one of those")
         }

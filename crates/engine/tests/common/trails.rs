@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::{Command, Event, Op, OrderId, OrderKind, Reject, Reply, Side, SymbolIndex, Trigger};
 use model::{Model, Order};
+use terms::{Command, Event, Op, OrderId, OrderKind, Reject, Reply, Side, SymbolIndex, Trigger};
 
 /// All situations of this file that a comparison should meet.
 pub const ALL: [&str; 24] = [

@@ -2,11 +2,11 @@
 
 use crate::common::duel::Duel;
 use crate::common::situations::Situations;
-use engine::{
+use proptest::prelude::*;
+use terms::{
     AccountId, ClientOrderId, Command, DOLLAR, Deadline, Distance, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind,
     Pause, Phase, Position, Price, Query, SelfTrade, Shares, Side, Symbol, SymbolRules, Time, Trigger,
 };
-use proptest::prelude::*;
 
 #[test]
 fn the_engine_does_what_the_model_does() {
@@ -167,7 +167,7 @@ fn any_replacement() -> impl Strategy<Value = Step> {
     let body = (any_symbol(), side, 1i64..5, 1i64..6, any_kind(), any_trigger(), any_self_trade());
     let canceled = prop_oneof![
         (0u64..20).prop_map(|order| OrderId(order).into()),
-        any_client_id().prop_map(engine::OrderName::from)
+        any_client_id().prop_map(terms::OrderName::from)
     ];
     (any_account(), canceled, body, proptest::option::of(any_client_id())).prop_map(
         |(account, canceled, body, client_id)| {

@@ -1,9 +1,10 @@
 //! The most executions of one command: for an order, an auction, and the orders activated behind it.
 
-use engine::{
-    AccountId, CancelReason, Command, DOLLAR, Deadline, DoneOrders, Engine, Entry, Event, ExecutionBounds,
-    IcebergOrder, Importer, Money, NewOrder, OrderId, OrderKind, Phase, Position, Price, Query, Reject, Reply, Shares,
-    Side, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Time, Trigger,
+use engine::{DoneOrders, Engine, Importer};
+use terms::{
+    AccountId, CancelReason, Command, DOLLAR, Deadline, Entry, Event, ExecutionBounds, IcebergOrder, Money, NewOrder,
+    OrderId, OrderKind, Phase, Position, Price, Query, Reject, Reply, Shares, Side, Symbol, SymbolIndex, SymbolPhase,
+    SymbolRules, Time, Trigger,
 };
 
 const SHARES: i128 = 1_000_000_000_000;

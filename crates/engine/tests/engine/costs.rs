@@ -3,9 +3,10 @@
 
 use std::time::{Duration, Instant};
 
-use engine::{
-    AccountId, Command, DOLLAR, DoneOrders, Engine, Entry, KillScope, Money, NewOrder, OrderId, Phase, Position, Price,
-    Reply, Shares, Side, Symbol, Time, Trigger,
+use engine::{DoneOrders, Engine};
+use terms::{
+    AccountId, Command, DOLLAR, Entry, KillScope, Money, NewOrder, OrderId, Phase, Position, Price, Reply, Shares,
+    Side, Symbol, Time, Trigger,
 };
 
 const OWNER: &[u8] = b"7";

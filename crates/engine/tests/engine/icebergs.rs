@@ -1,8 +1,9 @@
 //! Icebergs: the cases that a count of the comparison with the model cannot show.
 
-use engine::{
-    AccountId, Command, DOLLAR, DoneOrders, Engine, Entry, Event, IcebergOrder, Money, NewOrder, OrderId, Position,
-    Price, Reject, Reply, Shares, Side, StateItem, Symbol, Time,
+use engine::{DoneOrders, Engine};
+use terms::{
+    AccountId, Command, DOLLAR, Entry, Event, IcebergOrder, Money, NewOrder, OrderId, Position, Price, Reject, Reply,
+    Shares, Side, StateItem, Symbol, Time,
 };
 
 struct Market {

@@ -1,10 +1,11 @@
 //! A market so large that the engine looks ahead: its answers stay the same.
 
-use engine::{
-    AHEAD, AccountId, Command, DOLLAR, DoneOrders, Engine, Entry, Money, NewOrder, Op, OrderId, Position, Price, Query,
-    Reply, Sequence, Shares, Side, Symbol, Time,
-};
+use engine::{AHEAD, DoneOrders, Engine};
 use model::workload::Random;
+use terms::{
+    AccountId, Command, DOLLAR, Entry, Money, NewOrder, Op, OrderId, Position, Price, Query, Reply, Sequence, Shares,
+    Side, Symbol, Time,
+};
 
 const ACCOUNTS: usize = 50;
 const RESTING: u64 = 70_000;

@@ -2,10 +2,10 @@
 //! beyond it.
 
 use crate::common::duel::Duel;
-use engine::{
-    AccountId, AccountLimit, AccountLimits, Command, DOLLAR, DoneOrders, Engine, Entry, Event, FundsOrder, Money,
-    NewOrder, Op, OrderId, OrderKind, Position, Price, Reject, Reply, SelfTrade, Sequence, Shares, Side, Symbol, Time,
-    Trigger,
+use engine::{DoneOrders, Engine};
+use terms::{
+    AccountId, AccountLimit, AccountLimits, Command, DOLLAR, Entry, Event, FundsOrder, Money, NewOrder, Op, OrderId,
+    OrderKind, Position, Price, Reject, Reply, SelfTrade, Sequence, Shares, Side, Symbol, Time, Trigger,
 };
 
 const UNIT: i128 = 100_000_000;
@@ -41,7 +41,7 @@ fn market(side: Side, count: i64) -> NewOrder {
 fn limits(said: &[(AccountLimit, &str)]) -> AccountLimits {
     let mut limits = AccountLimits::NONE;
     for (limit, amount) in said {
-        limits.set_amount(*limit, engine::Decimal::parse(amount.as_bytes()).unwrap()).unwrap();
+        limits.set_amount(*limit, terms::Decimal::parse(amount.as_bytes()).unwrap()).unwrap();
     }
     limits
 }
@@ -242,6 +242,6 @@ fn a_collar_bounds_market_orders_and_what_is_triggered() {
         bounded
             .events
             .iter()
-            .any(|event| matches!(event, Event::OrderCanceled { why: engine::CancelReason::Refused, .. }))
+            .any(|event| matches!(event, Event::OrderCanceled { why: terms::CancelReason::Refused, .. }))
     );
 }

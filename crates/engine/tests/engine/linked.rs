@@ -1,8 +1,9 @@
 //! Linked orders: the cases that a count of the comparison with the model cannot show.
 
-use engine::{
-    AccountId, Command, DOLLAR, DoneOrders, Engine, Entry, Money, NewOrder, OrderId, Price, Reject, Reply, Shares,
-    Side, Symbol, Time, Trigger,
+use engine::{DoneOrders, Engine};
+use terms::{
+    AccountId, Command, DOLLAR, Entry, Money, NewOrder, OrderId, Price, Reject, Reply, Shares, Side, Symbol, Time,
+    Trigger,
 };
 
 fn account(number: u8) -> AccountId {

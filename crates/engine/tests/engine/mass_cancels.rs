@@ -1,7 +1,7 @@
 //! Kills, cancels of all orders and cancels on disconnect with more orders than one command cancels: each goes on with
 //! the next command, and killed orders no longer execute meanwhile. Each step is compared with the model.
 
-use engine::{
+use terms::{
     AccountId, CANCELS_MAX, CancelBounds, Command, DOLLAR, Deadline, EXECUTIONS_MAX, ExecutionBounds, FundsOrder,
     Grace, KillScope, Money, NewOrder, Op, OrderId, OrderKind, Phase, Position, Price, Reply, SelfTrade, Shares, Side,
     Symbol, Trigger,
@@ -61,7 +61,7 @@ impl Market {
     }
 
     fn is_in_auction(&self, at: u32) -> bool {
-        self.duel.model().phase(engine::SymbolIndex(at)).phase == Phase::Auction
+        self.duel.model().phase(terms::SymbolIndex(at)).phase == Phase::Auction
     }
 
     /// The number of executions of an account's orders.
@@ -203,7 +203,7 @@ fn kills_of_a_symbol_and_of_everything_go_on_with_the_best_orders_first() {
         market.play(Command::Kill { scope });
     }
     assert_eq!(market.duel.model().open_orders().len(), 15 - 2 * MOST);
-    let best = market.duel.model().book(engine::SymbolIndex(0), Side::Buy);
+    let best = market.duel.model().book(terms::SymbolIndex(0), Side::Buy);
     assert!(best.is_empty(), "buys go first");
     for _ in 0..5 {
         market.play(Command::Kill { scope: KillScope::Symbol(symbol) });

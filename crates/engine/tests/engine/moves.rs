@@ -1,6 +1,6 @@
 //! The bound of moves: each order whose trigger an execution moves counts as an execution of its command and turn.
 
-use engine::{
+use terms::{
     Command, Deadline, Event, ExecutionBounds, FundsOrder, Money, NewOrder, OrderId, OrderKind, Phase, Position, Price,
     Reject, Reply, SelfTrade, Shares, Side, Symbol, SymbolIndex, Time, Trail, TrailingOrder,
 };

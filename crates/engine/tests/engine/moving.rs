@@ -1,8 +1,9 @@
 //! Post-only-move orders, one by one: their replies, their holds, and where they cannot go.
 
-use engine::{
-    AccountId, ClientOrderId, Command, DoneOrders, Engine, Entry, Event, Money, NewOrder, OrderId, OrderKind, Position,
-    Price, Reject, Reply, Shares, Side, Symbol, SymbolRules, Time,
+use engine::{DoneOrders, Engine};
+use terms::{
+    AccountId, ClientOrderId, Command, Entry, Event, Money, NewOrder, OrderId, OrderKind, Position, Price, Reject,
+    Reply, Shares, Side, Symbol, SymbolRules, Time,
 };
 
 struct Market {

@@ -1,10 +1,10 @@
 //! Fill-or-kill orders of several symbols that wait for their turns, while others wait, too.
 
-use engine::{
+use model::workload::Random;
+use terms::{
     Command, DOLLAR, Event, ExecutionBounds, IcebergOrder, Money, NewOrder, Op, OrderId, OrderKind, Position, Price,
     Shares, Side, Symbol, Time, Trail, TrailingOrder, Trigger,
 };
-use model::workload::Random;
 
 use crate::bounds::{Market, account, open_of, order};
 use crate::common::duel::Duel;

@@ -1,6 +1,6 @@
 //! The most triggers that one command reaches, and what happens until later commands have reached the others.
 
-use engine::{
+use terms::{
     Command, Event, NewOrder, OrderId, OrderKind, Phase, Position, Price, Reject, Reply, Shares, Side, Symbol,
     SymbolIndex, Trigger,
 };
@@ -292,7 +292,7 @@ fn orders_of_other_symbols_do_not_wait() {
     let mut market = Market::new(MOST);
     let other = Symbol::parse(b"QQQ").unwrap();
     market.apply(Command::CreateSymbol { symbol: other });
-    let shares = engine::Position::from_units(10);
+    let shares = terms::Position::from_units(10);
     market.apply(Command::IssueShares { symbol: other, account: account(1), shares });
     for nth in 0..25 {
         stop(&mut market, 101 + nth, 50);

@@ -1,8 +1,9 @@
 //! Orders on the condition that the command before canceled one.
 
-use engine::{
-    AccountId, ClientOrderId, Command, DOLLAR, DoneOrders, Engine, Entry, Event, Money, NewOrder, OrderId, OrderName,
-    Price, Reject, Reply, Shares, Side, Symbol, Time,
+use engine::{DoneOrders, Engine};
+use terms::{
+    AccountId, ClientOrderId, Command, DOLLAR, Entry, Event, Money, NewOrder, OrderId, OrderName, Price, Reject, Reply,
+    Shares, Side, Symbol, Time,
 };
 
 const UNIT: i64 = 100_000_000;

@@ -1,6 +1,6 @@
 //! Rounds of turns: the orders of all symbols go on in equal parts, however many of one symbol wait.
 
-use engine::{
+use terms::{
     Command, Event, ExecutionBounds, NewOrder, OrderId, OrderKind, Position, Price, Reply, Shares, Side, Symbol, Time,
     Trail, TrailingOrder, Trigger,
 };

@@ -1,10 +1,11 @@
 //! The rules of symbols, one by one, each as a small market that engine and model play together.
 
 use crate::common::duel::Duel;
-use engine::{
-    AccountId, BrokenRule, Command, DOLLAR, Distance, DoneOrders, Engine, Entry, Event, FundsOrder, Importer, Money,
-    NewOrder, Op, OrderId, OrderKind, Pause, Position, Price, Reject, Reply, SelfTrade, Sequence, Shares, Side,
-    StateItem, Symbol, SymbolIndex, SymbolRules, Time, Trigger,
+use engine::{DoneOrders, Engine, Importer};
+use terms::{
+    AccountId, BrokenRule, Command, DOLLAR, Distance, Entry, Event, FundsOrder, Money, NewOrder, Op, OrderId,
+    OrderKind, Pause, Position, Price, Reject, Reply, SelfTrade, Sequence, Shares, Side, StateItem, Symbol,
+    SymbolIndex, SymbolRules, Time, Trigger,
 };
 
 const UNIT: i64 = 100_000_000;
@@ -18,11 +19,11 @@ fn account(number: u32) -> AccountId {
 }
 
 fn price(text: &str) -> Price {
-    engine::Decimal::parse(text.as_bytes()).unwrap().price().unwrap()
+    terms::Decimal::parse(text.as_bytes()).unwrap().price().unwrap()
 }
 
 fn shares(text: &str) -> Shares {
-    engine::Decimal::parse(text.as_bytes()).unwrap().order_shares().unwrap()
+    terms::Decimal::parse(text.as_bytes()).unwrap().order_shares().unwrap()
 }
 
 fn dollars(whole: i128) -> Money {
@@ -326,7 +327,7 @@ fn a_stop_may_wait_with_a_limit_outside_the_band_and_is_canceled_if_that_is_outs
     market.place(stop("70")).unwrap();
     market.trade_at("95", "1");
     assert_eq!(market.canceled(), ["1"], "from 85.5 to 104.5 a limit is inside");
-    let rests = market.engine.query(&engine::Query { account: account(1), order: OrderId(3).into() }, &mut Vec::new());
+    let rests = market.engine.query(&terms::Query { account: account(1), order: OrderId(3).into() }, &mut Vec::new());
     assert!(matches!(rests, Reply::Status(status) if status.open == shares("1")));
     market.duel.end();
 }
@@ -377,7 +378,7 @@ fn rules_are_replaced_as_a_whole_and_the_same_ones_change_nothing() {
 #[test]
 fn under_the_same_client_order_id_an_order_is_told_again_whatever_the_rules_are_by_then() {
     let mut market = Market::new(SymbolRules::NONE);
-    let client_id = engine::ClientOrderId::parse(b"a").ok();
+    let client_id = terms::ClientOrderId::parse(b"a").ok();
     let command = Command::PlaceOrder { account: account(1), order: buy("10.01", "1"), client_id, until: None };
     assert_eq!(market.apply(command), Reply::Opened(OrderId(1)));
     market.rules(SymbolRules { tick: price("1"), is_halted: true, ..SymbolRules::NONE });

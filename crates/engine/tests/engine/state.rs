@@ -2,14 +2,14 @@
 
 use std::collections::HashSet;
 
-use engine::{
-    AccountId, AccountLimit, AccountLimits, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, DOLLAR, Deadline,
-    Distance, DoneOrders, Engine, Entry, Executed, Fee, FeeRate, Grace, Group, Importer, KillScope, Money, NewOrder,
-    Op, OrderId, Pause, Phase, Position, Price, SelfTrade, Sequence, Shares, Side, StateItem, Symbol, SymbolPhase,
-    Tier, Time, Trail, Trigger,
-};
+use engine::{DoneOrders, Engine, Importer};
 use model::Model;
 use model::workload::{Random, Workload};
+use terms::{
+    AccountId, AccountLimit, AccountLimits, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, DOLLAR, Deadline,
+    Distance, Entry, Executed, Fee, FeeRate, Grace, Group, KillScope, Money, NewOrder, Op, OrderId, Pause, Phase,
+    Position, Price, SelfTrade, Sequence, Shares, Side, StateItem, Symbol, SymbolPhase, Tier, Time, Trail, Trigger,
+};
 
 /// Makes an engine after this many random commands.
 fn market(seed: u64, ops: usize) -> Engine {
@@ -99,8 +99,8 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
         },
         StateItem::Position { account, symbol, shares } => match which {
             0 => StateItem::Position { account, symbol, shares: Position::ZERO },
-            1 => StateItem::Position { account, symbol: engine::SymbolIndex(symbol.0 + 1), shares },
-            2 => StateItem::Position { account: engine::AccountIndex(account.0 + 1), symbol, shares },
+            1 => StateItem::Position { account, symbol: terms::SymbolIndex(symbol.0 + 1), shares },
+            2 => StateItem::Position { account: terms::AccountIndex(account.0 + 1), symbol, shares },
             _ => StateItem::Position { account, symbol, shares: shares.plus(Position::from_units(1)) },
         },
         StateItem::Order { order, account, symbol, side, limit, open } => match which {
@@ -109,7 +109,7 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
                 let limit = Price::from_units(limit.units() / 2 + 1).unwrap();
                 StateItem::Order { order, account, symbol, side, limit, open }
             }
-            2 => StateItem::Order { order, account: engine::AccountIndex(account.0 + 1), symbol, side, limit, open },
+            2 => StateItem::Order { order, account: terms::AccountIndex(account.0 + 1), symbol, side, limit, open },
             _ => {
                 let open = Shares::from_units(open.units() / 2).unwrap();
                 StateItem::Order { order, account, symbol, side, limit, open }
@@ -131,13 +131,13 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
             _ => Executed { executions: executions + 1, shares, money },
         }),
         StateItem::Watch { symbol, last } => match which {
-            0 => StateItem::Watch { symbol: engine::SymbolIndex(symbol.0 + 1), last },
+            0 => StateItem::Watch { symbol: terms::SymbolIndex(symbol.0 + 1), last },
             1 => StateItem::Watch { symbol, last: None },
             _ => StateItem::Watch { symbol, last: Price::from_units(last.map_or(1, Price::units) / 2 + 1) },
         },
         StateItem::Phase { symbol, mut phase } => {
             match which {
-                0 => return StateItem::Phase { symbol: engine::SymbolIndex(symbol.0 + 1), phase },
+                0 => return StateItem::Phase { symbol: terms::SymbolIndex(symbol.0 + 1), phase },
                 1 => phase.until = Some(Time(phase.until.map_or(1, |until| until.0 + 1))),
                 2 => phase.phase = Phase::Open,
                 _ => phase = SymbolPhase { phase: Phase::Halted, until: phase.until },
@@ -147,7 +147,7 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
         StateItem::Rules { symbol, mut rules } => {
             let half = |shares: Shares| Shares::from_units(shares.units() / 2).unwrap();
             match random.below(11) {
-                0 => return StateItem::Rules { symbol: engine::SymbolIndex(symbol.0 + 1), rules },
+                0 => return StateItem::Rules { symbol: terms::SymbolIndex(symbol.0 + 1), rules },
                 1 => rules.tick = Price::from_units(rules.tick.units() / 2 + 1).unwrap(),
                 2 => rules.lot = half(rules.lot),
                 3 => rules.shares_min = half(rules.shares_min),
@@ -166,7 +166,7 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
         StateItem::Pending { mut order, mut account, mut placed, mut working, mut is_due } => {
             match random.below(8) {
                 0 => order = OrderId(order.0 + 1),
-                1 => account = engine::AccountIndex(account.0 + 1),
+                1 => account = terms::AccountIndex(account.0 + 1),
                 2 => placed.side = placed.side.opposite(),
                 3 => placed.limit = Price::from_units(placed.limit.units() / 2 + 1).unwrap(),
                 4 => placed.shares = Shares::from_units(placed.shares.units() / 2).unwrap(),
@@ -181,7 +181,7 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
             let mut trail = trail;
             match random.below(10) {
                 0 => order = OrderId(order.0 + 1),
-                1 => account = engine::AccountIndex(account.0 + 1),
+                1 => account = terms::AccountIndex(account.0 + 1),
                 2 => placed.side = placed.side.opposite(),
                 3 => placed.limit = Price::from_units(placed.limit.units() / 2 + 1).unwrap(),
                 4 => placed.shares = Shares::from_units(placed.shares.units() / 2).unwrap(),
@@ -196,7 +196,7 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
         StateItem::Delayed { mut order, mut account, mut placed, mut is_under_way } => {
             match random.below(7) {
                 0 => order = OrderId(order.0 + 1),
-                1 => account = engine::AccountIndex(account.0 + 1),
+                1 => account = terms::AccountIndex(account.0 + 1),
                 2 => placed.side = placed.side.opposite(),
                 3 => placed.limit = Price::from_units(placed.limit.units() / 2 + 1).unwrap(),
                 4 => placed.shares = Shares::from_units(placed.shares.units() / 2).unwrap(),
@@ -227,7 +227,7 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
             match random.below(13) {
                 0 => order = OrderId(order.0 + 1),
                 1 => id = ClientOrderId::parse(b"another").unwrap(),
-                2 => account = engine::AccountIndex(account.0 + 1),
+                2 => account = terms::AccountIndex(account.0 + 1),
                 3 => placed.side = placed.side.opposite(),
                 4 => placed.limit = Price::from_units(placed.limit.units() / 2 + 1).unwrap(),
                 5 => placed.shares = Shares::from_units(placed.shares.units() / 2).unwrap(),
@@ -252,22 +252,22 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
             StateItem::Fees { symbol, tier, fees }
         }
         StateItem::Tier { account, tier } => match which {
-            0 => StateItem::Tier { account: engine::AccountIndex(account.0 + 1), tier },
+            0 => StateItem::Tier { account: terms::AccountIndex(account.0 + 1), tier },
             _ => StateItem::Tier { account, tier: Tier::new(tier.number() ^ 1).unwrap() },
         },
         StateItem::Group { account, group } => match which {
-            0 => StateItem::Group { account: engine::AccountIndex(account.0 + 1), group },
+            0 => StateItem::Group { account: terms::AccountIndex(account.0 + 1), group },
             _ => StateItem::Group { account, group: Group::new(group.number() ^ 1).unwrap() },
         },
         StateItem::Calendar { through } => StateItem::Calendar { through: Time(through.0 + 1) },
         StateItem::Protection { account, grace } => match which {
-            0 => StateItem::Protection { account: engine::AccountIndex(account.0 + 1), grace },
+            0 => StateItem::Protection { account: terms::AccountIndex(account.0 + 1), grace },
             _ => StateItem::Protection { account, grace: Grace::from_millis((grace.millis() + 1) % 60_000).unwrap() },
         },
         StateItem::Limits { account, mut limits } => {
-            let most = |bound: engine::Shares| Shares::from_units(bound.units() ^ 1).unwrap();
+            let most = |bound: terms::Shares| Shares::from_units(bound.units() ^ 1).unwrap();
             match random.below(6) {
-                0 => return StateItem::Limits { account: engine::AccountIndex(account.0 + 1), limits },
+                0 => return StateItem::Limits { account: terms::AccountIndex(account.0 + 1), limits },
                 1 => {
                     limits.open_orders = std::num::NonZeroU32::new(limits.open_orders.map_or(1, |most| most.get() + 1))
                 }
@@ -282,7 +282,7 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
         }
         StateItem::Message(mut message) => {
             match random.below(4) {
-                0 => message.node = engine::NodeId::new(message.node.number() + 1).unwrap(),
+                0 => message.node = terms::NodeId::new(message.node.number() + 1).unwrap(),
                 1 => message.epoch ^= 1,
                 2 => message.number += 1,
                 _ => message.position ^= 1,
@@ -290,14 +290,14 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
             StateItem::Message(message)
         }
         StateItem::PhaseChanged { symbol, at } => match which {
-            0 => StateItem::PhaseChanged { symbol: engine::SymbolIndex(symbol.0 + 1), at },
-            _ => StateItem::PhaseChanged { symbol, at: engine::Time(at.0 ^ 1) },
+            0 => StateItem::PhaseChanged { symbol: terms::SymbolIndex(symbol.0 + 1), at },
+            _ => StateItem::PhaseChanged { symbol, at: terms::Time(at.0 ^ 1) },
         },
         StateItem::Kill { scope } => StateItem::Kill {
             scope: match scope {
-                KillScope::Everything => KillScope::Account(engine::AccountIndex(0)),
-                KillScope::Account(account) => KillScope::Account(engine::AccountIndex(account.0 + 1)),
-                KillScope::Symbol(symbol) => KillScope::Symbol(engine::SymbolIndex(symbol.0 + 1)),
+                KillScope::Everything => KillScope::Account(terms::AccountIndex(0)),
+                KillScope::Account(account) => KillScope::Account(terms::AccountIndex(account.0 + 1)),
+                KillScope::Symbol(symbol) => KillScope::Symbol(terms::SymbolIndex(symbol.0 + 1)),
             },
         },
     }
@@ -380,7 +380,7 @@ fn limits_are_part_of_the_state() {
     let hashes: Vec<u64> = said
         .map(|limit| {
             let mut limits = AccountLimits::NONE;
-            let amount = engine::Decimal::parse(b"7").unwrap();
+            let amount = terms::Decimal::parse(b"7").unwrap();
             limit.into_iter().for_each(|limit| limits.set_amount(limit, amount).unwrap());
             let mut engine = Engine::new(1, DoneOrders::Drop);
             let made =

@@ -1,7 +1,7 @@
 //! Trailing stops: the engine beside the model, command by command.
 
 use crate::common::duel::Duel;
-use engine::{
+use terms::{
     AccountId, Command, DOLLAR, Money, NewOrder, Op, OrderId, OrderKind, Position, Price, Query, Shares, Side, Symbol,
     TRAILING_MAX, Trail, TrailingOrder,
 };

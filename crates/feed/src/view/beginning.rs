@@ -1,12 +1,12 @@
-//! The start of a view: from the engine's state, and from what a history or a database knows beside it.
+//! The start of a view: from the market's state, and from what a history or a database knows beside it.
 
 use std::collections::{BTreeMap, HashMap};
 
-use engine::{
-    AccountIndex, Engine, Fee, FeeSchedule, Groups, Kills, NewOrder, OrderId, OrderKind, Protections, SelfTrade,
+use history::History;
+use terms::{
+    AccountIndex, Fee, FeeSchedule, Groups, Kills, MarketState, NewOrder, OrderId, OrderKind, Protections, SelfTrade,
     Sequence, Side, StateItem, SymbolIndex, Time, Trigger,
 };
-use history::History;
 
 use super::View;
 use super::trails::Trails;
@@ -32,8 +32,8 @@ pub struct InitialHistory {
 }
 
 impl View {
-    /// Builds the view from an engine's state and a history, which may be behind or ahead of that state.
-    pub fn new(engine: &Engine, history: Option<&History>) -> View {
+    /// Builds the view from a market's state and a history, which may be behind or ahead of that state.
+    pub fn new(market: &dyn MarketState, history: Option<&History>) -> View {
         let mut view = View {
             sequence: Sequence::ZERO,
             time: Time::ZERO,
@@ -63,7 +63,7 @@ impl View {
             clock: None,
         };
         let (mut last, mut links) = (None, Vec::new());
-        engine.export(&mut |item| {
+        market.export(&mut |item| {
             // Links come before their orders.
             if let StateItem::Link { order, partner } = item {
                 links.push((order, partner));

@@ -1,7 +1,7 @@
 //! Orders that show a part of their shares at a time: the book has the shown part, and only their accounts see the
 //! rest.
 
-use engine::{Iceberg, OrderId, Phase, Position, Shares};
+use terms::{Iceberg, OrderId, Phase, Position, Shares};
 
 use super::View;
 use crate::orders::Terms;

@@ -1,6 +1,6 @@
 //! Linked orders: one cancels the other. Shares and money that both need are held once.
 
-use engine::{Money, OrderId, Position, Side};
+use terms::{Money, OrderId, Position, Side};
 
 use super::View;
 

@@ -1,8 +1,8 @@
 //! Puts back from the history, when a view begins, the trades and candles that memory held before the restart, and the
 //! times at which open orders were triggered.
 
-use engine::SymbolIndex;
 use history::{Candle, History, HistoryError, KEPT, Note, Noted};
+use terms::SymbolIndex;
 
 use super::View;
 use crate::market::RECALLED;

@@ -1,7 +1,7 @@
 //! Pending orders: they wait until their working order is executed wholly. They hold nothing, and stand in no book.
 
-use engine::{AccountIndex, CancelReason, Event, Money, NewOrder, OrderId, Shares, SymbolIndex};
 use history::Noted;
+use terms::{AccountIndex, CancelReason, Event, Money, NewOrder, OrderId, Shares, SymbolIndex};
 
 use super::{Arriving, News, View};
 use crate::orders::{In, Open};

@@ -1,7 +1,7 @@
 //! Phases of symbols, and the executions at an auction's end, between two orders that both rested.
 
-use engine::{Event, Fee, Money, OrderId, Price, Shares, Side, SymbolIndex, SymbolPhase};
 use history::Trade;
+use terms::{Event, Fee, Money, OrderId, Price, Shares, Side, SymbolIndex, SymbolPhase};
 
 use super::{News, View};
 

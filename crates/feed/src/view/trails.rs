@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use engine::{OrderId, Price, Side, SymbolIndex, Trail};
 use foldhash::fast::RandomState;
+use terms::{OrderId, Price, Side, SymbolIndex, Trail};
 
 use super::{News, View};
 use crate::orders::Terms;

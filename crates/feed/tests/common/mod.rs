@@ -4,11 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use engine::{
-    AccountId, AccountIndex, CancelReason, ClientOrderId, Command, DoneOrders, Engine, Entry, Event, ExecutionBounds,
-    Fee, Money, NewOrder, Op, OrderId, OrderKind, Position, Price, Sequence, Shares, Side, Symbol, SymbolIndex, Time,
-    Trigger,
-};
+use engine::{DoneOrders, Engine};
 use exchange::{EventBatch, EventFork, EventSink};
 use feed::{
     Amended, Canceled, Candle, Feed, History, Interval, Listeners, Note, Noted, PastOrder, ReadModel, Report,
@@ -19,6 +15,10 @@ use journal::Disk;
 use journal::simulated::SimulatedDisk;
 use model::Model;
 use model::workload::{Random, Workload};
+use terms::{
+    AccountId, AccountIndex, CancelReason, ClientOrderId, Command, Entry, Event, ExecutionBounds, Fee, Money, NewOrder,
+    Op, OrderId, OrderKind, Position, Price, Sequence, Shares, Side, Symbol, SymbolIndex, Time, Trigger,
+};
 
 /// Some commands of a test fall into one minute, others are hours apart.
 pub const TICK_US: u64 = 7_700_003;

@@ -1,12 +1,12 @@
 //! The history of orders that execute in an auction, where a resting order may be the aggressor, and more than once.
 
 use crate::common::{EAGER, Market, apply, follow_sized};
-use engine::{
+use feed::{History, View};
+use journal::simulated::{PowerCut, SimulatedDisk};
+use terms::{
     AccountId, Command, Money, NewOrder, OrderId, Phase, Position, Price, Sequence, Shares, Side, Symbol, SymbolIndex,
     Time,
 };
-use feed::{History, View};
-use journal::simulated::{PowerCut, SimulatedDisk};
 
 const ONE: i64 = 100_000_000;
 

@@ -2,9 +2,10 @@
 
 use crate::auctions::{account, market, place, symbol};
 use crate::common::{EAGER, apply};
-use engine::{Command, DoneOrders, Engine, Executed, Money, OrderId, Position, Side};
+use engine::{DoneOrders, Engine};
 use feed::{History, View};
 use journal::simulated::SimulatedDisk;
+use terms::{Command, Executed, Money, OrderId, Position, Side};
 
 /// Twelve executions were lost, and as many equal ones that came later were taken for them.
 #[test]

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::common::{Market, Nobody, SMALL, apply, follow, follow_sized, scene};
-use engine::{AccountIndex, OrderId, Sequence, SymbolIndex};
 use feed::{History, HistoryError, Interval, ReadModel, ReportKey, View};
 use history::{HISTORY_FOLDER, verify as verify_history};
 use journal::simulated::SimulatedDisk;
 use journal::{Damages, File, Storage};
 use model::workload::Workload;
+use terms::{AccountIndex, OrderId, Sequence, SymbolIndex};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Turns of the market after the damage.

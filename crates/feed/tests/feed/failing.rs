@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use engine::{AccountId, AccountIndex, Command, DoneOrders, Engine, Entry, Event, Money, Sequence, Time};
+use engine::{DoneOrders, Engine};
 use exchange::EventFork;
 use feed::{Feed, ReadModel, Watcher};
+use terms::{AccountId, AccountIndex, Command, Entry, Event, Money, Sequence, Time};
 
 /// A watcher that panics when it sees the second command.
 struct Panics(Arc<AtomicBool>);

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::common::{Market, apply, batch, follow, follow_sized, look, start};
-use engine::CancelReason;
 use feed::{History, View};
 use history::{HISTORY_FOLDER, HistoryError, Keeper, Sizes};
 use journal::Disk;
 use journal::simulated::{Fault, PowerCut, SimulatedDisk};
+use terms::CancelReason;
 
 /// Copies the files as they are, complete or not, as a crash leaves them.
 fn copy(from: &Path, to: &Path) {

@@ -3,12 +3,13 @@
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
-use engine::{
-    AccountId, AccountIndex, DoneOrders, Engine, Event, Money, NewOrder, OrderId, OrderKind, Price, Sequence, Shares,
-    Side, Symbol, SymbolIndex, Time, Trail,
-};
+use engine::{DoneOrders, Engine};
 use exchange::{EventBatch, EventFork};
 use feed::{Feed, GATHERED_MAX, News, ReadModel, View, Watcher};
+use terms::{
+    AccountId, AccountIndex, Event, Money, NewOrder, OrderId, OrderKind, Price, Sequence, Shares, Side, Symbol,
+    SymbolIndex, Time, Trail,
+};
 
 const ACCOUNT: AccountIndex = AccountIndex(0);
 const SYMBOL: SymbolIndex = SymbolIndex(0);

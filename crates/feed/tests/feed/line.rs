@@ -3,9 +3,10 @@
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use engine::{AccountId, AccountIndex, Command, DoneOrders, Engine, Entry, Event, Money, Sequence, Time};
+use engine::{DoneOrders, Engine};
 use exchange::EventFork;
 use feed::{Feed, ReadModel, Watcher};
+use terms::{AccountId, AccountIndex, Command, Entry, Event, Money, Sequence, Time};
 
 /// Events of a batch; sixteen batches are as many as may wait.
 const EVENTS: usize = 1 << 11;

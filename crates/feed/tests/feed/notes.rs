@@ -2,14 +2,14 @@
 //! market without notes pays nothing for them.
 
 use crate::common::{Market, apply, follow, scene};
-use engine::{
-    AccountId, AccountIndex, Command, Money, NewOrder, OrderId, Position, Price, Sequence, Shares, Side, Symbol, Time,
-    Trigger,
-};
 use feed::{History, HistoryError, ReportKey, View};
 use history::{HISTORY_FOLDER, Keep};
 use journal::Storage;
 use journal::simulated::{PowerCut, SimulatedDisk};
+use terms::{
+    AccountId, AccountIndex, Command, Money, NewOrder, OrderId, Position, Price, Sequence, Shares, Side, Symbol, Time,
+    Trigger,
+};
 
 /// Returns the files that a checkpoint counts, with their contents.
 fn contents(disk: &SimulatedDisk) -> Vec<(String, Vec<u8>)> {

@@ -5,13 +5,13 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::common::{Market, Nobody, SMALL, apply, batch, follow_sized, scene};
-use engine::{AccountId, AccountIndex, Command, Entry, Event, Money, OrderId, Sequence, Time};
 use exchange::EventBatch;
 use feed::{History, HistoryError, PastOrder, ReadModel, ReportKey, Trade, View};
 use history::{HISTORY_FOLDER, Keep, LEAPS_NAME, Sizes, verify};
 use journal::simulated::{Fault, PowerCut, SimulatedDisk};
 use journal::{Damages, Storage};
 use model::workload::Workload;
+use terms::{AccountId, AccountIndex, Command, Entry, Event, Money, OrderId, Sequence, Time};
 
 const DAY_US: u64 = 86_400_000_000;
 

@@ -1,11 +1,11 @@
 //! Memory keeps trades and candles within a bound, however many symbols are traded.
 
-use engine::{
-    AccountId, AccountIndex, DoneOrders, Engine, Event, NewOrder, OrderId, Price, Sequence, Shares, Side, Symbol,
-    SymbolIndex, Time,
-};
+use engine::{DoneOrders, Engine};
 use exchange::EventBatch;
 use feed::{CANDLES_BYTES_MAX, Candle, RECENT_MAX, TRADES_BYTES_MAX, Trade, View};
+use terms::{
+    AccountId, AccountIndex, Event, NewOrder, OrderId, Price, Sequence, Shares, Side, Symbol, SymbolIndex, Time,
+};
 
 const HOUR_US: u64 = 3_600_000_000;
 /// Shares of each resting order: more than are traded.

@@ -2,13 +2,13 @@
 //! the history finds though trades of others stand between them.
 
 use crate::common::{EAGER, Market, apply, batch, follow_sized};
-use engine::{
-    AccountId, Command, Event, ExecutionBounds, Money, NewOrder, OrderId, OrderKind, Position, Price, Shares, Side,
-    Symbol, Time,
-};
 use feed::{History, View};
 use journal::simulated::{PowerCut, SimulatedDisk};
 use model::workload::Random;
+use terms::{
+    AccountId, Command, Event, ExecutionBounds, Money, NewOrder, OrderId, OrderKind, Position, Price, Shares, Side,
+    Symbol, Time,
+};
 
 const ONE: i64 = 100_000_000;
 const TURNS: usize = 250;

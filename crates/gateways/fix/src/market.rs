@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use access::Access;
-use engine::{AccountId, Command, Execution, Op, OrderId, Reply, Symbol};
 use exchange::{
     Answer, Batch, Caller, Exchange, GatewayMetrics, Kind, LIGHT_COST, LookedUpOrder, Lookup, Outcome, Principal,
     Requests, Source, cost_of,
 };
 use feed::{FeedHandle, Watcher};
+use terms::{AccountId, Command, Execution, Op, OrderId, Reply, Symbol};
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::report_queues::{Model, ReportQueues};

@@ -1,10 +1,10 @@
 //! Turns messages about orders into values of the exchange. It changes nothing, and knows no session.
 
-use engine::{
+use exchange::deadline_at;
+use terms::{
     AccountId, AmountError, ClientOrderId, Command, Deadline, Decimal, FundsOrder, IcebergOrder, Money, NewOrder,
     OrderId, OrderKind, OrderName, Price, SelfTrade, Shares, Side, Symbol, Trigger,
 };
-use exchange::deadline_at;
 
 use crate::message::{Fault, Fields, Message, Reason};
 use crate::tags::{self, Tag};

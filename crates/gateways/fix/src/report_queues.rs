@@ -6,9 +6,9 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use engine::AccountIndex;
 use exchange::GatewayMetrics;
 use feed::{Listener, News, ReadModel, View};
+use terms::AccountIndex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::reports::{Happening, happenings};

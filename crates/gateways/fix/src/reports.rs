@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use engine::{
+use feed::{Amended, News, Noted, Open, OrderProgress, Trade, View, progress_before};
+use terms::{
     AccountId, AccountIndex, CancelReason, Deadline, Money, OrderId, OrderKind, Price, Shares, Side, Symbol, Taken,
     Time, Trigger,
 };
-use feed::{Amended, News, Noted, Open, OrderProgress, Trade, View, progress_before};
 
 use crate::message::Fields;
 use crate::tags;
@@ -344,7 +344,7 @@ impl Happening {
         let order = Open {
             order: OrderId(1),
             account: AccountIndex(0),
-            symbol: engine::SymbolIndex(0),
+            symbol: terms::SymbolIndex(0),
             side: Side::Buy,
             limit: Price::MIN,
             shares: Shares::MIN,
@@ -356,7 +356,7 @@ impl Happening {
             waits: false,
             delayed: false,
             pends_on: None,
-            self_trade: engine::SelfTrade::Allowed,
+            self_trade: terms::SelfTrade::Allowed,
             until: None,
             iceberg: None,
             triggered: None,

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use engine::Time;
+use terms::Time;
 
 /// The last microsecond of the year 9999: no later time has a text.
 const LAST: u64 = 253_402_300_799_999_999;

@@ -5,10 +5,10 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use access::turn_away;
-use engine::{
+use exchange::{Answer, Caller, Limit, Mode, Principal, Read, TurnedAway};
+use terms::{
     AccountId, Command, Executed, Execution, Op, OrderId, OrderName, Price, Query, Reject, Reply, Shares, Side, Symbol,
 };
-use exchange::{Answer, Caller, Limit, Mode, Principal, Read, TurnedAway};
 
 use crate::market::{FixBackend, Requester, Unknown, done_order};
 use crate::message::{Fields, Message};

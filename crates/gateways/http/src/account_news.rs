@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use engine::{AccountIndex, OrderId, Side};
 use feed::{Canceled, EndedOrder, News, Open, Report, Trade};
+use terms::{AccountIndex, OrderId, Side};
 
 /// The news of one account.
 #[derive(Default)]

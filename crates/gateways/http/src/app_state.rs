@@ -4,12 +4,12 @@ use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use engine::{AccountId, Time};
 use exchange::{
     Exchange, GatewayMetrics, Gauge, Metrics, Mode, Places, Principal, Read, Rights, State, Status, TurnedAway,
     Unavailable,
 };
 use feed::{FeedFailure, FeedHandle, ReadModel};
+use terms::{AccountId, Time};
 use tls::ServerTls;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::sleep_until;

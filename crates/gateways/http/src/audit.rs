@@ -1,7 +1,7 @@
 //! The port to the audit trail: the questions about who asked for which command, and their answers. The program
 //! implements it.
 
-use engine::{AccountId, Sequence, Time};
+use terms::{AccountId, Sequence, Time};
 
 /// Commands of a page, at most.
 pub const AUDIT_PAGE_MAX: usize = 1000;

@@ -12,8 +12,8 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use engine::{AccountId, Command, Op, OrderId};
 use exchange::{Protocol, Read, Rights, TurnedAway, Unavailable};
+use terms::{AccountId, Command, Op, OrderId};
 
 use crate::app_state::AppState;
 use crate::cookie;

@@ -2,8 +2,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use engine::Time;
 use feed::View;
+use terms::Time;
 
 /// Microseconds since the Unix epoch.
 pub(crate) fn now() -> u64 {

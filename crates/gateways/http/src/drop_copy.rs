@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use engine::{AccountId, AccountIndex, Sequence};
 use exchange::{Read, Rights, Role};
 use feed::{HistoryError, ReadModel, Report, ReportKey, Sweep};
+use terms::{AccountId, AccountIndex, Sequence};
 use tokio::task::AbortHandle;
 
 use crate::app_state::AppState;

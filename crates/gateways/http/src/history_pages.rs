@@ -5,8 +5,8 @@ mod candles;
 
 use std::time::Duration;
 
-use engine::{AccountIndex, OrderId, Sequence, SymbolIndex};
 use feed::{Amended, HistoryAt, HistoryError, Open, PastOrder, ReadModel, Relatives, Report, Trade, TradedThen, View};
+use terms::{AccountIndex, OrderId, Sequence, SymbolIndex};
 
 use crate::app_state::AppState;
 use crate::history_port::{Page, Past, Question, Since, TradesOfAccount};

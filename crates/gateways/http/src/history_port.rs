@@ -1,7 +1,7 @@
 //! The port to a database that keeps the history: its questions and their answers.
 
-use engine::{AccountIndex, Money, OrderId, Sequence, Shares, SymbolIndex, Time};
 use feed::{Amended, Candle, HistoryError, Interval, Open, PastOrder, Relatives, Report, Trade};
+use terms::{AccountIndex, Money, OrderId, Sequence, Shares, SymbolIndex, Time};
 
 /// A page, newest first, and the start of the next one.
 pub type Page<T> = (Vec<T>, Option<u64>);

@@ -4,8 +4,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use engine::{AccountIndex, Price, Side, SymbolIndex};
 use feed::{Candle, Interval, News, ReadModel, Report, ReportKey, SymbolFollowers, Trade, View, Watcher};
+use terms::{AccountIndex, Price, Side, SymbolIndex};
 
 use crate::account_news::by_account;
 use crate::messages::{self, REPORTS_AT_ONCE, whole};
@@ -452,14 +452,35 @@ impl Watcher for Hub {
 
 #[cfg(test)]
 mod tests {
-    use engine::{AccountId, DoneOrders, Engine, Event, Money, Sequence, Time};
     use exchange::EventBatch;
     use feed::Listeners;
+    use terms::{AccountId, Event, MarketState, Money, OrderId, Sequence, StateItem, Time};
 
     use super::*;
     use crate::binance;
 
     const ACCOUNT: AccountIndex = AccountIndex(0);
+
+    /// A market without anything.
+    struct Empty;
+
+    impl MarketState for Empty {
+        fn sequence(&self) -> Sequence {
+            Sequence::ZERO
+        }
+
+        fn time(&self) -> Time {
+            Time::ZERO
+        }
+
+        fn next_order(&self) -> OrderId {
+            OrderId(1)
+        }
+
+        fn export(&self, visit: &mut dyn FnMut(StateItem)) {
+            visit(StateItem::Head { sequence: self.sequence(), time: self.time(), next_order: self.next_order() });
+        }
+    }
 
     fn apply(model: &mut ReadModel<Hub>, sequence: u64, event: Event) {
         let mut batch = EventBatch::default();
@@ -471,7 +492,7 @@ mod tests {
     /// News went on being gathered and written for a client that was to be disconnected, until it was.
     #[test]
     fn a_follower_that_is_full_costs_nothing_more() {
-        let view = View::new(&Engine::new(1, DoneOrders::Keep), None);
+        let view = View::new(&Empty, None);
         let watcher = Hub::with(Box::new(binance::Streams::default()));
         let mut model = ReadModel { view, history: None, watcher, listeners: Listeners::default() };
         let id = AccountId::parse(b"1").expect("it is one");

@@ -8,14 +8,14 @@ use axum::body::{Bytes, to_bytes};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
-use engine::{
-    AccountId, AmountError, ClientOrderId, Deadline, Decimal, Money, OrderId, Position, Price, Shares, Symbol,
-    TRAIL_BIPS_MAX, Time, Trail,
-};
 use exchange::{DEADLINE_MAX, deadline_at};
 use feed::Interval;
 use http_body_util::LengthLimitError;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error as _};
+use terms::{
+    AccountId, AmountError, ClientOrderId, Deadline, Decimal, Money, OrderId, Position, Price, Shares, Symbol,
+    TRAIL_BIPS_MAX, Time, Trail,
+};
 
 use crate::problem::Problem;
 

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::fmt;
 
 use access::random_text;
-use engine::AccountId;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
+use terms::AccountId;
 
 /// An API key. A holder of its secret trades with its account.
 #[derive(Clone, PartialEq, Eq)]

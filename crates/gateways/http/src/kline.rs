@@ -1,8 +1,8 @@
 //! The intervals of candles of the compatible interface. Candles that the market does not keep are made of shorter
 //! ones.
 
-use engine::Time;
 use feed::{Candle, Interval};
+use terms::Time;
 
 const DAY_MICROS: u64 = 86_400_000_000;
 /// 1970 began on a Thursday.

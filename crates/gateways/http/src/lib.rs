@@ -1,7 +1,7 @@
 //! HTTP: health, REST, WebSocket and the live page, on one thread. docs/API.md is its interface.
 //!
 //! Requests read from the [`feed`]; commands go through the port, [`exchange`], as with any protocol. The crate knows
-//! no journal and no database; of the engine it uses the types of the market.
+//! no engine, journal or database.
 
 mod account_news;
 mod app_state;

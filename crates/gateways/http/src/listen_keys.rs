@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use access::{RANDOM_TEXT_LENGTH, random_text};
-use engine::AccountId;
+use terms::AccountId;
 
 use crate::current_principal::Asker;
 

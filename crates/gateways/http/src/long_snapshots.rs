@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-use engine::{AccountIndex, ClientOrderId, Position, Price, Side, Symbol, SymbolIndex};
 use feed::{HistoryError, Open, ReadModel, View};
+use terms::{AccountIndex, ClientOrderId, Position, Price, Side, Symbol, SymbolIndex};
 
 use crate::shapes::{AccountShape, OrderShape, PhaseShape, checksum};
 use crate::shared_text::{Long, Rows, SharedText};

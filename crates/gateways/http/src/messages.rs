@@ -1,9 +1,9 @@
 //! The messages of the WebSocket, as text.
 
-use engine::{AccountIndex, Price, Sequence, Side, SymbolIndex};
 use feed::{Candle, HistoryError, Interval, ReadModel, Report, ReportKey, Trade, View};
 use serde::Serialize;
 use serde_json::{Value, json};
+use terms::{AccountIndex, Price, Sequence, Side, SymbolIndex};
 use utoipa::ToSchema;
 
 use crate::account_news::AccountNews;

@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use engine::{AccountId, AccountIndex, Command, Op, OrderId, Reply, Sequence, Symbol, SymbolIndex};
 use exchange::{Answer, Unavailable};
 use feed::{Open, View};
+use terms::{AccountId, AccountIndex, Command, Op, OrderId, Reply, Sequence, Symbol, SymbolIndex};
 
 use crate::app_state::AppState;
 use crate::chunked_answer;
@@ -129,7 +129,7 @@ impl Canceled {
 }
 
 /// Cancels the open orders of an account, of one symbol or of all. One command cancels
-/// [`CANCELS_MAX`](engine::CANCELS_MAX) orders at most; the next commands cancel the others, so that others' requests
+/// [`CANCELS_MAX`](terms::CANCELS_MAX) orders at most; the next commands cancel the others, so that others' requests
 /// come between, and orders placed after the first command stay. Once it has begun it ends, also when the client is
 /// gone.
 pub(crate) async fn cancel(

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use engine::AccountId;
+use terms::AccountId;
 
 use crate::clock::now;
 

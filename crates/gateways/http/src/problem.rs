@@ -5,10 +5,10 @@ use std::fmt;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use engine::{AccountLimit, BrokenRule, Reject};
 use exchange::{Answer, Bound, Limit, Unavailable};
 use feed::HistoryError;
 use serde::Serialize;
+use terms::{AccountLimit, BrokenRule, Reject};
 use utoipa::openapi::{Ref, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
@@ -314,9 +314,9 @@ impl Problem {
 }
 
 /// Returns the engine's reply, if it was not a refusal.
-pub fn reply(answer: Answer) -> Result<engine::Reply, Problem> {
+pub fn reply(answer: Answer) -> Result<terms::Reply, Problem> {
     match answer {
-        Answer::Reply(engine::Reply::Rejected(reject)) => Err(Problem::of(&reject)),
+        Answer::Reply(terms::Reply::Rejected(reject)) => Err(Problem::of(&reject)),
         Answer::Reply(reply) => Ok(reply),
         Answer::Unavailable(why) => Err(Problem::unavailable(why)),
     }

@@ -1,8 +1,8 @@
 //! Cancel on disconnect over a WebSocket: while it is open, the accounts that it protects keep their orders.
 
-use engine::{AccountId, Command, Grace, Op};
 use exchange::{PROTECTED_ACCOUNTS_MAX, ProtectorId};
 use serde_json::{Value, json};
+use terms::{AccountId, Command, Grace, Op};
 
 use crate::app_state::AppState;
 use crate::input;

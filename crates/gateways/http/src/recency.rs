@@ -8,8 +8,8 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use engine::Sequence;
 use exchange::{Gauge, Read};
+use terms::Sequence;
 
 use crate::app_state::AppState;
 use crate::problem::Problem;

@@ -5,8 +5,8 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use engine::{AccountId, AccountIndex, Sequence};
 use feed::{HistoryError, ReadModel, Report, ReportKey, Sweep};
+use terms::{AccountId, AccountIndex, Sequence};
 
 use crate::app_state::AppState;
 use crate::history_pages::{self, HistoryFault};

@@ -1,8 +1,8 @@
 //! The port to past markets: markets that are built again beside the running one, as they were behind a command. The
 //! program implements it.
 
-use engine::{Sequence, Time};
 use feed::View;
+use terms::{Sequence, Time};
 
 /// A moment of the past.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

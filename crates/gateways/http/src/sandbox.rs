@@ -1,6 +1,6 @@
 //! The port to simulated traders, which an operator may start on an empty market. The program implements them.
 
-use engine::{AccountId, Symbol};
+use terms::{AccountId, Symbol};
 
 /// Orders and cancels of all traders together per second, at most.
 pub const SANDBOX_RATE_MAX: u32 = 1_000;

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
-use engine::KillScope;
 use exchange::{Counters, GatewayMetrics, Gauge, Metrics, Mode, Reading};
 use feed::View;
 use serde::Serialize;
+use terms::KillScope;
 use utoipa::ToSchema;
 
 use crate::clock::now;

@@ -49,7 +49,7 @@ struct Session {
 enum Request {
     Subscribe(Channel),
     /// A subscription to the reports of an account behind a command.
-    Replay(engine::AccountId, engine::Sequence),
+    Replay(terms::AccountId, terms::Sequence),
     Unsubscribe(Channel),
     Protection(Protection),
     DropCopy(DropCopyRequest),
@@ -59,10 +59,10 @@ enum Request {
 
 /// A topic by the names that clients use.
 enum Channel {
-    Book(engine::Symbol),
-    Trades(engine::Symbol),
-    Candles(engine::Symbol, feed::Interval),
-    Orders(engine::AccountId),
+    Book(terms::Symbol),
+    Trades(terms::Symbol),
+    Candles(terms::Symbol, feed::Interval),
+    Orders(terms::AccountId),
     Symbols,
     Status,
 }
@@ -205,8 +205,8 @@ fn read(request: &Value) -> Result<Request, Problem> {
     }
 }
 
-fn sequence(from: &Value) -> Result<engine::Sequence, Problem> {
-    from.as_u64().map(engine::Sequence).ok_or_else(|| Problem::field("from", "from is no sequence"))
+fn sequence(from: &Value) -> Result<terms::Sequence, Problem> {
+    from.as_u64().map(terms::Sequence).ok_or_else(|| Problem::field("from", "from is no sequence"))
 }
 
 fn is_drop_copy(request: &Value) -> bool {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::Sequence;
+use terms::Sequence;
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::history_port::{HistoryAnswer, HistoryFault, HistoryPort, Question};

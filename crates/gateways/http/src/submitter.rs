@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::{current_caller, current_principal, timing};
-use engine::Op;
 use exchange::containment::{Part, contain};
 use exchange::{
     Answer, Batch, Exchange, GatewayMetrics, Kind, LIGHT_COST, Outcome, ProtectorId, Requests, Source, Times, cost_of,
 };
+use terms::Op;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 /// Ops in flight, at most: this number of light requests and as many again of heavy ones; further ones wait. It is a
@@ -238,8 +238,8 @@ fn hand_out(batch: &Batch, back: Instant, askers: Askers) {
 
 #[cfg(test)]
 mod tests {
-    use engine::{AccountId, Command, KillScope, OrderId, Query, Reject, Reply};
     use exchange::Lookup;
+    use terms::{AccountId, Command, KillScope, OrderId, Query, Reject, Reply};
 
     use super::*;
 

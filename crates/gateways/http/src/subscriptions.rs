@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use engine::Sequence;
+use terms::Sequence;
 
 use crate::outbox::Outbox;
 use crate::shared_text::{Remembered, SharedText};

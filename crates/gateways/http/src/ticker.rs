@@ -3,8 +3,8 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use engine::SymbolIndex;
 use feed::{SymbolFollowers, View};
+use terms::SymbolIndex;
 
 use crate::clock::market_now;
 use crate::shapes::SymbolShape;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use engine::{AccountIndex, SymbolIndex};
 use feed::Interval;
+use terms::{AccountIndex, SymbolIndex};
 
 use crate::kline::KlineInterval;
 use crate::listen_keys::ListenKeyText;

@@ -12,12 +12,12 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use engine::{OrderId, Reply};
 use exchange::{Answer, Batch, Exchange, Lookup, Unavailable};
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_setaffinity};
+use terms::{OrderId, Reply};
 use xml::Settings;
 
 const CONNECTIONS: usize = 50;

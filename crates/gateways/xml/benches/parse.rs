@@ -8,9 +8,9 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use engine::{Cancellation, Execution, Fee, OrderId, Price, Reply, Shares, Status, Time};
 use exchange::Answer;
 use quick_xml::events::Event;
+use terms::{Cancellation, Execution, Fee, OrderId, Price, Reply, Shares, Status, Time};
 use xml::{Documents, Limits, ReplyLimits, write_reply};
 
 const RUNS: usize = 201;

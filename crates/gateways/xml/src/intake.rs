@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use access::turn_away;
-use engine::Op;
 use exchange::containment::Panicked;
 use exchange::{Batch, Exchange, GatewayMetrics, Lookup, ProtectorId, cost_of};
+use terms::Op;
 
 use crate::document::{Documents, Limits};
 use crate::heavy_batches::HeavyBatches;

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use access::{Access, hmac_hex, random_text};
-use engine::Grace;
 use exchange::{
     Caller, Connected, Limit, NotKilled, PROTECTED_ACCOUNTS_MAX, PlaceHandle, Principal, Protocol, Session, Source,
     TurnedAway, member_kill,
 };
+use terms::Grace;
 
 use crate::document::{Documents, Limits, Login};
 

@@ -1,6 +1,6 @@
 //! Unsigned integers and times as decimal text, without allocation.
 
-use engine::Time;
+use terms::Time;
 
 /// The two digits of each number below a hundred: two at a time halve the divisions.
 static PAIRS: [[u8; 2]; 100] = {

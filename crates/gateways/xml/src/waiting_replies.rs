@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use engine::Reply;
 use exchange::containment::{Part, contain, shown};
 use exchange::{Answer, Batch, GatewayMetrics, LookedUpOrder, Lookup};
 use slab::Slab;
+use terms::Reply;
 
 use crate::document::{self, ReplyLimits};
 use crate::intake::{BatchReplies, Intake};

@@ -1,7 +1,7 @@
 //! Retention: seals old parts and removes the oldest ones, as the settings say, a little at a time. A checkpoint makes
 //! the result count, and files are removed only then, so a crash leaves all files that its checkpoint counts.
 
-use engine::Time;
+use terms::Time;
 
 use crate::checkpoint::{Checkpoint, KeptRecords};
 use crate::error::{HistoryError, in_folder};

@@ -1,7 +1,7 @@
 //! The header, block headers and trailer of a snapshot as bytes. This file does not know items or files. Source:
 //! docs/JOURNAL.md, snapshots.
 
-use engine::Sequence;
+use terms::Sequence;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use crate::point::JournalPoint;

@@ -9,7 +9,7 @@ mod writer;
 
 use std::io;
 
-use engine::{Sequence, StateItem};
+use terms::{Sequence, StateItem};
 
 use crate::error::VisitError;
 use crate::point::JournalPoint;

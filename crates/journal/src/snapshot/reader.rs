@@ -1,6 +1,6 @@
 //! Reads a snapshot item by item, one block in memory at a time. This file does not know what the items mean.
 
-use engine::StateItem;
+use terms::StateItem;
 
 use super::SnapshotError;
 use super::format::{

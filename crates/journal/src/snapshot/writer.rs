@@ -1,7 +1,7 @@
 //! Writes a snapshot: aside, synced, read back, and only then under its name. This file does not know what the items
 //! mean.
 
-use engine::StateItem;
+use terms::StateItem;
 
 use super::format::{BLOCK_BYTES, BLOCK_BYTES_MAX, BLOCK_HEADER_BYTES, Header, Trailer, seal_block};
 use super::reader::Items;

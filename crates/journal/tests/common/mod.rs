@@ -1,11 +1,11 @@
 //! The parts that the tests of the journal share: commands made from their sequence, batches of them, and a recovery
 //! that returns them. It uses only the journal's public interface.
 
-use engine::{
+use journal::{Durability, Journal, JournalError, JournalPoint, Options, Recovery, Storage, encode};
+use terms::{
     AccountId, ClientOrderId, Command, Entry, Money, NewOrder, OrderId, Position, Price, Sequence, Shares, Side,
     Symbol, Time,
 };
-use journal::{Durability, Journal, JournalError, JournalPoint, Options, Recovery, Storage, encode};
 
 /// A length so small that a few batches fill a segment.
 pub const SEGMENT_BYTES: u64 = 1024;

@@ -1,12 +1,12 @@
 //! The journal on a sound disk: appended batches come back, in segments that rotate and retire.
 
 use crate::common::{append, entry, options, payload, recover, recover_from, segment_names};
-use engine::{Sequence, Time};
 use journal::simulated::{PowerCut, SimulatedDisk};
 use journal::{
     Disk, Durability, Journal, JournalError, JournalPoint, Options, Storage, file_point, oldest_point, read,
     visit_batches,
 };
+use terms::{Sequence, Time};
 
 #[test]
 fn what_is_appended_comes_back_in_order() {

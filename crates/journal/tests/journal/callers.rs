@@ -1,13 +1,13 @@
 //! Callers of a journal's commands: they come back, in whatever segment a reading begins, and replays ignore them.
 
 use crate::common::{append, options, payload, recover, segment_names};
-use engine::{Sequence, Time};
 use journal::simulated::SimulatedDisk;
 use journal::{
     BatchView, Caller, CallerReader, CallerRun, CallerWriter, CodecError, Journal, JournalPoint, RULES_VERSION,
     Storage, oldest_point, visit_batches,
 };
 use proptest::prelude::*;
+use terms::{Sequence, Time};
 
 /// The caller of this number.
 fn caller(number: u64) -> Caller {

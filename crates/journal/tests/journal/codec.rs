@@ -2,13 +2,13 @@
 
 use std::num::NonZeroU32;
 
-use engine::{
+use journal::{CodecError, decode, encode};
+use proptest::prelude::*;
+use terms::{
     AccountId, AccountLimits, ClientOrderId, Command, DOLLAR, Deadline, Distance, FeeRate, Fees, FundsOrder, Grace,
     Group, IcebergOrder, KillScope, Money, NewOrder, OrderId, OrderKind, Pause, Phase, Position, Price, SelfTrade,
     Shares, Side, Symbol, SymbolRules, Tier, Time, Trail, TrailingOrder, Trigger,
 };
-use journal::{CodecError, decode, encode};
-use proptest::prelude::*;
 
 fn account() -> impl Strategy<Value = AccountId> {
     "[0-9]{1,32}".prop_map(|text| AccountId::parse(text.as_bytes()).unwrap())

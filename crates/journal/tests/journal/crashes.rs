@@ -2,9 +2,9 @@
 //! recovery, once, and a crash alone never leads to a refusal.
 
 use crate::common::{append, append_unsynced, entry, recover, recover_from, segment_names};
-use engine::{Entry, Sequence};
 use journal::simulated::{Fault, PowerCut, SimulatedDisk};
 use journal::{Journal, JournalError, JournalPoint, Storage};
+use terms::{Entry, Sequence};
 
 const BATCHES: u64 = 20;
 const SEEDS: u64 = 6;
@@ -252,7 +252,7 @@ fn a_journal_that_is_only_written_survives_the_end_of_the_process() {
     let disk = SimulatedDisk::new();
     let options = Options { segment_bytes: crate::common::SEGMENT_BYTES, durability: Durability::Written };
     let (mut journal, _) =
-        Journal::recover(disk.clone(), options, JournalPoint::ZERO, engine::Time::ZERO, &mut |_| Ok(())).unwrap();
+        Journal::recover(disk.clone(), options, JournalPoint::ZERO, terms::Time::ZERO, &mut |_| Ok(())).unwrap();
     for time in 0..50 {
         append(&mut journal, time, 3).unwrap();
     }

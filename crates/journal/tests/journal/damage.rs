@@ -2,9 +2,9 @@
 //! except what docs/JOURNAL.md says cannot be told from a power cut.
 
 use crate::common::{append, append_unsynced, recover, recover_from, segment_names};
-use engine::{Entry, Sequence};
 use journal::simulated::SimulatedDisk;
 use journal::{Journal, JournalError, JournalPoint, read};
+use terms::{Entry, Sequence};
 
 /// Makes a journal of a few segments, the last of them with a few batches; `marked` ends it like a stopping server.
 fn journal(marked: bool) -> (SimulatedDisk, Journal<SimulatedDisk>, Vec<Entry>) {
@@ -371,7 +371,7 @@ fn a_whole_batch_that_holds_no_commands_is_refused_and_kept() {
     let (mut journal, ..) = recover(&disk).unwrap();
     let mut payload = crate::common::payload(1, 2);
     payload.push(200);
-    journal.append(Sequence(1), engine::Time(1), 2, &payload).unwrap();
+    journal.append(Sequence(1), terms::Time(1), 2, &payload).unwrap();
     let before = disk.contents(&segment_names(&disk)[0]);
     let error = recover(&disk).unwrap_err().to_string();
     assert!(error.contains("command 3 cannot be read (bytes follow the value)"), "{error}");

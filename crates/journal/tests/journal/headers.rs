@@ -2,9 +2,9 @@
 //! and commands of earlier rules are not replayed, while a market goes on from a snapshot behind them.
 
 use crate::common::{append, entry, recover, recover_from, segment_names};
-use engine::{OrderId, Sequence, StateItem, Time};
 use journal::simulated::SimulatedDisk;
 use journal::{FORMAT_VERSION, JournalError, JournalPoint, RULES_VERSION, SnapshotError, read, snapshot};
+use terms::{OrderId, Sequence, StateItem, Time};
 use xxhash_rust::xxh3::xxh3_64;
 
 const FIRST: &str = "journal-00000000000000000001.log";

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::common::{append, recover};
-use engine::Time;
 use journal::simulated::{SimulatedDisk, SimulatedFile};
 use journal::{Disk, Durability, File, Journal, JournalPoint, Options, Storage, read};
+use terms::Time;
 
 /// A disk on which a writer appends at one chosen read, before or after the bytes are taken.
 #[derive(Clone)]

@@ -1,15 +1,15 @@
 //! Snapshots: written ones come back, a changed or cut file is noticed, and no fault leaves half a snapshot under a
 //! snapshot's name.
 
-use engine::{
-    AccountId, AccountIndex, ClientOrderId, Deadline, Execution, Fee, FeeRate, Fees, Group, Money, NewOrder, OrderId,
-    OrderKind, Phase, Position, Price, SelfTrade, Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, SymbolPhase,
-    SymbolRules, Tier, Time, Trail, Trigger,
-};
 use journal::simulated::{Fault, PowerCut, SimulatedDisk};
 use journal::snapshot::{self, SnapshotError, SnapshotHead, SnapshotInfo};
 use journal::{Disk, JournalPoint, Storage};
 use proptest::prelude::*;
+use terms::{
+    AccountId, AccountIndex, ClientOrderId, Deadline, Execution, Fee, FeeRate, Fees, Group, Money, NewOrder, OrderId,
+    OrderKind, Phase, Position, Price, SelfTrade, Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, SymbolPhase,
+    SymbolRules, Tier, Time, Trail, Trigger,
+};
 
 fn item(number: u64) -> StateItem {
     let units = 1 + number as i64 * 1_000_003;

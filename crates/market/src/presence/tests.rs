@@ -1,5 +1,5 @@
-use engine::{Command, Op};
 use exchange::{Requests, Role};
+use terms::{Command, Op};
 
 use super::*;
 
@@ -135,10 +135,10 @@ fn only_what_changes_a_protection_gets_a_number() {
     let mut engine = Engine::new(1, engine::DoneOrders::Drop);
     let apply = |engine: &mut Engine, command| {
         let sequence = engine.sequence().next();
-        engine.apply_command(sequence, engine::Time(1), &command, &mut Vec::new(), &mut |_| {});
+        engine.apply_command(sequence, terms::Time(1), &command, &mut Vec::new(), &mut |_| {});
     };
     let one = account("1");
-    apply(&mut engine, Command::CreateAccount { account: one, balance: engine::Money::ZERO });
+    apply(&mut engine, Command::CreateAccount { account: one, balance: terms::Money::ZERO });
     let mut presence = Presence::default();
     let (here, there) = (ProtectorId::new(), ProtectorId::new());
     let decide = |presence: &mut Presence, engine: &Engine, protector, command| {

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 
-use engine::{
-    AccountId, BrokenRule, Command, DOLLAR, DoneOrders, Engine, Entry, KillScope, Money, NewOrder, Op, Phase, Price,
-    Reject, Reply, Shares, Side, Symbol, SymbolIndex, SymbolPhase, Time,
-};
+use engine::{DoneOrders, Engine};
 use exchange::{Answer, Batch, Unavailable};
 use market::calendar::Calendar;
 use market::memory_ledger::MemoryLedger;
 use market::turn::MarketLoop;
+use terms::{
+    AccountId, BrokenRule, Command, DOLLAR, Entry, KillScope, Money, NewOrder, Op, Phase, Price, Reject, Reply, Shares,
+    Side, Symbol, SymbolIndex, SymbolPhase, Time,
+};
 
 use crate::turn_options::options;
 

@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 
-use engine::{
-    AccountId, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, DOLLAR, DoneOrders, Engine, Entry, Money, NewOrder, Op,
-    Price, Reply, Shares, Side, Symbol, Time,
-};
+use engine::{DoneOrders, Engine};
 use exchange::{Answer, Batch, Bound, Principal, Rights, Role, Unavailable};
 use market::admission::Bounds;
 use market::memory_ledger::MemoryLedger;
 use market::turn::{MarketLoop, TurnOptions};
+use terms::{
+    AccountId, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, DOLLAR, Entry, Money, NewOrder, Op, Price, Reply,
+    Shares, Side, Symbol, Time,
+};
 
 use crate::turn_options::options;
 
@@ -29,7 +30,7 @@ fn symbol() -> Symbol {
 /// An order that is done at once: it executes with nothing, and may not rest.
 fn order(of: u64, id: u64) -> Command {
     let (limit, shares) = (Price::from_units(1).unwrap(), Shares::from_units(1).unwrap());
-    let order = NewOrder::of_kind(engine::OrderKind::ImmediateOrCancel, symbol(), Side::Buy, limit, shares);
+    let order = NewOrder::of_kind(terms::OrderKind::ImmediateOrCancel, symbol(), Side::Buy, limit, shares);
     let client_id = Some(ClientOrderId::parse(format!("id-{id}").as_bytes()).unwrap());
     Command::PlaceOrder { account: account(of), order, client_id, until: None }
 }

@@ -6,13 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 
-use engine::{
-    AccountId, Command, DOLLAR, DoneOrders, Engine, Entry, Grace, Money, NewOrder, Op, Price, Reply, Shares, Side,
-    Symbol, Time,
-};
+use engine::{DoneOrders, Engine};
 use exchange::{Answer, Batch, ProtectorId};
 use market::memory_ledger::MemoryLedger;
 use market::turn::MarketLoop;
+use terms::{AccountId, Command, DOLLAR, Entry, Grace, Money, NewOrder, Op, Price, Reply, Shares, Side, Symbol, Time};
 
 use crate::turn_options::options;
 

@@ -4,12 +4,13 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use engine::{AccountId, Command, DoneOrders, Engine, Op, OrderId, Time};
+use engine::{DoneOrders, Engine};
 use exchange::{Batch, Source};
 use market::inbox::{Arrived, Inbox};
 use market::memory_ledger::MemoryLedger;
 use market::turn::MarketLoop;
 use market::waiting_batches::Share;
+use terms::{AccountId, Command, Op, OrderId, Time};
 
 use crate::turn_options::options;
 

@@ -8,14 +8,14 @@ mod told;
 
 use std::path::{Path, PathBuf};
 
-use engine::{
-    CLIENT_ORDER_ID_KEPT_US, CancelBounds, DoneOrders, EXECUTIONS_KEPT, Engine, ExecutionBounds, ICEBERG_PARTS_MAX,
-    Sequence, TRAILING_MAX,
-};
+use engine::{DoneOrders, Engine};
 use exchange::EventBatch;
 use history::{History, Sizes};
 use journal::{Disk, JournalError, JournalPoint, Options, RULES_VERSION, snapshot};
 use market::recovery::{self, RecoveryError};
+use terms::{
+    CLIENT_ORDER_ID_KEPT_US, CancelBounds, EXECUTIONS_KEPT, ExecutionBounds, ICEBERG_PARTS_MAX, Sequence, TRAILING_MAX,
+};
 
 use self::told::Told;
 

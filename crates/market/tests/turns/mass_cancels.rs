@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 
-use engine::{
-    AccountId, CANCELS_MAX, CancelBounds, Command, DOLLAR, DoneOrders, Engine, Entry, Grace, KillScope, Money,
-    NewOrder, Op, OrderId, Phase, Position, Price, Reject, Reply, Shares, Side, Symbol, Time,
-};
+use engine::{DoneOrders, Engine};
 use exchange::{Answer, Batch, Requests};
 use market::memory_ledger::MemoryLedger;
 use market::turn::MarketLoop;
+use terms::{
+    AccountId, CANCELS_MAX, CancelBounds, Command, DOLLAR, Entry, Grace, KillScope, Money, NewOrder, Op, OrderId,
+    Phase, Position, Price, Reject, Reply, Shares, Side, Symbol, Time,
+};
 
 use crate::turn_options::options;
 

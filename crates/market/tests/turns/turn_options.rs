@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use engine::Time;
 use exchange::Metrics;
 use market::admission::Bounds;
 use market::apply::AnswerLimits;
 use market::calendar::Calendar;
 use market::timekeeper::Clock;
 use market::turn::TurnOptions;
+use terms::Time;
 
 /// The options of a loop with this clock.
 pub fn options(now: impl Fn() -> Time + Send + Sync + 'static) -> TurnOptions {

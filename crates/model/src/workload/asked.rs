@@ -1,6 +1,6 @@
 //! The requests that gateways would send: a workload also draws others, which the engine has to refuse.
 
-use engine::{Command, Op};
+use terms::{Command, Op};
 
 /// Whether orders that belong together have one account and the number that the first one announces, so that a gateway
 /// would send them as one request.

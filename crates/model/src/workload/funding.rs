@@ -1,6 +1,6 @@
 //! Accounts and shares that other accounts pay for, with what they have or a little more.
 
-use engine::{Command, Money, Position};
+use terms::{Command, Money, Position};
 
 use super::Workload;
 use crate::exchange::Model;
@@ -11,7 +11,7 @@ pub(super) fn draw(workload: &mut Workload, model: &Model) -> Option<Command> {
         return None;
     }
     let (payer, account) = (workload.account(), workload.random.pick(&workload.accounts));
-    let of = model.accounts().position(|id| id == payer).map(|at| engine::AccountIndex(at as u32));
+    let of = model.accounts().position(|id| id == payer).map(|at| terms::AccountIndex(at as u32));
     let more = i128::from(workload.random.percent(30));
     let part = workload.random.pick(&[1, 1, 2, 3, 10]);
     if workload.random.percent(40) {
@@ -20,7 +20,7 @@ pub(super) fn draw(workload: &mut Workload, model: &Model) -> Option<Command> {
         return Some(Command::FundAccount { payer, account, balance });
     }
     let symbol = workload.symbol();
-    let at = model.symbols().position(|name| name == symbol).map(|at| engine::SymbolIndex(at as u32));
+    let at = model.symbols().position(|name| name == symbol).map(|at| terms::SymbolIndex(at as u32));
     let has = of.zip(at).map_or(Position::ZERO, |(of, at)| model.position(of, at)).units();
     let shares = Position::from_units(has / part + more).min(Position::CAP);
     let shares = if workload.random.percent(5) { Position::ZERO } else { shares };

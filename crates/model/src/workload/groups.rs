@@ -1,6 +1,6 @@
 //! Groups as a workload draws them: few, so that accounts of one group match often.
 
-use engine::{AccountId, AccountIndex, Command, FundsOrder, Group, Money, NewOrder, OrderKind, SelfTrade};
+use terms::{AccountId, AccountIndex, Command, FundsOrder, Group, Money, NewOrder, OrderKind, SelfTrade};
 
 use super::Workload;
 use crate::exchange::Model;

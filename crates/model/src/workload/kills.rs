@@ -1,6 +1,6 @@
 //! The kill switch as a workload uses it: it soon releases what it killed, so that not everything ends.
 
-use engine::{AccountIndex, Command, KillScope, NewOrder, Phase, SymbolIndex};
+use terms::{AccountIndex, Command, KillScope, NewOrder, Phase, SymbolIndex};
 
 use super::Workload;
 use crate::exchange::Model;

@@ -3,7 +3,7 @@
 
 use std::num::NonZeroU32;
 
-use engine::{AccountId, AccountIndex, AccountLimits, Command, Distance, NewOrder, Shares, Side, SymbolIndex};
+use terms::{AccountId, AccountIndex, AccountLimits, Command, Distance, NewOrder, Shares, Side, SymbolIndex};
 
 use super::Workload;
 use crate::exchange::Model;

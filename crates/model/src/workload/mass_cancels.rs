@@ -1,6 +1,6 @@
 //! Cancels of all orders of an account as a workload draws them.
 
-use engine::{Command, OrderId};
+use terms::{Command, OrderId};
 
 use super::Workload;
 use crate::exchange::Model;

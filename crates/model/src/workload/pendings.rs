@@ -1,6 +1,6 @@
 //! Orders that wait for others, as clients request them: a working order and one or two behind it.
 
-use engine::{Command, NewOrder, OrderId, OrderKind, SelfTrade, Side, Symbol};
+use terms::{Command, NewOrder, OrderId, OrderKind, SelfTrade, Side, Symbol};
 
 use super::{Workload, affordable};
 use crate::exchange::Model;

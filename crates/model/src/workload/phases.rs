@@ -1,7 +1,7 @@
 //! The phases of symbols as a workload draws them, and orders that it places because of them: orders that gather, and
 //! orders that would execute outside a band. This module does not know what becomes of them.
 
-use engine::{Command, Distance, NewOrder, Op, Pause, Phase, Side, Symbol, SymbolIndex, SymbolRules, Time, Trigger};
+use terms::{Command, Distance, NewOrder, Op, Pause, Phase, Side, Symbol, SymbolIndex, SymbolRules, Time, Trigger};
 
 use super::Workload;
 use crate::exchange::{Model, Order};
@@ -91,7 +91,7 @@ pub(super) fn order(workload: &mut Workload, model: &Model) -> Option<Command> {
     let trigger = model.last_price(at).filter(|_| workload.random.percent(60)).and_then(|last| {
         let units = last.units();
         let beyond = if workload.random.percent(50) { units.checked_add(1)? } else { units - 1 };
-        let price = engine::Price::from_units(beyond)?;
+        let price = terms::Price::from_units(beyond)?;
         Some(if beyond > units { Trigger::from_below(price) } else { Trigger::from_above(price) })
     });
     Some(place(workload, NewOrder { trigger, ..order }))

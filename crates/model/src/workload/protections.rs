@@ -1,7 +1,7 @@
 //! Cancel on disconnect as a workload draws it: accounts are protected, and rarely does an account have no session any
 //! more.
 
-use engine::{Command, Grace, OrderId};
+use terms::{Command, Grace, OrderId};
 
 use super::Workload;
 use crate::exchange::Model;

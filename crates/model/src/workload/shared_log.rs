@@ -1,6 +1,6 @@
 //! The shared log as a workload draws it: messages that come next, and, more often, messages that do not.
 
-use engine::{Command, LogMessage, NodeId};
+use terms::{Command, LogMessage, NodeId};
 
 use super::Workload;
 use crate::exchange::Model;

@@ -1,6 +1,6 @@
 //! Random orders whose triggers follow the market.
 
-use engine::{Command, Price, Side, SymbolIndex, Trail, TrailingOrder};
+use terms::{Command, Price, Side, SymbolIndex, Trail, TrailingOrder};
 
 use super::Workload;
 use crate::exchange::Model;

@@ -1,6 +1,6 @@
 //! Accounts, prices and numbers of shares from literals.
 
-use engine::{AccountId, Decimal, Price, Shares};
+use terms::{AccountId, Decimal, Price, Shares};
 
 pub(super) fn account(id: u64) -> AccountId {
     AccountId::parse(id.to_string().as_bytes()).expect("invariant: digits")

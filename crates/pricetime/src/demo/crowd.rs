@@ -5,8 +5,8 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use engine::{AccountId, Command, NewOrder, Op, OrderId, OrderKind, Position, Reply, Side, Symbol};
 use exchange::Answer;
+use terms::{AccountId, Command, NewOrder, Op, OrderId, OrderKind, Position, Reply, Side, Symbol};
 
 use super::amounts::{account, number, price, shares};
 use super::patient::{Patient, Scene, soon};

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use engine::{Op, Time};
 use exchange::{Answer, Batch, Metrics};
 use journal::{DataLock, Disk, Durability, Options};
 use market::admission::Bounds;
@@ -15,6 +14,7 @@ use market::journal_ledger::JournalLedger;
 use market::recovery;
 use market::timekeeper::{Clock, system_time};
 use market::turn::{MarketLoop, TurnOptions};
+use terms::{Op, Time};
 
 use super::Plan;
 use super::crowd::{Crowd, Pace};

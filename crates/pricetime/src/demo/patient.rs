@@ -3,11 +3,11 @@
 
 use std::collections::VecDeque;
 
-use engine::{
+use exchange::Answer;
+use terms::{
     AccountId, Command, Deadline, IcebergOrder, NewOrder, Op, OrderId, OrderKind, Price, Reply, Shares, Side, Symbol,
     Time, Trigger,
 };
-use exchange::Answer;
 
 use super::amounts::{price, shares};
 use super::random::Random;

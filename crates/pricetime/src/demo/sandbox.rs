@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use engine::Symbol;
 use exchange::{Exchange, GatewayMetrics};
 use http_gateway::{Sandbox, SandboxAccount, SandboxPlan, SandboxStanding};
+use terms::Symbol;
 
 use super::crowd::{Crowd, Pace, STRATEGIES};
 use super::trade;

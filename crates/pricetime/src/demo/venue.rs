@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Instant;
 
-use engine::{Op, Time};
 use exchange::{Answer, Batch, Exchange, GatewayMetrics};
 use market::timekeeper::system_time;
+use terms::{Op, Time};
 
 /// Applies ops and answers them.
 pub trait Venue {

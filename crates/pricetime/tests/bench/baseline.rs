@@ -10,11 +10,11 @@ use crate::common::wait::wait_until;
 use crate::postgres::Database;
 use bench::baseline::{Decimal, Exchange, Market, Order, Side, run_load};
 use bench::records::LoadSettings;
-use engine::{
-    AccountId, AccountIndex, Entry, Event, NewOrder, Op, OrderId, OrderName, Position, Reply, SymbolIndex, Time,
-};
 use model::Model;
 use model::workload::Workload;
+use terms::{
+    AccountId, AccountIndex, Entry, Event, NewOrder, Op, OrderId, OrderName, Position, Reply, SymbolIndex, Time,
+};
 use tokio::runtime::Runtime;
 use tokio_postgres::Client;
 
@@ -90,10 +90,10 @@ struct Both {
 /// The op as the baseline knows it: it has only limit orders without client order ids.
 fn as_the_baseline_knows_it(op: Op) -> Op {
     match op {
-        Op::Command(engine::Command::PlaceOrder { account, order, .. }) => {
+        Op::Command(terms::Command::PlaceOrder { account, order, .. }) => {
             let NewOrder { symbol, side, limit, shares, .. } = order;
             let order = NewOrder::limit(symbol, side, limit, shares);
-            Op::Command(engine::Command::PlaceOrder { account, order, client_id: None, until: None })
+            Op::Command(terms::Command::PlaceOrder { account, order, client_id: None, until: None })
         }
         other => other,
     }
@@ -101,7 +101,7 @@ fn as_the_baseline_knows_it(op: Op) -> Op {
 
 impl Both {
     async fn apply(&mut self, entry: &Entry) {
-        use engine::Command::{
+        use terms::Command::{
             ActivateReached, AmendOrder, CancelAll, CancelOrder, ChangeFees, ChangeGroup, ChangeLimits, ChangePhase,
             ChangeRules, ChangeTier, CreateAccount, CreateSymbol, EndAuction, ExpireOrders, FollowCalendar,
             FreeClientOrderId, FundAccount, GiveShares, IssueShares, Kill, PlaceByFunds, PlaceByFundsIfCanceled,
@@ -162,7 +162,7 @@ impl Both {
                 let order = Order {
                     account: number(model, account),
                     symbol: &symbol,
-                    side: if side == engine::Side::Buy { Side::Buy } else { Side::Sell },
+                    side: if side == terms::Side::Buy { Side::Buy } else { Side::Sell },
                     limit: amount(limit.units()),
                     shares: amount(shares.units()),
                 };
@@ -182,7 +182,7 @@ impl Both {
 
     fn executed_line(&self, event: &Event) -> Option<String> {
         let Event::Executed { maker, aggressor, price, shares, .. } = event else { return None };
-        let buys = self.model.order(*aggressor).side == engine::Side::Buy;
+        let buys = self.model.order(*aggressor).side == terms::Side::Buy;
         let (buy, sell) = if buys { (aggressor, maker) } else { (maker, aggressor) };
         Some(format!("{buy}|{sell}|{price}|{shares}"))
     }
@@ -229,7 +229,7 @@ async fn played(database: &Database, seed: u64) -> Both {
     let exchange = Exchange::over(connected(database).await).await.unwrap();
     let mut both = Both { model: Model::new(), owner, exchange, executed: Vec::new() };
     let mut workload = Workload::new(seed);
-    let mut sequence = engine::Sequence::ZERO;
+    let mut sequence = terms::Sequence::ZERO;
     for _ in 0..COMMANDS {
         if let Op::Command(command) = as_the_baseline_knows_it(workload.next_op(&both.model)) {
             sequence = sequence.next();

@@ -64,7 +64,7 @@ impl Here {
             sandbox: None,
             audit: None,
             past: None,
-            time: engine::Time(0),
+            time: terms::Time(0),
         });
         self.status.set(State::Ready);
     }

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use engine::{AccountId, Command, Decimal, NewOrder, OrderId, Side, Symbol};
+use terms::{AccountId, Command, Decimal, NewOrder, OrderId, Side, Symbol};
 
 use super::reply::Element;
 use super::server::{Server, connect};

@@ -1,6 +1,6 @@
 //! Orders, and the rules of symbols, in the XML protocol.
 
-use engine::{
+use terms::{
     AccountLimit, AccountLimits, Command, Deadline, Fees, FundsOrder, IcebergOrder, KillScope, Money, NewOrder,
     OrderKind, Rule, SelfTrade, Side, Symbol, SymbolRules, Time, TrailingOrder,
 };

@@ -10,9 +10,9 @@ use crate::common::folder::Folder;
 use crate::common::load::load_together;
 use crate::common::server::{Launch, state_of};
 use crate::common::wait::wait_until;
-use engine::{AccountId, ClientOrderId, Decimal, NewOrder, Sequence, Side, Symbol, Time};
 use journal::{Disk, Journal, JournalPoint, Options};
 use signal_hook::consts::SIGPIPE;
+use terms::{AccountId, ClientOrderId, Decimal, NewOrder, Sequence, Side, Symbol, Time};
 
 /// Files are small and snapshots frequent, so that a short test has all of them.
 const SMALL: &str = "--segment-size 64KiB --snapshot-every 500";
@@ -116,7 +116,7 @@ fn the_journal_commands_say_what_a_folder_holds() {
 }
 
 /// Makes a data folder whose journal holds these commands, a second apart.
-fn write_journal(folder: &Path, commands: &[engine::Command]) {
+fn write_journal(folder: &Path, commands: &[terms::Command]) {
     let disk = Disk::open(folder).unwrap();
     let options = Options::default();
     let (mut journal, _) = Journal::recover(disk, options, JournalPoint::ZERO, Time::ZERO, &mut |_| Ok(())).unwrap();
@@ -132,7 +132,7 @@ fn client_order_ids_are_dumped_shown_and_kept_by_a_server() {
     let decimal = |text: &str| Decimal::parse(text.as_bytes()).unwrap();
     let (account, symbol) = (AccountId::parse(b"1").unwrap(), Symbol::parse(b"SPY").unwrap());
     let id = |text: &str| ClientOrderId::parse(text.as_bytes()).unwrap();
-    let place = |text, side, limit| engine::Command::PlaceOrder {
+    let place = |text, side, limit| terms::Command::PlaceOrder {
         account,
         order: NewOrder::limit(symbol, side, decimal(limit).price().unwrap(), decimal("2").order_shares().unwrap()),
         client_id: Some(id(text)),
@@ -143,12 +143,12 @@ fn client_order_ids_are_dumped_shown_and_kept_by_a_server() {
     write_journal(
         &folder.data(),
         &[
-            engine::Command::CreateAccount { account, balance: decimal("1000").money().unwrap() },
-            engine::Command::CreateSymbol { symbol },
+            terms::Command::CreateAccount { account, balance: decimal("1000").money().unwrap() },
+            terms::Command::CreateSymbol { symbol },
             place("mine/1", Side::Buy, "10.25"),
             place("mine/1", Side::Buy, "10.25"),
             place("mine/2", Side::Buy, "9"),
-            engine::Command::CancelOrder { account, order: id("mine/2").into() },
+            terms::Command::CancelOrder { account, order: id("mine/2").into() },
         ],
     );
     let dump = succeeded(&pricetime(&["journal", "dump"], &[&folder.data()]));

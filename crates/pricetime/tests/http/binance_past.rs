@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::common::folder::Folder;
 use crate::common::here::Here;
 use crate::common::http::Http;
-use engine::Time;
 use http_gateway::Keys;
 use market::timekeeper::{Clock, system_time};
 use model::workload::Random;
 use serde_json::{Value, json};
+use terms::Time;
 
 const MINUTE: u64 = 60_000;
 const HOUR: u64 = 60 * MINUTE;

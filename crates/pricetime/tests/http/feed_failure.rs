@@ -3,11 +3,11 @@
 use crate::common::folder::Folder;
 use crate::common::here::Here;
 use crate::common::http::Http;
-use engine::{AccountId, AccountIndex, CancelReason, Command, Event, Money, Op, OrderId, Reply, Shares, SymbolIndex};
 use exchange::{Answer, Batch, EventBatch};
 use http_gateway::Keys;
 use market::timekeeper::Clock;
 use serde_json::json;
+use terms::{AccountId, AccountIndex, CancelReason, Command, Event, Money, Op, OrderId, Reply, Shares, SymbolIndex};
 
 fn start(folder: &Folder) -> (Here, Http) {
     let here = Here::start(&folder.data(), None, Clock::system(), Keys::default());

@@ -14,10 +14,6 @@ use crate::common::http::{Answer, Http};
 use crate::common::order_xml::{as_on_the_wire, placing_attributes, seconds};
 use crate::common::server::{PATIENCE, connect, state_of};
 use crate::common::wait::wait_until;
-use engine::{
-    AccountId, Command, DOLLAR, Entry, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind, OrderName, Query, Sequence,
-    Side, Time,
-};
 use http_gateway::Keys;
 use market::timekeeper::Clock;
 use model::workload::{Flavour, Random, Workload};
@@ -25,6 +21,10 @@ use model::{Model, Order};
 use pricetime::setting_units::Whole;
 use pricetime::settings::GivenSettings;
 use serde_json::{Value, json};
+use terms::{
+    AccountId, Command, DOLLAR, Entry, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind, OrderName, Query, Sequence,
+    Side, Time,
+};
 use xml::Gateway;
 
 /// Money has 16 decimals, and a balance at most 8.
@@ -128,7 +128,7 @@ fn units(shares: &str) -> i128 {
 }
 
 fn text(units: i128) -> String {
-    engine::Position::from_units(units).to_string()
+    terms::Position::from_units(units).to_string()
 }
 
 /// Sends the same request over REST. Returns the result.

@@ -7,10 +7,10 @@ use std::time::Duration;
 use crate::common::folder::Folder;
 use crate::common::here::Here;
 use crate::common::wait::wait_until;
-use engine::Time;
 use http_gateway::Keys;
 use market::timekeeper::Clock;
 use serde_json::json;
+use terms::Time;
 
 const HOUR_US: u64 = 3_600_000_000;
 /// 2026 in microseconds.

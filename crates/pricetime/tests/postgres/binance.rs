@@ -7,10 +7,10 @@ use crate::common::folder::Folder;
 use crate::common::here::Here;
 use crate::common::http::Http;
 use crate::common::keys::KeyFile;
-use engine::Time;
 use http_gateway::Keys;
 use market::timekeeper::{Clock, system_time};
 use serde_json::json;
+use terms::Time;
 
 const MARKET: &str = r#"<create><account id="1" balance="1000"/><account id="2" balance="1000"/>
     <symbol sym="SPY"><account id="1">100</account><account id="2">100</account></symbol></create>"#;

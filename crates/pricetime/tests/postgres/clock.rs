@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use crate::common::folder::Folder;
 use crate::common::here::Here;
-use engine::Time;
 use http_gateway::Keys;
 use market::timekeeper::Clock;
 use serde_json::json;
+use terms::Time;
 
 /// A noon, in microseconds, as all times here.
 const NOON: u64 = 1_763_690_000_000_000;

@@ -9,11 +9,11 @@ use crate::common::folder::Folder;
 use crate::common::here::Here;
 use crate::common::http::Http;
 use crate::common::keys::{self, KeyFile};
-use engine::{AccountId, Time};
 use http_gateway::{Key, Keys};
 use market::timekeeper::Clock;
 use model::workload::Random;
 use serde_json::{Value, json};
+use terms::{AccountId, Time};
 
 const ACCOUNTS: u64 = 4;
 const SYMBOLS: [&str; 2] = ["SPY", "QQQ"];

@@ -10,15 +10,15 @@ use crate::common::folder::Folder;
 use crate::common::here::Here;
 use crate::common::wait::wait_until;
 use crate::postgres::Database;
-use engine::{
-    AccountId, Command, DOLLAR, Deadline, Money, NewOrder, Op, OrderId, Position, Price, Query, Reply, SelfTrade,
-    Shares, Side, Symbol, Time, Trigger,
-};
 use exchange::{Answer, Batch};
 use http_gateway::Keys;
 use market::timekeeper::Clock;
 use pricetime::settings::GivenSettings;
 use serde_json::Value;
+use terms::{
+    AccountId, Command, DOLLAR, Deadline, Money, NewOrder, Op, OrderId, Position, Price, Query, Reply, SelfTrade,
+    Shares, Side, Symbol, Time, Trigger,
+};
 
 /// A noon, in microseconds, as all times here.
 const NOON: u64 = 1_763_690_000_000_000;

@@ -6,6 +6,7 @@
 mod common;
 
 mod additions;
+mod arrows;
 mod chapters;
 mod cluster_compose;
 mod deploy;

@@ -1,8 +1,9 @@
 //! All conditions that must hold for a node that has just started, compared with the ledger and its model.
 
-use engine::{DoneOrders, Engine, Executed, Op, Query, Reply, StateItem};
+use engine::{DoneOrders, Engine};
 use journal::{JournalPoint, Storage, snapshot};
 use model::{Model, Order, ReplyWithExecutions, completed};
+use terms::{Executed, Op, Query, Reply, StateItem};
 
 use super::ensure;
 use super::ledger::Ledger;
@@ -56,7 +57,7 @@ pub fn check_all(node: &mut Node, ledger: &Ledger, process: &Process, trust: Tru
     check_state(node, ledger)?;
     let mut findings = Findings::default();
     for number in 1..=ledger.model.orders_placed() {
-        check_order(node, &ledger.model, ledger.model.order(engine::OrderId(number)), trust, &mut findings)?;
+        check_order(node, &ledger.model, ledger.model.order(terms::OrderId(number)), trust, &mut findings)?;
     }
     findings.damaged_journal = check_journal(ledger, process, trust)?;
     check_folder(process)?;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use engine::Time;
 use market::timekeeper::Clock;
 use model::workload::Random;
+use terms::Time;
 
 /// 2026 in microseconds.
 const CLOCK_START: u64 = 1_790_000_000_000_000;

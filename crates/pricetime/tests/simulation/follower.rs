@@ -4,12 +4,13 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use engine::{Engine, Event, Sequence};
+use engine::Engine;
 use exchange::{EventBatch, EventQueue, EventSink};
 use feed::{History, HistoryError, Listeners, ReadModel, SharedHistory, View};
 use history::Sizes;
 use journal::{Durability, Storage};
 use market::timekeeper::Clock;
+use terms::{Event, Sequence};
 
 /// Parts are small, so that many are sealed.
 const PART_RECORDS: u64 = 20;

@@ -1,8 +1,8 @@
 //! The commands with their sequences and times, as clients were told, and the naive model after them. The last ones may
 //! be of turns whose result is unknown. It does not know the disk.
 
-use engine::{Entry, Event, Op, Sequence, Symbol, Time};
 use model::{Model, ReplyWithExecutions};
+use terms::{Entry, Event, Op, Sequence, Symbol, Time};
 
 use super::ensure;
 

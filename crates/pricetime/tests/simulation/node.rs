@@ -5,10 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 
-use engine::{
-    AccountId, Command, DoneOrder, Engine, Event, Execution, Money, Op, OrderId, Reject, Reply, Sequence, StateItem,
-    Time,
-};
+use engine::Engine;
 use exchange::{Answer, Batch, Metrics, Requests};
 use history::{Done, HistoryError};
 use journal::Options;
@@ -21,6 +18,9 @@ use market::snapshots::{self, JournalCoverage, SnapshotMaker};
 use market::timekeeper::Clock;
 use market::turn::{MarketLoop, TurnOptions};
 use model::{ReplyWithExecutions, completed};
+use terms::{
+    AccountId, Command, DoneOrder, Event, Execution, Money, Op, OrderId, Reject, Reply, Sequence, StateItem, Time,
+};
 
 use super::Stop;
 use super::clock::LEAP_MAX;

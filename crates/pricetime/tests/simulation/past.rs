@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use engine::{AccountIndex, ClientOrderId, Entry, Event, Fee, Money, NewOrder, OrderId, Shares, SymbolIndex, Time};
 use feed::{Candle, History, HistoryError, Interval, PastOrder, ReadModel, Trade};
 use model::Model;
+use terms::{AccountIndex, ClientOrderId, Entry, Event, Fee, Money, NewOrder, OrderId, Shares, SymbolIndex, Time};
 
 use super::ensure;
 

@@ -214,7 +214,7 @@ fn flip_a_bit(mut found: Found, random: &mut Random) -> Found {
         found.disk.flip_bit(name, random.below(found.disk.contents(name).len() * 8));
     }
     let units = &found.ledger.units;
-    let last_but_one = units.len().checked_sub(2).map_or(engine::Sequence::ZERO, |place| units[place]);
+    let last_but_one = units.len().checked_sub(2).map_or(terms::Sequence::ZERO, |place| units[place]);
     if !found.ledger.marked {
         found.ledger.safe = found.ledger.safe.min(last_but_one);
     }

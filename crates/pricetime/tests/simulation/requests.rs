@@ -5,13 +5,13 @@ use std::fmt::Write;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use engine::{
-    AccountId, ClientOrderId, Command, DOLLAR, EXECUTIONS_KEPT, Money, NewOrder, Op, OrderKind, OrderName, Position,
-    Price, Query, Shares, Side, Symbol, Trail, TrailingOrder,
-};
 use exchange::{Caller, Protocol, Requests, Session};
 use model::Model;
 use model::workload::{Random, Workload, asked_by_gateways};
+use terms::{
+    AccountId, ClientOrderId, Command, DOLLAR, EXECUTIONS_KEPT, Money, NewOrder, Op, OrderKind, OrderName, Position,
+    Price, Query, Shares, Side, Symbol, Trail, TrailingOrder,
+};
 use xml::{Documents, Limits};
 
 use super::order_xml::{as_on_the_wire, fees_element, placing_attributes, rules_attributes};

@@ -3,7 +3,6 @@
 
 use std::collections::HashSet;
 
-use engine::{AccountId, Command, Event, KillScope, Op, OrderId, Query, Reject, Reply, Sequence, Symbol, Time};
 use exchange::Requests;
 use journal::simulated::SimulatedDisk;
 use journal::{Durability, Options};
@@ -11,6 +10,7 @@ use market::timekeeper::next_turn;
 use model::calendar::{Calendar, Following};
 use model::workload::Random;
 use model::{Model, ReplyWithExecutions};
+use terms::{AccountId, Command, Event, KillScope, Op, OrderId, Query, Reject, Reply, Sequence, Symbol, Time};
 
 use super::audit;
 use super::clock::{Belief, MachineClock};

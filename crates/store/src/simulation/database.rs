@@ -3,8 +3,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use engine::{CancelReason, DoneOrders, Engine, Entry, Event, Execution, Importer, Sequence};
+use engine::{DoneOrders, Engine, Importer};
 use model::Model;
+use terms::{CancelReason, Entry, Event, Execution, Sequence};
 
 use super::rows::Rows;
 use super::tally::Tally;

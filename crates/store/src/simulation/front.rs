@@ -6,12 +6,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use engine::{Command, Engine, Op, OrderId, Reply, Sequence};
+use engine::Engine;
 use exchange::{Answer, Batch, EventBatch, EventQueue, Requests, State, Status};
 use market::timekeeper::Clock;
 use market::turn::MarketLoop;
 use model::calendar::{Calendar, Following};
 use model::workload::{Random, Workload, asked_by_gateways};
+use terms::{Command, Op, OrderId, Reply, Sequence};
 
 use super::database::Database;
 use super::oracle::{FoundRows, Notice, Oracle};

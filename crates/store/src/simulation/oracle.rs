@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::{Command, DoneOrder, Entry, Event, Execution, Op, Reply, Sequence, Time};
 use exchange::{Answer, Batch, EventBatch, Requests, Unavailable};
 use model::calendar::Following;
 use model::{Model, ReplyWithExecutions, completed};
+use terms::{Command, DoneOrder, Entry, Event, Execution, Op, Reply, Sequence, Time};
 
 use super::tally::Tally;
 use crate::standing::Epoch;

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use engine::{
+use terms::{
     AccountId, AccountIndex, AccountLimits, Cancellation, ClientOrderId, DoneOrder, Executed, Execution, Fee,
     FeeSchedule, Groups, Kills, Money, NewOrder, OrderId, Phase, Position, Price, Protections, Sequence, Shares, Side,
     StateItem, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Time, Trail, Trigger,

@@ -6,8 +6,8 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use engine::Sequence;
 use model::workload::Random;
+use terms::Sequence;
 
 use super::database::Database;
 use super::front::Front;

@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use engine::{
-    AccountIndex, CLIENT_ORDER_ID_KEPT_US, CancelReason, Command, Deadline, DoneOrder, DoneOrders, Engine, Entry,
-    Event, Op, OrderId, Position, Reply, Sequence, Shares, Side, StateItem, SymbolIndex, Time, Trigger,
-};
+use engine::{DoneOrders, Engine};
 use model::workload::{Random, Workload};
 use model::{Model, completed};
 use store::{Effects, Head, StoreError, Writer};
+use terms::{
+    AccountIndex, CLIENT_ORDER_ID_KEPT_US, CancelReason, Command, Deadline, DoneOrder, Entry, Event, Op, OrderId,
+    Position, Reply, Sequence, Shares, Side, StateItem, SymbolIndex, Time, Trigger,
+};
 
 use super::postgres::Database;
 

@@ -3,10 +3,10 @@
 
 use std::convert::Infallible;
 
-use engine::{
+use store::Store;
+use terms::{
     AccountId, ClientOrderId, Command, DOLLAR, Money, NewOrder, Position, Price, Shares, Side, StateItem, Symbol,
 };
-use store::Store;
 
 use super::market::{Market, state};
 use super::postgres::Database;

@@ -2,8 +2,9 @@
 
 use crate::common::market::Market;
 use crate::common::postgres::{Database, database};
-use engine::{DoneOrders, Time};
+use engine::DoneOrders;
 use store::{CallerIds, CallerRow, CommandRow, Keep, Retention, Writer};
+use terms::Time;
 
 /// The caller of a command: none, or one of few.
 fn caller(command: u64) -> Option<u64> {

@@ -3,10 +3,10 @@
 use crate::common::market::Market;
 use crate::common::postgres::database;
 use crate::common::simple::goes_in_and_comes_out;
-use engine::{
+use store::StoreError;
+use terms::{
     AccountId, Command, DOLLAR, FeeRate, Fees, Money, NewOrder, Position, Price, Shares, Side, StateItem, Symbol, Tier,
 };
-use store::StoreError;
 
 fn account(number: u32) -> AccountId {
     AccountId::parse(number.to_string().as_bytes()).unwrap()

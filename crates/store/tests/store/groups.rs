@@ -3,7 +3,7 @@
 use crate::common::market::Market;
 use crate::common::postgres::database;
 use crate::common::simple::goes_in_and_comes_out;
-use engine::{AccountId, Command, DOLLAR, Group, Money, StateItem};
+use terms::{AccountId, Command, DOLLAR, Group, Money, StateItem};
 
 fn account(number: u32) -> AccountId {
     AccountId::parse(number.to_string().as_bytes()).unwrap()

@@ -4,7 +4,8 @@
 use crate::common::market::Market;
 use crate::common::postgres::database;
 use crate::common::simple::{account, goes_in_and_comes_out, limit, place, price, rich, shares};
-use engine::{ClientOrderId, DoneOrders, IcebergOrder, NewOrder, OrderId, Side, StateItem, Trigger};
+use engine::DoneOrders;
+use terms::{ClientOrderId, IcebergOrder, NewOrder, OrderId, Side, StateItem, Trigger};
 
 fn in_parts(market: &mut Market, name: Option<&str>, order: NewOrder, display: i64) {
     let client_id = name.map(|name| ClientOrderId::parse(name.as_bytes()).unwrap());
@@ -55,7 +56,7 @@ fn a_tip_stands_behind_an_order_that_the_same_command_activated() {
     place(&mut market, 2, limit(Side::Buy, 95, 1));
     let queue: Vec<(u64, i64)> = market
         .model
-        .queue(engine::SymbolIndex(0), Side::Sell)
+        .queue(terms::SymbolIndex(0), Side::Sell)
         .iter()
         .map(|order| (order.id.0, order.shown.units() / 100_000_000))
         .collect();

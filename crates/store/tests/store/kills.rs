@@ -4,7 +4,7 @@
 use crate::common::market::Market;
 use crate::common::postgres::database;
 use crate::common::simple::{account, goes_in_and_comes_out, limit, place, rich, spy};
-use engine::{Command, KillScope, Side, StateItem};
+use terms::{Command, KillScope, Side, StateItem};
 
 const SHOWN: &str = "SELECT scope, account, symbol FROM pricetime.kills ORDER BY scope <> 'everything', scope";
 

@@ -3,7 +3,7 @@
 use crate::common::market::Market;
 use crate::common::postgres::database;
 use crate::common::simple::{account, goes_in_and_comes_out, limit, place, rich};
-use engine::{AccountLimit, AccountLimits, Command, Decimal, Side, StateItem};
+use terms::{AccountLimit, AccountLimits, Command, Decimal, Side, StateItem};
 
 const SHOWN: &str =
     "SELECT account, open_orders, order_shares, order_value, position, collar FROM pricetime.account_limits ORDER BY 1";

@@ -5,10 +5,9 @@ use std::time::{Duration, Instant};
 use crate::common::market::{Market, state};
 use crate::common::postgres::database;
 use crate::common::simple::{account, goes_in_and_comes_out, price, rich, shares, spy};
-use engine::{
-    AccountIndex, CancelReason, Command, DoneOrders, NewOrder, OrderId, OrderKind, Sequence, Side, StateItem, Trigger,
-};
+use engine::DoneOrders;
 use store::{Befell, Reader, Stop};
+use terms::{AccountIndex, CancelReason, Command, NewOrder, OrderId, OrderKind, Sequence, Side, StateItem, Trigger};
 
 fn place(market: &mut Market, number: u8, order: NewOrder) -> u64 {
     market.apply(Command::PlaceOrder { account: account(number), order, client_id: None, until: None });

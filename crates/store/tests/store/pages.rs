@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use crate::common::postgres::{Database, database};
-use engine::{AccountIndex, OrderId, Sequence, SymbolIndex, Time};
 use store::{Of, Reader, Since, Stop, Stretch};
+use terms::{AccountIndex, OrderId, Sequence, SymbolIndex, Time};
 
 const EXECUTIONS: u64 = 100_000;
 /// A multiple of a day.

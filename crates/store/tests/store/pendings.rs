@@ -6,10 +6,9 @@ use std::time::{Duration, Instant};
 use crate::common::market::{Market, state};
 use crate::common::postgres::database;
 use crate::common::simple::{account, goes_in_and_comes_out, limit, place, price, rich, shares, spy};
-use engine::{
-    AccountIndex, CancelReason, Command, DoneOrders, NewOrder, OrderId, OrderKind, Sequence, Side, StateItem, Trigger,
-};
+use engine::DoneOrders;
 use store::{Befell, Reader, Stop};
+use terms::{AccountIndex, CancelReason, Command, NewOrder, OrderId, OrderKind, Sequence, Side, StateItem, Trigger};
 
 /// Places a working order, and its pending ones. Returns the id of the first.
 fn place_with(market: &mut Market, number: u8, working: NewOrder, pending: &[NewOrder]) -> OrderId {

@@ -3,9 +3,10 @@
 use crate::common::market::Market;
 use crate::common::postgres::database;
 use crate::common::simple::goes_in_and_comes_out;
-use engine::{
-    AccountId, Command, DOLLAR, Distance, DoneOrders, IcebergOrder, Money, NewOrder, Pause, Phase, Position, Price,
-    Shares, Side, StateItem, Symbol, SymbolIndex, SymbolRules, Time,
+use engine::DoneOrders;
+use terms::{
+    AccountId, Command, DOLLAR, Distance, IcebergOrder, Money, NewOrder, Pause, Phase, Position, Price, Shares, Side,
+    StateItem, Symbol, SymbolIndex, SymbolRules, Time,
 };
 
 const ONE: i64 = 100_000_000;

@@ -4,7 +4,7 @@
 use crate::common::market::Market;
 use crate::common::postgres::database;
 use crate::common::simple::{account, goes_in_and_comes_out, limit, place, rich};
-use engine::{Command, Grace, Side, StateItem};
+use terms::{Command, Grace, Side, StateItem};
 
 const SHOWN: &str = "SELECT account, grace_ms FROM pricetime.protections ORDER BY account";
 

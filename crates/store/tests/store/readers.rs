@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use crate::common::market::Market;
 use crate::common::postgres::{Database, Server};
-use engine::{AccountId, Executed, Execution, Op, OrderId, Query, Reply, Shares, Status};
 use exchange::{Answer, LookedUpOrder, Lookup, Unavailable, Wanted};
 use market::exchange_handle::ExchangeHandle;
 use store::{History, Stop, sql_reader};
+use terms::{AccountId, Executed, Execution, Op, OrderId, Query, Reply, Shares, Status};
 
 /// The number of statements that a server has executed so far, without begins and ends of transactions.
 fn statements(server: &Server) -> usize {

@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 
 use crate::common::market::Market;
 use crate::common::postgres::{Database, database};
-use engine::{AccountId, AccountIndex, Command, DoneOrder, DoneOrders, OrderId, Sequence, SymbolIndex, Time};
+use engine::DoneOrders;
 use exchange::Unavailable;
 use store::{AskedOrder, Epoch, History, Keep, Of, Reader, Retention, Seen, Since, Stop, StoreError, Stretch, Writer};
+use terms::{AccountId, AccountIndex, Command, DoneOrder, OrderId, Sequence, SymbolIndex, Time};
 
 const DAY_US: u64 = 24 * 3600 * 1_000_000;
 const ALL_THAT_MAY_GO: Keep = Keep { age_us: None, bytes: Some(1) };

@@ -4,11 +4,9 @@ use std::time::Duration;
 
 use crate::common::market::Market;
 use crate::common::postgres::database;
-use engine::{
-    AccountId, Command, DoneOrder, DoneOrders, Engine, Money, NewOrder, OrderId, Position, Price, Reply, Shares, Side,
-    Symbol,
-};
+use engine::{DoneOrders, Engine};
 use store::{AskedOrder, History, Stop};
+use terms::{AccountId, Command, DoneOrder, Money, NewOrder, OrderId, Position, Price, Reply, Shares, Side, Symbol};
 
 #[test]
 fn every_row_is_what_the_model_says() {
@@ -149,7 +147,7 @@ fn an_empty_database_is_an_empty_market() {
     let mut market = Market::of_all_kinds(1);
     let nobody = AccountId::parse(b"1").unwrap();
     let cancel = Command::CancelOrder { account: nobody, order: OrderId(1).into() };
-    let entry = engine::Entry { sequence: engine::Sequence(1), time: engine::Time(1), command: cancel };
+    let entry = terms::Entry { sequence: terms::Sequence(1), time: terms::Time(1), command: cancel };
     let mut other = Engine::new(1, DoneOrders::Keep);
     assert!(matches!(other.apply(&entry, &mut Vec::new(), &mut |_| {}), Reply::Rejected(_)));
     market.apply(cancel);

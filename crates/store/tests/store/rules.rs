@@ -3,8 +3,8 @@
 use crate::common::market::Market;
 use crate::common::postgres::database;
 use crate::common::simple::goes_in_and_comes_out;
-use engine::{Command, DOLLAR, Distance, Money, Pause, Price, Shares, StateItem, Symbol, SymbolIndex, SymbolRules};
 use store::StoreError;
+use terms::{Command, DOLLAR, Distance, Money, Pause, Price, Shares, StateItem, Symbol, SymbolIndex, SymbolRules};
 
 fn symbol(name: &str) -> Symbol {
     Symbol::parse(name.as_bytes()).unwrap()

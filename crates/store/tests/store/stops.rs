@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 use crate::common::market::{Market, state};
 use crate::common::postgres::{Database, database};
 use crate::common::simple::{goes_in_and_comes_out, limit, price, shares, spy};
-use engine::{
-    AccountId, AccountIndex, Command, DOLLAR, DoneOrders, Money, NewOrder, OrderId, OrderKind, Position, Sequence,
-    Side, StateItem, Trigger,
-};
+use engine::DoneOrders;
 use store::{Befell, Keep, Reader, Retention, Stop, StoreError};
+use terms::{
+    AccountId, AccountIndex, Command, DOLLAR, Money, NewOrder, OrderId, OrderKind, Position, Sequence, Side, StateItem,
+    Trigger,
+};
 
 /// The number of orders that one command activates.
 const ACTIVATED_MAX: usize = 1_000;
@@ -105,7 +106,7 @@ fn orders_that_one_command_reached_are_activated_over_many_restarts() {
 fn triggers_that_one_command_left_are_reached_by_later_ones_over_restarts() {
     let database = database();
     let mut market = market();
-    let triggers = i64::from(engine::EXECUTIONS_MAX) + 50;
+    let triggers = i64::from(terms::EXECUTIONS_MAX) + 50;
     for at in 0..triggers {
         wait(&mut market, limit(Side::Buy, 1, 1), Trigger::from_below(price(100 + at)));
     }
@@ -113,10 +114,10 @@ fn triggers_that_one_command_left_are_reached_by_later_ones_over_restarts() {
     trade(&mut market, 20_000);
     // The execution counts, too.
     let reached = |market: &Market| state(&market.engine).iter().filter(|item| is_reached(item)).count() as i64;
-    assert_eq!(reached(&market), i64::from(engine::EXECUTIONS_MAX) - 1);
+    assert_eq!(reached(&market), i64::from(terms::EXECUTIONS_MAX) - 1);
     market.restart(&database, "some are left");
     place(&mut market, limit(Side::Sell, 1, 1));
-    assert_eq!(market.engine.reached_orders() as i64, i64::from(engine::EXECUTIONS_MAX) + 1, "it waits for its turn");
+    assert_eq!(market.engine.reached_orders() as i64, i64::from(terms::EXECUTIONS_MAX) + 1, "it waits for its turn");
     market.restart(&database, "one waits behind them");
     market.apply(Command::ActivateReached);
     assert_eq!(reached(&market), triggers - ACTIVATED_MAX as i64);

@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 use crate::common::market::{Market, state};
 use crate::common::postgres::{Database, database};
 use crate::common::simple::{account, client_id, goes_in_and_comes_out, limit, price, rich, shares, spy};
-use engine::{
-    AccountIndex, CancelReason, Command, Deadline, DoneOrders, Engine, Entry, NewOrder, OrderId, OrderKind, OrderName,
-    Reply, SelfTrade, Sequence, Side, StateItem, Time, Trigger,
-};
+use engine::{DoneOrders, Engine};
 use store::{Befell, Keep, Reader, Retention, Stop, StoreError};
+use terms::{
+    AccountIndex, CancelReason, Command, Deadline, Entry, NewOrder, OrderId, OrderKind, OrderName, Reply, SelfTrade,
+    Sequence, Side, StateItem, Time, Trigger,
+};
 
 const HOUR_US: u64 = 3_600_000_000;
 

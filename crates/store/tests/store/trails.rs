@@ -4,7 +4,8 @@
 use crate::common::market::Market;
 use crate::common::postgres::database;
 use crate::common::simple::{account, goes_in_and_comes_out, limit, place, price, rich, shares, spy};
-use engine::{ClientOrderId, DoneOrders, NewOrder, Side, StateItem, Trail, TrailingOrder};
+use engine::DoneOrders;
+use terms::{ClientOrderId, NewOrder, Side, StateItem, Trail, TrailingOrder};
 
 /// A sell of this many shares at any price.
 fn sell(count: i64) -> NewOrder {

@@ -4,8 +4,9 @@ use std::convert::Infallible;
 
 use crate::common::market::Market;
 use crate::common::postgres::database;
-use engine::{DoneOrder, DoneOrders, Engine, StateItem};
+use engine::{DoneOrders, Engine};
 use store::StoreError;
+use terms::{DoneOrder, StateItem};
 
 fn state(engine: &Engine) -> Vec<StateItem> {
     let mut items = Vec::new();

@@ -4,8 +4,8 @@
 use crate::common::market::{Market, state};
 use crate::common::postgres::database;
 use crate::common::simple::{account, goes_in_and_comes_out, limit, place, price, rich, shares, spy};
-use engine::{Command, NewOrder, OrderId, OrderKind, Side, StateItem, Trigger};
 use model::workload::Random;
+use terms::{Command, NewOrder, OrderId, OrderKind, Side, StateItem, Trigger};
 
 /// A number of executions so small that orders are under way all the time.
 const EXECUTIONS_MAX: u32 = 3;

@@ -5,9 +5,9 @@ use std::collections::{BTreeSet, HashMap};
 use axum::Json;
 use axum::extract::{ConnectInfo, State};
 use axum::response::Response;
-use engine::{AccountIndex, KillScope, OrderId, Position, Side, SymbolIndex};
 use feed::{Holding, ReadModel, Trade, View};
 use serde_json::{Value, json};
+use terms::{AccountIndex, KillScope, OrderId, Position, Side, SymbolIndex};
 
 use super::fees::{self, Rates};
 use super::find_order::of_account;

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use engine::SymbolIndex;
 use feed::{ReadModel, SymbolFollowers, View};
+use terms::SymbolIndex;
 
 use super::{events, names, stream};
 use crate::hub::Hub;

@@ -2,9 +2,9 @@
 
 use axum::Json;
 use axum::extract::State;
-use engine::{AccountId, CancelReason, Command, Op, OrderId, Reply, Sequence, Shares};
 use feed::Amended;
 use serde_json::{Value, json};
+use terms::{AccountId, CancelReason, Command, Op, OrderId, Reply, Sequence, Shares};
 
 use super::find_order::{BY_NUMBER_OR_NAME, OrderRef, ask, find_order, of_account};
 use super::history::TRADES;

@@ -3,8 +3,8 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use engine::{AccountId, CancelReason, Command, Op, Reply};
 use feed::View;
+use terms::{AccountId, CancelReason, Command, Op, Reply};
 
 use super::cancel_restriction::CancelRestriction;
 use super::find_order::{BY_NUMBER_OR_NAME, OrderRef, ask, find_order, of_account};

@@ -1,7 +1,7 @@
 //! The condition of a cancel. It is checked just before the cancel is handed in: the exchange knows no such condition,
 //! so an order may execute between the two.
 
-use engine::Shares;
+use terms::Shares;
 
 use super::parameters::Parameters;
 use super::refusal::Refusal;

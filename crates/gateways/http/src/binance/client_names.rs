@@ -2,7 +2,7 @@
 //! order's number. Such a name need not be kept. It has a character that no client order id may have, so it is never a
 //! client's own.
 
-use engine::{ClientOrderId, OrderId};
+use terms::{ClientOrderId, OrderId};
 
 /// The first character of a made name; the order's number follows.
 const MARK: char = '~';
@@ -38,7 +38,7 @@ mod tests {
         for order in [1, 7, u64::MAX].map(OrderId) {
             let name = name_of(order, None);
             assert_eq!(read(&name), Some(ParsedName::Made(order)));
-            assert!(ClientOrderId::parse(name.as_bytes()).is_err() && name.len() <= engine::CLIENT_ORDER_ID_BYTES_MAX);
+            assert!(ClientOrderId::parse(name.as_bytes()).is_err() && name.len() <= terms::CLIENT_ORDER_ID_BYTES_MAX);
         }
         let own = ClientOrderId::parse(b"7").expect("an id");
         assert_eq!((name_of(OrderId(1), Some(&own)).as_str(), read("7")), ("7", Some(ParsedName::Own(own))));

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use engine::{AccountIndex, Price, Side, SymbolIndex};
 use feed::{Candle, Trade, View};
 use serde_json::{Value, json};
+use terms::{AccountIndex, Price, Side, SymbolIndex};
 
 use super::tickers::{AVERAGED_MINUTES, average, best};
 use super::time_unit::TimeUnit;

@@ -1,8 +1,8 @@
 //! Fees as these clients expect them: commissions, with rates as parts of one and not as percentages.
 
-use engine::{AccountIndex, FeeRate, Side, SymbolIndex, Taken};
 use feed::{Trade, View};
 use serde_json::{Value, json};
+use terms::{AccountIndex, FeeRate, Side, SymbolIndex, Taken};
 
 use super::{names, numbers};
 

@@ -1,8 +1,8 @@
 //! Finds the order that a request names, and hands its commands to the market.
 
-use engine::{AccountId, AccountIndex, Op, OrderId, Query, Reply};
 use exchange::Answer as Answered;
 use feed::ReadModel;
+use terms::{AccountId, AccountIndex, Op, OrderId, Query, Reply};
 
 use super::client_names::{self, ParsedName};
 use super::order::Order;
@@ -101,7 +101,7 @@ pub(super) async fn of_account<T: Send + 'static>(
 ) -> Result<T, Refusal> {
     let shown = app.look(move |model| match model.view.find_account(account) {
         Some(account) => show(model, account),
-        None => Err(Refusal::of(&engine::Reject::UnknownAccount)),
+        None => Err(Refusal::of(&terms::Reject::UnknownAccount)),
     });
     shown.await?
 }

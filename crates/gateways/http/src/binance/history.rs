@@ -1,8 +1,8 @@
 //! Makes the pages that these clients expect from pages of the history: the last entries, or the first ones from a
 //! number or a time on, always oldest first.
 
-use engine::Time;
 use feed::{HistoryError, Trade};
+use terms::Time;
 
 use super::parameters::Parameters;
 use super::refusal::Refusal;

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use axum::Json;
 use axum::extract::State;
-use engine::{SymbolIndex, Time};
 use feed::{Candle, HistoryError, Interval, ReadModel};
 use serde_json::{Value, json};
+use terms::{SymbolIndex, Time};
 
 use super::market::{Answer, of_symbol};
 use super::numbers;

@@ -2,9 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use engine::{AccountIndex, OrderId, Time};
 use feed::{News, Noted, View};
 use serde_json::{Value, json};
+use terms::{AccountIndex, OrderId, Time};
 
 use super::order::Order;
 use super::order_lists::{Contingency, Member, list_status};

@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use engine::{KillScope, Side, SymbolIndex};
 use feed::{ReadModel, Trade, View};
 use serde_json::{Value, json};
+use terms::{KillScope, Side, SymbolIndex};
 
 use super::history::{PageRequest, TRADES, gather};
 use super::parameters::Parameters;

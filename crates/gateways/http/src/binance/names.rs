@@ -1,7 +1,7 @@
 //! Names of pairs and of types of orders: the symbol `SPY`, traded for dollars, is `SPYUSD` here.
 
-use engine::{Symbol, SymbolIndex};
 use feed::View;
+use terms::{Symbol, SymbolIndex};
 
 /// The asset that pays for every symbol.
 pub(super) const DOLLARS: &str = "USD";

@@ -1,6 +1,6 @@
 //! Numbers as these clients expect them: text with eight decimals, and more only where money has more.
 
-use engine::{Money, Position, Price, Shares, Turnover};
+use terms::{Money, Position, Price, Shares, Turnover};
 
 /// Decimals of a price and of a number of shares.
 const DECIMALS: usize = 8;

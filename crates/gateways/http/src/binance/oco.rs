@@ -3,9 +3,9 @@
 
 use axum::Json;
 use axum::extract::State;
-use engine::{AccountId, ClientOrderId};
 use exchange::{linked, placed_pair};
 use serde_json::{Value, json};
+use terms::{AccountId, ClientOrderId};
 
 use super::market::Answer;
 use super::order_lists::{Contingency, Member, list_shape};

@@ -1,11 +1,11 @@
 //! An order with its whole history, and its shapes for these clients.
 
-use engine::{
+use feed::{Ending, Open, PastOrder, ReadModel, View};
+use serde_json::{Value, json};
+use terms::{
     CancelReason, ClientOrderId, Money, OrderId, OrderKind, Price, SelfTrade, Shares, Side, Symbol, Time, Trail,
     Trigger,
 };
-use feed::{Ending, Open, PastOrder, ReadModel, View};
-use serde_json::{Value, json};
 
 use super::refusal::Refusal;
 use super::time_unit::TimeUnit;

@@ -7,9 +7,9 @@ use std::collections::{BTreeSet, HashMap};
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use engine::{AccountId, AccountIndex, ClientOrderId, Command, Op, OrderId, Symbol, Time};
 use feed::ReadModel;
 use serde_json::{Value, json};
+use terms::{AccountId, AccountIndex, ClientOrderId, Command, Op, OrderId, Symbol, Time};
 
 use super::cancel::{after_cancel, as_canceled};
 use super::find_order::{ask, find_order, of_account};

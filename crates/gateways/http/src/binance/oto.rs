@@ -2,9 +2,9 @@
 
 use axum::Json;
 use axum::extract::State;
-use engine::{AccountId, Command};
 use exchange::{PendingFault, pending, placed_tree};
 use serde_json::{Value, json};
+use terms::{AccountId, Command};
 
 use super::market::Answer;
 use super::oco::{LIST_NAME, NAME, Names, OF_LIST, in_words_of, name_first, not_placed, one};

@@ -2,9 +2,9 @@
 
 use std::sync::OnceLock;
 
-use engine::{Distance, ICEBERG_PARTS_MAX, Money, Phase, Price, Shares, Symbol, SymbolRules};
 use feed::Listing;
 use serde_json::{Value, json};
+use terms::{Distance, ICEBERG_PARTS_MAX, Money, Phase, Price, Shares, Symbol, SymbolRules};
 
 use super::{names, numbers, self_trade, trailing};
 

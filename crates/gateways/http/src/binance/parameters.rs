@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, HashSet};
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
 use axum::http::{Method, StatusCode};
-use engine::{AccountId, Time};
 use exchange::TurnedAway;
+use terms::{AccountId, Time};
 
 use super::refusal::Refusal;
 use super::signer::{self, Signer};

@@ -2,12 +2,12 @@
 
 use axum::Json;
 use axum::extract::State;
-use engine::{
+use feed::{PastOrder, RECENT_MAX, ReadModel, Trade};
+use serde_json::{Value, json};
+use terms::{
     AccountId, AmountError, ClientOrderId, Command, Decimal, FundsOrder, IcebergOrder, Money, NewOrder, Op, OrderId,
     OrderKind, Position, Price, Reject, Reply, SelfTrade, Shares, Side, Symbol, Time, Trail, TrailingOrder, Trigger,
 };
-use feed::{PastOrder, RECENT_MAX, ReadModel, Trade};
-use serde_json::{Value, json};
 
 use super::find_order::{ask, ask_all, of_account};
 use super::market::Answer;

@@ -4,10 +4,10 @@ use std::fmt;
 
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use engine::{BrokenRule, Reject};
 use exchange::{Bound, Limit, Unavailable};
 use feed::HistoryError;
 use serde_json::{Value, json};
+use terms::{BrokenRule, Reject};
 
 use crate::history_pages::HistoryFault;
 use crate::input::BODY_BYTES_MAX;

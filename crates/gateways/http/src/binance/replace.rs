@@ -2,9 +2,9 @@
 
 use axum::Json;
 use axum::extract::State;
-use engine::{AccountId, Command, Op, Query, Reply};
 use exchange::{OnFailure, replacement};
 use serde_json::{Value, json};
+use terms::{AccountId, Command, Op, Query, Reply};
 
 use super::cancel::{after_cancel, cancelable};
 use super::cancel_restriction::CancelRestriction;

@@ -3,9 +3,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use engine::{AccountIndex, CancelReason, Group, Money, OrderId, Position, Shares, Side, Time};
 use feed::{Account, Amended, EndedOrder, Holding, Holdings, News, Noted, Trade, View};
 use serde_json::{Value, json};
+use terms::{AccountIndex, CancelReason, Group, Money, OrderId, Position, Shares, Side, Time};
 
 use super::list_events::Lists;
 use super::order::{Order, canceled_status, time_in_force};

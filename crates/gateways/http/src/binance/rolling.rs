@@ -3,9 +3,9 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use engine::{SymbolIndex, Time};
 use feed::{Candle, Interval, Traded, View};
 use serde_json::Value;
+use terms::{SymbolIndex, Time};
 
 use super::klines;
 use super::market::{SymbolChoice, chosen};

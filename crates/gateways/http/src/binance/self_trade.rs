@@ -1,6 +1,6 @@
 //! Self-trade prevention by the names of these clients.
 
-use engine::SelfTrade;
+use terms::SelfTrade;
 
 use super::parameters::Parameters;
 use super::refusal::Refusal;

@@ -1,7 +1,7 @@
 //! The holder of a key, and the check of its signatures: keys of the key file, and of the access file.
 
-use engine::{AccountId, Time};
 use exchange::{Principal, Read, Rights, Role, TurnedAway, Unavailable};
+use terms::{AccountId, Time};
 
 use super::refusal::Refusal;
 use crate::app_state::AppState;

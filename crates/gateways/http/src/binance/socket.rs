@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use engine::{AccountId, AccountIndex, SymbolIndex};
 use exchange::Read;
 use feed::Candle;
 use serde_json::{Value, json};
+use terms::{AccountId, AccountIndex, SymbolIndex};
 
 use super::parameters::Parameters;
 use super::refusal::Refusal;

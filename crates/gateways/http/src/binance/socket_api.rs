@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use axum::extract::{ConnectInfo, Extension, State};
 use axum::response::Response;
-use engine::AccountId;
 use exchange::Read;
 use serde_json::{Value, json};
+use terms::AccountId;
 use tokio::task::JoinSet;
 
 use super::parameters::{Parameters, RETURN_RATE_LIMITS};
@@ -283,7 +283,7 @@ impl Caller {
         let (outbox, form) = (self.outbox.clone(), form.clone());
         let envelope = Envelope { wrap: Wrap::Api, unit: self.unit };
         let followed = self.app.look(move |model| {
-            let unknown = || Refusal::of(&engine::Reject::UnknownAccount);
+            let unknown = || Refusal::of(&terms::Reject::UnknownAccount);
             let index = model.view.find_account(account).ok_or_else(unknown)?;
             let topic = Topic::User(index, envelope);
             outbox.send(form.result(&json!({"subscriptionId": index.0})));

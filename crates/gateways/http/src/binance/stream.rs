@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use engine::SymbolIndex;
 use feed::View;
+use terms::SymbolIndex;
 
 use super::names;
 use crate::kline::KlineInterval;

@@ -9,8 +9,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
-use engine::{AccountIndex, Price, Side, SymbolIndex, Time};
 use feed::{Candle, News, ReadModel, Trade, View};
+use terms::{AccountIndex, Price, Side, SymbolIndex, Time};
 
 use super::all_tickers::AllTickers;
 use super::reports::ReportedState;

@@ -3,9 +3,9 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use engine::{Side, SymbolIndex, Time};
 use feed::{Interval, View};
 use serde_json::{Value, json};
+use terms::{Side, SymbolIndex, Time};
 
 use super::market::{Answer, SymbolChoice, chosen, look_at_some, of_symbol};
 use super::parameters::Parameters;

@@ -1,8 +1,8 @@
 //! Times as these clients send and expect them: milliseconds, or microseconds if they ask for those.
 
 use axum::http::{HeaderMap, HeaderName};
-use engine::Time;
 use feed::Candle;
+use terms::Time;
 
 use super::refusal::Refusal;
 use crate::clock;

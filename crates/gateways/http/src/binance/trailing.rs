@@ -1,7 +1,7 @@
 //! Trailing stops as these clients request them: `trailingDelta`, in hundredths of a per cent.
 
-use engine::Trail;
 use serde_json::{Value, json};
+use terms::Trail;
 
 use super::parameters::Parameters;
 use super::refusal::Refusal;

@@ -4,10 +4,10 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use engine::{AccountIndex, Money, Position, SymbolIndex};
 use exchange::{Read, State as Condition};
 use feed::View;
 use serde_json::{Value, json};
+use terms::{AccountIndex, Money, Position, SymbolIndex};
 
 use super::fees::Rates;
 use super::find_order::of_account;

@@ -1,8 +1,8 @@
 //! The trades in a stretch of time up to now, in the numbers that requests and streams show.
 
-use engine::{Position, Price, Symbol, SymbolIndex, Time, Turnover};
 use feed::{Interval, Traded, View};
 use serde_json::{Value, json};
+use terms::{Position, Price, Symbol, SymbolIndex, Time, Turnover};
 
 use super::time_unit::TimeUnit;
 use super::{names, numbers};

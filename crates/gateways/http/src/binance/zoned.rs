@@ -1,8 +1,8 @@
 //! Candles that begin by the clock of another time zone: they are made of shorter ones where the market's own begin at
 //! other times.
 
-use engine::Time;
 use feed::{Candle, Interval};
+use terms::Time;
 
 use super::refusal::Refusal;
 use crate::input::digits;

@@ -1,7 +1,7 @@
 //! Candles of the past: from memory and files, or from memory and a database.
 
-use engine::{SymbolIndex, Time};
 use feed::{Candle, HistoryError, Interval, ReadModel};
+use terms::{SymbolIndex, Time};
 
 use super::{HistoryFault, as_new, library, look};
 use crate::app_state::AppState;

@@ -16,8 +16,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use access::{Access, Tries};
 use axum::http::StatusCode;
-use engine::Time;
 use exchange::{Principal, TurnedAway};
+use terms::Time;
 use tokio::sync::Semaphore;
 use tokio::time::sleep_until;
 

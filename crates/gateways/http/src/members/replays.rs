@@ -6,9 +6,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use engine::Time;
 use exchange::{Limit, TurnedAway};
 use sha2::{Digest, Sha256};
+use terms::Time;
 
 use crate::clock::now;
 

@@ -3,10 +3,10 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use engine::{AccountId, AccountIndex, Command, Op, Side};
 use exchange::{AccountSet, Read};
 use feed::{ReadModel, Trade, View};
 use serde::{Deserialize, Serialize};
+use terms::{AccountId, AccountIndex, Command, Op, Side};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{bad_cursor, troubled};

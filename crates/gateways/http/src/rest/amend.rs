@@ -2,8 +2,8 @@
 
 use axum::Json;
 use axum::extract::State;
-use engine::{AccountId, Command, Op, OrderName, Reject, Reply, Shares};
 use serde::Deserialize;
+use terms::{AccountId, Command, Op, OrderName, Reject, Reply, Shares};
 use utoipa::ToSchema;
 
 use super::orders::{ask, done, show, untold};

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use engine::Sequence;
 use exchange::Read;
 use serde::{Deserialize, Serialize};
+use terms::Sequence;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::app_state::AppState;

@@ -2,9 +2,9 @@
 
 use axum::Json;
 use axum::extract::State;
-use engine::{Command, Op};
 use exchange::Read;
 use serde::{Deserialize, Serialize};
+use terms::{Command, Op};
 use utoipa::ToSchema;
 
 use super::symbols::of_symbol;

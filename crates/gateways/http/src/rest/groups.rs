@@ -2,8 +2,8 @@
 
 use axum::Json;
 use axum::extract::State;
-use engine::{Command, Group, GroupError, Op};
 use serde::{Deserialize, Serialize};
+use terms::{Command, Group, GroupError, Op};
 use utoipa::ToSchema;
 
 use crate::app_state::AppState;

@@ -4,9 +4,9 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use engine::{Command, KillScope, Op, Reply};
 use exchange::{KILLED_AT_ONCE_MAX, KILLED_TOGETHER_MAX, KilledTogether, NotKilled, killed_together, member_kill};
 use serde::{Deserialize, Serialize};
+use terms::{Command, KillScope, Op, Reply};
 use utoipa::ToSchema;
 
 use super::accounts::theirs;

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use engine::{Command, Op};
+use terms::{Command, Op};
 
 use super::orders::ask;
 use crate::app_state::AppState;

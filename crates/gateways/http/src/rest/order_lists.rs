@@ -4,9 +4,9 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use engine::{Command, Op, OrderId};
 use exchange::{Answer, PairFault, PendingFault, Which, linked, pending, placed_pair, placed_tree};
 use serde::{Deserialize, Serialize};
+use terms::{Command, Op, OrderId};
 use utoipa::ToSchema;
 
 use super::placing::{PlaceOrderBody, Placing};

@@ -3,9 +3,9 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use engine::{AccountId, Command, Op, OrderId, Query, Reply, SymbolIndex};
 use feed::HistoryError;
 use serde::{Deserialize, Serialize};
+use terms::{AccountId, Command, Op, OrderId, Query, Reply, SymbolIndex};
 use utoipa::{IntoParams, ToSchema};
 
 use super::accounts::of_account;

@@ -3,9 +3,9 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use engine::{AccountId, AccountIndex, Sequence, Side, Symbol, SymbolIndex, Time};
 use feed::{News, Open, TradedThen, View};
 use serde::Deserialize;
+use terms::{AccountId, AccountIndex, Sequence, Side, Symbol, SymbolIndex, Time};
 use tokio::sync::oneshot;
 use utoipa::IntoParams;
 

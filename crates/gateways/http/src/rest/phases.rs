@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use engine::{Command, Op, Phase, Reply};
+use terms::{Command, Op, Phase, Reply};
 
 use crate::app_state::AppState;
 use crate::input::{self, Body, PathParameter};

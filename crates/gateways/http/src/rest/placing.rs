@@ -3,12 +3,12 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use engine::{
+use exchange::deadline;
+use serde::Deserialize;
+use terms::{
     AccountId, ClientOrderId, Command, Deadline, FundsOrder, IcebergOrder, Money, NewOrder, Op, OrderId, OrderKind,
     Price, Reply, SelfTrade, Shares, Side, Symbol, Trail, TrailingOrder, Trigger,
 };
-use exchange::deadline;
-use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::orders::ask_decided;

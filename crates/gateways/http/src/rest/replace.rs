@@ -3,9 +3,9 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use engine::{OrderName, Reply};
 use exchange::{OnFailure, replacement};
 use serde::{Deserialize, Serialize};
+use terms::{OrderName, Reply};
 use utoipa::{IntoParams, ToSchema};
 
 use super::orders::canceled;

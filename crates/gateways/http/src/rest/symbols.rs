@@ -3,9 +3,9 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use engine::{Command, Op, Position, Side, SymbolIndex, Time};
 use feed::ReadModel;
 use serde::{Deserialize, Serialize};
+use terms::{Command, Op, Position, Side, SymbolIndex, Time};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{bad_cursor, troubled, unreadable};

@@ -1,8 +1,8 @@
 //! Accounts with their balances and positions.
 
-use engine::{AccountIndex, AccountLimits, Group, KillScope, Position, SymbolIndex, Tier};
 use feed::{Holding, View};
 use serde::Serialize;
+use terms::{AccountIndex, AccountLimits, Group, KillScope, Position, SymbolIndex, Tier};
 use utoipa::ToSchema;
 
 use super::LimitsShape;

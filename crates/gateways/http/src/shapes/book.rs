@@ -1,8 +1,8 @@
 //! Books: levels, the queues behind them, and the checksum of the best.
 
-use engine::{Side, SymbolIndex};
 use feed::{HistoryError, LevelChange, Open, ReadModel, View};
 use serde::Serialize;
+use terms::{Side, SymbolIndex};
 use utoipa::ToSchema;
 
 use super::PhaseShape;

@@ -1,8 +1,8 @@
 //! Fees, in answers and in requests.
 
-use engine::{AccountId, AccountIndex, Fee, FeeRate, Fees, Price, Shares, SymbolIndex, Taken, Tier};
 use feed::View;
 use serde::{Deserialize, Serialize};
+use terms::{AccountId, AccountIndex, Fee, FeeRate, Fees, Price, Shares, SymbolIndex, Taken, Tier};
 use utoipa::ToSchema;
 
 use crate::input;
@@ -77,7 +77,7 @@ impl FeesShape {
 /// Reads a tier. Errors: there is no such tier.
 pub(crate) fn tier(number: u64) -> Result<Tier, Problem> {
     let tier = u8::try_from(number).ok().and_then(Tier::new);
-    tier.ok_or_else(|| Problem::field("tier", format!("tier {}", engine::TierError)))
+    tier.ok_or_else(|| Problem::field("tier", format!("tier {}", terms::TierError)))
 }
 
 /// Returns what an order paid for an execution, and of what: of the shares that it bought, or of the dollars that it

@@ -1,7 +1,7 @@
 //! The limits of an account, in answers and in requests.
 
-use engine::{AccountLimit, AccountLimits};
 use serde::{Deserialize, Serialize};
+use terms::{AccountLimit, AccountLimits};
 use utoipa::ToSchema;
 
 use crate::input;

@@ -13,7 +13,7 @@ mod rules;
 mod symbol;
 mod trade;
 
-use engine::Side;
+use terms::Side;
 
 pub(crate) use account::{AccountShape, POSITIONS_MAX};
 pub(crate) use book::{BookShape, LevelShape, QueuedShape, checksum, level};

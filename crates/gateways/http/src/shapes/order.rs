@@ -1,8 +1,8 @@
 //! Orders: as they were placed, and with their whole history.
 
-use engine::{ClientOrderId, Deadline, Money, NewOrder, OrderId, OrderKind, Price, Shares, Side, Time, Trail, Trigger};
 use feed::{EndedOrder, HistoryError, Open, PastOrder, ReadModel, View};
 use serde::Serialize;
+use terms::{ClientOrderId, Deadline, Money, NewOrder, OrderId, OrderKind, Price, Shares, Side, Time, Trail, Trigger};
 use utoipa::ToSchema;
 
 use crate::history_port::Past;

@@ -1,8 +1,8 @@
 //! A market of the past: its book, and what changed in it from command to command.
 
-use engine::{AccountIndex, Side};
 use feed::{LevelChange, Open, Trade};
 use serde::Serialize;
+use terms::{AccountIndex, Side};
 use utoipa::ToSchema;
 
 use super::trade::role;

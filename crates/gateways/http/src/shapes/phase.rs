@@ -1,8 +1,8 @@
 //! The phase of a symbol: in requests, and in answers while the symbol is not open.
 
-use engine::{AuctionPrice, Phase, SymbolPhase};
 use feed::Listing;
 use serde::{Deserialize, Serialize};
+use terms::{AuctionPrice, Phase, SymbolPhase};
 use utoipa::ToSchema;
 
 use crate::problem::Problem;

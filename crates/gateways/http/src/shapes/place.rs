@@ -1,8 +1,8 @@
 //! The queue position of an open order.
 
-use engine::OrderId;
 use feed::{QueuePosition, QueueTotal, View};
 use serde::Serialize;
+use terms::OrderId;
 use utoipa::ToSchema;
 
 use super::book::{LevelShape, level};

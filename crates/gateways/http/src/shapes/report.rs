@@ -1,8 +1,8 @@
 //! Reports of an account: each says one thing that happened to an order.
 
-use engine::CancelReason;
 use feed::{Noted, Report, View};
 use serde::Serialize;
+use terms::CancelReason;
 use utoipa::ToSchema;
 
 use crate::schema_values;

@@ -1,7 +1,7 @@
 //! The rules of a symbol, in answers and in requests.
 
-use engine::{Rule, SymbolRules};
 use serde::{Deserialize, Serialize};
+use terms::{Rule, SymbolRules};
 use utoipa::ToSchema;
 
 use crate::input;

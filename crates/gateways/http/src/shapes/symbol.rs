@@ -1,8 +1,8 @@
 //! A symbol, its day and its candles.
 
-use engine::{KillScope, Position, Price, Side, SymbolIndex, SymbolRules, Time, Turnover};
 use feed::{Candle, View};
 use serde::Serialize;
+use terms::{KillScope, Position, Price, Side, SymbolIndex, SymbolRules, Time, Turnover};
 use utoipa::ToSchema;
 
 use super::{PhaseShape, RulesShape};

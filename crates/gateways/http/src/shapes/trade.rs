@@ -1,8 +1,8 @@
 //! Trades, as everyone sees them and as one side does.
 
-use engine::Side;
 use feed::{Trade, View};
 use serde::Serialize;
+use terms::Side;
 use utoipa::ToSchema;
 
 use crate::schema_values;

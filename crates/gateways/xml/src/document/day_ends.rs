@@ -1,7 +1,7 @@
 //! The deadlines of DAY orders: the request that places such an order does not hold it, so the reply does.
 
-use engine::{Deadline, OrderId, Reply};
 use exchange::{Answer, Requests, deadline};
+use terms::{Deadline, OrderId, Reply};
 
 /// The deadlines of the orders that a request placed, if its batch has a DAY order.
 pub(super) struct DayEnds(Vec<(OrderId, Deadline)>);

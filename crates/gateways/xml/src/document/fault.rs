@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use engine::{AmountError, GraceError, GroupError, IdError, Reject, RulesFault, TierError};
 use exchange::{NotKilled, PairFault, PendingFault};
+use terms::{AmountError, GraceError, GroupError, IdError, Reject, RulesFault, TierError};
 
 /// The refusal of a whole document: none of it takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

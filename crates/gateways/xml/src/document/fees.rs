@@ -1,6 +1,6 @@
 //! Parses fees and tiers from attributes. Source: docs/PROTOCOL.md, fees.
 
-use engine::{Command, FeeRate, Fees, Tier};
+use terms::{Command, FeeRate, Fees, Tier};
 
 use super::fault::ChildFault;
 use super::fields::{Fields, account_id, decimal, given, symbol};

@@ -1,6 +1,6 @@
 //! The attributes of a tag, and their values.
 
-use engine::{AccountId, AmountError, ClientOrderId, Decimal, Symbol};
+use terms::{AccountId, AmountError, ClientOrderId, Decimal, Symbol};
 
 use super::chars;
 use super::fault::ChildFault;

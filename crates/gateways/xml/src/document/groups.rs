@@ -1,6 +1,6 @@
 //! Parses groups of accounts from attributes. Source: docs/PROTOCOL.md, trading with oneself.
 
-use engine::{Command, Group};
+use terms::{Command, Group};
 
 use super::fault::ChildFault;
 use super::fields::{Fields, account_id};

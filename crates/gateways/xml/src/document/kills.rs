@@ -1,8 +1,8 @@
 //! Parses the kill switch from attributes: for an account, a symbol, a member or, with none of them, for everything.
 //! Source: docs/PROTOCOL.md, kill switch.
 
-use engine::{Command, KillScope, Op};
 use exchange::KILLED_AT_ONCE_MAX;
+use terms::{Command, KillScope, Op};
 
 use super::documents::{Part, PartKind, Span};
 use super::fault::{ChildFault, Refusal};

@@ -1,6 +1,6 @@
 //! Parses the limits of an account from attributes. Source: docs/PROTOCOL.md, limits.
 
-use engine::{AccountLimit, AccountLimits, Command};
+use terms::{AccountLimit, AccountLimits, Command};
 
 use super::fault::ChildFault;
 use super::fields::{Fields, account_id, decimal, given};

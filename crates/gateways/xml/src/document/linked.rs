@@ -1,8 +1,8 @@
 //! Parses `oco`: two orders of which one cancels the other. The exchange places both or none, so they have one answer.
 //! Source: docs/PROTOCOL.md, orders that cancel each other.
 
-use engine::{AccountId, Command};
 use exchange::{PairFault, Which, linked};
+use terms::{AccountId, Command};
 
 use super::documents::{Part, PartKind, Span};
 use super::fault::{ChildFault, Refusal};

@@ -1,6 +1,6 @@
 //! The contents of a login.
 
-use engine::Grace;
+use terms::Grace;
 
 /// A login, and the protection that it asks for.
 #[derive(Clone, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Parses `cancel-all`: a cancel of all orders of the account, of those in a symbol, or of those up to one.
 
-use engine::{AccountId, Command, Op, OrderId};
+use terms::{AccountId, Command, Op, OrderId};
 
 use super::documents::{PartKind, Span};
 use super::fault::{ChildFault, Refusal};

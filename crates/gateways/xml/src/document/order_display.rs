@@ -1,6 +1,6 @@
 //! Parses how many shares of an order are shown at a time. Source: docs/PROTOCOL.md, orders that show a part.
 
-use engine::{AccountId, AmountError, ClientOrderId, Command, Deadline, IcebergOrder, NewOrder, OrderKind, Shares};
+use terms::{AccountId, AmountError, ClientOrderId, Command, Deadline, IcebergOrder, NewOrder, OrderKind, Shares};
 
 use super::fault::ChildFault;
 use super::fields::decimal;

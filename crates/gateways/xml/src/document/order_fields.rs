@@ -1,11 +1,11 @@
 //! Parses orders from attributes: the order to place, and the name of an existing one. Source: docs/PROTOCOL.md,
 //! transactions.
 
-use engine::{
+use exchange::OnFailure;
+use terms::{
     AccountId, AmountError, Command, Decimal, FundsOrder, Money, NewOrder, OrderId, OrderKind, OrderName, Shares, Side,
     Trigger,
 };
-use exchange::OnFailure;
 
 use super::fault::ChildFault;
 use super::fields::{Fields, client_order_id, decimal, given, symbol};

@@ -1,7 +1,7 @@
 //! Parses the kind of an order from its attributes `type`, `tif` and `post-only`. Source: docs/PROTOCOL.md, kinds of
 //! orders.
 
-use engine::OrderKind;
+use terms::OrderKind;
 
 use super::fault::ChildFault;
 use super::reader::Value;

@@ -1,8 +1,8 @@
 //! Parses the terms of an order besides its kind: its deadline and its self-trade prevention. Source: docs/PROTOCOL.md,
 //! orders that end at a time, and trading with oneself.
 
-use engine::{Deadline, Decimal, OrderKind, SelfTrade, Time};
 use exchange::deadline_at;
+use terms::{Deadline, Decimal, OrderKind, SelfTrade, Time};
 
 use super::fault::ChildFault;
 use super::fields::decimal;

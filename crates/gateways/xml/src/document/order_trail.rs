@@ -1,6 +1,6 @@
 //! Parses how far behind the market a trailing stop stays. Source: docs/PROTOCOL.md, trailing stops.
 
-use engine::{Command, Decimal, TRAIL_BIPS_MAX, Trail, TrailingOrder};
+use terms::{Command, Decimal, TRAIL_BIPS_MAX, Trail, TrailingOrder};
 
 use super::fault::ChildFault;
 use super::fields::decimal;

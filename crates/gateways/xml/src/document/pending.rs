@@ -1,8 +1,8 @@
 //! Parses `oto`: a working order, and one or two orders that are placed when it is executed wholly. The exchange
 //! accepts all or none, so they have one answer. Source: docs/PROTOCOL.md, orders that wait for others.
 
-use engine::AccountId;
 use exchange::pending;
+use terms::AccountId;
 
 use super::documents::{Part, PartKind, Span};
 use super::fault::{ChildFault, Refusal};

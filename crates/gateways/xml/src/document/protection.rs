@@ -1,7 +1,7 @@
 //! Parses cancel on disconnect: `protect` and `unprotect` of the account, and the replies to a login that asks for it.
 //! Source: docs/PROTOCOL.md, cancel on disconnect.
 
-use engine::{AccountId, Command, Grace, Op};
+use terms::{AccountId, Command, Grace, Op};
 
 use super::documents::{Documents, Part, PartKind, Span};
 use super::fault::ChildFault;
@@ -10,7 +10,7 @@ use super::reader::Value;
 use super::request::Grammar;
 
 /// Reads a grace.
-pub(super) fn grace(value: Value<'_>) -> Result<Grace, engine::GraceError> {
+pub(super) fn grace(value: Value<'_>) -> Result<Grace, terms::GraceError> {
     Grace::parse(&value.trimmed())
 }
 

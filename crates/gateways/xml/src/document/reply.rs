@@ -3,8 +3,8 @@
 
 use std::fmt;
 
-use engine::{Executed, Execution, OpenTerms, OrderId, Reject, Reply, Status, Time};
 use exchange::{Answer, KilledTogether, Unavailable, Which, killed_together, placed_pair, placed_tree};
+use terms::{Executed, Execution, OpenTerms, OrderId, Reject, Reply, Status, Time};
 
 use super::day_ends::DayEnds;
 use super::documents::{Documents, Part, PartKind};

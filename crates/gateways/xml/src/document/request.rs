@@ -3,8 +3,8 @@
 
 use std::borrow::Cow;
 
-use engine::{AccountId, Command, Decimal, Op, OrderId, OrderName, Query, Symbol};
 use exchange::{NotKilled, replacement};
+use terms::{AccountId, Command, Decimal, Op, OrderId, OrderName, Query, Symbol};
 
 use super::chars;
 use super::documents::{Documents, Limits, Part, PartKind, Span};

@@ -1,6 +1,6 @@
 //! Parses the rules and the phase of a symbol from attributes. Source: docs/PROTOCOL.md, rules and phases.
 
-use engine::{Command, Phase, Rule, SymbolRules};
+use terms::{Command, Phase, Rule, SymbolRules};
 
 use super::fault::ChildFault;
 use super::fields::{Fields, decimal, given, symbol};

@@ -1,7 +1,7 @@
 //! Helpers for the tests of requests and replies: the ops of a request, and its reply when everything is accepted.
 
-use engine::{Command, Op, OrderId, Reply, Sequence, Shares, Status};
 use exchange::Answer;
+use terms::{Command, Op, OrderId, Reply, Sequence, Shares, Status};
 use xml::{Documents, Limits, ReplyLimits, write_reply};
 
 pub const LIMITS: Limits = Limits { children_max: 10_000 };

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use crate::common::{check_create, commands};
-use engine::{AccountId, AccountLimits, Command, Decimal, Distance, Shares};
+use terms::{AccountId, AccountLimits, Command, Decimal, Distance, Shares};
 
 #[test]
 fn what_is_not_said_is_no_limit() {

@@ -1,8 +1,8 @@
 //! `create`: the ops of its children, and their answers. Source: docs/PROTOCOL.md, create.
 
 use crate::common::{LIMITS, check_create, check_refused, commands, parse, reply, reply_with};
-use engine::{AccountId, Command, DOLLAR, Money, Position, Reject, Reply, Symbol};
 use exchange::{Answer, Unavailable};
+use terms::{AccountId, Command, DOLLAR, Money, Position, Reject, Reply, Symbol};
 use xml::Documents;
 
 fn account(id: &str) -> AccountId {

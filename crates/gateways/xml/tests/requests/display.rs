@@ -1,10 +1,10 @@
 //! Orders that show a part of their shares at a time: their commands and answers. Source: docs/PROTOCOL.md.
 
 use crate::common::{REPLY_LIMITS, check_transactions, commands, parse};
-use engine::{
+use exchange::Answer;
+use terms::{
     Command, Iceberg, IcebergOrder, OpenTerms, OrderId, OrderKind, Reply, SelfTrade, Shares, Side, Status, Trigger,
 };
-use exchange::Answer;
 use xml::write_reply;
 
 fn shares(units: i64) -> Shares {

@@ -2,8 +2,8 @@
 //! fees.
 
 use crate::common::{check_create, commands, parse, reply_with};
-use engine::{AccountId, Command, FeeRate, Fees, Reject, Reply, Symbol, Tier};
 use exchange::Answer;
+use terms::{AccountId, Command, FeeRate, Fees, Reject, Reply, Symbol, Tier};
 
 fn command(element: &str) -> Command {
     let commands = commands(format!("<create>{element}</create>"));

@@ -1,8 +1,8 @@
 //! `group` in `create`: its command and its answer. Source: docs/PROTOCOL.md, trading with oneself.
 
 use crate::common::{check_create, commands, parse, reply_with};
-use engine::{AccountId, Command, Group, Reject, Reply};
 use exchange::Answer;
+use terms::{AccountId, Command, Group, Reject, Reply};
 
 #[test]
 fn an_account_is_put_into_a_group_or_into_none() {

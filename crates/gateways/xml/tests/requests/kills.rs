@@ -1,8 +1,8 @@
 //! `kill` and `release` in `create`: their commands and answers. Source: docs/PROTOCOL.md, kill switch.
 
 use crate::common::{check_create, commands, parse, reply_with};
-use engine::{AccountId, Command, KillScope, Reject, Reply, Symbol};
 use exchange::Answer;
+use terms::{AccountId, Command, KillScope, Reject, Reply, Symbol};
 
 #[test]
 fn an_account_a_symbol_or_everything_is_killed_and_released() {

@@ -1,8 +1,8 @@
 //! Two orders of which one cancels the other: their ops and answers. Source: docs/PROTOCOL.md.
 
 use crate::common::{check_refused, check_transactions, commands, parse, reply_with};
-use engine::{Command, OrderId, Reject, Reply};
 use exchange::{Answer, Unavailable};
+use terms::{Command, OrderId, Reject, Reply};
 
 const STOP: &str = "<order sym='S' amount='-1' type='market' stop='4' client-id='a'/>";
 const LIMIT: &str = "<order sym='S' amount='-1' limit='6' post-only='true' until='9'/>";

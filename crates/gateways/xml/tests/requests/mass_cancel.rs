@@ -1,8 +1,8 @@
 //! `cancel-all` in `transactions`: its command and its answer. Source: docs/PROTOCOL.md, canceling all orders.
 
 use crate::common::{check_transactions, commands, parse, reply_with};
-use engine::{AccountId, Command, OrderId, Reject, Reply, Sequence, Symbol};
 use exchange::Answer;
+use terms::{AccountId, Command, OrderId, Reject, Reply, Sequence, Symbol};
 use xml::{Documents, Limits};
 
 #[test]

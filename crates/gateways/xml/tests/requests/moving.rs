@@ -1,8 +1,8 @@
 //! `post-only="move"`: its command and its answer. Source: docs/PROTOCOL.md, post-only orders that move.
 
 use crate::common::{commands, parse, reply_with};
-use engine::{Command, OrderId, OrderKind, Price, Reply};
 use exchange::Answer;
+use terms::{Command, OrderId, OrderKind, Price, Reply};
 
 const ORDER: &str = "<order sym='S' amount='1' limit='30' post-only='move'/>";
 

@@ -1,8 +1,8 @@
 //! Orders that wait for others: their ops and answers. Source: docs/PROTOCOL.md.
 
 use crate::common::{check_transactions, commands, parse, reply_with};
-use engine::{Command, OrderId, Reject, Reply};
 use exchange::{Answer, Unavailable};
+use terms::{Command, OrderId, Reject, Reply};
 
 const WORKING: &str = "<order sym='S' amount='1' limit='5' client-id='w'/>";
 const PROFIT: &str = "<order sym='S' amount='-1' limit='6' post-only='true'/>";

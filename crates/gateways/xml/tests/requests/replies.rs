@@ -1,8 +1,8 @@
 //! Replies byte for byte: statuses, the length line, the limit of a reply. Source: docs/PROTOCOL.md.
 
 use crate::common::{LIMITS, REPLY_LIMITS, accept, parse};
-use engine::{Cancellation, Execution, Fee, FeeRate, OrderId, Price, Reply, Shares, Side, Status, Time};
 use exchange::Answer;
+use terms::{Cancellation, Execution, Fee, FeeRate, OrderId, Price, Reply, Shares, Side, Status, Time};
 use xml::{Documents, ReplyLimits, write_reply};
 
 fn shares(units: i64) -> Shares {

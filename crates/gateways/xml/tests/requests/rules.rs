@@ -1,8 +1,8 @@
 //! `rules` in `create`: its command and its answer. Source: docs/PROTOCOL.md, rules.
 
 use crate::common::{check_create, check_refused, commands, parse, reply_with};
-use engine::{Command, DOLLAR, Distance, Money, Pause, Phase, Price, Reject, Reply, Shares, Symbol, SymbolRules};
 use exchange::Answer;
+use terms::{Command, DOLLAR, Distance, Money, Pause, Phase, Price, Reject, Reply, Shares, Symbol, SymbolRules};
 
 fn rules_of(attributes: &str) -> SymbolRules {
     let commands = commands(format!("<create><rules sym=\"SPY\" {attributes}/></create>"));

@@ -2,10 +2,10 @@
 //! docs/PROTOCOL.md.
 
 use crate::common::{REPLY_LIMITS, check_transactions, commands, parse};
-use engine::{
+use exchange::{Answer, deadline};
+use terms::{
     AccountId, ClientOrderId, Command, Deadline, OpenTerms, OrderId, OrderName, Reply, SelfTrade, Shares, Status, Time,
 };
-use exchange::{Answer, deadline};
 use xml::write_reply;
 
 fn placed(order: &str) -> (SelfTrade, Option<u64>) {

@@ -1,7 +1,7 @@
 //! Stops that follow the market: their commands and answers. Source: docs/PROTOCOL.md, trailing stops.
 
 use crate::common::{check_transactions, commands};
-use engine::{Command, OrderKind, Price, Trail, TrailingOrder};
+use terms::{Command, OrderKind, Price, Trail, TrailingOrder};
 
 fn placed(order: &str) -> Option<TrailingOrder> {
     match commands(format!("<transactions id='1'>{order}</transactions>"))[..] {

@@ -1,11 +1,11 @@
 //! `transactions`: the ops of its children, and their answers. Source: docs/PROTOCOL.md, transactions.
 
 use crate::common::{check_refused, check_transactions, ops, parse, reply, reply_with};
-use engine::{
+use exchange::{Answer, Unavailable};
+use terms::{
     AccountId, ClientOrderId, Command, Money, NewOrder, Op, OrderId, OrderName, Price, Query, Reject, Reply, Shares,
     Side, Symbol,
 };
-use exchange::{Answer, Unavailable};
 
 fn account(id: &str) -> AccountId {
     AccountId::parse(id.as_bytes()).unwrap()

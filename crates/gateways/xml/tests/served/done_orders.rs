@@ -2,8 +2,8 @@
 //! for them is bounded.
 
 use crate::support::{Client, DONE, done_of, eventually, opened, order, query, results, serve, settings, status};
-use engine::DoneOrder;
 use exchange::{Lookup, Unavailable};
+use terms::DoneOrder;
 use xml::Settings;
 
 /// Executions that no short look-up has room for.

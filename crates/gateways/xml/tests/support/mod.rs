@@ -8,11 +8,11 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use engine::{
-    AccountId, Command, DoneOrder, Execution, Fee, Op, OrderId, OrderName, Price, Reject, Reply, Shares, Status, Time,
-};
 use exchange::{Answer, Batch, Exchange, Lookup, Unavailable};
 use socket2::{Domain, Socket, Type};
+use terms::{
+    AccountId, Command, DoneOrder, Execution, Fee, Op, OrderId, OrderName, Price, Reject, Reply, Shares, Status, Time,
+};
 use xml::{Gateway, Settings};
 
 /// The longest time that a test waits for anything.

@@ -3,10 +3,11 @@
 
 use std::fmt::Write;
 
-use engine::{
-    AccountId, CANCELS_MAX, Command, DOLLAR, Deadline, EXECUTIONS_MAX, Engine, Entry, Event, ICEBERG_PARTS_MAX,
-    IcebergOrder, KillScope, Money, NewOrder, OrderKind, Phase, Position, Price, Reply, Shares, Side, Symbol,
-    TRAILING_MAX, Time, Trail, TrailingOrder, Trigger,
+use engine::Engine;
+use terms::{
+    AccountId, CANCELS_MAX, Command, DOLLAR, Deadline, EXECUTIONS_MAX, Entry, Event, ICEBERG_PARTS_MAX, IcebergOrder,
+    KillScope, Money, NewOrder, OrderKind, Phase, Position, Price, Reply, Shares, Side, Symbol, TRAILING_MAX, Time,
+    Trail, TrailingOrder, Trigger,
 };
 
 use super::new_engine;

@@ -4,13 +4,14 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use engine::{Command, DoneOrder, Engine, Entry, Event, Op, OrderId, Phase, Symbol, Time};
+use engine::Engine;
 use exchange::EventBatch;
 use history::{Done, History};
 use journal::simulated::SimulatedDisk;
 use journal::{Caller, CallerWriter, CodecError, Disk, Journal, JournalPoint, Storage, make_folder, snapshot};
 use model::Model;
 use model::workload::Workload;
+use terms::{Command, DoneOrder, Entry, Event, Op, OrderId, Phase, Symbol, Time};
 
 use super::told::{self, Told};
 use super::{SIZES, follow, new_engine, options};

@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
-use engine::{AccountIndex, Engine, Event, OrderId, Sequence, SymbolIndex};
+use engine::Engine;
 use exchange::EventBatch;
 use history::{History, Interval, ReportKey};
 use journal::{Disk, JournalPoint};
+use terms::{AccountIndex, Event, OrderId, Sequence, SymbolIndex};
 
 use super::new_engine;
 

@@ -24,13 +24,13 @@ impl<T: Copy> Slab<T> {
     }
 
     /// Whether another value fits.
-    pub(crate) fn has_room(&self) -> bool {
+    pub fn has_room(&self) -> bool {
         self.used < NONE || !self.free.is_empty()
     }
 
     /// Pretends that all slots are taken, for tests: no machine has the memory to take them.
-    #[cfg(test)]
-    pub(crate) fn pretend_full(&mut self) {
+    #[doc(hidden)]
+    pub fn pretend_full(&mut self) {
         assert!(self.free.is_empty(), "only a slab that nothing was removed from");
         self.used = NONE;
     }
@@ -46,12 +46,12 @@ impl<T: Copy> Slab<T> {
     }
 
     /// The number of slots given out at least once: all below it.
-    pub(crate) fn used(&self) -> u32 {
+    pub fn used(&self) -> u32 {
         self.used
     }
 
     /// Whether the slab ever held a value.
-    pub(crate) fn was_used(&self) -> bool {
+    pub fn was_used(&self) -> bool {
         self.used > 0
     }
 
@@ -75,7 +75,7 @@ impl<T: Copy> Slab<T> {
 
     /// Sets the value of a slot that another slab gave out, for values beside that slab's.
     #[inline]
-    pub(crate) fn put(&mut self, slot: u32, value: T) {
+    pub fn put(&mut self, slot: u32, value: T) {
         match self.chunks.get_mut((slot >> CHUNK_BITS) as usize) {
             Some(chunk) => chunk[slot as usize & (CHUNK - 1)] = value,
             None => self.grow(slot, value),

@@ -1,7 +1,7 @@
 //! Situations with deadlines, amendments and self-trade prevention in a duel, counted.
 
-use engine::{CancelReason, Command, Event, Op, OrderId, OrderKind, Reject, Reply, SelfTrade, Side};
 use model::{Model, Order};
+use terms::{CancelReason, Command, Event, Op, OrderId, OrderKind, Reject, Reply, SelfTrade, Side};
 
 use super::situations::Situations;
 
@@ -78,7 +78,7 @@ impl Situations {
         self.unlinked(&command, events, model);
         match (command, reply) {
             (Command::AmendOrder { order, .. }, Reply::Amended { order: amended, .. }) => {
-                if matches!(order, engine::OrderName::Client(_)) {
+                if matches!(order, terms::OrderName::Client(_)) {
                     self.count("amend: by a client order id");
                 }
                 self.amended(model.order(*amended), model);

@@ -84,7 +84,7 @@ impl IdIndex {
 
     /// A slot that may have this id, or `NONE`.
     #[inline]
-    pub(crate) fn guess(&self, id: OrderId) -> u32 {
+    pub fn guess(&self, id: OrderId) -> u32 {
         let hash = hash(id);
         let shard = &self.shards[shard(hash)];
         let bucket = &shard.buckets[shard.home(hash)];
