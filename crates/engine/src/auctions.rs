@@ -35,13 +35,13 @@ impl Engine {
     /// Whether an `EndAuction` at this time would end an auction, or cancel killed orders that it waits for, after an
     /// `ExpireOrders`. None ends while there are more ended orders than one such command takes out.
     pub fn has_auctions_to_end(&self, now: Time) -> bool {
-        self.due_auction(now).is_some_and(|(until, _)| !self.outlasts_an_expiry(until))
+        self.due_auction(None, now).is_some_and(|(until, _)| !self.outlasts_an_expiry(until))
     }
 
-    /// The auction with the earliest end that has come. Auctions whose symbols have further triggers to be reached are
-    /// passed over.
-    fn due_auction(&self, now: Time) -> Option<(Time, SymbolIndex)> {
-        let mut due = self.instruments.ends().take_while(|(until, _)| *until <= now);
+    /// The auction with the earliest end that has come, behind this one. Auctions whose symbols have further triggers
+    /// to be reached are passed over.
+    fn due_auction(&self, last: Option<(Time, SymbolIndex)>, now: Time) -> Option<(Time, SymbolIndex)> {
+        let mut due = self.instruments.ends_behind(last).take_while(|(until, _)| *until <= now);
         due.find(|(_, symbol)| !self.stops.is_being_reached(*symbol))
     }
 
@@ -72,8 +72,7 @@ impl Engine {
         let asked = SymbolPhase { phase, until: None };
         match (self.phase(symbol) == asked, phase) {
             (true, _) => {}
-            (false, Phase::Open) if self.waits_to_open(symbol) && self.auction_price(symbol).is_some() => {
-                // Orders that have ended are taken out before, and what the last price reaches is reached before.
+            (false, Phase::Open) if !self.is_uncrossed(symbol) && self.waits_to_open(symbol) => {
                 if !self.phase(symbol).ends_by(self.time) {
                     self.enter(symbol, SymbolPhase { phase: Phase::Auction, until: Some(self.time) }, events);
                 }
@@ -91,35 +90,46 @@ impl Engine {
         })
     }
 
-    /// Ends the auctions whose time has come, the earliest first, until they executed as often as one command may. Each
-    /// auction counts as one more execution. Reached orders are activated behind the last one.
+    /// Ends the auctions whose time has come, the earliest first, each looked at once, until they executed as often as
+    /// one command may. Each auction counts as one more execution, and so does each kill that it is asked of. An
+    /// auction waits until all orders that had ended by its end are taken out, which later orders cannot prolong,
+    /// because they end later. Reached orders are activated behind the last auction.
     #[cold]
     pub(crate) fn end_auction(&mut self, events: &mut impl FnMut(Event)) {
         let reached_before = self.stops.reached_orders();
-        while self.executions_left > 0 && self.end_next_auction(events) {
-            self.executions_left = self.executions_left.saturating_sub(1);
+        let kills = self.count_kills_going_on();
+        let mut last = None;
+        while self.executions_left > 0
+            && let Some((until, symbol)) = self.due_auction(last, self.time)
+            && !self.has_passed_deadlines(until)
+        {
+            let counted = self.end_auction_of(symbol, kills, events);
+            self.executions_left = self.executions_left.saturating_sub(counted);
+            // What waits for its triggers or for cancels goes on doing so until another command.
+            last = Some((until, symbol));
         }
         self.activate_after(reached_before, events);
     }
 
-    /// Ends the auction with the earliest end, if its time has come. Returns whether it has ended. A symbol that its
-    /// rules halt is halted then, because nobody may trade in it. The auction waits until all orders that had ended by
-    /// its end are taken out, which later orders cannot prolong, because they end later.
-    fn end_next_auction(&mut self, events: &mut impl FnMut(Event)) -> bool {
-        let Some((until, symbol)) = self.due_auction(self.time) else { return false };
-        if self.has_passed_deadlines(until) {
-            return false;
+    /// Ends an auction whose time has come. A symbol that its rules halt is halted then, because nobody may trade in
+    /// it. While kills go on, their orders are canceled before; the auction keeps its place if that takes another
+    /// command. Returns what it counts besides its executions.
+    fn end_auction_of(&mut self, symbol: SymbolIndex, kills: u32, events: &mut impl FnMut(Event)) -> u32 {
+        if self.is_halted_by_rules(symbol) {
+            self.enter(symbol, SymbolPhase { phase: Phase::Halted, until: None }, events);
+            return 1;
         }
-        match self.is_halted_by_rules(symbol) {
-            true => self.enter(symbol, SymbolPhase { phase: Phase::Halted, until: None }, events),
-            false => return self.open(symbol, events),
+        let asked = if self.is_uncrossed(symbol) { 0 } else { kills };
+        if asked == 0 || self.end_killed_in(symbol, events) {
+            self.open(symbol, events);
         }
-        true
+        asked.saturating_add(1)
     }
 
-    /// Whether the gathered orders cannot execute now.
-    fn waits_to_open(&self, symbol: SymbolIndex) -> bool {
-        self.has_passed_deadlines(self.time) || self.stops.is_being_reached(symbol)
+    /// Whether the gathered orders cannot execute now: orders that have ended are taken out before, what the last price
+    /// reaches is reached before, and orders that remain of kills are left to an `EndAuction`, which bounds the work.
+    fn waits_to_open(&mut self, symbol: SymbolIndex) -> bool {
+        self.has_passed_deadlines(self.time) || self.stops.is_being_reached(symbol) || self.has_killed_orders_left()
     }
 
     pub(crate) fn is_halted_by_rules(&self, symbol: SymbolIndex) -> bool {
@@ -133,10 +143,10 @@ impl Engine {
         events(Event::PhaseChanged { symbol, phase, last: self.stops.last_price(symbol) });
     }
 
-    /// Opens a symbol: the gathered orders execute. Returns whether it stays open. If there are more executions than
-    /// one command may make, the auction goes on with an end that has come at once: another command ends it, at the
-    /// price of the orders that have gathered by then.
-    fn open(&mut self, symbol: SymbolIndex, events: &mut impl FnMut(Event)) -> bool {
+    /// Opens a symbol: the gathered orders execute. If there are more executions than one command may make, the auction
+    /// goes on with an end that has come at once: another command ends it, at the price of the orders that have
+    /// gathered by then.
+    fn open(&mut self, symbol: SymbolIndex, events: &mut impl FnMut(Event)) {
         self.instruments.set_phase(symbol, SymbolPhase::OPEN);
         self.stops.let_go(symbol);
         let last = self.stops.last_price(symbol);
@@ -145,7 +155,6 @@ impl Engine {
         if !is_all {
             self.enter(symbol, SymbolPhase { phase: Phase::Auction, until: Some(self.time) }, events);
         }
-        is_all
     }
 
     /// Continues `place_by_rules` for a symbol that is not open.
@@ -209,13 +218,10 @@ impl Engine {
         pause.filter(|_| crosses)
     }
 
-    /// Executes gathered orders at one price: on each side the best limit first, then the oldest. Killed orders end
+    /// Executes gathered orders at one price: on each side the best limit first, then the oldest. Killed orders ended
     /// before. Returns whether these were all. If not, the next price is the one nearest to the last execution again.
     /// It is the same unless the orders change, and the auction ends behind those whose end had come before.
     fn uncross(&mut self, symbol: SymbolIndex, events: &mut impl FnMut(Event)) -> bool {
-        if self.has_kills_going_on() && self.auction_price(symbol).is_some() && !self.end_killed_in(symbol, events) {
-            return false;
-        }
         let Some(AuctionPrice { price, .. }) = self.auction_price(symbol) else { return true };
         let mut next = self.next_pair(symbol, price);
         while let Some((buy, sell)) = next.filter(|_| self.executions_left > 0) {
@@ -304,4 +310,96 @@ impl Engine {
 /// meet there, so self-trade prevention excludes it.
 fn gathers(placed: &NewOrder<SymbolIndex>) -> bool {
     placed.kind == OrderKind::Limit && placed.self_trade == SelfTrade::Allowed
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
+mod tests {
+    use terms::{AccountId, Command, Entry, ExecutionBounds, Position, Trigger};
+
+    use super::*;
+    use crate::engine::DoneOrders;
+
+    const SYMBOLS: u32 = 40;
+
+    struct Market {
+        engine: Engine,
+    }
+
+    impl Market {
+        fn new() -> Market {
+            // Each command makes two executions and no more.
+            let bounds = ExecutionBounds { command: 10_000, turn: 1, small: 2, share: 10_000 };
+            let mut market = Market { engine: Engine::new(1, DoneOrders::Drop).with_execution_bounds(bounds) };
+            market.apply(Command::CreateAccount { account: owner(), balance: Money::from_units(1 << 50) });
+            for symbol in (0..SYMBOLS).map(symbol) {
+                market.apply(Command::CreateSymbol { symbol });
+                let shares = Position::from_units(1_000);
+                market.apply(Command::IssueShares { symbol, account: owner(), shares });
+            }
+            market
+        }
+
+        fn apply(&mut self, command: Command) {
+            let sequence = self.engine.sequence().next();
+            self.engine.apply(&Entry { sequence, time: Time(1), command }, &mut Vec::new(), &mut |_| {});
+        }
+
+        fn phase(&mut self, number: u32, phase: Phase) {
+            self.apply(Command::ChangePhase { symbol: symbol(number), phase, due: None });
+        }
+
+        fn buy(&mut self, number: u32, limit: i64, trigger: Option<i64>) {
+            self.place(number, Side::Buy, limit, trigger);
+        }
+
+        fn place(&mut self, number: u32, side: Side, limit: i64, trigger: Option<i64>) {
+            let [limit, shares] = [limit, 1].map(|units| (Price::from_units(units), Shares::from_units(units)));
+            let order = NewOrder::limit(symbol(number), side, limit.0.unwrap(), shares.1.unwrap());
+            let trigger = trigger.map(|price| Trigger::from_below(Price::from_units(price).unwrap()));
+            let order = NewOrder { trigger, ..order };
+            self.apply(Command::PlaceOrder { account: owner(), order, client_id: None, until: None });
+        }
+
+        /// Has orders gather that need this many executions, and opens the symbol.
+        fn auction(&mut self, number: u32, executions: usize) {
+            self.phase(number, Phase::Auction);
+            for _ in 0..executions {
+                self.place(number, Side::Sell, 60, None);
+                self.buy(number, 60, None);
+            }
+            self.phase(number, Phase::Open);
+        }
+    }
+
+    fn owner() -> AccountId {
+        AccountId::parse(b"7").unwrap()
+    }
+
+    fn symbol(number: u32) -> Symbol {
+        Symbol::parse(format!("S{number:02}").as_bytes()).unwrap()
+    }
+
+    /// All auctions that waited for their triggers were looked at again for each auction that ended.
+    #[test]
+    fn a_command_looks_at_each_auction_once_however_many_wait_for_triggers() {
+        let mut market = Market::new();
+        let half = SYMBOLS / 2;
+        for number in 0..half {
+            (1..=5).for_each(|nth| market.buy(number, 50, Some(100 + nth)));
+            market.place(number, Side::Sell, 200, None);
+            market.buy(number, 200, None);
+            market.auction(number, 1);
+        }
+        (half..SYMBOLS).for_each(|number| market.auction(number, 3));
+        let due = |market: &Market| {
+            let due = (0..SYMBOLS).filter(|&at| market.engine.phase(SymbolIndex(at)).ends_by(Time(1)));
+            due.collect::<Vec<_>>()
+        };
+        assert_eq!(due(&market).len() as u32, SYMBOLS, "half of them have executions left, half have triggers");
+        market.engine.instruments.looks.set(0);
+        market.apply(Command::EndAuction);
+        assert_eq!(due(&market), Vec::from_iter(0..half), "those whose triggers are left wait");
+        assert_eq!(market.engine.instruments.looks.get() as u32, SYMBOLS);
+    }
 }

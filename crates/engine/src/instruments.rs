@@ -1,6 +1,7 @@
 //! Symbols that have rules or are not open. `obeying.rs` and `auctions.rs` apply both to orders.
 
 use std::collections::BTreeSet;
+use std::ops::Bound;
 
 use terms::{Phase, SymbolIndex, SymbolPhase, SymbolRules, Time};
 
@@ -22,11 +23,19 @@ pub(crate) struct Instruments {
     by_symbol: Vec<Option<Box<Instrument>>>,
     /// The ends of auctions.
     ends: BTreeSet<(Time, SymbolIndex)>,
+    /// The ends that were looked at.
+    #[cfg(test)]
+    pub(crate) looks: std::cell::Cell<usize>,
 }
 
 impl Instruments {
     pub(crate) fn new() -> Instruments {
-        Instruments { by_symbol: Vec::new(), ends: BTreeSet::new() }
+        Instruments {
+            by_symbol: Vec::new(),
+            ends: BTreeSet::new(),
+            #[cfg(test)]
+            looks: std::cell::Cell::new(0),
+        }
     }
 
     /// The rules of a symbol that has rules or is not open; empty rules if it is only not open.
@@ -57,7 +66,16 @@ impl Instruments {
 
     /// The auctions that end by themselves, with their ends, the earliest first.
     pub(crate) fn ends(&self) -> impl Iterator<Item = (Time, SymbolIndex)> {
-        self.ends.iter().copied()
+        self.ends_behind(None)
+    }
+
+    /// The auctions that end by themselves behind this one, with their ends, the earliest first.
+    pub(crate) fn ends_behind(&self, last: Option<(Time, SymbolIndex)>) -> impl Iterator<Item = (Time, SymbolIndex)> {
+        let behind = (last.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded);
+        let ends = self.ends.range(behind).copied();
+        #[cfg(test)]
+        let ends = ends.inspect(|_| self.looks.set(self.looks.get().saturating_add(1)));
+        ends
     }
 
     /// All rules, by symbol.

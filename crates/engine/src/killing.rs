@@ -85,6 +85,25 @@ impl Engine {
         !self.kills_going_on.is_empty()
     }
 
+    /// Whether an open order remains of a kill. Scopes without open orders leave the kills that go on, each once.
+    pub(crate) fn has_killed_orders_left(&mut self) -> bool {
+        while let Some(&scope) = self.kills_going_on.first() {
+            if self.has_open_orders(scope) {
+                return true;
+            }
+            self.kills_going_on.remove(&scope);
+        }
+        false
+    }
+
+    /// The number of killed scopes that have open orders. The others leave the kills that go on.
+    pub(crate) fn count_kills_going_on(&mut self) -> u32 {
+        let mut going_on = self.kills_going_on.clone();
+        going_on.retain(|&scope| self.has_open_orders(scope));
+        self.kills_going_on = going_on;
+        u32::try_from(self.kills_going_on.len()).unwrap_or(u32::MAX)
+    }
+
     /// Whether a kill of this scope may have orders left to cancel. Errors: the refusal of a command that would kill
     /// it.
     pub fn goes_on(&self, scope: KillScope) -> Result<bool, Reject> {

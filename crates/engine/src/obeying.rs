@@ -79,12 +79,17 @@ impl Engine {
         Ok(Reply::Opened(order))
     }
 
-    /// Checks an order that is to wait when it is placed. A trailing stop comes here without its trigger.
-    pub(crate) fn check_waiting(&self, placed: &NewOrder<SymbolIndex>) -> Result<(), BrokenRule> {
+    /// Checks a trailing stop when it is placed. It comes here without its trigger: `around` is the price that a market
+    /// order is worth.
+    pub(crate) fn check_trailing(
+        &self,
+        placed: &NewOrder<SymbolIndex>,
+        around: Option<Price>,
+    ) -> Result<(), BrokenRule> {
         let Some(rules) = self.rules(placed.symbol) else { return Ok(()) };
         match self.phase(placed.symbol).phase {
             Phase::Halted => Err(BrokenRule::Halted),
-            Phase::Open | Phase::Auction => rules.check_order(placed, self.stops.last_price(placed.symbol)),
+            Phase::Open | Phase::Auction => rules.check_order(placed, around),
         }
     }
 

@@ -138,9 +138,10 @@ impl Engine {
         Ok(Reply::Opened(order))
     }
 
-    /// Cancels the working order and its pending ones, because one of its pending orders was refused.
+    /// Cancels the working order and its pending ones, because one of its pending orders was refused. Pending orders of
+    /// others that the working order's executions made due are placed with this command, which is the request's last.
     fn break_off(&mut self, chain: &Chain, events: &mut impl FnMut(Event)) {
-        self.pendings.chain = None;
+        self.pendings.chain = Some(Chain { last: self.sequence, left: 0, ..*chain });
         if let Some(slot) = self.orders.find(chain.order).filter(|&slot| !self.orders.get(slot).open.is_zero()) {
             self.take_out(slot, CancelReason::Linked, events);
             self.finish(slot, events);

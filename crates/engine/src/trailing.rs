@@ -50,13 +50,17 @@ impl Engine {
             return Err(Reject::Full);
         }
         let NewOrder { side, limit, shares, kind, self_trade, .. } = *order;
+        let last = self.stops.last_price(symbol);
+        let waits_for = last.and_then(|last| trail.trigger(side, last));
         let placed = NewOrder { symbol, side, limit, shares, kind, trigger: None, self_trade };
         if !self.limits.is_empty() {
-            self.check_limits(account, &placed, true)?;
+            self.check_limits(account, &NewOrder { trigger: waits_for, ..placed }, true)?;
         }
-        self.check_waiting(&placed).map_err(Reject::BreaksRule)?;
-        let last = self.stops.last_price(symbol).ok_or(Reject::NothingToTrail)?;
-        let trigger = trail.trigger(side, last).ok_or(Reject::TrailTooFar { trail, last })?;
+        // The price that it waits for need not be a multiple of the tick, so the rules do not get it as a trigger.
+        let around = waits_for.map(|trigger| trigger.price()).or(last);
+        self.check_trailing(&placed, around).map_err(Reject::BreaksRule)?;
+        let last = last.ok_or(Reject::NothingToTrail)?;
+        let trigger = waits_for.ok_or(Reject::TrailTooFar { trail, last })?;
         if self.stops.trailing(symbol) >= TRAILING_MAX {
             return Err(Reject::TooManyTrails { most: TRAILING_MAX });
         }

@@ -63,28 +63,34 @@ impl Model {
     }
 
     /// Ends auctions whose end time is past, in the order of their end times, until the command may execute no further.
+    /// The end of an auction counts as an execution, and each kill that keeps orders open as another one where orders
+    /// of the auction would execute.
     pub(crate) fn end_auction(&mut self, events: &mut Vec<Event>) {
         let reached_before = self.reached_stops();
+        let kills = self.kills_going_on().count() as u64;
+        let mut last = None;
         while self.executions_left > 0
-            && let Some(symbol) = self.auction_to_end()
+            && let Some((until, symbol)) = self.auction_to_end(last)
         {
+            last = Some((until, symbol));
             let phase = if self.rules(symbol).is_halted { Phase::Halted } else { Phase::Open };
-            self.enter_phase(symbol, SymbolPhase { phase, until: None }, events);
-            if self.phase(symbol).phase != phase {
-                break;
+            let asks = kills > 0 && phase == Phase::Open && self.auction_price(symbol).is_some();
+            if !asks || self.end_killed_in(symbol, events) {
+                self.enter_phase(symbol, SymbolPhase { phase, until: None }, events);
             }
-            // The end of an auction counts as an execution.
-            self.executions_left = self.executions_left.saturating_sub(1);
+            let counted = if asks { 1 + kills } else { 1 };
+            self.executions_left = self.executions_left.saturating_sub(counted);
         }
         self.activate_unless(reached_before, events);
     }
 
-    /// The symbol of the auction that ends now.
-    fn auction_to_end(&self) -> Option<SymbolIndex> {
+    /// The end and the symbol of the auction that ends next behind this one.
+    fn auction_to_end(&self, last: Option<(Time, SymbolIndex)>) -> Option<(Time, SymbolIndex)> {
         let symbols = (0..).map(SymbolIndex).zip(&self.symbols);
         let ends = symbols.filter_map(|(symbol, listing)| Some((listing.phase.until?, symbol)));
+        let ends = ends.filter(|end| last.is_none_or(|last| *end > last));
         let (until, symbol) = ends.filter(|(_, symbol)| !self.is_being_reached(*symbol)).min()?;
-        (until <= self.time && !self.has_orders_that_ended_by(until)).then_some(symbol)
+        (until <= self.time && !self.has_orders_that_ended_by(until)).then_some((until, symbol))
     }
 
     fn activate_unless(&mut self, reached_before: usize, events: &mut Vec<Event>) {
@@ -94,9 +100,11 @@ impl Model {
     }
 
     /// Orders that have ended take no part in the one price: they are taken out before. All triggers that the last
-    /// price reaches are reached before there is another one.
+    /// price reaches are reached before there is another one. Orders of kills that go on are canceled before.
     fn waits_to_open(&self, symbol: SymbolIndex) -> bool {
-        let waits = self.has_orders_that_ended_by(self.time) || self.is_being_reached(symbol);
+        let waits = self.has_orders_that_ended_by(self.time)
+            || self.is_being_reached(symbol)
+            || self.kills_going_on().next().is_some();
         waits && self.auction_price(symbol).is_some()
     }
 
@@ -177,9 +185,6 @@ impl Model {
 
     /// Executes the gathered orders at one price. Returns whether one command was enough for all of them.
     fn uncross(&mut self, symbol: SymbolIndex, events: &mut Vec<Event>) -> bool {
-        if self.auction_price(symbol).is_some() && !self.end_killed_in(symbol, events) {
-            return false;
-        }
         let Some(Uncrossed { price, .. }) = self.auction_price(symbol) else { return true };
         let mut is_all = true;
         let willing = |model: &Model, side| {

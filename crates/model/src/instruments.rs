@@ -33,8 +33,13 @@ impl Model {
         self.symbols[symbol.0 as usize].last
     }
 
-    /// The rule that an order breaks when it is placed.
-    pub(crate) fn broken_when_placed(&self, placed: &NewOrder<SymbolIndex>) -> Option<BrokenRule> {
+    /// The rule that an order breaks when it is placed. `waits_for` is the price that it waits for, which is a multiple
+    /// of the tick only where its client gave it.
+    pub(crate) fn broken_when_placed(
+        &self,
+        placed: &NewOrder<SymbolIndex>,
+        waits_for: Option<Price>,
+    ) -> Option<BrokenRule> {
         let NewOrder { symbol, limit, shares, kind, trigger, .. } = *placed;
         let rules = self.rules(symbol);
         if rules.is_halted {
@@ -45,8 +50,7 @@ impl Model {
         if !is_market && limit.units() % tick.units() != 0 {
             return Some(BrokenRule::LimitOffTick { limit, tick });
         }
-        let waits_for = trigger.map(|trigger| trigger.price());
-        if let Some(trigger) = waits_for
+        if let Some(trigger) = trigger.map(|trigger| trigger.price())
             && trigger.units() % tick.units() != 0
         {
             return Some(BrokenRule::TriggerOffTick { trigger, tick });

@@ -42,9 +42,10 @@ impl Model {
         if asked.kind == OrderKind::PostOnlyMove {
             asked.kind = OrderKind::PostOnly;
         }
+        let chain = self.chain.take();
         let index = self.account_named(account)?;
         let is_its = |chain: &Chain| self.order(chain.working).account == index && chain.left > 0;
-        let Some(Chain { working, left, begun }) = self.chain.filter(is_its) else {
+        let Some(Chain { working, left, begun }) = chain.filter(is_its) else {
             let told = self.clone().place_under(terms, account, asked, &mut Vec::new());
             return match told {
                 Ok(Reply::Repeated(_)) | Err(Reject::ClientOrderIdTaken { .. }) => told,
@@ -55,7 +56,8 @@ impl Model {
         if let Ok(Reply::Opened(_)) = placed {
             self.chain = Some(Chain { working, left: left - 1, begun });
         } else {
-            self.chain = None;
+            // The request is over, so what its executions made due is placed.
+            self.chain = Some(Chain { working, left: 0, begun });
             if !self.order(working).open.is_zero() {
                 self.cancel_open(working, CancelReason::Linked, events);
                 self.say_if_it_is_done(working, events);
@@ -104,7 +106,7 @@ impl Model {
         if let Some(past) = self.past_size(index, &placed, true) {
             return Err(Reject::PastLimit(past));
         }
-        if let Some(broken) = self.broken_when_placed(&placed) {
+        if let Some(broken) = self.broken_when_placed(&placed, placed.trigger.map(|trigger| trigger.price())) {
             return Err(Reject::BreaksRule(broken));
         }
         let told = events.len();
@@ -124,8 +126,8 @@ impl Model {
 
     /// Notes that the request is over, unless the next command may be one more of it.
     pub(crate) fn end_chain(&mut self, command: &Command, outcome: &Result<Reply, Reject>) {
-        let is_of_it = matches!(command, Command::PlaceWorking { .. } | Command::PlacePending { .. });
-        if !is_of_it || !matches!(outcome, Ok(Reply::Opened(_))) {
+        let begins = matches!(command, Command::PlaceWorking { .. }) && matches!(outcome, Ok(Reply::Opened(_)));
+        if !begins && !matches!(command, Command::PlacePending { .. }) {
             self.chain = None;
         }
     }

@@ -140,9 +140,11 @@ impl Model {
         let placed = self.moved(NewOrder { symbol, side, limit, shares, kind, trigger, self_trade });
         let limit = placed.limit;
         let waits = trigger.is_some() || terms.trail.is_some();
+        let waits_for = trigger.or_else(|| self.trigger_behind(symbol, side, terms.trail?));
+        let valued = NewOrder { trigger: waits_for, ..placed };
         let comes_later = self.is_open(symbol) && self.delays(symbol);
         let past = match terms.released {
-            None => self.past_limit(account, &placed, waits || comes_later),
+            None => self.past_limit(account, &valued, waits || comes_later),
             Some(_) => {
                 let collar = if waits || comes_later { None } else { self.past_collar(account, &placed) };
                 self.past_position(account, &placed).or(collar)
@@ -155,7 +157,8 @@ impl Model {
             return Err(Reject::BreaksRule(BrokenRule::Halted));
         }
         let in_phase = |model: &Model| if waits { None } else { model.broken_in_phase(&placed) };
-        if let Some(broken) = self.broken_when_placed(&placed).or_else(|| in_phase(self)) {
+        let price = waits_for.map(|trigger| trigger.price());
+        if let Some(broken) = self.broken_when_placed(&placed, price).or_else(|| in_phase(self)) {
             return Err(Reject::BreaksRule(broken));
         }
         if let Some(trail) = terms.trail {

@@ -43,6 +43,11 @@ impl Model {
         self.place_stop(terms, account, NewOrder { trigger: Some(trigger), ..placed }, trigger, events)
     }
 
+    /// The trigger of an order at this distance from the symbol's last price.
+    pub(crate) fn trigger_behind(&self, symbol: SymbolIndex, side: Side, trail: Trail) -> Option<Trigger> {
+        behind(trail, side, self.last_price(symbol)?)
+    }
+
     /// The orders that follow a symbol's price.
     pub(crate) fn following(&self, symbol: SymbolIndex) -> Vec<OrderId> {
         let follow = self.waiting().filter(|order| order.symbol == symbol && order.trail.is_some());

@@ -63,10 +63,19 @@ impl AccountLimits {
             AccountLimit::OrderValue => self.order_value = amount.money()?,
             AccountLimit::Position if amount.negative => return Err(AmountError::Negative),
             AccountLimit::Position if is_zero => self.position = Shares::ZERO,
-            AccountLimit::Position => self.position = amount.order_shares()?,
+            AccountLimit::Position => self.position = position(amount)?,
             AccountLimit::Collar => self.collar = Some(Distance::of(amount)?),
         }
         Ok(())
+    }
+}
+
+/// Reads a position that is a limit: the greatest number of shares is none.
+fn position(amount: Decimal) -> Result<Shares, AmountError> {
+    let most = Shares::MAX.less(Shares::MIN);
+    match amount.order_shares()? {
+        shares if shares <= most => Ok(shares),
+        _ => Err(AmountError::AboveMaximum { maximum: most.text() }),
     }
 }
 
@@ -157,6 +166,10 @@ mod tests {
         assert_eq!(set(AccountLimit::OpenOrders, "4294967296"), Err(most.to_owned()));
         assert_eq!(set(AccountLimit::OrderShares, "0.5"), Ok("order-shares 0.5".to_owned()));
         assert_eq!(set(AccountLimit::OrderShares, "0"), Err("is not above zero".to_owned()));
+        let most = "92233720368.54775806";
+        assert_eq!(set(AccountLimit::Position, most), Ok(format!("position {most}")));
+        let greatest = set(AccountLimit::Position, "92233720368.54775807");
+        assert_eq!(greatest, Err(format!("is out of range; at most {most}")), "it was taken, and was no limit");
         assert_eq!(set(AccountLimit::OrderValue, "250000.25"), Ok("order-value 250000.25".to_owned()));
         assert_eq!(set(AccountLimit::Position, "0"), Ok("position 0".to_owned()));
         assert_eq!(set(AccountLimit::Position, "-1"), Err("is negative; at least 0".to_owned()));

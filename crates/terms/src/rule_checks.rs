@@ -86,7 +86,8 @@ impl SymbolRules {
 }
 
 /// The price at which the value of an order is counted: its limit. A market order has none, so its trigger's price
-/// counts, or else the last execution's, if there was one.
+/// counts, or else the last execution's, if there was one. Of a trailing stop, the caller gives the price that it waits
+/// for as the last one.
 fn worth_at(placed: &NewOrder<SymbolIndex>, last: Option<Price>) -> Option<Price> {
     match placed.kind {
         OrderKind::Market => placed.trigger.map(|trigger| trigger.price()).or(last),

@@ -1,7 +1,7 @@
 //! Situations with kill switches in a duel that a comparison should meet.
 
 use model::Model;
-use terms::{Command, Event, KillScope, Op, Phase, Reject, Reply, SymbolPhase};
+use terms::{Command, Event, KillScope, Op, Reject, Reply, SymbolPhase};
 
 pub const ALL: [&str; 28] = [
     "kill: of an account",
@@ -112,13 +112,11 @@ pub fn after(op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'s
             met.push("kill: goes on by itself");
             met.extend(among_others(model));
         }
-        (Op::Command(Command::ChangePhase { .. } | Command::EndAuction), _) if canceled_as_asked => {
-            let opens = |event: &&Event| matches!(event, Event::PhaseChanged { phase: SymbolPhase::OPEN, .. });
-            let goes_on =
-                |event: &&Event| matches!(event, Event::PhaseChanged { phase, .. } if phase.phase == Phase::Auction);
-            let (opened, waiting) = (events.iter().filter(opens).count(), events.iter().filter(goes_on).count());
-            met.extend((waiting > 0).then_some("killed: an auction waits for it"));
-            met.extend((opened > waiting).then_some("killed: an auction ends behind it"));
+        (Op::Command(Command::EndAuction), _) if canceled_as_asked => {
+            let opens = |event: &Event| matches!(event, Event::PhaseChanged { phase: SymbolPhase::OPEN, .. });
+            let waits = model.next_auction_end().is_some_and(|end| end <= model.time());
+            met.extend(waits.then_some("killed: an auction waits for it"));
+            met.extend(events.iter().any(opens).then_some("killed: an auction ends behind it"));
         }
         _ => {}
     }

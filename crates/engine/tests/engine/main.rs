@@ -15,6 +15,7 @@ mod mass_cancels;
 mod moves;
 mod moving;
 mod passing_over;
+mod pending;
 mod reaching;
 mod replacement;
 mod rounds;

@@ -261,6 +261,7 @@ fn an_auction_waits_until_the_orders_of_a_killed_account_are_canceled() {
     market.play(Command::Kill { scope: KillScope::Account(account(1)) });
     assert_eq!(market.open(1), 8 - MOST);
     market.play(Command::ChangePhase { symbol, phase: Phase::Open, due: None });
+    market.play(Command::EndAuction);
     assert!(market.is_in_auction(0), "it is to end, and does not yet");
     assert_eq!(market.open(1), 8 - 2 * MOST, "it goes on with the kill");
     market.duel.export_and_import();
@@ -269,7 +270,8 @@ fn an_auction_waits_until_the_orders_of_a_killed_account_are_canceled() {
     market.duel.end();
 }
 
-/// A kill that went on kept the auctions of all symbols from ending.
+/// A kill that went on kept the auctions of all symbols from ending. Later an auction that another command had to end
+/// kept those behind it from ending in the same one.
 #[test]
 fn an_auction_ends_beside_one_that_waits_for_killed_orders() {
     let mut market = Market::new();
@@ -294,13 +296,65 @@ fn an_auction_ends_beside_one_that_waits_for_killed_orders() {
     let open = symbols.map(|symbol| Command::ChangePhase { symbol, phase: Phase::Open, due: None });
     market.duel.turn(&open);
     assert_eq!([0, 1].map(|at| market.is_in_auction(at)), [true, true]);
-    market.duel.turn(&[Command::ExpireOrders, Command::EndAuction, Command::EndAuction]);
+    market.duel.turn(&[Command::ExpireOrders, Command::EndAuction]);
     assert_eq!([0, 1].map(|at| market.is_in_auction(at)), [true, false]);
-    assert_eq!((market.open(1), market.executions(2)), (MOST, 1));
+    assert_eq!((market.open(1), market.executions(2)), (2 * MOST, 1));
     market.duel.export_and_import();
-    market.duel.turn(&[Command::EndAuction]);
+    market.duel.turn(&[Command::EndAuction, Command::EndAuction]);
     assert!(!market.is_in_auction(0));
     assert_eq!((market.open(1), market.executions(1)), (0, 0));
+    market.duel.end();
+}
+
+/// Thousands of auctions each asked thousands of kills in one command.
+#[test]
+fn an_auction_counts_the_kills_that_it_asks() {
+    let mut market = Market::with_executions_max(10);
+    let symbols: Vec<Symbol> = (0..5).map(|nth| Symbol::parse(format!("Z{nth}").as_bytes()).unwrap()).collect();
+    for number in [1, 2] {
+        (0..5 * MOST).for_each(|_| market.limit(number, Side::Sell, 10, 1));
+    }
+    for &symbol in &symbols {
+        market.play(Command::CreateSymbol { symbol });
+        market.play(Command::IssueShares { symbol, account: account(3), shares: Position::from_units(100) });
+        market.play(Command::ChangePhase { symbol, phase: Phase::Auction, due: None });
+        for side in [Side::Sell, Side::Buy] {
+            market.place(3, NewOrder::limit(symbol, side, units(10), of(1)));
+        }
+    }
+    for number in [1, 2] {
+        market.play(Command::Kill { scope: KillScope::Account(account(number)) });
+    }
+    for &symbol in &symbols {
+        market.play(Command::ChangePhase { symbol, phase: Phase::Open, due: None });
+    }
+    let waiting = |market: &Market| (1..=5).filter(|&at| market.is_in_auction(at)).count();
+    assert_eq!(waiting(&market), 5, "while kills go on, auctions are left to a command of the loop");
+    market.play(Command::EndAuction);
+    assert_eq!(waiting(&market), 2, "each has one execution, and counts itself and two kills");
+    market.duel.export_and_import();
+    market.play(Command::EndAuction);
+    assert_eq!((waiting(&market), market.executions(3)), (0, 10));
+    market.duel.end();
+}
+
+/// A kill of which others have canceled everything no longer goes on.
+#[test]
+fn a_kill_without_open_orders_is_asked_by_no_auction() {
+    let mut market = Market::with_executions_max(10);
+    let symbol = Symbol::parse(b"ZED").unwrap();
+    market.play(Command::CreateSymbol { symbol });
+    market.play(Command::IssueShares { symbol, account: account(3), shares: Position::from_units(100) });
+    (0..MOST + 1).for_each(|_| market.limit(1, Side::Sell, 10, 1));
+    market.play(Command::Kill { scope: KillScope::Account(account(1)) });
+    assert_eq!(market.open(1), 1);
+    market.play(Command::CancelOrder { account: account(1), order: OrderId(MOST as u64 + 1).into() });
+    market.play(Command::ChangePhase { symbol, phase: Phase::Auction, due: None });
+    for side in [Side::Sell, Side::Buy] {
+        market.place(3, NewOrder::limit(symbol, side, units(10), of(1)));
+    }
+    market.play(Command::ChangePhase { symbol, phase: Phase::Open, due: None });
+    assert_eq!((market.is_in_auction(1), market.executions(3)), (false, 2));
     market.duel.end();
 }
 

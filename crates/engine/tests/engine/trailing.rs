@@ -2,8 +2,8 @@
 
 use crate::common::duel::Duel;
 use terms::{
-    AccountId, Command, DOLLAR, Money, NewOrder, Op, OrderId, OrderKind, Position, Price, Query, Shares, Side, Symbol,
-    TRAILING_MAX, Trail, TrailingOrder,
+    AccountId, AccountLimits, BrokenRule, Command, DOLLAR, Money, NewOrder, Op, OrderId, OrderKind, PastLimit,
+    Position, Price, Query, Reject, Reply, Shares, Side, Symbol, SymbolRules, TRAILING_MAX, Trail, TrailingOrder,
 };
 
 fn account() -> AccountId {
@@ -42,11 +42,16 @@ fn trade(duel: &mut Duel, at: i64) {
 
 /// Places a trailing stop at this distance. Returns its id.
 fn behind(duel: &mut Duel, side: Side, distance: i64) -> OrderId {
+    told_behind(duel, side, distance);
+    OrderId(duel.model().orders_placed())
+}
+
+/// Does the work of `behind`, and returns the reply.
+fn told_behind(duel: &mut Duel, side: Side, distance: i64) -> Reply {
     let order = NewOrder::of_kind(OrderKind::Market, symbol(), side, side.any_price(), Shares::from_units(1).unwrap());
     let trail = Trail::by(price(distance));
     let asked = TrailingOrder { account: account(), order, trail, client_id: None, until: None };
-    duel.play(Op::Command(asked.command()));
-    OrderId(duel.model().orders_placed())
+    duel.play_told(asked.command())
 }
 
 /// The trigger of an order.
@@ -134,4 +139,28 @@ fn what_moves_counts_with_what_a_command_activates() {
     duel.play(Op::Command(Command::ActivateReached));
     assert_eq!(duel.model().reached_orders(), 0);
     duel.end();
+}
+
+/// It counted at the last price, while a stop counts at the price that it waits for.
+#[test]
+fn a_trailing_market_order_is_worth_the_price_that_it_waits_for() {
+    let mut duel = opened(100);
+    let most = price(105).times(Shares::MIN);
+    // The price that it waits for need not be a multiple of the tick.
+    let rules = SymbolRules { tick: price(20), value_max: most, ..SymbolRules::NONE };
+    duel.play(Op::Command(Command::ChangeRules { symbol: symbol(), rules }));
+    let value = price(110).times(Shares::MIN);
+    let refused = Reply::Rejected(Reject::BreaksRule(BrokenRule::TooMuchValue { value, most }));
+    assert_eq!(told_behind(&mut duel, Side::Buy, 10), refused);
+    assert!(matches!(told_behind(&mut duel, Side::Buy, 5), Reply::Opened(_)));
+    duel.play(Op::Command(Command::ChangeRules { symbol: symbol(), rules: SymbolRules::NONE }));
+    let most = price(95).times(Shares::MIN);
+    let limits = AccountLimits { order_value: most, ..AccountLimits::NONE };
+    duel.play(Op::Command(Command::ChangeLimits { account: account(), limits }));
+    let refused = Reply::Rejected(Reject::PastLimit(PastLimit::OrderValue { most }));
+    assert_eq!(told_behind(&mut duel, Side::Sell, 4), refused);
+    assert!(
+        matches!(told_behind(&mut duel, Side::Sell, 5), Reply::Opened(_)),
+        "it waits for 95, and 100 was paid last"
+    );
 }

@@ -7,10 +7,15 @@ use crate::exchange::Model;
 
 /// Draws a kill, rarely, and often its next step while it goes on; while a scope is killed, often a release.
 pub(super) fn draw(workload: &mut Workload, model: &Model) -> Option<Command> {
-    if model.kills_going_on().next().is_some() && workload.random.percent(20) {
+    let goes_on = model.kills_going_on().next().is_some();
+    let ends_auction = goes_on && model.next_auction_end().is_some_and(|end| end <= model.time());
+    if ends_auction && workload.random.percent(50) {
+        return Some(Command::EndAuction);
+    }
+    if goes_on && workload.random.percent(20) {
         return meet(workload, model);
     }
-    if model.kills_going_on().next().is_some() && workload.random.percent(6) {
+    if goes_on && workload.random.percent(6) {
         let at = workload.random.below(model.kills_going_on().count());
         let scope = model.kills_going_on().nth(at).expect("there are so many");
         if workload.random.percent(60) {
@@ -41,6 +46,7 @@ fn meet(workload: &mut Workload, model: &Model) -> Option<Command> {
     let killed = killed().nth(workload.random.below(killed().count()))?;
     let symbol = model.symbols().nth(killed.symbol.0 as usize)?;
     if !model.is_open(killed.symbol) {
+        // While a kill goes on, this makes an auction that is to end.
         return Some(Command::ChangePhase { symbol, phase: Phase::Open, due: None });
     }
     if killed.waits || killed.pends_on.is_some() {

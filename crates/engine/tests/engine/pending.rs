@@ -1,0 +1,49 @@
+//! Orders that wait for others: the cases that a count of the comparison with the model cannot show.
+
+use terms::{
+    AccountId, Command, DOLLAR, Money, NewOrder, Op, OrderId, Position, Price, Reject, Reply, Shares, Side, Symbol,
+};
+
+use crate::common::duel::Duel;
+
+fn account(number: u8) -> AccountId {
+    AccountId::parse(&[b'0' + number]).unwrap()
+}
+
+fn order(symbol: Symbol, side: Side, limit: i64) -> NewOrder {
+    NewOrder::limit(symbol, side, Price::from_units(limit).unwrap(), Shares::from_units(10).unwrap())
+}
+
+/// A working order, and one that waits for it.
+fn chain(number: u8, working: NewOrder, pending: NewOrder) -> [Command; 2] {
+    let (account, client_id, until) = (account(number), None, None);
+    [
+        Command::PlaceWorking { account, order: working, client_id, until, two_wait: false },
+        Command::PlacePending { account, order: pending, client_id, until },
+    ]
+}
+
+/// The exit waited until a command of the loop placed it: one request kept a stop-loss of somebody else from standing.
+#[test]
+fn a_refused_request_places_the_exits_of_those_with_whom_its_first_order_executed() {
+    let mut duel = Duel::new(1, 1);
+    let [symbol, other] = [b"SPY", b"ZED"].map(|name| Symbol::parse(name).unwrap());
+    [symbol, other].into_iter().for_each(|symbol| duel.play(Op::Command(Command::CreateSymbol { symbol })));
+    for account in [1, 2].map(account) {
+        duel.play(Op::Command(Command::CreateAccount { account, balance: Money::from_units(DOLLAR) }));
+        let shares = Position::from_units(100);
+        duel.play(Op::Command(Command::IssueShares { symbol, account, shares }));
+    }
+    for command in chain(1, order(symbol, Side::Buy, 5), order(symbol, Side::Sell, 7)) {
+        duel.play(Op::Command(command));
+    }
+    let exit = OrderId(2);
+    assert_eq!(duel.model().order(exit).pends_on, Some(OrderId(1)));
+    let [working, pending] = chain(2, order(symbol, Side::Sell, 5), order(other, Side::Buy, 4));
+    assert_eq!(duel.play_told(working), Reply::Opened(OrderId(3)));
+    let is_due = |duel: &Duel| duel.model().due_orders().any(|order| order == exit);
+    assert!(is_due(&duel), "it executed at once, and its request goes on");
+    assert_eq!(duel.play_told(pending), Reply::Rejected(Reject::CannotPend { order: OrderId(3) }));
+    assert!(!is_due(&duel) && duel.model().order(exit).pends_on.is_none(), "the exit stands in the book");
+    duel.end();
+}
