@@ -9,6 +9,9 @@ use super::reader::Value;
 /// The attributes of the kind.
 pub(super) const NAMES: [&str; 3] = ["type", "tif", "post-only"];
 
+/// The fault of a market order that is to stay open.
+pub(super) const MARKET_TIF: &str = "the tif of a market order can only be IOC";
+
 /// Time in force: how long shares that do not execute at once stay open.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum TimeInForce {
@@ -43,9 +46,9 @@ pub(super) fn order_kind(
         matches!(time, None | Some(TimeInForce::GoodTillCanceled | TimeInForce::GoodTillDate | TimeInForce::Day));
     let kind = match (is_market, post_only, time) {
         (true, Some(_), _) => Err("a market order executes at once, so it cannot be post-only"),
-        // A market order that waits for its trigger may wait until the day ends.
-        (true, None, None | Some(TimeInForce::ImmediateOrCancel | TimeInForce::Day)) => Ok(OrderKind::Market),
-        (true, None, Some(_)) => Err("the tif of a market order can only be IOC"),
+        (true, None, Some(TimeInForce::FillOrKill)) => Err(MARKET_TIF),
+        // A market order that waits for its trigger has a time for which it does: `deadline` looks whether it waits.
+        (true, None, _) => Ok(OrderKind::Market),
         (false, Some(post_only), _) if rests => Ok(post_only),
         (false, Some(_), _) => Err("a post-only order rests, so its tif can only be GTC, GTD or DAY"),
         (false, None, Some(TimeInForce::ImmediateOrCancel)) => Ok(OrderKind::ImmediateOrCancel),

@@ -6,7 +6,7 @@ use terms::{Deadline, Decimal, OrderKind, SelfTrade, Time};
 
 use super::fault::ChildFault;
 use super::fields::decimal;
-use super::order_kind::{TimeInForce, one_of};
+use super::order_kind::{MARKET_TIF, TimeInForce, one_of};
 use super::reader::Value;
 
 /// Units of 10^-8 seconds in a microsecond.
@@ -32,6 +32,12 @@ pub(super) fn deadline(
     waits: bool,
     until: Option<Value<'_>>,
 ) -> Result<Option<Deadline>, ChildFault<'static>> {
+    if kind == OrderKind::Market
+        && !waits
+        && matches!(time, Some(TimeInForce::GoodTillCanceled | TimeInForce::GoodTillDate))
+    {
+        return Err(ChildFault::Order(MARKET_TIF));
+    }
     if time == Some(TimeInForce::Day) {
         return day(kind, waits, until.is_some());
     }

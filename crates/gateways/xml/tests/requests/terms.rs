@@ -45,11 +45,13 @@ fn an_order_that_rests_or_waits_ends_at_a_time_in_seconds_and_microseconds() {
         ("limit='2' until='9007199254.740991' post-only='true'", (1 << 53) - 1),
         ("limit='2' until='1.50000000' tif='gtd' post-only='true'", 1_500_000),
         ("type='market' stop='3' until='7'", 7_000_000),
+        ("type='market' stop='3' tif='GTD' until='7'", 7_000_000),
         ("limit='2' tif='IOC' take-profit='1' until='7'", 7_000_000),
     ] {
         assert_eq!(placed(&format!("<order sym='S' amount='1' {said}/>")).1, Some(until), "{said}");
     }
     assert_eq!(placed("<order sym='S' amount='1' limit='2'/>").1, None);
+    assert_eq!(placed("<order sym='S' amount='1' type='market' stop='3' tif='GTC'/>").1, None);
 }
 
 #[test]
@@ -91,7 +93,10 @@ fn a_time_that_cannot_be_a_deadline_is_refused_in_words() {
         ("limit='2' tif='IOC' until='1'", at_once),
         ("limit='2' tif='FOK' until='1'", at_once),
         ("type='market' until='1'", at_once),
-        ("type='market' tif='GTD' stop='1' until='1'", "the tif of a market order can only be IOC"),
+        ("type='market' tif='GTD' until='1'", "the tif of a market order can only be IOC"),
+        ("type='market' tif='GTC'", "the tif of a market order can only be IOC"),
+        ("type='market' tif='FOK' stop='3'", "the tif of a market order can only be IOC"),
+        ("type='market' tif='GTD' stop='3'", "an order whose tif is GTD needs until, the time at which it ends"),
         ("limit='2' tif='IOC' post-only='true'", "a post-only order rests, so its tif can only be GTC, GTD or DAY"),
         ("limit='2' tif='NOW'", "tif must be GTC, GTD, DAY, IOC or FOK"),
         ("limit='2' tif='DAY' until='1'", "an order whose tif is DAY ends with the day, so it has no until"),
