@@ -44,16 +44,19 @@ impl Price {
     }
 
     /// The price in units of 10^-8 dollars.
+    #[inline]
     pub fn units(self) -> i64 {
         self.0.get()
     }
 
     /// Whether this price is a multiple of the tick.
+    #[inline]
     pub fn is_multiple_of(self, tick: Price) -> bool {
         self.units().checked_rem(tick.units()) == Some(0)
     }
 
     /// The exact cost of `shares` at this price.
+    #[inline]
     pub fn times(self, shares: Shares) -> Money {
         // The product of two non-negative i64 is below 2^126.
         Money(i128::from(self.units()).saturating_mul(i128::from(shares.0)))
@@ -74,22 +77,26 @@ impl Shares {
     }
 
     /// The shares in units of 10^-8.
+    #[inline]
     pub fn units(self) -> i64 {
         self.0
     }
 
     /// Whether there are none.
+    #[inline]
     pub fn is_zero(self) -> bool {
         self.0 == 0
     }
 
     /// The sum of two numbers of shares of one order. Panics above [`Shares::MAX`]: no order has so many.
+    #[inline]
     #[must_use]
     pub fn plus(self, other: Shares) -> Shares {
         Shares(self.0.checked_add(other.0).expect("invariant: an order has no more shares than there may be"))
     }
 
     /// The shares that remain after `taken`. Panics if `taken` is more than there are: that would be our bug.
+    #[inline]
     #[must_use]
     pub fn less(self, taken: Shares) -> Shares {
         assert!(taken.0 <= self.0, "invariant: no more shares are taken than are there");
@@ -97,12 +104,14 @@ impl Shares {
     }
 
     /// The largest multiple of `lot` that is at most this. `lot` is above zero.
+    #[inline]
     #[must_use]
     pub fn rounded_down(self, lot: Shares) -> Shares {
         Shares(self.0.wrapping_sub(self.0.checked_rem(lot.0).expect("invariant: a lot is above zero")))
     }
 
     /// Converts the shares to a total.
+    #[inline]
     pub fn position(self) -> Position {
         Position(i128::from(self.0))
     }
@@ -120,23 +129,27 @@ impl Position {
     }
 
     /// Units of 10^-8 shares.
+    #[inline]
     pub fn units(self) -> i128 {
         self.0
     }
 
     /// The sum. Panics on overflow, which the cap on issued shares rules out.
+    #[inline]
     #[must_use]
     pub fn plus(self, other: Position) -> Position {
         Position(self.0.checked_add(other.0).expect("invariant: shares are capped at 10^20 a symbol"))
     }
 
     /// The difference. Panics on overflow.
+    #[inline]
     #[must_use]
     pub fn minus(self, other: Position) -> Position {
         Position(self.0.checked_sub(other.0).expect("invariant: shares are capped at 10^20 a symbol"))
     }
 
     /// Whether the position is below zero, which no account's ever is.
+    #[inline]
     pub fn is_negative(self) -> bool {
         self.0 < 0
     }
@@ -144,6 +157,7 @@ impl Position {
 
 impl Money {
     /// The most shares that this pays for at a price, and that one order may have.
+    #[inline]
     pub fn buys(self, price: Price) -> Shares {
         let units = self.0.max(0).checked_div(i128::from(price.units())).expect("invariant: a price is above zero");
         Shares(i64::try_from(units).unwrap_or(i64::MAX))
@@ -160,23 +174,27 @@ impl Money {
     }
 
     /// Units of 10^-16 dollars.
+    #[inline]
     pub fn units(self) -> i128 {
         self.0
     }
 
     /// The sum. Panics on overflow, which the cap on created money rules out.
+    #[inline]
     #[must_use]
     pub fn plus(self, other: Money) -> Money {
         Money(self.0.checked_add(other.0).expect("invariant: money is capped at 10^20 dollars"))
     }
 
     /// The difference. Panics on overflow.
+    #[inline]
     #[must_use]
     pub fn minus(self, other: Money) -> Money {
         Money(self.0.checked_sub(other.0).expect("invariant: money is capped at 10^20 dollars"))
     }
 
     /// Whether the money is below zero, which no account's balance ever is.
+    #[inline]
     pub fn is_negative(self) -> bool {
         self.0 < 0
     }

@@ -50,6 +50,7 @@ impl Executed {
     pub const NONE: Executed = Executed { executions: 0, shares: Shares::ZERO, money: Money::ZERO };
 
     /// Adds an execution. The shares of an order have a bound, so its money has one, too.
+    #[inline]
     pub fn add(&mut self, execution: &Execution) {
         self.executions = self.executions.saturating_add(1);
         self.shares = self.shares.plus(execution.shares);

@@ -48,6 +48,7 @@ impl Deadline {
     }
 
     /// The time of the deadline. Panics if it is undecided, which would be a bug of the market.
+    #[inline]
     pub fn time(self) -> Time {
         assert!(self != Deadline::UNDECIDED, "invariant: deadlines are decided before commands get their numbers");
         Time(self.0.get())
@@ -288,12 +289,14 @@ impl Sequence {
     pub const ZERO: Sequence = Sequence(0);
 
     /// The sequence `count` commands later.
+    #[inline]
     #[must_use]
     pub fn plus(self, count: u64) -> Sequence {
         Sequence(self.0.checked_add(count).expect("invariant: fewer than 2^64 commands"))
     }
 
     /// The next command's sequence.
+    #[inline]
     #[must_use]
     pub fn next(self) -> Sequence {
         self.plus(1)
@@ -311,6 +314,7 @@ impl Time {
     pub const ZERO: Time = Time(0);
 
     /// The time this many microseconds later; the end of time if that is past it.
+    #[inline]
     #[must_use]
     pub fn later_by_us(self, us: u64) -> Time {
         Time(self.0.saturating_add(us))

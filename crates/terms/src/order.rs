@@ -16,6 +16,7 @@ pub enum Side {
 
 impl Side {
     /// The side that an order of this side trades with.
+    #[inline]
     pub fn opposite(self) -> Side {
         match self {
             Side::Buy => Side::Sell,
@@ -24,6 +25,7 @@ impl Side {
     }
 
     /// The limit that accepts every price.
+    #[inline]
     pub fn any_price(self) -> Price {
         match self {
             Side::Buy => Price::MAX,
@@ -64,6 +66,7 @@ impl OrderKind {
     ];
 
     /// Whether the remaining shares rest on the book.
+    #[inline]
     pub fn rests(self) -> bool {
         match self {
             OrderKind::Limit | OrderKind::PostOnly | OrderKind::PostOnlyMove => true,
@@ -154,16 +157,19 @@ impl Trigger {
         self.is_from_below() == (side == Side::Buy)
     }
 
+    #[inline]
     pub fn price(self) -> Price {
         Price::from_units(self.0.get().wrapping_abs()).expect("invariant: it is made of a price")
     }
 
     /// Whether a rising price reaches it.
+    #[inline]
     pub fn is_from_below(self) -> bool {
         self.0.is_positive()
     }
 
     /// Whether an execution at this price reaches it.
+    #[inline]
     pub fn is_reached_by(self, price: Price) -> bool {
         if self.is_from_below() { price >= self.price() } else { price <= self.price() }
     }
