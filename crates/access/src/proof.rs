@@ -15,6 +15,10 @@ use subtle::ConstantTimeEq;
 use crate::network::Network;
 use crate::random::random_bytes;
 
+/// Bytes of the shortest salt of a password's hash, which nobody may guess: who has the cookie of a device could try
+/// passwords on it.
+const SALT_BYTES_MIN: usize = 16;
+
 /// Bytes of the longest secret: a longer claim costs no more to compare.
 pub(crate) const SECRET_BYTES_MAX: usize = 256;
 
@@ -216,16 +220,21 @@ pub(crate) fn public_key(text: &str) -> Option<VerifyingKey> {
     VerifyingKey::from_bytes(key.try_into().ok()?).ok().filter(|key| !key.is_weak())
 }
 
-/// Reads a password's hash. Errors: it is not of argon2id, or would take more than 64 MiB or 10 rounds.
-pub(crate) fn password_hash(text: &str) -> Result<PasswordHash, &'static str> {
+/// Reads a password's hash. Errors: it is not of argon2id, would take more than 64 MiB or 10 rounds, or has a short
+/// salt.
+pub(crate) fn password_hash(text: &str) -> Result<PasswordHash, String> {
     let hash = PasswordHash::new(text)
         .map_err(|_| "is no hash like $argon2id$…; `pricetime access add --key password` makes one")?;
     let params = argon2::Params::try_from(&hash).map_err(|_| "has parameters that argon2id does not have")?;
     if hash.algorithm.as_str() != "argon2id" {
-        return Err("is not one of argon2id");
+        return Err("is not one of argon2id".to_owned());
     }
     if params.m_cost() > 64 * 1024 || params.t_cost() > 10 {
-        return Err("takes more than 64 MiB or 10 rounds");
+        return Err("takes more than 64 MiB or 10 rounds".to_owned());
+    }
+    let salt = hash.salt.as_ref().map_or(0, |salt| salt.len());
+    if salt < SALT_BYTES_MIN {
+        return Err(format!("has a salt of {salt} bytes; at least {SALT_BYTES_MIN}, drawn at random"));
     }
     Ok(hash)
 }

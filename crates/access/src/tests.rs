@@ -1,5 +1,6 @@
 use std::time::{Duration, UNIX_EPOCH};
 
+use argon2::{Argon2, PasswordHasher};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use ed25519_dalek::{Signer, SigningKey};
@@ -62,6 +63,17 @@ fn a_device_is_known_by_a_token_of_its_member_and_the_present_password() {
     other.reload(&(alice(&of_password("a", "sesame", "")) + &bob)).expect("an access file");
     assert!(!other.knows_device("alice", &alices, TODAY), "the password was set anew");
     assert!(other.knows_device("bob", &bobs, TODAY));
+}
+
+/// A client with a device's cookie could try passwords on it where the salt can be guessed.
+#[test]
+fn a_password_with_a_short_salt_is_refused() {
+    let hash = |salt: &[u8]| Argon2::default().hash_password_with_salt(b"open sesame", salt).expect("a hash");
+    let file = |salt: &[u8]| alice(&key("page", &format!("password = \"{}\"", hash(salt).to_string())));
+    assert!(Access::parse(&file(&[7; 16])).is_ok());
+    let refused = Access::parse(&file(b"somesalt")).map(drop).expect_err("a short salt");
+    let told = refused.to_string();
+    assert!(told.contains("password has a salt of 8 bytes; at least 16, drawn at random"), "{told}");
 }
 
 #[test]

@@ -22,8 +22,8 @@ const LONGEST_WAIT: Duration = Duration::from_secs(16);
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(900);
 /// Source addresses that are remembered. Past it, the address is forgotten whose last try is the longest ago.
 const SOURCES_MAX: usize = 4096;
-/// Names that are remembered for an address, beside the empty one. Further names are not counted by name: no name
-/// pushes out another.
+/// Names that are remembered for an address, beside the empty one. No name pushes out another: passwords of further
+/// names count together, and other proofs of them do not count.
 const NAMES_MAX: usize = 64;
 /// The budget of an address: passwords of any names that may be compared at once.
 const GUESSES_FREE: u32 = 64;
@@ -67,6 +67,8 @@ struct Source {
     names: HashMap<u64, Wrong>,
     /// Wrong proofs without a name.
     nameless: Wrong,
+    /// Wrong passwords of all names that are not remembered.
+    further: Wrong,
     /// The time at which the budget of passwords is whole again.
     budget_whole: Instant,
     /// The time of the last try.
@@ -91,6 +93,8 @@ struct Wrong {
 /// A try that was counted as a wrong one.
 #[derive(Clone, Copy, Debug)]
 struct CountedTry {
+    /// The time at which it was counted.
+    at: Instant,
     turn: Instant,
     /// The turn of the try behind it.
     next: Instant,
@@ -103,8 +107,7 @@ pub struct Guess<'a> {
     tries: &'a Tries,
     who: NameAndAddress,
     turn: Instant,
-    /// `None` where its name is not remembered.
-    by_name: Option<CountedTry>,
+    counted: CountedTry,
     place: GuessPlace,
     is_compared: bool,
 }
@@ -117,7 +120,9 @@ enum GuessPlace {
     /// The count of a member at an address from which it has logged in.
     Familiar,
     /// The budget of its address, and the count of its name there.
-    Address,
+    Name,
+    /// The budget of its address, and the count of all names there that are not remembered.
+    FurtherNames,
 }
 
 impl Tries {
@@ -153,18 +158,25 @@ impl Tries {
     pub fn guess(&self, address: IpAddr, name: &str, now: Instant) -> Result<Guess<'_>, Duration> {
         let mut state = self.lock();
         let who = (self.hasher.hash_one(name), source_of(address));
-        let guess = |by_name: Option<CountedTry>, turn: Instant, place| {
-            let turn = by_name.map_or(turn, |counted| counted.turn.max(turn));
-            Guess { tries: self, who, turn, by_name, place, is_compared: false }
+        let guess = |counted: CountedTry, turn: Instant, place| Guess {
+            tries: self,
+            who,
+            turn: counted.turn.max(turn),
+            counted,
+            place,
+            is_compared: false,
         };
         if let Some(familiar) = state.familiar.get_mut(&who) {
-            return Ok(guess(Some(familiar.wrong.count(now)?), now, GuessPlace::Familiar));
+            return Ok(guess(familiar.wrong.count(now)?, now, GuessPlace::Familiar));
         }
         let source = state.source(who.1, now);
         let turn = source.budget_turn(now)?;
-        let by_name = source.count(who.0, now)?;
+        let (counted, place) = match source.count(who.0, now)? {
+            Some(counted) => (counted, GuessPlace::Name),
+            None => (source.further.count(now)?, GuessPlace::FurtherNames),
+        };
         source.budget_whole = source.budget_whole.max(now) + GUESS_WAIT;
-        Ok(guess(by_name, turn, GuessPlace::Address))
+        Ok(guess(counted, turn, place))
     }
 
     /// Counts a member's password from a device from which the member has logged in before, whatever address it has
@@ -173,8 +185,8 @@ impl Tries {
         let who = (self.hasher.hash_one(name), source_of(address));
         let counted = self.lock().count_of_device(who.0, now);
         let Some(counted) = counted else { return self.guess(address, name, now) };
-        let (turn, by_name, place) = (counted.turn, Some(counted), GuessPlace::Device);
-        let of_device = Guess { tries: self, who, turn, by_name, place, is_compared: false };
+        let (turn, place) = (counted.turn, GuessPlace::Device);
+        let of_device = Guess { tries: self, who, turn, counted, place, is_compared: false };
         if turn <= now {
             return Ok(of_device);
         }
@@ -195,7 +207,7 @@ impl Guess<'_> {
 
     /// Whether its member has logged in from its address or its device before.
     pub fn is_familiar(&self) -> bool {
-        self.place != GuessPlace::Address
+        matches!(self.place, GuessPlace::Device | GuessPlace::Familiar)
     }
 
     /// Lets the password count from now on, unless it is right.
@@ -207,10 +219,13 @@ impl Guess<'_> {
     pub fn right(mut self) {
         self.is_compared = false;
         let mut state = self.tries.lock();
-        if state.logged_in(self.who, self.turn)
-            && let Some(source) = state.sources.get_mut(&self.who.1)
-        {
-            source.give_back(GIVEN_BY_FIRST_LOGIN);
+        let is_first = state.logged_in(self.who, self.turn);
+        if let Some(source) = state.sources.get_mut(&self.who.1) {
+            // From here on its passwords count elsewhere, so its place is free for another name.
+            source.names.remove(&self.who.0);
+            if is_first {
+                source.give_back(GIVEN_BY_FIRST_LOGIN);
+            }
         }
     }
 }
@@ -224,12 +239,16 @@ impl Drop for Guess<'_> {
         let its = match self.place {
             GuessPlace::Device => state.of_devices.get_mut(&self.who.0),
             GuessPlace::Familiar => state.familiar.get_mut(&self.who).map(|familiar| &mut familiar.wrong),
-            GuessPlace::Address => state.sources.get_mut(&self.who.1).and_then(|source| {
+            GuessPlace::Name | GuessPlace::FurtherNames => state.sources.get_mut(&self.who.1).and_then(|source| {
                 source.give_back(1);
-                source.names.get_mut(&self.who.0)
+                if self.place == GuessPlace::Name {
+                    source.names.get_mut(&self.who.0)
+                } else {
+                    Some(&mut source.further)
+                }
             }),
         };
-        its.zip(self.by_name).into_iter().for_each(|(its, counted)| its.give_back(counted));
+        its.into_iter().for_each(|its| its.give_back(self.counted));
     }
 }
 
@@ -241,7 +260,7 @@ impl TriesState {
             oldest.map(|address| self.sources.remove(&address));
         }
         let none = Wrong { wrong: 0, next: now };
-        let new = || Source { names: HashMap::new(), nameless: none, budget_whole: now, last: now };
+        let new = || Source { names: HashMap::new(), nameless: none, further: none, budget_whole: now, last: now };
         let source = self.sources.entry(address).or_insert_with(new);
         source.last = source.last.max(now);
         source
@@ -259,7 +278,8 @@ impl TriesState {
         self.of_devices.entry(name).or_insert(Wrong { wrong: 0, next: now }).count(now).ok()
     }
 
-    /// Remembers that a member has logged in from an address. Returns whether that is new.
+    /// Remembers that a member has logged in from an address. Returns whether that is new, and no address of its own is
+    /// forgotten for it: a member with many addresses would be new at each of them again and again.
     fn logged_in(&mut self, who: NameAndAddress, now: Instant) -> bool {
         self.logins += 1;
         if let Some(familiar) = self.familiar.get_mut(&who) {
@@ -267,13 +287,14 @@ impl TriesState {
             return false;
         }
         let of_member = self.familiar.keys().filter(|(name, _)| *name == who.0).count();
-        if of_member >= ADDRESSES_OF_MEMBER_MAX {
+        let has_many = of_member >= ADDRESSES_OF_MEMBER_MAX;
+        if has_many {
             self.forget_oldest(|(name, _)| *name == who.0);
         } else if self.familiar.len() >= FAMILIAR_MAX {
             self.forget_oldest(|_| true);
         }
         self.familiar.insert(who, Familiar { wrong: Wrong { wrong: 0, next: now }, last: self.logins });
-        true
+        !has_many
     }
 
     /// Forgets the pair among these whose last login is the longest ago.
@@ -288,7 +309,7 @@ impl Source {
     /// Counts a try by its name. Returns `None` where the name is not remembered, because too many others are.
     fn count(&mut self, name: u64, now: Instant) -> Result<Option<CountedTry>, Duration> {
         if self.names.len() >= NAMES_MAX && !self.names.contains_key(&name) {
-            self.names.retain(|_, its| !its.is_over(now));
+            self.names.retain(|_, its| its.wrong > 0 && !its.is_over(now));
             if self.names.len() >= NAMES_MAX {
                 return Ok(None);
             }
@@ -324,14 +345,17 @@ impl Wrong {
         }
         self.wrong = self.wrong.saturating_add(1);
         self.next = turn + wait_behind(self.wrong);
-        Ok(CountedTry { turn, next: self.next })
+        Ok(CountedTry { at: now, turn, next: self.next })
     }
 
-    /// Takes back a counted try, and its wait if no later try was counted.
+    /// Takes back a counted try, and its wait if no later try was counted, or so few are left that nobody waits.
     fn give_back(&mut self, counted: CountedTry) {
         self.wrong = self.wrong.saturating_sub(1);
         if self.next == counted.next {
             self.next = counted.turn;
+        }
+        if self.wrong <= FREE {
+            self.next = self.next.min(counted.at);
         }
     }
 }
@@ -448,7 +472,8 @@ mod tests {
         assert!(told[free + 8..].iter().all(Option::is_none), "what has no turn does not count");
         assert_eq!(guess(&tries, address("192.0.2.2"), "bob", now), Some(Duration::ZERO), "another address");
         let later = now + Duration::from_secs(16);
-        assert_eq!(waits(100..102, later), [Some(2), Some(4)], "the others' turns are over");
+        // The names behind the first 64 are not remembered, and count together: these are the ninth and the tenth.
+        assert_eq!(waits(100..102, later), [Some(2), Some(8)], "the others' turns are over");
         // Right passwords there, and tries all the time, do not keep the wrong ones from being forgotten.
         let much_later = later + GUESS_WAIT * GUESSES_FREE;
         assert_eq!(tries.turn(one, "", much_later - GUESS_WAIT), Ok(much_later - GUESS_WAIT));
@@ -490,7 +515,9 @@ mod tests {
         let later = now + GUESS_WAIT;
         assert_eq!(log_in(&tries, room, "dave", later), Some(LONGEST_WAIT), "a right one waits, and is looked at");
         let gives = GIVEN_BY_FIRST_LOGIN;
-        assert_eq!(guess(&tries, room, "erin", later), Some(LONGEST_WAIT - GUESS_WAIT * gives), "others wait less");
+        let budget = LONGEST_WAIT - GUESS_WAIT * gives;
+        let further = Duration::from_millis(7_750) - GUESS_WAIT;
+        assert_eq!(guess(&tries, room, "erin", later), Some(budget.max(further)), "others wait less");
         let at_its_turn = later + LONGEST_WAIT;
         assert_eq!(log_in(&tries, room, "dave", at_its_turn), Some(Duration::ZERO), "it has logged in from there");
     }
@@ -600,5 +627,47 @@ mod tests {
         let later = now + FORGOTTEN_AFTER;
         assert!(tries.guess_of_device(room, "one-more", later).expect("a turn").is_familiar());
         assert_eq!(tries.lock().of_devices.len(), 1, "what is over gives way");
+    }
+    /// An address had some 1,500 passwords of one name compared an hour, with 64 invented names in front of it.
+    #[test]
+    fn passwords_of_names_that_are_not_remembered_count_together() {
+        let (tries, now, one) = (Tries::default(), Instant::now(), address("192.0.2.1"));
+        let hour = Duration::from_secs(3600);
+        let mut compared = 0;
+        for at in (0..7200).map(|second| now + Duration::from_secs(second)) {
+            let in_round = (at - now).as_secs() % 800;
+            // The invented names are tried again before they are forgotten, with a budget that is whole by then.
+            if in_round == 0 {
+                assert!((0..NAMES_MAX).all(|number| guess(&tries, one, &format!("name-{number}"), at).is_some()));
+            }
+            let is_compared = in_round < 650 && guess(&tries, one, "alice", at).is_some();
+            compared += u32::from(is_compared && at - now >= hour);
+        }
+        assert!(compared <= 240, "{compared} of one name in an hour");
+        // Right passwords and hang-ups leave no wait to others.
+        let later = now + hour * 2 + FORGOTTEN_AFTER;
+        assert!((0..NAMES_MAX).all(|number| guess(&tries, one, &format!("other-{number}"), later).is_some()));
+        let much_later = later + Duration::from_secs(800);
+        for round in 0..100 {
+            let hung_up: Vec<_> = (0..8).map(|_| tries.guess(one, "bob", much_later).expect("a turn")).collect();
+            drop(hung_up);
+            assert_eq!(log_in(&tries, one, &format!("carol-{round}"), much_later), Some(Duration::ZERO));
+        }
+    }
+
+    /// A member with nine addresses was new at each of them again and again, and each login gave eight guesses there.
+    #[test]
+    fn a_login_that_pushes_out_an_address_of_its_member_gives_no_guesses() {
+        let (tries, now) = (Tries::default(), Instant::now());
+        let addresses: Vec<IpAddr> = (0..=8).map(|number: u32| IpAddr::V4(number.into())).collect();
+        assert!(addresses.len() > ADDRESSES_OF_MEMBER_MAX);
+        assert!(addresses.iter().all(|from| log_in(&tries, *from, "alice", now).is_some()));
+        let first = addresses[0];
+        let spent = (0..200).map_while(|number| guess(&tries, first, &format!("name-{number}"), now));
+        assert_eq!(spent.count(), 72);
+        let later = now + GUESS_WAIT;
+        assert_eq!(log_in(&tries, first, "alice", later), Some(LONGEST_WAIT), "its address was forgotten");
+        let given = (0..200).map_while(|_| guess(&tries, first, "bob", later));
+        assert_eq!(given.count(), 1, "the one that came back meanwhile");
     }
 }
