@@ -20,6 +20,7 @@ use crate::history_port::HistoryPort;
 use crate::hub::Hub;
 use crate::keys::Keys;
 use crate::listen_keys::ListenKeys;
+use crate::listener::Life;
 use crate::live_count::LiveCount;
 use crate::members::Members;
 use crate::order_counts::OrderCounts;
@@ -320,13 +321,17 @@ impl AppState {
     }
 
     /// Counts a client that is turned away, and, where there are members, waits for the turn of a wrong proof's answer.
-    /// Returns false if that is too far off: it is one try too many.
-    pub(crate) async fn turn_away(&self, why: TurnedAway, address: IpAddr) -> bool {
+    /// Returns false if that is too far off: it is one try too many. A wrong proof counts for its connection, too.
+    pub(crate) async fn turn_away(&self, why: TurnedAway, life: &Life) -> bool {
+        let address = life.there();
         let turn = self.members().filter(|_| why == TurnedAway::WrongProof).map(|members| members.wrong_turn(address));
         let is_too_many = turn.is_some_and(|turn| turn.is_err());
         self.count_turned_away(if is_too_many { TurnedAway::TooManyTries } else { why }, address);
         if let Some(Ok(turn)) = turn {
             sleep_until(turn.into()).await;
+        }
+        if turn.is_some() {
+            life.proves_wrongly();
         }
         !is_too_many
     }

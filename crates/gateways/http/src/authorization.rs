@@ -35,7 +35,11 @@ pub(crate) async fn authorize(
     next: Next,
 ) -> Response {
     let calling = app.audits().then(|| CurrentCaller::of(life.callers(), protocol(&request)));
-    current_caller::carry(calling, pass(app, life, request, next)).await
+    let mut response = current_caller::carry(calling, pass(app, life.clone(), request, next)).await;
+    if life.is_over() {
+        ends_connection(&mut response);
+    }
+    response
 }
 
 fn protocol(request: &Request) -> Protocol {
@@ -63,7 +67,7 @@ async fn pass(app: AppState, life: Life, request: Request, next: Next) -> Respon
             let ((response, room), why) = current_principal::noting(answered).await;
             let is_wrong = why == Some(TurnedAway::WrongProof);
             if let Some(why) = why
-                && !app.turn_away(why, life.there()).await
+                && !app.turn_away(why, &life).await
             {
                 return Problem::too_many_tries().into_response();
             }
@@ -75,7 +79,7 @@ async fn pass(app: AppState, life: Life, request: Request, next: Next) -> Respon
         }
         Err(Denied { why, problem }) => {
             let problem = match why {
-                Some(why) if !app.turn_away(why, life.there()).await => Problem::too_many_tries(),
+                Some(why) if !app.turn_away(why, &life).await => Problem::too_many_tries(),
                 _ => problem,
             };
             refused(problem, has_body)
@@ -88,9 +92,13 @@ async fn pass(app: AppState, life: Life, request: Request, next: Next) -> Respon
 fn refused(problem: Problem, has_body: bool) -> Response {
     let mut response = problem.into_response();
     if has_body {
-        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        ends_connection(&mut response);
     }
     response
+}
+
+fn ends_connection(response: &mut Response) {
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
 }
 
 /// A request that may go on.

@@ -185,6 +185,9 @@ async fn converse(
             () = &mut revoked => return sender.end(socket, None, REVOKED).await,
             () = life.gives_way() => return sender.give_way(socket).await,
         }
+        if life.is_over() {
+            return sender.end(socket, None, WRONG_PROOFS).await;
+        }
     }
 }
 
@@ -247,6 +250,9 @@ impl Silence {
 
 /// The close code and reason for a client that may no longer get what it follows.
 const REVOKED: (CloseCode, &str) = (CloseCode::Policy, "not-permitted");
+
+/// The close code and reason for a client that sent as many wrong proofs as one connection may.
+const WRONG_PROOFS: (CloseCode, &str) = (CloseCode::Policy, "too-many-wrong-proofs");
 
 /// Time that a client has to take the last message.
 const FAREWELL_PATIENCE: Duration = Duration::from_secs(1);

@@ -4,7 +4,7 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -40,6 +40,9 @@ pub(crate) struct Bounded {
 
 /// Time that a client may take to send the rest of a request's head after its first byte, and the body after its head.
 pub(crate) const ASKING_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Wrong proofs that one connection may send: verifying a signature takes tens of microseconds.
+const WRONG_PROOFS_MAX: u32 = 4;
 
 /// Pause between two looks whether a connection that gives way has gone.
 const LEAVING_PAUSE: Duration = Duration::from_millis(1);
@@ -123,6 +126,7 @@ struct LifeState {
     place: Option<PlaceHandle>,
     /// Whether its place belongs to a member.
     is_proven: AtomicBool,
+    wrong_proofs: AtomicU32,
     /// Notified when it has to give way.
     gives_way: Arc<Notify>,
     is_tls: bool,
@@ -148,6 +152,7 @@ impl Life {
             there,
             place,
             is_proven: AtomicBool::new(false),
+            wrong_proofs: AtomicU32::new(0),
             gives_way,
             is_tls,
             certificate: OnceLock::new(),
@@ -191,6 +196,16 @@ impl Life {
         if !self.0.is_proven.load(Ordering::Relaxed) {
             self.0.is_proven.store(place.prove(principal.member()), Ordering::Relaxed);
         }
+    }
+
+    /// Counts a wrong proof that came over it.
+    pub(crate) fn proves_wrongly(&self) {
+        self.0.wrong_proofs.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether it ends after this answer: as many wrong proofs came as one connection may send.
+    pub(crate) fn is_over(&self) -> bool {
+        self.0.wrong_proofs.load(Ordering::Relaxed) >= WRONG_PROOFS_MAX
     }
 
     /// Returns, once, when it has to give way to another connection: the task that answers a request or runs a

@@ -1,6 +1,6 @@
 //! Proofs over HTTP: signatures, sessions, cookies, and what happens to wrong proofs.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
@@ -254,6 +254,33 @@ fn guess_until_refused(server: &Server, room: [u8; 4]) -> Vec<TcpStream> {
         guesses.extend(guess(20));
     }
     guesses
+}
+
+/// Verifying a signature takes tens of microseconds, and a client had as many verified as it liked.
+#[test]
+fn a_connection_ends_with_its_fourth_wrong_proof() {
+    let folder = Folder::new("access-wrong-proofs");
+    let (server, http, _) = start(&folder);
+    let mut stream = raw::connect_from([127, 0, 0, 7], server.http);
+    let signed = |key: &str| {
+        let (time, zeros) = (micros(), "0".repeat(64));
+        let proof = format!("pricetime-key: {key}\r\npricetime-time: {time}\r\npricetime-signature: {zeros}\r\n");
+        format!("GET /api/v1/accounts/1 HTTP/1.1\r\nhost: localhost\r\n{proof}\r\n")
+    };
+    stream.write_all(["alice-key", "nobodys"].map(signed).concat().repeat(2).as_bytes()).unwrap();
+    let mut told = String::new();
+    stream.read_to_string(&mut told).unwrap();
+    assert_eq!(told.matches("HTTP/1.1 401").count(), 4, "{told}");
+    assert_eq!(told.matches("connection: close").count(), 1, "{told}");
+    let mut socket = http.listen_at("/binance/ws-api/v3");
+    for id in 0..4 {
+        let logon = json!({"apiKey": "alice-key", "timestamp": micros() / 1000, "signature": "0".repeat(64)});
+        socket.send(&json!({"id": id, "method": "session.logon", "params": logon}));
+    }
+    let (told, closed) = socket.read_to_end();
+    assert_eq!((told.len(), closed), (4, Some((1008, "too-many-wrong-proofs".to_owned()))), "{told:?}");
+    assert_eq!(Client { http: &http, member: "alice" }.get("/api/v1/accounts/1").status, 200);
+    server.stop();
 }
 
 /// A single address once guessed the passwords of as many names as it liked, as fast as passwords are compared.

@@ -1,7 +1,6 @@
 //! A connection to the WebSocket API: it logs on, follows accounts, and bounds how many calls run at once. `ws_methods`
 //! has the methods that REST answers, too.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::extract::{ConnectInfo, Extension, State};
@@ -45,7 +44,7 @@ pub(super) async fn upgrade(
         app,
         outbox,
         weigher,
-        address: life.there(),
+        life,
         tells_limits,
         unit,
         since,
@@ -71,8 +70,8 @@ struct Caller {
     app: AppState,
     outbox: Outbox,
     weigher: Weigher,
-    /// The client's address.
-    address: IpAddr,
+    /// The connection's state.
+    life: Life,
     /// Whether answers have the limits, unless a call says otherwise.
     tells_limits: bool,
     /// The unit of times in answers.
@@ -122,7 +121,7 @@ impl Party for Caller {
         };
         let called = called.or_else(|refusal| self.count_once().and(Err(refusal)));
         if let Some(why) = current_principal::take_turned_away()
-            && !self.app.turn_away(why, self.address).await
+            && !self.app.turn_away(why, &self.life).await
         {
             return self.outbox.send(form.refusal(&Refusal::from(Problem::too_many_tries())));
         }
@@ -133,7 +132,7 @@ impl Party for Caller {
             Ok(Called::OfRest(method, asked)) => {
                 let (app, outbox, turns) = (self.app.clone(), self.outbox.clone(), self.turns.clone());
                 let session = self.session.as_ref().and_then(|session| session.asker.clone());
-                let performed = ws_methods::perform(app, (form, method, asked), self.address, outbox, turns);
+                let performed = ws_methods::perform(app, (form, method, asked), self.life.clone(), outbox, turns);
                 let performed = current_principal::as_whoever(session.or_else(current_principal::asker), performed);
                 self.begun.spawn(current_caller::carry(current_caller::current(), performed));
             }

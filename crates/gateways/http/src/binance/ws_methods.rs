@@ -1,6 +1,5 @@
 //! The methods of the WebSocket API: each is a request of REST, which the same handler answers.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::extract::State;
@@ -19,6 +18,7 @@ use super::{
 };
 use crate::app_state::AppState;
 use crate::current_principal;
+use crate::listener::Life;
 use crate::outbox::{KeptBytes, Outbox};
 use crate::problem::Problem;
 
@@ -177,7 +177,7 @@ async fn respond(app: AppState, method: &str, asked: Parameters) -> Result<Respo
 pub(super) async fn perform(
     app: AppState,
     (form, method, asked): (Form, String, Parameters),
-    address: IpAddr,
+    life: Life,
     outbox: Outbox,
     turns: Arc<CallOrder>,
 ) {
@@ -191,7 +191,7 @@ pub(super) async fn perform(
     };
     let (responded, why) = current_principal::noting(responded).await;
     if let Some(why) = why
-        && !app.turn_away(why, address).await
+        && !app.turn_away(why, &life).await
     {
         return outbox.send(form.refusal(&Refusal::from(Problem::too_many_tries())));
     }
