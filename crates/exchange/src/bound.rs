@@ -23,6 +23,8 @@ pub enum Bound {
     RequestShares { most: Position, left: Position },
     /// The most client order ids of an account.
     ClientOrders { most: u64 },
+    /// The most client order ids of all accounts. Few are left, and those of the account or its member reach them.
+    ClientOrdersInAll { most: u64 },
     /// The most accounts that one session may protect.
     Protected { most: usize },
 }
@@ -54,9 +56,14 @@ impl fmt::Display for Bound {
             }
             Bound::ClientOrders { most } => write!(
                 f,
-                "Too many client order ids: this account may have at most {most} (max-client-orders, or less when few are left to \
-                 all: max-client-orders-in-all), and each counts until a day after its order is done; an order without one is \
-                 taken"
+                "Too many client order ids: this account may have at most {most} (max-client-orders), and each counts until a day \
+                 after its order is done; an order without one is taken"
+            ),
+            Bound::ClientOrdersInAll { most } => write!(
+                f,
+                "Too many client order ids: all accounts may have at most {most} together (max-client-orders-in-all), and those of \
+                 this member or account are as many as are left to all. Each counts until a day after its order is done; an order \
+                 without one is taken"
             ),
         }
     }

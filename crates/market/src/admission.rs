@@ -496,10 +496,18 @@ impl Admission {
         let of_caller = member.map_or(there, |member| given_ids.of(member, now, of_account));
         let accounts = member.map_or(1, |member| member.rights().accounts.len().max(1)) as u64;
         let part = left / accounts.saturating_mul(2);
-        let is_too_much = there >= bounds.client_orders || of_caller >= left && there >= part;
+        let bound = if there >= bounds.client_orders {
+            Some(Bound::ClientOrders { most: bounds.client_orders })
+        } else if of_caller >= left && there >= part {
+            Some(Bound::ClientOrdersInAll { most: bounds.client_orders_in_all })
+        } else {
+            None
+        };
         // While expired ids are still in memory, each new one removes at least one.
-        if is_too_much && !engine.has_expired_client_order_ids_behind(*new_client_orders as usize, now) {
-            return Err(Bound::ClientOrders { most: bounds.client_orders.min(there) });
+        if let Some(bound) = bound
+            && !engine.has_expired_client_order_ids_behind(*new_client_orders as usize, now)
+        {
+            return Err(bound);
         }
         match member {
             Some(member) => given_ids.give(member),

@@ -51,6 +51,11 @@ impl Problem {
         Problem { again_in_s: Some(seconds), ..self }
     }
 
+    /// Seconds after which it is worth asking again, if they are known.
+    pub fn again_in_s(&self) -> Option<u32> {
+        self.again_in_s
+    }
+
     pub fn status(&self) -> StatusCode {
         StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
@@ -214,7 +219,9 @@ impl Problem {
             Bound::Balance { .. } | Bound::RequestMoney { .. } => ("too-much-money", "Too much money"),
             Bound::Position { .. } | Bound::RequestShares { .. } => ("too-many-shares", "Too many shares"),
             Bound::Protected { .. } => ("too-many-protected", "Too many protected accounts"),
-            Bound::ClientOrders { .. } => ("too-many-client-order-ids", "Too many client order ids"),
+            Bound::ClientOrders { .. } | Bound::ClientOrdersInAll { .. } => {
+                ("too-many-client-order-ids", "Too many client order ids")
+            }
         };
         Problem::new(StatusCode::UNPROCESSABLE_ENTITY, code, title, bound.to_string())
     }

@@ -94,7 +94,7 @@ fn ask_as(
 /// The number of answers that are not refused.
 fn taken(answers: &[Answer]) -> usize {
     let is_refused =
-        |answer: &&Answer| matches!(answer, Answer::Unavailable(Unavailable::Bound(Bound::ClientOrders { .. })));
+        |answer: &&Answer| matches!(answer, Answer::Unavailable(Unavailable::Bound(Bound::ClientOrdersInAll { .. })));
     answers.len() - answers.iter().filter(is_refused).count()
 }
 
@@ -104,7 +104,6 @@ fn an_account_gets_as_many_client_order_ids_as_are_left_to_all_and_all_have_a_bo
     let (mut market, now) = market(ALL);
     let first = ask(&mut market, (0..8).map(|id| order(1, id)));
     assert_eq!(taken(&first), 5, "{first:?}");
-    assert!(matches!(first[5], Answer::Unavailable(Unavailable::Bound(Bound::ClientOrders { most: 5 }))), "{first:?}");
     let each = |market: &mut MarketLoop<MemoryLedger>, of| {
         (0..8).map(|id| taken(&ask(market, [order(of, id)]))).sum::<usize>()
     };
@@ -116,6 +115,20 @@ fn an_account_gets_as_many_client_order_ids_as_are_left_to_all_and_all_have_a_bo
     assert!(matches!(again[0], Answer::Reply(Reply::Repeated(_))) && taken(&again) == 1, "{again:?}");
     now.fetch_add(1_000_000, Ordering::Relaxed);
     assert_eq!(taken(&ask(&mut market, (10..13).map(|id| order(1, id)))), 3, "a day later there is room again");
+}
+
+/// An account without an id was told that it may have at most 0.
+#[test]
+fn an_account_without_client_order_ids_is_told_the_bound_of_all() {
+    let (mut market, _now) = market(ALL);
+    for of in [1, 2, 3, 4] {
+        ask(&mut market, (0..8).map(|id| order(of, id)));
+    }
+    assert_eq!(market.engine().client_order_ids(), ALL as usize);
+    let refused = ask(&mut market, [order(5, 0)]);
+    assert_eq!(refused, [Answer::Unavailable(Unavailable::Bound(Bound::ClientOrdersInAll { most: ALL }))]);
+    let told = Bound::ClientOrdersInAll { most: ALL }.to_string();
+    assert!(told.contains("at most 10 together (max-client-orders-in-all)"), "{told}");
 }
 
 /// One member could take all ids with several accounts, three of four of them where it began while there were few, and

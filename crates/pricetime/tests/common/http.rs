@@ -33,6 +33,7 @@ pub struct Answer {
     pub tag: String,
     pub policy: String,
     pub timing: String,
+    pub retry_after: String,
     pub body: Value,
     pub text: String,
 }
@@ -135,10 +136,10 @@ impl Answer {
     fn of(mut answer: Response<ureq::Body>) -> Answer {
         let header = |name| answer.headers().get(name).map_or("", |value| value.to_str().unwrap()).to_owned();
         let (kind, tag, policy) = (header("content-type"), header("etag"), header("content-security-policy"));
-        let timing = header("server-timing");
+        let (timing, retry_after) = (header("server-timing"), header("retry-after"));
         let text = answer.body_mut().with_config().limit(LONGEST as u64).read_to_string().unwrap();
         let body = serde_json::from_str(&text).unwrap_or(Value::Null);
-        Answer { status: answer.status().as_u16(), kind, tag, policy, timing, body, text }
+        Answer { status: answer.status().as_u16(), kind, tag, policy, timing, retry_after, body, text }
     }
 
     /// The status and code of a refusal; panics unless the answer is one, in the form of refusals.

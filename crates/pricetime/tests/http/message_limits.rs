@@ -77,6 +77,7 @@ fn signed_requests_of_the_compatible_interface_count() {
         let refused = answers.into_iter().find(|answer| answer.status == 429);
         let refused = refused.unwrap_or_else(|| panic!("{method} {path} never is one too many"));
         assert!(refused.body["code"] == json!(-1003) && refused.text.contains(PAST), "{}", refused.text);
+        assert_eq!(refused.retry_after, "1", "{method} {path}");
     }
     server.stop();
 }

@@ -160,8 +160,7 @@ fn check_client_order_ids(folder: &Folder, kept: &dyn Fn(Launch) -> Launch) {
         }
         http.post("/api/v1/orders", &order)
     };
-    let refusal = "Too many client order ids: this account may have at most 3 (max-client-orders, or less when few are left to all: \
-                   max-client-orders-in-all), and each counts until a day after \
+    let refusal = "Too many client order ids: this account may have at most 3 (max-client-orders), and each counts until a day after \
                    its order is done; an order without one is taken";
     let check_full = |server: &Server| {
         let http = Http::new(server.http);

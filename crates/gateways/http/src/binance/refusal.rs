@@ -29,6 +29,8 @@ pub(crate) struct Refusal {
     pub(super) msg: String,
     /// The results of the parts of a replacement.
     data: Option<Box<Value>>,
+    /// Seconds after which it is worth asking again: the header `Retry-After`.
+    again_in_s: Option<u32>,
 }
 
 impl Refusal {
@@ -37,7 +39,7 @@ impl Refusal {
     }
 
     fn with(status: StatusCode, code: i32, msg: impl Into<String>) -> Refusal {
-        Refusal { status, code, msg: msg.into(), data: None }
+        Refusal { status, code, msg: msg.into(), data: None, again_in_s: None }
     }
 
     /// The refusal of a replacement of which nothing was done.
@@ -298,7 +300,7 @@ impl Refusal {
     fn past(bound: Bound) -> Refusal {
         match bound {
             // Clients know it as a rate limit, and slow down.
-            Bound::ClientOrders { .. } => {
+            Bound::ClientOrders { .. } | Bound::ClientOrdersInAll { .. } => {
                 Refusal::with(StatusCode::TOO_MANY_REQUESTS, -1015, format!("Too many new orders. {bound}."))
             }
             Bound::Accounts { .. }
@@ -313,7 +315,7 @@ impl Refusal {
 
     /// The refusal where a member sent too many messages, or has too many connections.
     pub(super) fn past_pace(limit: Limit) -> Refusal {
-        Refusal::with(StatusCode::TOO_MANY_REQUESTS, -1003, format!("Too many requests. {limit}."))
+        Refusal::from(Problem::past_limit(limit))
     }
 
     /// Translates why an op did not reach the engine.
@@ -359,7 +361,7 @@ impl Refusal {
 /// Translates a refusal of our own interface.
 impl From<Problem> for Refusal {
     fn from(problem: Problem) -> Refusal {
-        let status = problem.status();
+        let (status, again_in_s) = (problem.status(), problem.again_in_s());
         if problem.code == "record-damaged" {
             return Refusal::with(status, RECORD_DAMAGED, problem.detail);
         }
@@ -377,7 +379,7 @@ impl From<Problem> for Refusal {
             StatusCode::TOO_MANY_REQUESTS => format!("Too many requests. {}.", problem.detail.trim_end_matches('.')),
             _ => problem.detail,
         };
-        Refusal::with(status, code, msg)
+        Refusal { again_in_s, ..Refusal::with(status, code, msg) }
     }
 }
 
@@ -389,6 +391,7 @@ impl fmt::Display for Refusal {
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        (self.status, [(header::CONTENT_TYPE, "application/json")], self.body().to_string()).into_response()
+        let again = self.again_in_s.map(|seconds| [(header::RETRY_AFTER, seconds)]);
+        (self.status, [(header::CONTENT_TYPE, "application/json")], again, self.body().to_string()).into_response()
     }
 }
