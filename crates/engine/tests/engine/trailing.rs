@@ -141,7 +141,7 @@ fn what_moves_counts_with_what_a_command_activates() {
     duel.end();
 }
 
-/// It counted at the last price, while a stop counts at the price that it waits for.
+/// The order counted at the last price, while a stop counts at the price that it waits for.
 #[test]
 fn a_trailing_market_order_is_worth_the_price_that_it_waits_for() {
     let mut duel = opened(100);
