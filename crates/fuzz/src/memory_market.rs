@@ -49,7 +49,7 @@ impl MemoryMarket {
     pub(crate) fn new() -> MemoryMarket {
         let engine = Engine::new(1, DoneOrders::Keep);
         let known = InitialHistory { next_trade: 1, placed: Vec::new(), markets: Vec::new() };
-        let feed = Feed::start_from(&engine, &known, http_gateway::hub()).expect("a thread can be started");
+        let feed = Feed::start_from(&engine, &known, binance::hub()).expect("a thread can be started");
         let metrics = Metrics::new(&["rest", "fix", "xml"]);
         let options = TurnOptions {
             limits: AnswerLimits { request_executions_max: EXECUTIONS_MAX },

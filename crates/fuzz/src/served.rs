@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use binance::{Binance, Key, Keys};
 use exchange::Exchange;
 use hmac::{Hmac, KeyInit, Mac};
-use http_gateway::{HttpBackend, InMemory, Key, Keys};
+use http_gateway::{HttpBackend, InMemory};
 use sha2::Sha256;
 use terms::AccountId;
 use tokio::runtime::Runtime;
@@ -35,7 +36,6 @@ impl Served {
         let market = HttpBackend {
             exchange,
             asker: behind.asker(),
-            keys,
             records: None,
             xml_port: 0,
             fix_port: 0,
@@ -46,7 +46,7 @@ impl Served {
         };
         let routes = {
             let _entered = runtime.enter();
-            InMemory::new(market, None, behind.metrics.clone())
+            InMemory::new(market, None, behind.metrics.clone(), Some(&Binance::new(keys)))
         };
         Served { runtime, routes, _behind: behind }
     }

@@ -13,12 +13,12 @@ pub struct RunningFeed(Feed<Hub>);
 impl RunningFeed {
     /// Follows from an engine's state, with a history that follows the same events and has got none yet.
     pub fn start(engine: &Engine, history: SharedHistory) -> Result<RunningFeed, HistoryError> {
-        Feed::start(engine, Some(history), http_gateway::hub()).map(RunningFeed)
+        Feed::start(engine, Some(history), binance::hub()).map(RunningFeed)
     }
 
     /// Follows from an engine's state that was read from a database, which keeps the history.
     pub fn start_from(engine: &Engine, known: &InitialHistory) -> Result<RunningFeed, HistoryError> {
-        Feed::start_from(engine, known, http_gateway::hub()).map(RunningFeed)
+        Feed::start_from(engine, known, binance::hub()).map(RunningFeed)
     }
 
     pub fn asker(&self) -> FeedHandle<Hub> {

@@ -6,8 +6,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use binance::{Key, Keys};
 use clap::{Args, Subcommand};
-use http_gateway::{Key, Keys};
 use serde::Deserialize;
 use terms::AccountId;
 

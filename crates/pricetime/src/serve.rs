@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
+use binance::{Binance, Keys};
 use exchange::containment::{self, Contained};
 use exchange::{Metrics, State, Status};
 use fix::Fix;
-use http_gateway::{About, Keys, Sandbox, Web};
+use http_gateway::{About, Sandbox, Web};
 use market::Failed;
 use market::timekeeper::Clock;
 use rustix::process::{Resource, Rlimit, setrlimit};
@@ -90,10 +91,17 @@ fn serve(
     {
         keep_secrets_in()?;
     }
-    let keys = match settings.keys.as_os_str().is_empty() {
+    let mut keys = match settings.keys.as_os_str().is_empty() {
         true => Keys::default(),
         false => keys::read(&settings.keys)?,
     };
+    let mut demo_notes = Vec::new();
+    if demo.is_some() {
+        demo_notes.push(crate::demo::NOTE.to_owned());
+        if keys.is_empty() {
+            demo_notes.push(crate::demo::add_key(&mut keys)?);
+        }
+    }
     let metrics =
         metrics(settings.fix_address()?.map(|_| "fix").into_iter().chain(demo.as_ref().map(|_| crate::demo::GATEWAY)));
     backend::refuse_unreleased(&settings)?;
@@ -109,12 +117,14 @@ fn serve(
         encryption::watch(tls.clone())?;
     }
     let of_web = http_gateway::Settings { access, elsewhere, ..web_settings(&settings, &connections, tls.clone()) };
-    let web = Web::start(of_web, status.clone(), about, metrics.clone()).map_err(|(address, error)| {
+    let dialect = Some(Arc::new(Binance::new(keys)) as _);
+    let web = Web::start(of_web, status.clone(), about, metrics.clone(), dialect).map_err(|(address, error)| {
         let flag = if address == settings.http { "--http" } else { "--binance-at" };
         cannot_listen(address, flag, &error)
     })?;
     let state = (&status, &*nothing_to_finish);
-    let server = Server::start(&settings, (&connections, tls), state, &endings, metrics, (web, keys, members), demo)?;
+    let server =
+        Server::start(&settings, (&connections, tls), state, &endings, metrics, (web, demo_notes, members), demo)?;
     status.set(State::Ready);
     server.announce(&settings);
     server.run(&settings, (endings, &ended), &status, started)
@@ -178,17 +188,9 @@ impl Server {
         (status, nothing_to_finish): (&Status, &AtomicBool),
         endings: &Sender<Ending>,
         metrics: Metrics,
-        (web, keys, members): (Web, Keys, Option<Members>),
+        (web, demo_notes, members): (Web, Vec<String>, Option<Members>),
         demo: Option<(Plan, Crowd)>,
     ) -> Result<Server, String> {
-        let mut keys = keys;
-        let mut demo_notes = Vec::new();
-        if demo.is_some() {
-            demo_notes.push(crate::demo::NOTE.to_owned());
-            if keys.is_empty() {
-                demo_notes.push(crate::demo::add_key(&mut keys)?);
-            }
-        }
         let failed = ending_with_failure(endings);
         let (backend, opened) = Backend::open(settings, status, metrics.clone(), Clock::system(), failed)?;
         let exchange = members::guarded(members.as_ref(), backend.exchange());
@@ -228,7 +230,6 @@ impl Server {
             let market = http_gateway::HttpBackend {
                 exchange,
                 asker,
-                keys,
                 records,
                 xml_port,
                 fix_port,

@@ -9,7 +9,7 @@ use exchange::{
     Unavailable,
 };
 use feed::{FeedFailure, FeedHandle, ReadModel};
-use terms::{AccountId, Time};
+use terms::Time;
 use tls::ServerTls;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::sleep_until;
@@ -18,16 +18,14 @@ use crate::audit::AuditTrail;
 use crate::current_principal;
 use crate::history_port::HistoryPort;
 use crate::hub::Hub;
-use crate::keys::Keys;
-use crate::listen_keys::ListenKeys;
 use crate::listener::Life;
 use crate::live_count::LiveCount;
 use crate::members::Members;
-use crate::order_counts::OrderCounts;
 use crate::outbox_budget::OutboxBudget;
 use crate::problem::Problem;
 use crate::publish_cost::PublishCost;
 use crate::rewind_port::PastMarkets;
+use crate::route_needs::DialectPaths;
 use crate::sandbox::Sandbox;
 use crate::server_stats::{Counting, ModeNow, ServerStats};
 use crate::sql_history::SqlHistory;
@@ -48,7 +46,8 @@ pub struct About {
 }
 
 impl About {
-    pub(crate) fn is_database(&self) -> bool {
+    /// Whether a database keeps the market.
+    pub fn is_database(&self) -> bool {
         self.store == "postgres"
     }
 }
@@ -77,8 +76,6 @@ pub(crate) struct Instruments {
 pub struct HttpBackend {
     pub exchange: Arc<dyn Exchange>,
     pub asker: FeedHandle<Hub>,
-    /// The keys that may sign requests of the compatible interface.
-    pub keys: Keys,
     /// The database that has the history; `None` if the feed has it in files.
     pub records: Option<Arc<dyn HistoryPort>>,
     /// The port of the XML protocol, for the server's status; 0 without one.
@@ -96,15 +93,12 @@ pub struct HttpBackend {
 }
 
 /// The parts of a market that handlers use while it is served.
-pub(crate) struct Served {
-    pub(crate) about: About,
+pub struct Served {
+    pub about: About,
     pub(crate) asker: FeedHandle<Hub>,
     pub(crate) submitter: Submitter,
-    pub(crate) keys: Keys,
     /// The history, where a database keeps it.
     pub(crate) library: Option<SqlHistory>,
-    pub(crate) listen_keys: ListenKeys,
-    pub(crate) order_counts: OrderCounts,
     pub(crate) xml_port: u16,
     pub(crate) fix_port: u16,
     pub(crate) sandbox: Option<Arc<dyn Sandbox>>,
@@ -114,12 +108,14 @@ pub(crate) struct Served {
 
 /// The state that all handlers share.
 #[derive(Clone)]
-pub(crate) struct AppState(Arc<Inner>);
+pub struct AppState(Arc<Inner>);
 
 struct Inner {
     status: Status,
     started: Instant,
     market: OnceLock<Served>,
+    /// The paths of the dialect that is served, too.
+    dialect: Option<DialectPaths>,
     /// Hosts that requests may name, beyond the usual ones.
     hosts: Vec<String>,
     /// `None` if every client may do everything.
@@ -160,6 +156,7 @@ impl AppState {
         about: About,
         metrics: Metrics,
         (tls, places): (Option<ServerTls>, Vec<(&'static str, Places)>),
+        dialect: Option<DialectPaths>,
     ) -> AppState {
         let (connections, websockets) = (LiveCount::default(), LiveCount::default());
         let rest = metrics.gateway(GATEWAY);
@@ -169,6 +166,7 @@ impl AppState {
             status,
             started: Instant::now(),
             market: OnceLock::new(),
+            dialect,
             hosts,
             members,
             audit,
@@ -187,7 +185,7 @@ impl AppState {
 
     /// Serves a market from now on. Must be called within the runtime.
     pub(crate) fn open(&self, market: HttpBackend) {
-        let HttpBackend { exchange, asker, keys, records, xml_port, fix_port, sandbox, audit, past, time } = market;
+        let HttpBackend { exchange, asker, records, xml_port, fix_port, sandbox, audit, past, time } = market;
         let Instruments { about, metrics, rest, counters, .. } = &self.0.instruments;
         for second in [Gauge::Subscribers, Gauge::RememberedBytes] {
             metrics.set(second, 0);
@@ -204,23 +202,9 @@ impl AppState {
             });
         }
         let submitter = Submitter::new(exchange, rest.clone());
-        let (library, listen_keys) = (records.map(SqlHistory::new), ListenKeys::default());
-        let order_counts = OrderCounts::default();
+        let library = records.map(SqlHistory::new);
         let about = about.clone();
-        let served = Served {
-            about,
-            asker,
-            submitter,
-            keys,
-            library,
-            listen_keys,
-            order_counts,
-            xml_port,
-            fix_port,
-            sandbox,
-            audit,
-            past,
-        };
+        let served = Served { about, asker, submitter, library, xml_port, fix_port, sandbox, audit, past };
         if self.0.market.set(served).is_err() {
             tracing::error!("a market is served already");
         }
@@ -230,7 +214,8 @@ impl AppState {
         &self.0.instruments
     }
 
-    pub(crate) fn status(&self) -> &Status {
+    /// Returns the state of the server.
+    pub fn status(&self) -> &Status {
         &self.0.status
     }
 
@@ -252,11 +237,19 @@ impl AppState {
         self.0.silence_max
     }
 
+    /// Returns the paths of the dialect to which a path or a route belongs, and the rest behind the prefix; `None` for
+    /// one of our own.
+    pub(crate) fn in_dialect<'a>(&self, path: &'a str) -> Option<(&DialectPaths, &'a str)> {
+        let dialect = self.0.dialect.as_ref()?;
+        path.strip_prefix(dialect.prefix).map(|rest| (dialect, rest))
+    }
+
     pub(crate) fn hosts(&self) -> &[String] {
         &self.0.hosts
     }
 
-    pub(crate) fn members(&self) -> Option<&Members> {
+    /// Returns the members; `None` if every client may do everything.
+    pub fn members(&self) -> Option<&Members> {
         self.0.members.as_ref()
     }
 
@@ -266,23 +259,23 @@ impl AppState {
     }
 
     /// Returns the mode of the venue.
-    pub(crate) fn mode(&self) -> Mode {
+    pub fn mode(&self) -> Mode {
         self.members().map_or(Mode::Normal, |members| members.access().mode().get())
     }
 
     /// Whether the asker may look at this.
-    pub(crate) fn may_read(&self, read: Read) -> bool {
+    pub fn may_read(&self, read: Read) -> bool {
         let may = |rights: &Rights| rights.may_read(read) && rights.may_look_in(self.mode());
         self.members().is_none() || current_principal::asker().is_some_and(|asker| may(&asker.rights()))
     }
 
     /// Notes that the asker follows this from now on. Errors: it may not.
-    pub(crate) fn follow(&self, read: Read) -> Result<(), Problem> {
+    pub fn follow(&self, read: Read) -> Result<(), Problem> {
         self.follow_as(current_principal::asker(), read)
     }
 
     /// Notes the same for another asker, which has proven its identity.
-    pub(crate) fn follow_as(&self, asker: Option<current_principal::Asker>, read: Read) -> Result<(), Problem> {
+    pub fn follow_as(&self, asker: Option<current_principal::Asker>, read: Read) -> Result<(), Problem> {
         if self.members().is_none() {
             return Ok(());
         }
@@ -310,7 +303,7 @@ impl AppState {
 
     /// Counts the connection among those of a member that has proven its identity. Errors: the member has as many as it
     /// may have.
-    pub(crate) fn connects(&self, asker: &current_principal::Asker) -> Result<(), Problem> {
+    pub fn connects(&self, asker: &current_principal::Asker) -> Result<(), Problem> {
         let all = self.members().map(|members| members.access().connections());
         all.map_or(Ok(()), |all| current_principal::connects(all, &asker.principal)).map_err(Problem::past_limit)
     }
@@ -322,7 +315,7 @@ impl AppState {
 
     /// Counts a client that is turned away, and, where there are members, waits for the turn of a wrong proof's answer.
     /// Returns false if that is too far off: it is one try too many. A wrong proof counts for its connection, too.
-    pub(crate) async fn turn_away(&self, why: TurnedAway, life: &Life) -> bool {
+    pub async fn turn_away(&self, why: TurnedAway, life: &Life) -> bool {
         let address = life.there();
         let turn = self.members().filter(|_| why == TurnedAway::WrongProof).map(|members| members.wrong_turn(address));
         let is_too_many = turn.is_some_and(|turn| turn.is_err());
@@ -348,7 +341,8 @@ impl AppState {
         &self.0.pieces
     }
 
-    pub(crate) fn gathering(&self) -> &Semaphore {
+    /// Returns the permits for gathering a long answer that is one message.
+    pub fn gathering(&self) -> &Semaphore {
         &self.0.gathering
     }
 
@@ -362,18 +356,11 @@ impl AppState {
 
     /// Returns the market. Errors: there is none yet, or its feed has failed, without which no client gets the results
     /// of its requests.
-    pub(crate) fn market(&self) -> Result<&Served, Problem> {
+    pub fn market(&self) -> Result<&Served, Problem> {
         let market = self.0.market.get().ok_or_else(Problem::not_ready)?;
         match market.asker.failure() {
             None => Ok(market),
             Some(_) => Err(Problem::no_feed()),
-        }
-    }
-
-    /// Counts an order that was placed. It has no errors: an order that was placed must not be refused.
-    pub(crate) fn count_order(&self, account: AccountId) {
-        if let Some(market) = self.0.market.get() {
-            market.order_counts.add(account);
         }
     }
 
@@ -387,13 +374,14 @@ impl AppState {
         self.0.market.get().and_then(|market| market.asker.failure())
     }
 
-    pub(crate) fn submitter(&self) -> Result<&Submitter, Problem> {
+    /// Returns the way to the exchange. Errors: those of [`AppState::market`].
+    pub fn submitter(&self) -> Result<&Submitter, Problem> {
         self.market().map(|market| &market.submitter)
     }
 
     /// Returns once reads from now on are certain: with a database, another server may have taken over unnoticed, and
     /// goes on where this one's view stands still. Files have no other server. Errors: the database is away.
-    pub(crate) async fn ascertain(&self) -> Result<(), Problem> {
+    pub async fn ascertain(&self) -> Result<(), Problem> {
         let market = self.market()?;
         match market.about.is_database() {
             true => market.submitter.pass().await.map_err(|_| Problem::unavailable(Unavailable::StoreAway)),
@@ -402,7 +390,7 @@ impl AppState {
     }
 
     /// Looks at the market as it is after everything that was answered so far.
-    pub(crate) async fn look<T: Send + 'static>(
+    pub async fn look<T: Send + 'static>(
         &self,
         look: impl FnOnce(&mut ReadModel<Hub>) -> T + Send + 'static,
     ) -> Result<T, Problem> {

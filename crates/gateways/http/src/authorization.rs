@@ -53,7 +53,7 @@ async fn pass(app: AppState, life: Life, request: Request, next: Next) -> Respon
         return response;
     };
     let has_body = !request.body().is_end_stream();
-    match admit(members, &life, request).await {
+    match admit((&app, members), &life, request).await {
         Ok(Admitted { asker, is_counted, request }) => {
             life.is_of(&asker.principal);
             let answered = current_principal::as_asker(asker, async {
@@ -111,12 +111,12 @@ struct Admitted {
 
 /// Finds the asker, and checks whether it may use this route. Requests for the exchange are counted there, all others
 /// here.
-async fn admit(members: &Members, life: &Life, request: Request) -> Result<Admitted, Denied> {
+async fn admit((app, members): (&AppState, &Members), life: &Life, request: Request) -> Result<Admitted, Denied> {
     let need = match request.extensions().get::<MatchedPath>().map(MatchedPath::as_str) {
         // The page's files, and paths without a route.
         None => Need::Nothing,
         Some(route) if route.contains(NO_ROUTE) => Need::Nothing,
-        Some(route) => match need(request.method().as_str(), route) {
+        Some(route) => match need_of(app, request.method().as_str(), route) {
             Some(need) => need,
             None => return Err(Denied::new(TurnedAway::NotPermitted, Problem::not_permitted())),
         },
@@ -140,6 +140,14 @@ async fn admit(members: &Members, life: &Life, request: Request) -> Result<Admit
         Ok(request) => Ok(Admitted { asker, is_counted, request }),
         Err(denied) if is_counted => Err(denied),
         Err(denied) => take().and(Err(denied)),
+    }
+}
+
+/// Returns the need of a method and a route of any interface.
+fn need_of(app: &AppState, method: &str, route: &str) -> Option<Need> {
+    match app.in_dialect(route) {
+        Some((dialect, rest)) => dialect.needs.get(method, rest),
+        None => need(method, route),
     }
 }
 

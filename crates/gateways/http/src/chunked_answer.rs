@@ -17,19 +17,20 @@ use serde::Serialize;
 use crate::app_state::AppState;
 
 /// Some elements of a list, and the start of the next piece; `None` when the list ends here.
-pub(crate) struct Piece<At> {
+pub struct Piece<At> {
     /// The elements as text, with commas between them.
     text: String,
     pub(crate) next: Option<At>,
 }
 
 impl<At> Piece<At> {
-    pub(crate) fn of<T: Serialize>(elements: impl IntoIterator<Item = T>, next: Option<At>) -> Piece<At> {
+    /// Writes elements in JSON. `next` is the start of the next piece, if there is one.
+    pub fn of<T: Serialize>(elements: impl IntoIterator<Item = T>, next: Option<At>) -> Piece<At> {
         Piece::written(elements.into_iter().map(|element| crate::json::text(&element)), next)
     }
 
     /// Makes a piece of elements that are JSON already.
-    pub(crate) fn written(elements: impl IntoIterator<Item = String>, next: Option<At>) -> Piece<At> {
+    pub fn written(elements: impl IntoIterator<Item = String>, next: Option<At>) -> Piece<At> {
         let mut text = String::new();
         for element in elements {
             if !text.is_empty() {
@@ -42,24 +43,24 @@ impl<At> Piece<At> {
 }
 
 /// A JSON document with one list: the text before its elements and behind them.
-pub(crate) struct Frame {
+pub struct Frame {
     head: String,
     tail: &'static str,
 }
 
 impl Frame {
     /// A document that is the list alone.
-    pub(crate) fn bare() -> Frame {
+    pub fn bare() -> Frame {
         Frame { head: "[".to_owned(), tail: "]" }
     }
 
     /// An object whose fields are the elements: each is written with its name.
-    pub(crate) fn fields() -> Frame {
+    pub fn fields() -> Frame {
         Frame { head: "{".to_owned(), tail: "}" }
     }
 
     /// An object, with the list as its last field.
-    pub(crate) fn field(object: &impl Serialize, name: &str) -> Frame {
+    pub fn field(object: &impl Serialize, name: &str) -> Frame {
         let mut head = crate::json::text(object);
         let closing = head.pop();
         debug_assert_eq!(closing, Some('}'), "invariant: the list is a field of an object");
@@ -73,7 +74,7 @@ impl Frame {
 
 /// Answers with the list whose pieces `ask` returns, beginning with the one at `first`. Errors: that of the first
 /// piece.
-pub(crate) async fn answer<At, Refused, Asked>(
+pub async fn answer<At, Refused, Asked>(
     app: &AppState,
     frame: Frame,
     first: At,

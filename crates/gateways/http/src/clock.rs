@@ -6,13 +6,13 @@ use feed::View;
 use terms::Time;
 
 /// Microseconds since the Unix epoch.
-pub(crate) fn now() -> u64 {
+pub fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// The time that a trade would have which happened now. A candle is over, and a day is past, by this time: the
 /// machine's clock may have leapt, and trades go on in the market's own time.
-pub(crate) fn market_now(view: &View) -> Time {
+pub fn market_now(view: &View) -> Time {
     view.market_time().unwrap_or_else(|| Time(now()))
 }

@@ -31,7 +31,7 @@ use crate::upgrade::{Socket, Upgrade};
 const SENT_AT_ONCE: usize = 256;
 
 /// The handler of this side of a conversation.
-pub(crate) trait Party: Send + 'static {
+pub trait Party: Send + 'static {
     /// Runs before anything is read.
     fn begin(&mut self) -> impl Future<Output = ()> + Send;
 
@@ -57,13 +57,10 @@ pub(crate) trait Party: Send + 'static {
 
 /// Accepts the WebSocket and runs the conversation until either side ends it. Then all its subscriptions end. Errors:
 /// the asker has as many connections as it may have.
-pub(crate) fn begin<P: Party>(
-    app: AppState,
-    upgrade: Upgrade,
-    party: impl FnOnce(AppState, Outbox) -> P,
-) -> Result<Response, Problem> {
+pub fn begin<P: Party>(app: &AppState, upgrade: Upgrade, party: impl FnOnce(Outbox) -> P) -> Result<Response, Problem> {
+    let app = app.clone();
     let outbox = Outbox::new(app.budget());
-    let mut party = party(app.clone(), outbox.clone());
+    let mut party = party(outbox.clone());
     let (asker, read, calling) = (current_principal::asker(), current_principal::followed(), current_caller::current());
     let connected = connected(&app, asker.iter().chain(read.iter().map(|(asker, _)| asker)))?;
     let life = upgrade.life.clone();

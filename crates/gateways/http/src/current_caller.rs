@@ -18,7 +18,7 @@ struct Inner {
 
 /// A request on a connection, or a WebSocket that it became.
 #[derive(Clone)]
-pub(crate) struct CurrentCaller {
+pub struct CurrentCaller {
     callers: Callers,
     protocol: Protocol,
 }
@@ -50,7 +50,7 @@ impl CurrentCaller {
 }
 
 /// Runs `work` for a request, if callers are kept.
-pub(crate) async fn carry<T>(calling: Option<CurrentCaller>, work: impl Future<Output = T>) -> T {
+pub async fn carry<T>(calling: Option<CurrentCaller>, work: impl Future<Output = T>) -> T {
     match calling {
         Some(calling) => CALLING.scope(calling, work).await,
         None => work.await,
@@ -58,7 +58,7 @@ pub(crate) async fn carry<T>(calling: Option<CurrentCaller>, work: impl Future<O
 }
 
 /// Returns the request that this is done for; `None` where callers are not kept.
-pub(crate) fn current() -> Option<CurrentCaller> {
+pub fn current() -> Option<CurrentCaller> {
     CALLING.try_with(Clone::clone).ok()
 }
 

@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 
 use exchange::{Connected, Connections, Limit, Mode, Principal, Read, TurnedAway};
 
-pub(crate) use crate::members::Asker;
+pub use crate::members::Asker;
 
 /// The asker, and what its connection follows.
 struct CurrentPrincipal {
@@ -33,7 +33,7 @@ pub(crate) async fn as_asker<T>(asker: Asker, work: impl Future<Output = T>) -> 
 }
 
 /// Runs `work` as this asker, if there is one.
-pub(crate) async fn as_whoever<T>(asker: Option<Asker>, work: impl Future<Output = T>) -> T {
+pub async fn as_whoever<T>(asker: Option<Asker>, work: impl Future<Output = T>) -> T {
     match asker {
         Some(asker) => as_asker(asker, work).await,
         None => work.await,
@@ -41,7 +41,7 @@ pub(crate) async fn as_whoever<T>(asker: Option<Asker>, work: impl Future<Output
 }
 
 /// Returns the asker; `None` where it is not known.
-pub(crate) fn asker() -> Option<Asker> {
+pub fn asker() -> Option<Asker> {
     CURRENT.try_with(|asking| asking.borrow().asker.clone()).ok()
 }
 
@@ -56,36 +56,36 @@ pub(crate) fn told_as() -> Option<Asker> {
 }
 
 /// Counts a message of the asker. Errors: there were too many.
-pub(crate) fn take_message() -> Result<(), Limit> {
+pub fn take_message() -> Result<(), Limit> {
     asker().map_or(Ok(()), |asker| take_message_as(&asker))
 }
 
 /// Counts a message of an asker that has just proven its identity.
-pub(crate) fn take_message_as(asker: &Asker) -> Result<(), Limit> {
+pub fn take_message_as(asker: &Asker) -> Result<(), Limit> {
     set_counted(true);
     asker.rights().limits.take_message().inspect_err(|_| turned_away(TurnedAway::PastLimit))
 }
 
 /// Counts the message that is being answered, unless it was counted: each message counts at one place. A message for
 /// the exchange counts there, and here if it is refused before.
-pub(crate) fn take_message_once() -> Result<(), Limit> {
+pub fn take_message_once() -> Result<(), Limit> {
     let was_counted = CURRENT.try_with(|asking| asking.borrow().counted).unwrap_or(true);
     if was_counted { Ok(()) } else { take_message() }
 }
 
 /// Sets whether the message that is being answered was counted.
-pub(crate) fn set_counted(counted: bool) {
+pub fn set_counted(counted: bool) {
     let _ = CURRENT.try_with(|asking| asking.borrow_mut().counted = counted);
 }
 
 /// Goes on as another asker, which has just proven its identity.
-pub(crate) fn becomes(asker: Asker) {
+pub fn becomes(asker: Asker) {
     // Without an access file there is no asker to replace.
     let _ = CURRENT.try_with(|asking| asking.borrow_mut().asker = asker);
 }
 
 /// Runs `work`, and returns the reason why its client was turned away, if it was.
-pub(crate) async fn noting<T>(work: impl Future<Output = T>) -> (T, Option<TurnedAway>) {
+pub async fn noting<T>(work: impl Future<Output = T>) -> (T, Option<TurnedAway>) {
     let noted = async {
         let done = work.await;
         (done, take_turned_away())
@@ -95,7 +95,7 @@ pub(crate) async fn noting<T>(work: impl Future<Output = T>) -> (T, Option<Turne
 
 /// Notes why the client is turned away: the first reason, except that a wrong proof, which has to be known, replaces
 /// others.
-pub(crate) fn turned_away(why: TurnedAway) {
+pub fn turned_away(why: TurnedAway) {
     let _ = TURNED_AWAY.try_with(|noted| {
         if noted.get().is_none() || why == TurnedAway::WrongProof {
             noted.set(Some(why));
@@ -104,7 +104,7 @@ pub(crate) fn turned_away(why: TurnedAway) {
 }
 
 /// Takes the reason that was noted since the last call.
-pub(crate) fn take_turned_away() -> Option<TurnedAway> {
+pub fn take_turned_away() -> Option<TurnedAway> {
     TURNED_AWAY.try_with(Cell::take).ok().flatten()
 }
 
@@ -123,7 +123,7 @@ pub(crate) fn follows(asker: Asker, read: Read) -> bool {
 }
 
 /// Returns the reads that are followed so far, each with its asker: by a connection, or by a request that becomes one.
-pub(crate) fn followed() -> Vec<(Asker, Read)> {
+pub fn followed() -> Vec<(Asker, Read)> {
     CURRENT.try_with(|asking| asking.borrow().followed.clone()).unwrap_or_default()
 }
 
@@ -167,12 +167,12 @@ pub(crate) fn keeps_connected(logged_on: Option<&Asker>) {
 }
 
 /// Restores the reads that a connection followed before a request that failed.
-pub(crate) fn follows_again(before: Vec<(Asker, Read)>) {
+pub fn follows_again(before: Vec<(Asker, Read)>) {
     let _ = CURRENT.try_with(|asking| asking.borrow_mut().followed = before);
 }
 
 /// Removes a read from those that the connection follows.
-pub(crate) fn leaves(read: Read) {
+pub fn leaves(read: Read) {
     let _ = CURRENT.try_with(|asking| asking.borrow_mut().followed.retain(|(_, its)| *its != read));
 }
 

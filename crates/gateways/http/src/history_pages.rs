@@ -13,8 +13,8 @@ use crate::history_port::{Page, Past, Question, Since, TradesOfAccount};
 use crate::hub::Hub;
 use crate::sql_history::SqlHistory;
 
-pub(crate) use crate::history_port::HistoryFault;
-pub(crate) use candles::candles;
+pub use crate::history_port::HistoryFault;
+pub use candles::candles;
 
 /// Pause between two looks whether the view has reached the rows, and the number of looks. The view gets the events of
 /// a commit right after the commit.
@@ -22,7 +22,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(1);
 const LOOKS_MAX: usize = 2_000;
 
 /// Returns trades of a symbol, newest first: those before `before`, which must be one of them (`None` otherwise).
-pub(crate) async fn trades_of_symbol(
+pub async fn trades_of_symbol(
     app: &AppState,
     symbol: SymbolIndex,
     before: Option<u64>,
@@ -36,7 +36,7 @@ pub(crate) async fn trades_of_symbol(
 
 /// Returns the first trades of a symbol from somewhere on, oldest first. `None` where there are files, which are read
 /// backwards alone.
-pub(crate) async fn trades_since(
+pub async fn trades_since(
     app: &AppState,
     symbol: SymbolIndex,
     since: Since,
@@ -47,7 +47,7 @@ pub(crate) async fn trades_since(
 }
 
 /// Returns trades of an account, like those of a symbol; a trade between two of its own orders comes once.
-pub(crate) async fn trades_of_account(
+pub async fn trades_of_account(
     app: &AppState,
     of: TradesOfAccount,
     before: Option<u64>,
@@ -65,7 +65,7 @@ pub(crate) async fn trades_of_account(
 
 /// Returns orders of an account, of one symbol or of all, newest first: those placed before `before`, which must be one
 /// of them (`None` otherwise).
-pub(crate) async fn orders_of(
+pub async fn orders_of(
     app: &AppState,
     account: AccountIndex,
     symbol: Option<SymbolIndex>,
@@ -86,7 +86,7 @@ pub(crate) async fn orders_of(
 }
 
 /// Finds an order by its id. Errors: among others, it is no longer kept, or was done before the history began.
-pub(crate) async fn order(app: &AppState, order: OrderId) -> Result<Option<Past>, HistoryFault> {
+pub async fn order(app: &AppState, order: OrderId) -> Result<Option<Past>, HistoryFault> {
     let Some(library) = library(app)? else {
         return read(app, move |view, history| {
             history.order(order)?.map(|order| as_known(view, history, &order)).transpose()
@@ -99,7 +99,7 @@ pub(crate) async fn order(app: &AppState, order: OrderId) -> Result<Option<Past>
 
 /// Returns the existing orders of these ids, in this order. An order that is no longer kept is left out; the others are
 /// complete.
-pub(crate) async fn orders(app: &AppState, orders: Vec<OrderId>) -> Result<Vec<Past>, HistoryFault> {
+pub async fn orders(app: &AppState, orders: Vec<OrderId>) -> Result<Vec<Past>, HistoryFault> {
     if orders.is_empty() {
         return Ok(Vec::new());
     }
@@ -117,7 +117,7 @@ pub(crate) async fn orders(app: &AppState, orders: Vec<OrderId>) -> Result<Vec<P
 }
 
 /// Returns the first `most` reductions of an order by the command `from` and later ones, oldest first.
-pub(crate) async fn amendments(
+pub async fn amendments(
     app: &AppState,
     order: OrderId,
     from: Sequence,

@@ -109,7 +109,7 @@ pub trait HistoryPort: Send + Sync {
 }
 
 /// The reason why there is no answer.
-pub(crate) enum HistoryFault {
+pub enum HistoryFault {
     /// The history's files cannot be read.
     Unreadable(HistoryError),
     /// The database does not answer in time.

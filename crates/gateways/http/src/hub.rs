@@ -47,7 +47,7 @@ impl HeldReports {
 }
 
 /// The events of an interface with messages of its own.
-pub(crate) trait Streams: Send {
+pub trait Streams: Send {
     /// Begins a topic that had no followers. Everything that happened so far was sent.
     fn begin(&mut self, view: &View, topic: Topic);
 
@@ -74,6 +74,25 @@ pub(crate) trait Streams: Send {
 
     /// Sends the events that are due, after everything that happened was taken in. Returns the time of the next ones.
     fn tell_due(&mut self, model: &mut ReadModel<Hub>) -> Option<Instant>;
+}
+
+/// The streams of a server without such an interface.
+impl Streams for () {
+    fn begin(&mut self, _: &View, _: Topic) {}
+
+    fn end(&mut self, _: Topic) {}
+
+    fn learn(&mut self, _: SymbolIndex, _: Vec<Candle>) {}
+
+    fn tell_gathered(&mut self, _: &ReadModel<Hub>, _: Topic) {}
+
+    fn follow_symbol(&mut self, _: &ReadModel<Hub>, _: SymbolIndex, _: &[(Side, Price)], _: &[Trade]) {}
+
+    fn follow_accounts(&mut self, _: &ReadModel<Hub>, _: &[News]) {}
+
+    fn tell_due(&mut self, _: &mut ReadModel<Hub>) -> Option<Instant> {
+        None
+    }
 }
 
 /// All subscriptions, and the state of their messages.
@@ -103,8 +122,8 @@ pub struct Hub {
 }
 
 impl Hub {
-    /// Returns a hub without subscribers. `streams` learns which topics have followers.
-    pub(crate) fn with(streams: Box<dyn Streams>) -> Hub {
+    /// Returns a hub without subscribers. `streams`, those of a dialect or `()`, learns which topics have followers.
+    pub fn with(streams: Box<dyn Streams>) -> Hub {
         let now = Instant::now();
         Hub {
             subscriptions: Subscriptions::default(),
@@ -139,7 +158,7 @@ impl Hub {
 
     /// Sends a subscriber the state of a topic, and its changes from now on. Returns false if it is subscribed already,
     /// or its connection is to end.
-    pub(crate) fn subscribe(model: &mut ReadModel<Hub>, topic: Topic, outbox: &Outbox) -> bool {
+    pub fn subscribe(model: &mut ReadModel<Hub>, topic: Topic, outbox: &Outbox) -> bool {
         if !outbox.is_open() {
             return false;
         }
@@ -190,7 +209,7 @@ impl Hub {
     }
 
     /// Ends a subscription. Returns false if there was none.
-    pub(crate) fn unsubscribe(model: &mut ReadModel<Hub>, topic: Topic, outbox: &Outbox) -> bool {
+    pub fn unsubscribe(model: &mut ReadModel<Hub>, topic: Topic, outbox: &Outbox) -> bool {
         match model.watcher.subscriptions.remove(topic, outbox) {
             Change::None => return model.watcher.waiting.remove(topic, outbox),
             Change::OneOfMany => {}
@@ -204,7 +223,7 @@ impl Hub {
 
     /// Moves a subscriber from one topic to another with the same events. Everything gathered for either is sent first,
     /// so that it misses nothing and gets nothing twice.
-    pub(crate) fn exchange(model: &mut ReadModel<Hub>, from: Topic, to: Topic, outbox: &Outbox) {
+    pub fn exchange(model: &mut ReadModel<Hub>, from: Topic, to: Topic, outbox: &Outbox) {
         Hub::publish(model);
         Hub::with_streams(model, |streams, model| {
             [from, to].into_iter().for_each(|topic| streams.tell_gathered(model, topic));
@@ -214,7 +233,7 @@ impl Hub {
     }
 
     /// Takes in the last days of a symbol that has followers.
-    pub(crate) fn learn(model: &mut ReadModel<Hub>, symbol: SymbolIndex, days: Vec<Candle>) {
+    pub fn learn(model: &mut ReadModel<Hub>, symbol: SymbolIndex, days: Vec<Candle>) {
         Hub::with_streams(model, |streams, _| streams.learn(symbol, days));
     }
 
@@ -269,7 +288,7 @@ impl Hub {
     }
 
     /// Sends a message to all subscribers of a topic. It is not made where none of them takes it.
-    pub(crate) fn tell(&self, topic: Topic, message: impl FnOnce() -> SharedText) {
+    pub fn tell(&self, topic: Topic, message: impl FnOnce() -> SharedText) {
         let mut open = self.subscriptions.of(topic).filter(|outbox| outbox.is_open()).peekable();
         if open.peek().is_some() {
             let message = message();
@@ -457,7 +476,6 @@ mod tests {
     use terms::{AccountId, Event, MarketState, Money, OrderId, Sequence, StateItem, Time};
 
     use super::*;
-    use crate::binance;
 
     const ACCOUNT: AccountIndex = AccountIndex(0);
 
@@ -493,7 +511,7 @@ mod tests {
     #[test]
     fn a_follower_that_is_full_costs_nothing_more() {
         let view = View::new(&Empty, None);
-        let watcher = Hub::with(Box::new(binance::Streams::default()));
+        let watcher = Hub::with(Box::new(()));
         let mut model = ReadModel { view, history: None, watcher, listeners: Listeners::default() };
         let id = AccountId::parse(b"1").expect("it is one");
         apply(&mut model, 1, Event::AccountCreated { account: ACCOUNT, id });

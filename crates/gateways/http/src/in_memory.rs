@@ -15,6 +15,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::app_state::{About, AppState, HttpBackend};
+use crate::dialect::Dialect;
 use crate::listener::Life;
 use crate::members::Members;
 use crate::server::routes;
@@ -24,8 +25,13 @@ use crate::server::routes;
 pub struct InMemory(Router);
 
 impl InMemory {
-    /// Serves a market over streams. Must be called within a runtime.
-    pub fn new(market: HttpBackend, access: Option<Access>, metrics: Metrics) -> InMemory {
+    /// Serves a market over streams, also in `dialect`. Must be called within a runtime.
+    pub fn new(
+        market: HttpBackend,
+        access: Option<Access>,
+        metrics: Metrics,
+        dialect: Option<&dyn Dialect>,
+    ) -> InMemory {
         let status = Status::new();
         status.set(State::Ready);
         let about = About { version: "0", demo: false, store: "journal", days: false, read_only: false };
@@ -37,9 +43,10 @@ impl InMemory {
             about,
             metrics,
             (None, Vec::new()),
+            dialect.map(Dialect::paths),
         );
         app.open(market);
-        InMemory(routes(&app))
+        InMemory(routes(&app, dialect))
     }
 
     /// Serves one connection, as if from this machine, until its client has sent everything and has its answers.

@@ -42,7 +42,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
 }
 
 /// Bytes of the longest body.
-pub(crate) const BODY_BYTES_MAX: usize = 64 * 1024;
+pub const BODY_BYTES_MAX: usize = 64 * 1024;
 
 /// Reads all bytes of a body. Errors: there are too many, or not all of them arrived.
 pub(crate) async fn whole(body: axum::body::Body) -> Result<Bytes, Problem> {
@@ -85,7 +85,7 @@ where
 }
 
 /// Whether a text has digits only.
-pub(crate) fn digits(text: &str) -> bool {
+pub fn digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 

@@ -22,12 +22,12 @@ pub(crate) fn value(shape: impl Serialize) -> Value {
 }
 
 /// Reads a request: an object. Errors: its fault, or two fields of one name, which would be ambiguous.
-pub(crate) fn request(text: &str) -> Result<Value, serde_json::Error> {
+pub fn request(text: &str) -> Result<Value, serde_json::Error> {
     serde_json::from_str(text).map(|Fields(fields)| Value::Object(fields.into_iter().collect()))
 }
 
 /// Reads an object with each field as JSON text. A number keeps all its digits.
-pub(crate) fn fields(text: &str) -> Result<BTreeMap<String, &RawValue>, serde_json::Error> {
+pub fn fields(text: &str) -> Result<BTreeMap<String, &RawValue>, serde_json::Error> {
     serde_json::from_str(text).map(|Fields(fields)| fields)
 }
 

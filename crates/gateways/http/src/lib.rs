@@ -2,49 +2,48 @@
 //!
 //! Requests read from the [`feed`]; commands go through the port, [`exchange`], as with any protocol. The crate knows
 //! no engine, journal or database.
+//!
+//! Another interface over the same server is a [`Dialect`]. The public modules are what one is built of: the state and
+//! the asker of a request, pages of history, answers in pieces, conversations and outboxes.
 
 mod account_news;
-mod app_state;
+pub mod app_state;
 mod audit;
 mod authorization;
-mod binance;
 mod body_deadline;
-mod chunked_answer;
-mod clock;
+pub mod chunked_answer;
+pub mod clock;
 mod contained;
-mod conversation;
+pub mod conversation;
 mod cookie;
-mod current_caller;
-mod current_principal;
+pub mod current_caller;
+pub mod current_principal;
 mod denied;
 mod describe;
+pub mod dialect;
 mod drop_copy;
 mod health;
-mod history_pages;
-mod history_port;
-mod hub;
+pub mod history_pages;
+pub mod history_port;
+pub mod hub;
 #[cfg(feature = "fuzz")]
 mod in_memory;
-mod input;
-mod json;
-mod keys;
-mod kline;
-mod listen_keys;
-mod listener;
+pub mod input;
+pub mod json;
+pub mod listener;
 mod live_count;
 mod long_snapshots;
 mod manual;
-mod members;
+pub mod members;
 mod messages;
 mod metrics;
-mod open_orders;
-mod order_counts;
+pub mod open_orders;
 mod origin_guard;
-mod outbox;
+pub mod outbox;
 mod outbox_budget;
 mod page;
 mod page_files;
-mod problem;
+pub mod problem;
 mod process;
 mod protecting;
 mod publish_cost;
@@ -54,39 +53,35 @@ mod report_replay;
 mod reserved_connections;
 mod rest;
 mod rewind_port;
-mod route_needs;
+pub mod route_needs;
 mod sandbox;
 mod schema_values;
 mod server;
 mod server_stats;
 mod session;
 mod shapes;
-mod shared_text;
+pub mod shared_text;
 mod sql_history;
-mod submitter;
+pub mod submitter;
 mod subscriptions;
 mod ticker;
 mod timing;
-mod topic;
-mod upgrade;
+pub mod topic;
+pub mod upgrade;
 mod waiting_list;
 mod wire;
 
-pub use app_state::{About, HttpBackend};
+pub use app_state::{About, AppState, HttpBackend};
 pub use audit::{AUDIT_PAGE_MAX, AuditPage, AuditQuestion, AuditTrail, AuditedBy, AuditedCommand, NoAudit};
+pub use dialect::Dialect;
 pub use history_port::{HistoryAnswer, HistoryPort, NoAnswer, Page, Past, Question, Since, Stretch, TradesOfAccount};
 pub use hub::Hub;
 #[cfg(feature = "fuzz")]
 pub use in_memory::InMemory;
-pub use keys::{Key, Keys};
 pub use manual::files as manual_files;
 pub use members::{Elsewhere, MarkLog, Marked, SIGNED_AHEAD_MAX};
 pub use rewind_port::{NotShown, PastLook, PastMarket, PastMarkets, PastMoment, PastQuestion};
+pub use route_needs::{AccountPlace, DialectPaths, Need, RouteNeeds};
 pub use sandbox::{SANDBOX_RATE_MAX, Sandbox, SandboxAccount, SandboxPlan, SandboxStanding};
 pub use server::{Settings, Web};
 pub use server_stats::Counting;
-
-/// Returns a hub without subscribers, with the streams of all interfaces.
-pub fn hub() -> Hub {
-    Hub::with(Box::new(binance::Streams::default()))
-}

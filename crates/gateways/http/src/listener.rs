@@ -112,7 +112,7 @@ enum Doing {
 
 /// The state of a connection, shared with its requests.
 #[derive(Clone, Debug)]
-pub(crate) struct Life(Arc<LifeState>);
+pub struct Life(Arc<LifeState>);
 
 #[derive(Debug)]
 struct LifeState {
@@ -186,7 +186,7 @@ impl Life {
     }
 
     /// Whether nobody else reads the bytes: the connection is encrypted, or does not leave this machine.
-    pub(crate) fn is_private(&self) -> bool {
+    pub fn is_private(&self) -> bool {
         self.is_tls() || self.there().to_canonical().is_loopback()
     }
 
@@ -234,7 +234,7 @@ impl Life {
     }
 
     /// Returns the client's address.
-    pub(crate) fn there(&self) -> IpAddr {
+    pub fn there(&self) -> IpAddr {
         self.0.there
     }
 

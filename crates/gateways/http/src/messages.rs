@@ -40,10 +40,7 @@ pub(crate) fn is_long(view: &View, topic: Topic) -> bool {
         | Topic::Reports(_)
         | Topic::Symbols
         | Topic::Status
-        | Topic::Stream(..)
-        | Topic::Tickers(..)
-        | Topic::User(..)
-        | Topic::UserByKey(..) => 0,
+        | Topic::Dialect(..) => 0,
     };
     rows > ROWS_AT_ONCE
 }
@@ -66,12 +63,7 @@ pub(crate) fn snapshot(model: &ReadModel<impl Sized>, topic: Topic) -> Option<Sh
             let next = shapes.last().filter(|_| more).map(|last| last.symbol.clone());
             Ok(symbols("snapshot", shapes, next))
         }
-        Topic::Reports(_)
-        | Topic::Status
-        | Topic::Stream(..)
-        | Topic::Tickers(..)
-        | Topic::User(..)
-        | Topic::UserByKey(..) => return None,
+        Topic::Reports(_) | Topic::Status | Topic::Dialect(..) => return None,
     };
     match made {
         Ok(message) => Some(message),

@@ -24,7 +24,7 @@ const NEWEST_AT_ONCE: usize = 16;
 /// The progress of a walk. It visits once, in order, every order that was open when it began and is open when it gets
 /// there.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Walk {
+pub struct Walk {
     account: AccountIndex,
     direction: Direction,
     /// The order up to which none is visited again.
@@ -33,20 +33,21 @@ pub(crate) struct Walk {
     at: Option<OrderId>,
 }
 
+/// The direction of a walk, by the numbers of orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
+pub enum Direction {
     NewestFirst,
     OldestFirst,
 }
 
 impl Walk {
     /// Begins at the start, or behind an order, which need not be open any more.
-    pub(crate) fn new(account: AccountIndex, direction: Direction, past: Option<OrderId>) -> Walk {
+    pub fn new(account: AccountIndex, direction: Direction, past: Option<OrderId>) -> Walk {
         Walk { account, direction, past, at: past }
     }
 
     /// Visits orders until `visit` says that it has enough, or enough were read. Returns whether there may be more.
-    pub(crate) fn go_on(&mut self, view: &View, mut visit: impl FnMut(&Open) -> bool) -> bool {
+    pub fn go_on(&mut self, view: &View, mut visit: impl FnMut(&Open) -> bool) -> bool {
         let mut orders = self.rest(view);
         for _ in 0..STEPS {
             let Some(open) = orders.next() else { return false };
@@ -86,7 +87,7 @@ impl Walk {
 }
 
 /// The reason why orders are not canceled, or why that is not known.
-pub(crate) enum Stopped {
+pub enum Stopped {
     /// The outcome of some is not known yet.
     Unknown,
     /// No order is canceled.
@@ -104,7 +105,7 @@ impl From<Problem> for Stopped {
 }
 
 /// The orders that a cancel of all orders canceled.
-pub(crate) struct Canceled {
+pub struct Canceled {
     /// The orders that it may have canceled, newest first.
     asked: VecDeque<OrderId>,
     /// The commands that did it, in order.
@@ -114,13 +115,14 @@ pub(crate) struct Canceled {
 impl Canceled {
     const NOTHING: Canceled = Canceled { asked: VecDeque::new(), by: Vec::new() };
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether no order is left.
+    pub fn is_empty(&self) -> bool {
         self.asked.is_empty()
     }
 
     /// Takes the next orders, to be shown together. Returns them, and the rest if there is any. Orders that ended
     /// otherwise are left out.
-    pub(crate) async fn take_some(mut self, app: &AppState) -> Result<(Vec<Past>, Option<Canceled>), HistoryFault> {
+    pub async fn take_some(mut self, app: &AppState) -> Result<(Vec<Past>, Option<Canceled>), HistoryFault> {
         let some = self.asked.drain(..self.asked.len().min(TOLD_AT_ONCE)).collect();
         let mut past = history_pages::orders(app, some).await?;
         past.retain(|past| past.order.ended.is_some_and(|ended| self.by.binary_search(&ended.sequence).is_ok()));
@@ -132,7 +134,7 @@ impl Canceled {
 /// [`CANCELS_MAX`](terms::CANCELS_MAX) orders at most; the next commands cancel the others, so that others' requests
 /// come between, and orders placed after the first command stay. Once it has begun it ends, also when the client is
 /// gone.
-pub(crate) async fn cancel(
+pub async fn cancel(
     app: &AppState,
     (account, index): (AccountId, AccountIndex),
     of: Option<(Symbol, SymbolIndex)>,

@@ -29,7 +29,7 @@ const ROOM_BELOW: usize = 256 * 1024;
 
 /// The outbox of a connection. Equal to its clones alone.
 #[derive(Clone, Debug)]
-pub(crate) struct Outbox(Arc<Inner>);
+pub struct Outbox(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
@@ -79,7 +79,7 @@ pub(crate) struct Piece {
 
 /// Bytes that are kept for a connection outside of its outbox, until this is dropped.
 #[derive(Debug)]
-pub(crate) struct KeptBytes {
+pub struct KeptBytes {
     outbox: Outbox,
     bytes: usize,
 }
@@ -166,7 +166,7 @@ impl Outbox {
     }
 
     /// Queues a message, unless far too much waits: then the connection is to end.
-    pub(crate) fn send(&self, text: SharedText) {
+    pub fn send(&self, text: SharedText) {
         let mut queue = self.queue();
         if queue.state != OutboxState::Open {
             return;
@@ -222,7 +222,7 @@ impl Outbox {
     }
 
     /// Counts bytes that are kept for this connection elsewhere.
-    pub(crate) fn keep(&self, bytes: usize) -> KeptBytes {
+    pub fn keep(&self, bytes: usize) -> KeptBytes {
         let mut queue = self.queue();
         if queue.state == OutboxState::Open {
             queue.kept.get_or_insert_with(|| self.0.budget.count(0)).add(bytes);
@@ -238,7 +238,7 @@ impl Outbox {
     }
 
     /// Whether its connection goes on.
-    pub(crate) fn is_open(&self) -> bool {
+    pub fn is_open(&self) -> bool {
         self.queue().state == OutboxState::Open
     }
 
@@ -248,7 +248,7 @@ impl Outbox {
     }
 
     /// Returns when little waits; false when the connection has ended.
-    pub(crate) async fn has_room(&self) -> bool {
+    pub async fn has_room(&self) -> bool {
         loop {
             let eased = self.0.eased.notified();
             let mut eased = std::pin::pin!(eased);

@@ -34,6 +34,7 @@ pub struct Problem {
 }
 
 impl Problem {
+    /// Makes a refusal with a code and a title of its own.
     pub fn new(status: StatusCode, code: &'static str, title: &'static str, detail: impl Into<String>) -> Problem {
         Problem {
             kind: "about:blank",
@@ -56,6 +57,7 @@ impl Problem {
         self.again_in_s
     }
 
+    /// Returns the status of the answer.
     pub fn status(&self) -> StatusCode {
         StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
@@ -71,22 +73,27 @@ impl Problem {
         Problem { field: Some(field), ..self }
     }
 
+    /// The refusal of a request that cannot be read.
     pub fn malformed(detail: impl Into<String>) -> Problem {
         Problem::new(StatusCode::BAD_REQUEST, "malformed", "Malformed request", detail)
     }
 
+    /// The refusal of an account that does not exist.
     pub fn unknown_account() -> Problem {
         Problem::of(&Reject::UnknownAccount)
     }
 
+    /// The refusal of a symbol that does not exist.
     pub fn unknown_symbol() -> Problem {
         Problem::of(&Reject::UnknownSymbol)
     }
 
+    /// The refusal of an order that does not exist.
     pub fn unknown_order() -> Problem {
         Problem::of(&Reject::UnknownOrder)
     }
 
+    /// The refusal of a cancel where nothing is open.
     pub fn nothing_open() -> Problem {
         Problem::of(&Reject::NothingOpen)
     }

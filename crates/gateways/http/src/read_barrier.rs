@@ -8,14 +8,15 @@ use axum::response::{IntoResponse, Response};
 
 use crate::app_state::AppState;
 
-/// The paths under which the market is read.
-const BASES: [&str; 4] = ["/api/v1/", "/binance/api/v3/", "/binance/api/v1/", "/binance/sapi/v1/"];
-/// Paths under them that are about the server itself. They are answered also while the database is away.
-const OF_THE_SERVER: [&str; 6] = ["status", "time", "ping", "openapi.json", "asyncapi.json", "system/status"];
+/// The path under which the market is read.
+const BASE: &str = "/api/v1/";
+/// Paths under it that are about the server itself. They are answered also while the database is away.
+const OF_THE_SERVER: [&str; 4] = ["status", "time", "openapi.json", "asyncapi.json"];
 
 /// Passes a request on once its reads are certain. A request that writes is certain by its commit, or checks by itself.
 pub(crate) async fn ascertain(State(app): State<AppState>, request: Request, next: Next) -> Response {
-    if !reads_the_market(request.method(), request.uri().path()) {
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+    if !(reads && is_of_the_market(&app, request.uri().path())) {
         return next.run(request).await;
     }
     match app.ascertain().await {
@@ -24,14 +25,17 @@ pub(crate) async fn ascertain(State(app): State<AppState>, request: Request, nex
     }
 }
 
-fn reads_the_market(method: &Method, path: &str) -> bool {
-    matches!(*method, Method::GET | Method::HEAD) && is_of_the_market(path)
+/// Whether a path is about the market, and not about the server itself.
+pub(crate) fn is_of_the_market(app: &AppState, path: &str) -> bool {
+    match app.in_dialect(path) {
+        Some((dialect, rest)) => (dialect.is_of_the_market)(rest),
+        None => shows_the_market(path),
+    }
 }
 
-/// Whether a path is about the market, and not about the server itself.
-pub(crate) fn is_of_the_market(path: &str) -> bool {
-    let what = BASES.iter().find_map(|base| path.strip_prefix(base));
-    what.is_some_and(|what| !OF_THE_SERVER.contains(&what))
+/// Whether a path of our own interface is about the market.
+fn shows_the_market(path: &str) -> bool {
+    path.strip_prefix(BASE).is_some_and(|what| !OF_THE_SERVER.contains(&what))
 }
 
 #[cfg(test)]
@@ -40,21 +44,11 @@ mod tests {
 
     #[test]
     fn the_market_is_read_where_it_is_shown() {
-        for path in ["/api/v1/accounts/1", "/api/v1/orders/7", "/binance/api/v3/depth", "/api/v1/status/"] {
-            assert!(reads_the_market(&Method::GET, path) && reads_the_market(&Method::HEAD, path), "{path}");
-            assert!(!reads_the_market(&Method::POST, path), "{path}");
+        for path in ["/api/v1/accounts/1", "/api/v1/orders/7", "/api/v1/status/"] {
+            assert!(shows_the_market(path), "{path}");
         }
-        for path in [
-            "/api/v1/status",
-            "/binance/api/v3/ping",
-            "/binance/sapi/v1/system/status",
-            "/ready",
-            "/metrics",
-            "/ws/v1",
-            "/",
-            "/binance/ws",
-        ] {
-            assert!(!reads_the_market(&Method::GET, path), "{path}");
+        for path in ["/api/v1/status", "/ready", "/metrics", "/ws/v1", "/"] {
+            assert!(!shows_the_market(path), "{path}");
         }
     }
 }

@@ -28,7 +28,7 @@ const LOOK_AFTER: Duration = Duration::from_millis(2);
 
 /// Passes a request on when this server is as new as it asks for, or refuses it.
 pub(crate) async fn as_new(State(app): State<AppState>, request: Request, next: Next) -> Response {
-    if !is_of_the_market(request.uri().path()) {
+    if !is_of_the_market(&app, request.uri().path()) {
         return next.run(request).await;
     }
     let admitted = match asked(request.headers()) {

@@ -1,12 +1,12 @@
-//! The rights that a request needs, by its route: one table for all of HTTP. Where there are members, a route that is
-//! missing here is refused to all.
+//! The rights that a request needs, by its route: one table for our own interface. Where there are members, a route
+//! that is missing here is refused to all.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 /// The right that the asker needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Need {
+pub enum Need {
     /// No right.
     Nothing,
     /// No right: the asker gets or leaves something about itself.
@@ -34,7 +34,7 @@ pub(crate) enum Need {
 
 /// The place of the account in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AccountPlace {
+pub enum AccountPlace {
     Path,
     Query,
 }
@@ -111,96 +111,38 @@ const OURS: [(&str, &str, Need); 63] = [
     ("GET", "/api/v1/status/seconds", Need::Market),
 ];
 
-/// Routes under `/binance`. Their handlers check the signatures; public routes need the market.
-const COMPATIBLE: [(&str, &str, Need); 67] = [
-    ("GET", "/ws", Need::Topics),
-    ("GET", "/ws/{*streams}", Need::Topics),
-    ("GET", "/stream", Need::Topics),
-    ("GET", "/ws-api/v3", Need::Topics),
-    ("GET", "/api/v1/ping", Need::Nothing),
-    ("GET", "/api/v1/time", Need::Nothing),
-    ("GET", "/api/v1/exchangeInfo", Need::Market),
-    ("GET", "/api/v1/depth", Need::Market),
-    ("GET", "/api/v1/trades", Need::Market),
-    ("GET", "/api/v1/historicalTrades", Need::Market),
-    ("GET", "/api/v1/aggTrades", Need::Market),
-    ("GET", "/api/v1/klines", Need::Market),
-    ("GET", "/api/v1/ticker/24hr", Need::Market),
-    ("GET", "/api/v1/ticker/price", Need::Market),
-    ("GET", "/api/v1/ticker/bookTicker", Need::Market),
-    // Their handlers check the key's proof, which may be a session.
-    ("POST", "/api/v1/userDataStream", Need::Login),
-    ("PUT", "/api/v1/userDataStream", Need::Login),
-    ("DELETE", "/api/v1/userDataStream", Need::Login),
-    ("GET", "/api/v3/ping", Need::Nothing),
-    ("GET", "/api/v3/time", Need::Nothing),
-    ("GET", "/api/v3/exchangeInfo", Need::Market),
-    ("GET", "/api/v3/depth", Need::Market),
-    ("GET", "/api/v3/trades", Need::Market),
-    ("GET", "/api/v3/historicalTrades", Need::Market),
-    ("GET", "/api/v3/aggTrades", Need::Market),
-    ("GET", "/api/v3/klines", Need::Market),
-    ("GET", "/api/v3/ticker/24hr", Need::Market),
-    ("GET", "/api/v3/ticker/price", Need::Market),
-    ("GET", "/api/v3/ticker/bookTicker", Need::Market),
-    ("POST", "/api/v3/userDataStream", Need::Login),
-    ("PUT", "/api/v3/userDataStream", Need::Login),
-    ("DELETE", "/api/v3/userDataStream", Need::Login),
-    ("GET", "/api/v3/uiKlines", Need::Market),
-    ("GET", "/api/v3/avgPrice", Need::Market),
-    ("GET", "/api/v3/ticker", Need::Market),
-    ("GET", "/api/v3/ticker/tradingDay", Need::Market),
-    ("GET", "/api/v3/account", Need::Signature),
-    ("GET", "/api/v3/account/commission", Need::Signature),
-    ("GET", "/api/v3/rateLimit/order", Need::Signature),
-    ("GET", "/api/v3/myTrades", Need::Signature),
-    ("GET", "/api/v3/myAllocations", Need::Signature),
-    ("GET", "/api/v3/myPreventedMatches", Need::Signature),
-    ("GET", "/api/v3/order", Need::Signature),
-    ("POST", "/api/v3/order", Need::Signature),
-    ("DELETE", "/api/v3/order", Need::Signature),
-    ("POST", "/api/v3/order/test", Need::Signature),
-    ("POST", "/api/v3/order/cancelReplace", Need::Signature),
-    ("PUT", "/api/v3/order/amend/keepPriority", Need::Signature),
-    ("GET", "/api/v3/order/amendments", Need::Signature),
-    ("POST", "/api/v3/order/oco", Need::Signature),
-    ("POST", "/api/v3/orderList/oco", Need::Signature),
-    ("POST", "/api/v3/orderList/oto", Need::Signature),
-    ("POST", "/api/v3/orderList/otoco", Need::Signature),
-    ("GET", "/api/v3/orderList", Need::Signature),
-    ("DELETE", "/api/v3/orderList", Need::Signature),
-    ("GET", "/api/v3/openOrderList", Need::Signature),
-    ("GET", "/api/v3/allOrderList", Need::Signature),
-    ("GET", "/api/v3/openOrders", Need::Signature),
-    ("DELETE", "/api/v3/openOrders", Need::Signature),
-    ("GET", "/api/v3/allOrders", Need::Signature),
-    ("GET", "/sapi/v1/system/status", Need::Nothing),
-    ("GET", "/sapi/v1/asset/tradeFee", Need::Signature),
-    ("GET", "/sapi/v1/asset/assetDetail", Need::Signature),
-    ("GET", "/sapi/v1/capital/config/getall", Need::Signature),
-    // The answers are empty, and a key is enough.
-    ("GET", "/sapi/v1/spot/delist-schedule", Need::Signature),
-    ("GET", "/sapi/v1/margin/allPairs", Need::Signature),
-    ("GET", "/sapi/v1/margin/isolated/allPairs", Need::Signature),
-];
+static NEEDS: LazyLock<RouteNeeds> = LazyLock::new(|| RouteNeeds::of(&OURS));
 
-type Needs = HashMap<(&'static str, &'static str), Need>;
+/// The needs of routes, found by method and route.
+pub struct RouteNeeds(HashMap<(&'static str, &'static str), Need>);
 
-static OURS_BY_ROUTE: LazyLock<Needs> = LazyLock::new(|| by_route(&OURS));
-static COMPATIBLE_BY_ROUTE: LazyLock<Needs> = LazyLock::new(|| by_route(&COMPATIBLE));
+impl RouteNeeds {
+    /// Makes a table of methods, routes and needs.
+    pub fn of(all: &[(&'static str, &'static str, Need)]) -> RouteNeeds {
+        RouteNeeds(all.iter().map(|(method, route, need)| ((*method, *route), *need)).collect())
+    }
 
-fn by_route(all: &[(&'static str, &'static str, Need)]) -> Needs {
-    all.iter().map(|(method, path, need)| ((*method, *path), *need)).collect()
+    /// Returns the need of a method and a route, with the names of the path's parts between braces; `None` if the table
+    /// lacks it.
+    pub fn get(&self, method: &str, route: &str) -> Option<Need> {
+        let method = if method == "HEAD" { "GET" } else { method };
+        self.0.get(&(method, route)).copied()
+    }
 }
 
-/// Returns the need of a method and a route, with the names of the path's parts between braces; `None` if the tables
-/// lack it.
+/// The paths of a dialect.
+pub struct DialectPaths {
+    /// The prefix of all of them, such as `/binance`.
+    pub prefix: &'static str,
+    /// The needs of its routes, without the prefix. Where there are members, a route without a need is refused to all.
+    pub needs: RouteNeeds,
+    /// Whether a path without the prefix is about the market, and not about the server itself.
+    pub is_of_the_market: fn(&str) -> bool,
+}
+
+/// Returns the need of a method and a route of our own interface.
 pub(crate) fn need(method: &str, route: &str) -> Option<Need> {
-    let method = if method == "HEAD" { "GET" } else { method };
-    match route.strip_prefix("/binance") {
-        Some(rest) => COMPATIBLE_BY_ROUTE.get(&(method, rest)).copied(),
-        None => OURS_BY_ROUTE.get(&(method, route)).copied(),
-    }
+    NEEDS.get(method, route)
 }
 
 #[cfg(test)]
@@ -209,10 +151,9 @@ mod tests {
 
     #[test]
     fn each_route_stands_here_once() {
-        assert_eq!((OURS_BY_ROUTE.len(), COMPATIBLE_BY_ROUTE.len()), (OURS.len(), COMPATIBLE.len()));
+        assert_eq!(NEEDS.0.len(), OURS.len());
         assert_eq!(need("HEAD", "/metrics"), Some(Need::Venue));
-        assert_eq!(need("GET", "/binance/api/v3/order"), Some(Need::Signature));
-        for unknown in ["/metrics/", "/api/v1/secret", "/binance/metrics", ""] {
+        for unknown in ["/metrics/", "/api/v1/secret", "/binance/api/v3/order", ""] {
             assert_eq!(need("GET", unknown), None, "{unknown}");
         }
         assert_eq!(need("PATCH", "/metrics"), None);

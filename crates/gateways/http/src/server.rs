@@ -3,6 +3,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -22,6 +23,7 @@ use tokio::sync::watch;
 use crate::app_state::{About, AppState, HttpBackend};
 use crate::authorization::authorize;
 use crate::contained::contained;
+use crate::dialect::Dialect;
 use crate::input::BODY_BYTES_MAX;
 use crate::listener::{Bounded, Bounds, Life, note};
 use crate::members::{Elsewhere, Members};
@@ -29,7 +31,7 @@ use crate::origin_guard::check_origin;
 use crate::recency::as_new;
 use crate::server_stats::Counting;
 use crate::wire::Acceptance;
-use crate::{binance, body_deadline, describe, metrics, page, rest, session, timing};
+use crate::{body_deadline, describe, metrics, page, rest, session, timing};
 
 /// Time that a stopping server waits for requests that are being answered. WebSockets are closed then.
 const DRAIN_PATIENCE: Duration = Duration::from_millis(500);
@@ -38,7 +40,7 @@ const DRAIN_PATIENCE: Duration = Duration::from_millis(500);
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub address: SocketAddr,
-    /// The address that has the compatible interface at its root, besides.
+    /// The address that has the dialect at its root, besides.
     pub compatible_address: Option<SocketAddr>,
     /// Names of this server that requests may use, beyond addresses and `localhost`.
     pub hosts: Vec<String>,
@@ -73,13 +75,14 @@ pub struct Web {
 }
 
 impl Web {
-    /// Listens, and answers from `status` and `metrics` until it gets a market. Errors: the address that is in use, is
-    /// not ours or may not be used, and why.
+    /// Listens, and answers from `status` and `metrics` until it gets a market. `dialect` is served besides. Errors:
+    /// the address that is in use, is not ours or may not be used, and why.
     pub fn start(
         settings: Settings,
         status: Status,
         about: About,
         metrics: Metrics,
+        dialect: Option<Arc<dyn Dialect>>,
     ) -> Result<Web, (SocketAddr, io::Error)> {
         let of_main = |error: io::Error| (settings.address, error);
         // A request may arrive slowly, too.
@@ -111,16 +114,17 @@ impl Web {
             about,
             metrics,
             (tls, settings.all_places),
+            dialect.as_ref().map(|dialect| dialect.paths()),
         );
         let handle = runtime.handle().clone();
         let (stop, stopped) = watch::channel(false);
         let served = app.clone();
         let thread = thread::Builder::new().name("http".to_string()).spawn(move || {
             let serving = async {
-                let routes = routes(&served);
-                let at_root = compatible.map(|(listener, _)| {
+                let routes = routes(&served, dialect.as_deref());
+                let at_root = compatible.zip(dialect.as_ref()).map(|((listener, _), dialect)| {
                     let listener = bounded(listener, places.clone(), bounds, &served, acceptance.clone());
-                    serve(listener, binance::at_root(routes.clone()), told(stopped.clone()))
+                    serve(listener, dialect.at_root(routes.clone()), told(stopped.clone()))
                 });
                 let at_root = async {
                     match at_root {
@@ -150,7 +154,7 @@ impl Web {
         self.address
     }
 
-    /// Returns the address on which it serves the compatible interface alone.
+    /// Returns the address on which it serves the dialect alone.
     pub fn compatible_addr(&self) -> Option<SocketAddr> {
         self.compatible_address
     }
@@ -203,12 +207,12 @@ fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
     socket.listen(backlog)
 }
 
-pub(crate) fn routes(app: &AppState) -> Router {
-    Router::from(describe::routes())
+pub(crate) fn routes(app: &AppState, dialect: Option<&dyn Dialect>) -> Router {
+    let routes = Router::from(describe::routes())
         .layer(from_fn_with_state(app.clone(), metrics::count_malformed))
         .route("/metrics", get(metrics::metrics))
         .route("/ws/v1", get(session::upgrade))
-        .merge(binance::routes())
+        .merge(dialect.map_or_else(Router::new, |dialect| dialect.routes(app)))
         .method_not_allowed_fallback(rest::wrong_method)
         .fallback(page::file)
         .layer(from_fn_with_state(app.clone(), as_new))
@@ -218,10 +222,12 @@ pub(crate) fn routes(app: &AppState) -> Router {
         .layer(from_fn(body_deadline::in_time))
         .layer(from_fn(contained))
         .layer(from_fn_with_state(app.clone(), check_origin))
-        .layer(from_fn(note))
-        .layer(from_fn(binance::word_refusals))
-        .layer(from_fn_with_state(binance::UsedWeights::default(), binance::tell_used_weight))
-        .with_state(app.clone())
+        .layer(from_fn(note));
+    let routes = match dialect {
+        Some(dialect) => dialect.around(routes),
+        None => routes,
+    };
+    routes.with_state(app.clone())
 }
 
 fn bounded(

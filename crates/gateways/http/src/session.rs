@@ -27,8 +27,8 @@ const SUBSCRIPTIONS_MAX: usize = 64;
 pub(crate) async fn upgrade(State(app): State<AppState>, upgrade: Upgrade) -> Result<Response, Problem> {
     app.market()?;
     app.follow(Read::Market)?;
-    conversation::begin(app, upgrade, |app, outbox| Session {
-        app,
+    conversation::begin(&app, upgrade, |outbox| Session {
+        app: app.clone(),
         outbox,
         topics: 0,
         protector: None,

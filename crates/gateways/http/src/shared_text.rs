@@ -12,7 +12,7 @@ pub(crate) const PIECE: usize = 32 * 1024;
 
 /// The text of one message. Clones share it.
 #[derive(Clone, Debug)]
-pub(crate) struct SharedText(Arc<Made>);
+pub struct SharedText(Arc<Made>);
 
 #[derive(Debug)]
 struct Made {
@@ -29,14 +29,14 @@ enum Content {
 
 /// Text that is written only when it is taken.
 #[derive(Debug)]
-pub(crate) struct Long {
-    pub(crate) head: String,
-    pub(crate) rows: Box<dyn Rows>,
-    pub(crate) tail: String,
+pub struct Long {
+    pub head: String,
+    pub rows: Box<dyn Rows>,
+    pub tail: String,
 }
 
 /// The many parts of a long message; there is one at least.
-pub(crate) trait Rows: Debug + Send + Sync {
+pub trait Rows: Debug + Send + Sync {
     fn count(&self) -> usize;
 
     /// Returns the bytes that a row counts for while it waits.
@@ -65,7 +65,7 @@ impl SharedText {
     }
 
     /// Returns the next piece from a place on, and the place behind it; `None` when that is the end.
-    pub(crate) fn piece(&self, from: usize) -> (Bytes, Option<usize>) {
+    pub fn piece(&self, from: usize) -> (Bytes, Option<usize>) {
         match &self.0.content {
             Content::Written(bytes) => {
                 let until = bytes.len().min(from + PIECE);

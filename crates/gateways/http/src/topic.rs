@@ -1,16 +1,14 @@
 //! The topics of subscriptions over a WebSocket, of all interfaces.
 
-use std::time::Duration;
+use std::fmt;
 
+use access::RANDOM_TEXT_LENGTH;
 use feed::Interval;
 use terms::{AccountIndex, SymbolIndex};
 
-use crate::kline::KlineInterval;
-use crate::listen_keys::ListenKeyText;
-
 /// A topic to which a client can subscribe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Topic {
+pub enum Topic {
     Book(SymbolIndex),
     Trades(SymbolIndex),
     Candles(SymbolIndex, Interval),
@@ -19,26 +17,16 @@ pub(crate) enum Topic {
     Reports(AccountIndex),
     Symbols,
     Status,
-    /// A stream of the compatible interface.
-    Stream(SymbolIndex, Stream, Envelope),
-    /// The tickers of all symbols that changed.
-    Tickers(Tickers, Envelope),
-    User(AccountIndex, Envelope),
-    /// An account's stream whose events carry the listen key that the client used: `{"stream":…,"data":…}`.
-    UserByKey(AccountIndex, ListenKeyText, TimeUnit),
+    /// A stream of a dialect, about a subject.
+    Dialect(Subject, DialectStream),
 }
 
 impl Topic {
     pub(crate) fn subject(self) -> Option<Subject> {
         match self {
-            Topic::Book(symbol) | Topic::Trades(symbol) | Topic::Candles(symbol, _) | Topic::Stream(symbol, ..) => {
-                Some(Subject::Symbol(symbol))
-            }
-            Topic::Orders(account)
-            | Topic::Reports(account)
-            | Topic::User(account, _)
-            | Topic::UserByKey(account, ..) => Some(Subject::Account(account)),
-            Topic::Tickers(..) => Some(Subject::AllSymbols),
+            Topic::Book(symbol) | Topic::Trades(symbol) | Topic::Candles(symbol, _) => Some(Subject::Symbol(symbol)),
+            Topic::Orders(account) | Topic::Reports(account) => Some(Subject::Account(account)),
+            Topic::Dialect(subject, _) => Some(subject),
             Topic::Symbols | Topic::Status => None,
         }
     }
@@ -46,107 +34,40 @@ impl Topic {
 
 /// The subject of topics whose subscribers are counted together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Subject {
+pub enum Subject {
     Symbol(SymbolIndex),
     Account(AccountIndex),
-    /// All symbols, for the compatible interface.
+    /// All symbols, for a dialect.
     AllSymbols,
 }
 
-/// A stream of a symbol.
+/// A stream of a dialect. Only the dialect knows which one a number means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Stream {
-    /// Levels that changed, gathered.
-    Depth(Every),
-    /// The best levels.
-    BestLevels(u8, Every),
-    Trade,
-    /// Trades, each as an aggregate of its own.
-    AggregateTrade,
-    Kline(KlineInterval),
-    BookTicker,
-    Ticker,
-    MiniTicker,
-    WindowTicker(Window),
-    AveragePrice,
+pub struct DialectStream {
+    pub number: u64,
+    /// The name by which the client asked for the stream, where its events carry that.
+    pub name: Option<SecretName>,
 }
 
-/// A stream of all symbols.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Tickers {
-    Day,
-    Mini,
-    Window(Window),
-}
+/// A name as long as a key's.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SecretName([u8; RANDOM_TEXT_LENGTH]);
 
-/// The window of a ticker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Window {
-    Hour,
-    FourHours,
-    Day,
-}
-
-impl Window {
-    pub(crate) const ALL: [Window; 3] = [Window::Hour, Window::FourHours, Window::Day];
-
-    /// Returns its name.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Window::Hour => "1h",
-            Window::FourHours => "4h",
-            Window::Day => "1d",
-        }
+impl SecretName {
+    /// Makes one of a text; `None` for a text of another length.
+    pub fn of(text: &str) -> Option<SecretName> {
+        text.as_bytes().try_into().ok().map(SecretName)
     }
 
-    pub(crate) fn micros(self) -> u64 {
-        let hours = match self {
-            Window::Hour => 1,
-            Window::FourHours => 4,
-            Window::Day => 24,
-        };
-        hours * Interval::Hour.micros()
+    /// Returns the text.
+    pub fn as_str(&self) -> &str {
+        str::from_utf8(&self.0).unwrap_or_default()
     }
 }
 
-/// The shortest time between two messages about changes of the book.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Every {
-    Second,
-    TenthOfASecond,
-}
-
-impl Every {
-    pub(crate) fn duration(self) -> Duration {
-        match self {
-            Every::Second => Duration::from_secs(1),
-            Every::TenthOfASecond => Duration::from_millis(100),
-        }
+/// Hides the text: a holder of it gets an account's stream, so it must not get into logs.
+impl fmt::Debug for SecretName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name that is a secret")
     }
-}
-
-/// The form of events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Envelope {
-    pub(crate) wrap: Wrap,
-    pub(crate) unit: TimeUnit,
-}
-
-/// The wrapping of events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Wrap {
-    /// No wrapping.
-    Raw,
-    /// The stream's name: `{"stream":…,"data":…}`.
-    Combined,
-    /// The number of the subscription: `{"subscriptionId":…,"event":…}`.
-    Api,
-}
-
-/// The unit of times.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) enum TimeUnit {
-    #[default]
-    Millisecond,
-    Microsecond,
 }

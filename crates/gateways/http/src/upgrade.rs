@@ -29,7 +29,7 @@ const WRITE_BYTES: usize = 16 * 1024;
 const WRITE_BYTES_MAX: usize = 256 * 1024;
 
 /// A request to become a WebSocket.
-pub(crate) struct Upgrade {
+pub struct Upgrade {
     accept: String,
     on_upgrade: OnUpgrade,
     /// The state of the connection.

@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use binance::{Key, Keys};
 use exchange::{Exchange, GatewayMetrics};
-use http_gateway::{Key, Keys};
 
 pub use crowd::Crowd;
 use crowd::Pace;

@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use binance::{Binance, Keys};
 use exchange::{Metrics, Newcomers, State, Status};
-use http_gateway::{About, Keys, Web};
+use http_gateway::{About, Web};
 use market::timekeeper::Clock;
 use pricetime::backend::Backend;
 use pricetime::connections::Connections;
@@ -25,6 +26,10 @@ pub struct Here {
 impl Here {
     /// Opens the market; `serve` makes it reachable.
     pub fn open(given: GivenSettings, clock: Clock) -> Here {
+        Here::open_with_keys(given, clock, Keys::default())
+    }
+
+    fn open_with_keys(given: GivenSettings, clock: Clock, keys: Keys) -> Here {
         let free = Some("127.0.0.1:0".parse().unwrap());
         let given = GivenSettings { xml: free, http: free, workers: Some(1), ..given };
         let settings = ServeArgs { given, ..ServeArgs::default() }.settings().unwrap();
@@ -39,25 +44,26 @@ impl Here {
             read_only: settings.read_only,
         };
         let of_web = web_settings(&settings, &Connections::allowed(&settings, Newcomers::Wait).unwrap(), None);
-        let web = Web::start(of_web, status.clone(), about, metrics.clone()).unwrap();
+        let dialect = Some(Arc::new(Binance::new(keys)) as _);
+        let web = Web::start(of_web, status.clone(), about, metrics.clone(), dialect).unwrap();
         Here { settings, backend, web, metrics, status }
     }
 
     /// Serves the market of this folder, or of this database.
     pub fn start(data: &Path, store: Option<&str>, clock: Clock, keys: Keys) -> Here {
         let store = store.map(|store| store.parse::<StoreLocation>().unwrap());
-        let here = Here::open(GivenSettings { data: Some(data.to_owned()), store, ..GivenSettings::default() }, clock);
-        here.serve(keys);
+        let given = GivenSettings { data: Some(data.to_owned()), store, ..GivenSettings::default() };
+        let here = Here::open_with_keys(given, clock, keys);
+        here.serve();
         here
     }
 
-    pub fn serve(&self, keys: Keys) {
+    pub fn serve(&self) {
         let (exchange, asker, records) =
             (self.backend.exchange(), self.backend.asker().unwrap(), self.backend.records());
         self.web.open(http_gateway::HttpBackend {
             exchange,
             asker,
-            keys,
             records,
             xml_port: 0,
             fix_port: 0,

@@ -9,11 +9,11 @@ use crate::common::keys::now;
 use crate::common::members::{AccessFile, Client, hmac_hex, market, secret};
 
 /// The source of the table of routes, so that a new route is asked here, too.
-const POLICY: &str = include_str!("../../../gateways/http/src/route_needs.rs");
+const POLICY: &str = include_str!("../../../gateways/binance/src/route_needs.rs");
 
 /// Method, path and need of each route.
 fn routes() -> Vec<(&'static str, &'static str, &'static str)> {
-    let (_, table) = POLICY.split_once("const COMPATIBLE").unwrap();
+    let (_, table) = POLICY.split_once("const ROUTES").unwrap();
     let (table, _) = table.split_once("];").unwrap();
     let routes: Vec<_> = table
         .lines()

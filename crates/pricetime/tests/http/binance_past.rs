@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::common::folder::Folder;
 use crate::common::here::Here;
 use crate::common::http::Http;
-use http_gateway::Keys;
+use binance::Keys;
 use market::timekeeper::{Clock, system_time};
 use model::workload::Random;
 use serde_json::{Value, json};

@@ -3,8 +3,8 @@
 use crate::common::folder::Folder;
 use crate::common::here::Here;
 use crate::common::http::Http;
+use binance::Keys;
 use exchange::{Answer, Batch, EventBatch};
-use http_gateway::Keys;
 use market::timekeeper::Clock;
 use serde_json::json;
 use terms::{AccountId, AccountIndex, CancelReason, Command, Event, Money, Op, OrderId, Reply, Shares, SymbolIndex};

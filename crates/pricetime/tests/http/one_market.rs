@@ -14,7 +14,6 @@ use crate::common::http::{Answer, Http};
 use crate::common::order_xml::{as_on_the_wire, placing_attributes, seconds};
 use crate::common::server::{PATIENCE, connect, state_of};
 use crate::common::wait::wait_until;
-use http_gateway::Keys;
 use market::timekeeper::Clock;
 use model::workload::{Flavour, Random, Workload};
 use model::{Model, Order};
@@ -52,7 +51,7 @@ impl Served {
         };
         let gateway = xml::start(of_xml, here.backend.exchange()).unwrap();
         here.web.watch(Arc::new(gateway.counting()));
-        here.serve(Keys::default());
+        here.serve();
         Served { here, gateway }
     }
 

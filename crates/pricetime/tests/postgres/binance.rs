@@ -7,7 +7,7 @@ use crate::common::folder::Folder;
 use crate::common::here::Here;
 use crate::common::http::Http;
 use crate::common::keys::KeyFile;
-use http_gateway::Keys;
+use binance::Keys;
 use market::timekeeper::{Clock, system_time};
 use serde_json::json;
 use terms::Time;

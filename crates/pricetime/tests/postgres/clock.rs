@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::common::folder::Folder;
 use crate::common::here::Here;
-use http_gateway::Keys;
+use binance::Keys;
 use market::timekeeper::Clock;
 use serde_json::json;
 use terms::Time;

@@ -9,7 +9,7 @@ use crate::common::folder::Folder;
 use crate::common::here::Here;
 use crate::common::http::Http;
 use crate::common::keys::{self, KeyFile};
-use http_gateway::{Key, Keys};
+use binance::{Key, Keys};
 use market::timekeeper::Clock;
 use model::workload::Random;
 use serde_json::{Value, json};

@@ -11,7 +11,6 @@ use crate::common::here::Here;
 use crate::common::wait::wait_until;
 use crate::postgres::Database;
 use exchange::{Answer, Batch};
-use http_gateway::Keys;
 use market::timekeeper::Clock;
 use pricetime::settings::GivenSettings;
 use serde_json::Value;
@@ -48,7 +47,7 @@ impl World {
             ..GivenSettings::default()
         };
         let here = Here::open(given, Clock::steady(move || Time(now.load(Ordering::SeqCst))));
-        here.serve(Keys::default());
+        here.serve();
         here
     }
 

@@ -8,8 +8,14 @@ use super::mutants::root;
 use super::sums::rust_sources;
 
 /// The crates that read what clients send.
-const DOORS: [&str; 5] =
-    ["crates/access/", "crates/exchange/", "crates/gateways/fix/", "crates/gateways/xml/", "crates/gateways/http/"];
+const DOORS: [&str; 6] = [
+    "crates/access/",
+    "crates/exchange/",
+    "crates/gateways/binance/",
+    "crates/gateways/fix/",
+    "crates/gateways/xml/",
+    "crates/gateways/http/",
+];
 const OPERATORS: [&str; 8] = [" + ", " - ", " * ", " << ", " += ", " -= ", " *= ", " <<= "];
 
 /// A line without its texts and its comment, and without bounds of types (`+ Send`, `+ 'static`).

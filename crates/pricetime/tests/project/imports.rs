@@ -116,6 +116,26 @@ fn no_two_modules_of_a_crate_import_each_other() {
     assert!(modules > 250, "{modules} modules were looked at");
 }
 
+/// The gateways that a gateway is built on: `binance` is a dialect over `http`.
+const BELOW: [(&str, &str); 1] = [("binance", "http")];
+
+#[test]
+fn no_gateway_knows_another_one_but_a_dialect_its_server() {
+    let folder = root().join("crates/gateways");
+    let manifests = std::fs::read_dir(&folder).unwrap().map(|entry| {
+        let path = entry.unwrap().path();
+        let manifest = std::fs::read_to_string(path.join("Cargo.toml")).unwrap();
+        (path.file_name().unwrap().to_str().unwrap().to_owned(), manifest)
+    });
+    let manifests: BTreeMap<String, String> = manifests.collect();
+    let known = manifests.iter().flat_map(|(gateway, manifest)| {
+        let dependencies = manifest.lines().filter_map(|line| Some(line.split_once(['.', ' '])?.0));
+        let others: Vec<&str> = dependencies.map(|name| name.strip_suffix("-gateway").unwrap_or(name)).collect();
+        others.into_iter().filter(|name| manifests.contains_key(*name)).map(|other| (gateway.as_str(), other))
+    });
+    assert_eq!(known.collect::<Vec<_>>(), BELOW);
+}
+
 #[test]
 fn a_circle_is_found_however_it_is_written() {
     let found = |texts: &[(&str, &str)]| {

@@ -39,19 +39,18 @@ fn every_mutant_applies_to_this_tree_and_changes_the_product() {
         assert!(files.iter().all(is_the_product), "{name} changes more than the server and its page: {files:?}");
         let own = path.file_name().unwrap().to_str().unwrap();
         let begins = |room: &str| own.strip_prefix(room).is_some_and(|rest| rest.starts_with('-'));
-        assert!(files.iter().flat_map(|file| rooms(file)).any(begins), "{name} is not named after a room: {files:?}");
+        assert!(files.iter().map(|file| room(file)).any(begins), "{name} is not named after a room: {files:?}");
     }
 }
 
-/// The rooms of a file: its crate, Binance's interface within it, or the page.
-fn rooms(file: &str) -> Vec<&str> {
+/// The room of a file: its crate, or the page.
+fn room(file: &str) -> &str {
     if file.starts_with("web/") {
-        return vec!["page"];
+        return "page";
     }
     let folders = file.strip_prefix("crates/").unwrap_or_default();
     let folders = folders.strip_prefix("gateways/").unwrap_or(folders);
-    let own = folders.split('/').next().unwrap();
-    if file.contains("/binance/") { vec![own, "binance"] } else { vec![own] }
+    folders.split('/').next().unwrap()
 }
 
 #[test]

@@ -40,10 +40,10 @@ const REVIEWED: [(&str, &str); 29] = [
     ("crates/store/src/effects.rs", OF_ONE_ORDER),
     ("crates/store/src/import.rs", OF_ONE_ORDER),
     ("crates/store/src/term_rows.rs", OF_ONE_ORDER),
-    ("crates/gateways/http/src/binance/amend.rs", OF_ONE_ORDER),
-    ("crates/gateways/http/src/binance/order.rs", OF_ONE_ORDER),
-    ("crates/gateways/http/src/binance/place.rs", OF_ONE_ORDER),
-    ("crates/gateways/http/src/binance/rolling.rs", "as of candles, which it joins"),
+    ("crates/gateways/binance/src/amend.rs", OF_ONE_ORDER),
+    ("crates/gateways/binance/src/order.rs", OF_ONE_ORDER),
+    ("crates/gateways/binance/src/place.rs", OF_ONE_ORDER),
+    ("crates/gateways/binance/src/rolling.rs", "as of candles, which it joins"),
     ("crates/gateways/http/src/shapes/order.rs", OF_ONE_ORDER),
 ];
 /// The engine has its own invariants, tested after each command; the others are tests, benches and models.

@@ -13,7 +13,7 @@ const WINDOWS_MAX: usize = 20;
 
 /// Returns candles of a symbol that begin in a stretch of time, oldest first: the first `limit` of it if it has a
 /// begin, or else the last. A stretch may begin and end within a candle: the candles that begin in it count.
-pub(crate) async fn candles(
+pub async fn candles(
     app: &AppState,
     symbol: SymbolIndex,
     interval: Interval,

@@ -8,18 +8,19 @@ use super::sessions::Session;
 
 /// A principal, and the session that it used, if any.
 #[derive(Clone)]
-pub(crate) struct Asker {
-    pub(crate) principal: Principal,
+pub struct Asker {
+    pub principal: Principal,
     pub(crate) session: Option<Arc<Session>>,
 }
 
 impl Asker {
-    pub(crate) fn of(principal: Principal) -> Asker {
+    /// Makes the asker of a principal without a session.
+    pub fn of(principal: Principal) -> Asker {
         Asker { principal, session: None }
     }
 
     /// Returns its rights at the moment: none once its session is over.
-    pub(crate) fn rights(&self) -> Arc<Rights> {
+    pub fn rights(&self) -> Arc<Rights> {
         match &self.session {
             Some(session) if session.is_over() => Arc::default(),
             _ => self.principal.rights(),

@@ -21,10 +21,10 @@ use terms::Time;
 use tokio::sync::Semaphore;
 use tokio::time::sleep_until;
 
-pub(crate) use asker::Asker;
+pub use asker::Asker;
 pub(crate) use editing::{Editing, Editor, unknown_key, unknown_member};
 pub use elsewhere::{Elsewhere, MarkLog, Marked};
-pub(crate) use replays::{NotTaken, Signer};
+pub use replays::{NotTaken, Signer};
 pub use signed::SIGNED_AHEAD_MAX;
 pub(crate) use signed::{SignatureHeaders, Unsigned, WINDOW};
 
@@ -39,7 +39,7 @@ use sessions::Sessions;
 const COMPATIBLE_LASTING: Duration = Duration::from_secs(62);
 
 /// All members, and their proofs.
-pub(crate) struct Members {
+pub struct Members {
     access: Access,
     sessions: Sessions,
     /// Signed requests that were taken: of our interface, and of the compatible one.
@@ -71,7 +71,8 @@ impl Members {
         }
     }
 
-    pub(crate) fn access(&self) -> &Access {
+    /// Returns the access file.
+    pub fn access(&self) -> &Access {
         &self.access
     }
 
@@ -128,13 +129,13 @@ impl Members {
     }
 
     /// Finds the member that has signed a text with a key: in hexadecimal digits or in base64, by the kind of the key.
-    pub(crate) fn signer(&self, key: &str, text: &[&[u8]], signature: &str) -> Option<Principal> {
+    pub fn signer(&self, key: &str, text: &[&[u8]], signature: &str) -> Option<Principal> {
         self.access.by_signature(key, text, signature, SystemTime::now())
     }
 
     /// Takes a signed request of the compatible interface that changes something, unless it was taken before, or came
     /// as a read.
-    pub(crate) async fn take_compatible(
+    pub async fn take_compatible(
         &self,
         (principal, key): (&Principal, &str),
         text: &[&[u8]],
@@ -158,7 +159,7 @@ impl Members {
     }
 
     /// Notes a request that only reads, which may come again. Errors: too many came.
-    pub(crate) fn note_compatible(&self, signer: Signer<'_>, text: &[&[u8]], signed_at: Time) -> Result<(), NotTaken> {
+    pub fn note_compatible(&self, signer: Signer<'_>, text: &[&[u8]], signed_at: Time) -> Result<(), NotTaken> {
         match (self.compatible_read.take(signer, text, signed_at, Time(now())), &self.elsewhere) {
             // This server takes no change signed at a time of which it forgot requests; another server may.
             (Ok(()) | Err(NotTaken::BeforeStart), Some(elsewhere)) => {
@@ -226,10 +227,10 @@ impl Members {
 }
 
 /// The advice to a client whose signed request is older than this server's knowledge.
-pub(crate) const SIGNED_BEFORE_START: &str = "this request was signed before this server started, or its clock was set back, and may have been done: look whether it was, or sign it again";
+pub const SIGNED_BEFORE_START: &str = "this request was signed before this server started, or its clock was set back, and may have been done: look whether it was, or sign it again";
 
 /// The advice where other servers cannot be asked: these bytes are taken once, and were taken here.
-pub(crate) const SIGN_AGAIN: &str =
+pub const SIGN_AGAIN: &str =
     "the servers of the cluster's log are away: nothing was changed; sign the request again and send it later";
 
 fn not_taken(why: NotTaken) -> Denied {

@@ -44,14 +44,14 @@ struct SeenRequests {
 
 /// The key that signed a request, and its member.
 #[derive(Clone, Copy)]
-pub(crate) struct Signer<'a> {
-    pub(crate) member: &'a str,
-    pub(crate) key: &'a str,
+pub struct Signer<'a> {
+    pub member: &'a str,
+    pub key: &'a str,
 }
 
 /// The reason why a signed request is not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NotTaken {
+pub enum NotTaken {
     Again,
     /// The request came before as a read.
     WasRead,
@@ -68,7 +68,7 @@ pub(crate) enum NotTaken {
 
 impl NotTaken {
     /// Returns the reason as it is counted; `None` where the servers are at fault.
-    pub(crate) fn turned_away(self) -> Option<TurnedAway> {
+    pub fn turned_away(self) -> Option<TurnedAway> {
         match self {
             NotTaken::Again | NotTaken::WasRead | NotTaken::BeforeStart => Some(TurnedAway::Replayed),
             NotTaken::Away => None,
