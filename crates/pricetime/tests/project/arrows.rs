@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::mutants::root;
 
 /// Each crate and those that it depends on. A crate above another one needs no line for what that one depends on.
-const ARROWS: [(&str, &[&str]); 19] = [
+const ARROWS: [(&str, &[&str]); 20] = [
     ("terms", &[]),
     ("tls", &[]),
     ("slots", &["terms"]),
@@ -20,6 +20,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
     ("xml", &["access", "exchange", "terms", "tls"]),
     ("fix", &["access", "exchange", "feed", "terms", "tls"]),
     ("http-gateway", &["access", "exchange", "feed", "terms", "tls"]),
+    ("binance", &["access", "exchange", "feed", "http-gateway", "terms"]),
     ("market", &["engine", "exchange", "history", "journal", "terms"]),
     ("store", &["engine", "exchange", "market", "terms"]),
     ("cluster", &["engine", "exchange", "journal", "market", "terms"]),
@@ -28,6 +29,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
         "pricetime",
         &[
             "access",
+            "binance",
             "cluster",
             "engine",
             "exchange",
@@ -47,6 +49,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
         "fuzz",
         &[
             "access",
+            "binance",
             "cluster",
             "engine",
             "exchange",
@@ -63,7 +66,8 @@ const ARROWS: [(&str, &[&str]); 19] = [
 ];
 
 /// Crates below which no engine, ledger or running market stands.
-const WITHOUT_A_MARKET: [&str; 8] = ["exchange", "journal", "history", "feed", "access", "xml", "fix", "http-gateway"];
+const WITHOUT_A_MARKET: [&str; 9] =
+    ["exchange", "journal", "history", "feed", "access", "xml", "fix", "http-gateway", "binance"];
 const MARKETS: [&str; 4] = ["engine", "market", "store", "cluster"];
 
 type Arrows = BTreeMap<String, BTreeSet<String>>;
