@@ -60,13 +60,13 @@ pub enum RecoveryError {
 }
 
 impl RecoveryError {
-    /// Whether the folder cannot be opened because this program does not replay its last commands.
+    /// Whether the folder cannot be opened only because this program does not replay its last commands: no snapshot is
+    /// damaged.
     pub fn is_of_earlier_rules(&self) -> bool {
         match self {
-            RecoveryError::Journal(source) | RecoveryError::NoSnapshot { source, .. } => {
-                matches!(source, JournalError::EarlierRules { .. })
-            }
-            RecoveryError::History(_)
+            RecoveryError::Journal(source) => matches!(source, JournalError::EarlierRules { .. }),
+            RecoveryError::NoSnapshot { .. }
+            | RecoveryError::History(_)
             | RecoveryError::Folder(_)
             | RecoveryError::MarketGone { .. }
             | RecoveryError::Snapshots(_)

@@ -68,3 +68,24 @@ fn a_folder_of_earlier_rules_is_copied_and_its_bytes_are_checked() {
     let output = backup(&folder.data(), &folder.path().join("other"));
     assert!(!output.status.success(), "{output:?}");
 }
+
+/// The backup of such a folder was called sound, though its newest snapshot was damaged.
+#[test]
+fn a_folder_of_earlier_rules_with_a_damaged_snapshot_has_no_sound_copy() {
+    let folder = Folder::new("damaged-snapshot-of-earlier-rules");
+    let server = Launch::new(&folder.data()).with("--keep-journal").start();
+    server.ask("<create><account id=\"1\" balance=\"9\"/></create>");
+    server.stop();
+    make_earlier(&folder.data());
+    let output = backup(&folder.data(), &folder.path().join("sound"));
+    assert!(output.status.success(), "{output:?}");
+    let names =
+        std::fs::read_dir(folder.data()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let newest = names.filter(|name| name.starts_with("snapshot-")).max().unwrap();
+    let mut snapshot = std::fs::read(folder.data().join(&newest)).unwrap();
+    *snapshot.last_mut().unwrap() ^= 1;
+    std::fs::write(folder.data().join(&newest), &snapshot).unwrap();
+    let output = backup(&folder.data(), &folder.path().join("damaged"));
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && told.contains(&newest), "{output:?}");
+}
