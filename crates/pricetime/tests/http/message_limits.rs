@@ -9,11 +9,12 @@ use crate::common::keys::now;
 use crate::common::members::{AccessFile, basic, hmac_hex, market, secret};
 use crate::common::server::Server;
 
-const PAST: &str = "this member may send 1 a second; try again";
+pub const PAST: &str = "this member may send 1 a second; try again";
 /// The number of messages that are tried. A slow machine lets a few more through.
-const TRIES: usize = 200;
+pub const TRIES: usize = 200;
 
-fn start(folder: &Folder) -> (Server, Http) {
+/// Starts a server whose member alice may send one message a second.
+pub fn start(folder: &Folder) -> (Server, Http) {
     let file = AccessFile::new(folder);
     let limits = "accounts = [\"1\"]\nlimits = { messages_per_second = 1 }\n";
     file.write(&AccessFile::text(&[]).replace("accounts = [\"1\"]\n", limits));

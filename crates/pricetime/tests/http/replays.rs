@@ -8,6 +8,7 @@ use crate::common::folder::Folder;
 use crate::common::http::{Answer, Http, Socket};
 use crate::common::keys::now;
 use crate::common::members::{AccessFile, Client, SignedOrder, hmac_hex, market, micros, secret};
+use crate::message_limits::{self, PAST, TRIES};
 
 const ORDER: &str = "symbol=SPYUSD&side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&price=9";
 
@@ -151,5 +152,47 @@ fn what_a_clock_that_is_ahead_signed_is_not_done_again_after_a_restart() {
     assert_eq!(open_orders(&http), 3);
     // A client with a right clock is served at once.
     assert_eq!(send(&http, "POST", "order", &sign(ORDER)).status, 200);
+    server.stop();
+}
+
+/// A request that was taken before was verified as often as it came, and counted for nobody.
+#[test]
+fn a_signed_request_that_comes_again_counts_among_its_members_messages() {
+    let folder = Folder::new("replays-count");
+    let (server, http) = message_limits::start(&folder);
+    // The second of two equal ones is one too many, except where a second passes between them.
+    let ours = |_| {
+        let order = SignedOrder::at(micros());
+        let [_, again] = [(); 2].map(|()| order.send(&http));
+        again.status == 429 && again.text.contains(PAST)
+    };
+    assert!((0..TRIES).any(ours));
+    let compatible = |_| {
+        let order = sign(ORDER);
+        let [_, again] = [(); 2].map(|()| send(&http, "POST", "order", &order));
+        again.body["code"] == -1003 && again.text.contains(PAST)
+    };
+    assert!((0..TRIES).any(compatible));
+    let mut socket = http.listen_at("/binance/ws-api/v3");
+    let called = |_| {
+        let order = sign_call(&[("symbol", "SPYUSD"), ("orderId", "1")]);
+        let [_, again] = [(); 2].map(|()| call(&mut socket, "order.cancel", &order));
+        again["error"]["code"] == -1003 && again.to_string().contains(PAST)
+    };
+    assert!((0..TRIES).any(called));
+    server.stop();
+}
+
+/// The signature of any old request was verified before its time was looked at.
+#[test]
+fn a_request_of_another_time_is_refused_before_its_signature_is_verified() {
+    let folder = Folder::new("replays-unverified");
+    let server = AccessFile::new(&folder).launch(&folder).start();
+    let http = Http::new(server.http);
+    let old = format!("timestamp=1&signature={}", "0".repeat(64));
+    assert_eq!(send(&http, "GET", "account", &old).body["code"], -1021);
+    let mut socket = http.listen_at("/binance/ws-api/v3");
+    let old = json!({"apiKey": "alice-key", "timestamp": 1, "signature": "0".repeat(64)});
+    assert_eq!(call(&mut socket, "session.logon", &old)["error"]["code"], -1021);
     server.stop();
 }

@@ -121,11 +121,18 @@ impl Members {
         let signed_at = Time(signed.micros());
         let is_new = if changes { self.check_signed_since_start(signed_at) } else { Ok(()) };
         let signer = Signer { member: principal.member(), key: signed.key };
-        is_new.and_then(|()| self.taken.take(signer, text, signed_at, Time(now()))).map_err(not_taken)?;
-        if changes {
-            self.take_elsewhere(&principal, signed.key, text).await.map_err(not_taken)?;
+        let mut taken = is_new.and_then(|()| self.taken.take(signer, text, signed_at, Time(now())));
+        if changes && taken.is_ok() {
+            taken = self.take_elsewhere(&principal, signed.key, text).await;
         }
-        Ok(Asker::of(principal))
+        match taken {
+            Ok(()) => Ok(Asker::of(principal)),
+            // It was verified, so it counts, whoever sent it again.
+            Err(why) => Err(match principal.rights().limits.take_message() {
+                Ok(()) => not_taken(why),
+                Err(limit) => Denied::new(TurnedAway::PastLimit, Problem::past_limit(limit)),
+            }),
+        }
     }
 
     /// Finds the member that has signed a text with a key: in hexadecimal digits or in base64, by the kind of the key.
