@@ -70,6 +70,7 @@ pub mod topic;
 pub mod upgrade;
 mod waiting_list;
 mod wire;
+mod wrong_proofs;
 
 pub use app_state::{About, AppState, HttpBackend};
 pub use audit::{AUDIT_PAGE_MAX, AuditPage, AuditQuestion, AuditTrail, AuditedBy, AuditedCommand, NoAudit};

@@ -4,7 +4,7 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -27,6 +27,7 @@ use crate::live_count::{LiveCount, Present};
 use crate::problem::Problem;
 use crate::reserved_connections::{self, RESERVED_FOR, ReservedConnection, ReservedConnections};
 use crate::wire::{Acceptance, Wire};
+use crate::wrong_proofs::WrongProofs;
 
 /// A listener with room for a number of connections.
 pub(crate) struct Bounded {
@@ -40,9 +41,6 @@ pub(crate) struct Bounded {
 
 /// Time that a client may take to send the rest of a request's head after its first byte, and the body after its head.
 pub(crate) const ASKING_PATIENCE: Duration = Duration::from_secs(10);
-
-/// Wrong proofs that one connection may send: verifying a signature takes tens of microseconds.
-const WRONG_PROOFS_MAX: u32 = 4;
 
 /// Pause between two looks whether a connection that gives way has gone.
 const LEAVING_PAUSE: Duration = Duration::from_millis(1);
@@ -126,7 +124,7 @@ struct LifeState {
     place: Option<PlaceHandle>,
     /// Whether its place belongs to a member.
     is_proven: AtomicBool,
-    wrong_proofs: AtomicU32,
+    wrong_proofs: Mutex<WrongProofs>,
     /// Notified when it has to give way.
     gives_way: Arc<Notify>,
     is_tls: bool,
@@ -152,7 +150,7 @@ impl Life {
             there,
             place,
             is_proven: AtomicBool::new(false),
-            wrong_proofs: AtomicU32::new(0),
+            wrong_proofs: Mutex::default(),
             gives_way,
             is_tls,
             certificate: OnceLock::new(),
@@ -200,12 +198,16 @@ impl Life {
 
     /// Counts a wrong proof that came over it.
     pub(crate) fn proves_wrongly(&self) {
-        self.0.wrong_proofs.fetch_add(1, Ordering::Relaxed);
+        self.wrong_proofs().add(Instant::now());
     }
 
     /// Whether it ends after this answer: as many wrong proofs came as one connection may send.
     pub(crate) fn is_over(&self) -> bool {
-        self.0.wrong_proofs.load(Ordering::Relaxed) >= WRONG_PROOFS_MAX
+        self.wrong_proofs().are_too_many()
+    }
+
+    fn wrong_proofs(&self) -> MutexGuard<'_, WrongProofs> {
+        self.0.wrong_proofs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns, once, when it has to give way to another connection: the task that answers a request or runs a
@@ -246,9 +248,10 @@ impl Life {
         *self.lock() = doing;
     }
 
-    /// Notes that it became a WebSocket.
+    /// Notes that it became a WebSocket. The wrong proofs before that may be of others: a proxy reuses connections.
     pub(crate) fn lasts(&self) {
         self.does(Doing::Lasting);
+        *self.wrong_proofs() = WrongProofs::default();
     }
 
     fn goes_on(&self) {
@@ -475,5 +478,22 @@ impl AsyncWrite for PlacedConnection {
 
     fn is_write_vectored(&self) -> bool {
         self.stream.is_write_vectored()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A proxy reuses its connections: a WebSocket ended by wrong proofs of strangers.
+    #[test]
+    fn a_websocket_begins_without_wrong_proofs() {
+        let life = Life::of(Ipv4Addr::LOCALHOST.into(), 8080, false);
+        (0..3).for_each(|_| life.proves_wrongly());
+        life.lasts();
+        (0..3).for_each(|_| life.proves_wrongly());
+        assert!(!life.is_over());
+        life.proves_wrongly();
+        assert!(life.is_over());
     }
 }
