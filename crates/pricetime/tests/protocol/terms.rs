@@ -69,7 +69,7 @@ fn an_order_whose_time_comes_while_the_server_is_down_ends_when_it_is_back() {
     let server = launch.start();
     let mut talk = Talk::with(&server);
     talk.creates(MARKET, MADE);
-    let ends = SystemTime::now() + std::time::Duration::from_secs(2);
+    let ends = SystemTime::now() + std::time::Duration::from_secs(6);
     let soon = format!("{:.3}", ends.duration_since(UNIX_EPOCH).unwrap().as_secs_f64());
     talk.trades(
         "1",
