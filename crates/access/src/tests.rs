@@ -69,7 +69,7 @@ fn a_device_is_known_by_a_token_of_its_member_and_the_present_password() {
 #[test]
 fn a_password_with_a_short_salt_is_refused() {
     let hash = |salt: &[u8]| Argon2::default().hash_password_with_salt(b"open sesame", salt).expect("a hash");
-    let file = |salt: &[u8]| alice(&key("page", &format!("password = \"{}\"", hash(salt).to_string())));
+    let file = |salt: &[u8]| alice(&key("page", &format!("password = \"{}\"", hash(salt))));
     assert!(Access::parse(&file(&[7; 16])).is_ok());
     let refused = Access::parse(&file(b"somesalt")).map(drop).expect_err("a short salt");
     let told = refused.to_string();

@@ -48,9 +48,12 @@ struct Market {
     figures: Figures,
 }
 
+/// A stage's name, and what it does.
+type Stage = (&'static str, fn(&mut Market));
+
 /// Lets the stages follow each other in one market. Returns the figures of each, a line each.
 pub fn figures() -> String {
-    let stages: [(&str, fn(&mut Market)); 7] = [
+    let stages: [Stage; 7] = [
         ("sweep", sweep),
         ("cancels", cancels),
         ("stops", stops),
@@ -89,7 +92,7 @@ fn sweep(market: &mut Market) {
 
 /// Orders beyond what one command cancels: by their client, by their deadline and by a kill.
 fn cancels(market: &mut Market) {
-    let many = CANCELS_MAX as usize + BEYOND;
+    let many = CANCELS_MAX + BEYOND;
     let bids = |market: &mut Market, until| {
         let order = order(0, Side::Buy, 1, 1);
         let place = Command::PlaceOrder { account: BUYER.id(), order, client_id: None, until };
