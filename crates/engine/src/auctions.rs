@@ -233,7 +233,7 @@ impl Engine {
             next.is_some() || self.is_uncrossed(symbol),
             "invariant: the price of the most shares leaves nothing that executes"
         );
-        self.follow_price(symbol, price, events);
+        self.follow_prices((symbol, Side::Buy), (price, price), events);
         next.is_none()
     }
 

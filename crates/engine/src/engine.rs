@@ -548,7 +548,7 @@ impl Engine {
         }
         let symbol = self.symbols.create(name, Position::ZERO);
         self.books.create();
-        self.stops.watch_next(None);
+        self.stops.watch_next(None, terms::TriggersLeft::default());
         events(Event::SymbolCreated { symbol, name });
         Ok(Reply::Created)
     }

@@ -55,8 +55,8 @@ impl Engine {
                 self.export_side(symbol, side, &mut executions, visit);
             }
         }
-        for (symbol, last) in self.stops.last_prices() {
-            visit(StateItem::Watch { symbol, last });
+        for (symbol, last, left) in self.stops.watches() {
+            visit(StateItem::Watch { symbol, last, left });
         }
         for (symbol, &rules) in self.instruments.all() {
             visit(StateItem::Rules { symbol, rules });
@@ -217,10 +217,15 @@ impl StateHash {
                 self.word(shares.units() as u64);
                 self.wide(money.units() as u128);
             }
-            StateItem::Watch { symbol, last } => {
+            StateItem::Watch { symbol, last, left } => {
                 self.word(14);
                 self.word(symbol.0.into());
                 self.word(last.map_or(0, |last| last.units() as u64));
+                if !left.is_none() {
+                    self.word(50);
+                    self.word(left.up_to.map_or(0, |up_to| up_to.units() as u64));
+                    self.word(left.down_to.map_or(0, |down_to| down_to.units() as u64));
+                }
             }
             StateItem::Rules { symbol, ref rules } => {
                 self.word(15);

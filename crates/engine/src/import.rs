@@ -144,6 +144,9 @@ impl Importer {
         if self.engine.stops.watched() != self.engine.symbols.all().len() {
             return fail("a symbol without its last price: each that was listed has one, or none yet");
         }
+        if self.engine.stops.being_reached().into_iter().any(|symbol| !self.engine.stops.check_left(symbol)) {
+            return fail("triggers that are left in a symbol, and none is");
+        }
         if !self.are_links_sound() {
             return fail("two orders are linked that are not open or are no pair");
         }
@@ -235,7 +238,7 @@ impl Importer {
                 orders.restore_executed(last.slot, executed);
                 Ok(())
             }
-            StateItem::Watch { symbol, last } => {
+            StateItem::Watch { symbol, last, left } => {
                 self.advance(Stage::Watches)?;
                 if symbol.0 as usize >= self.engine.symbols.all().len() {
                     return Err("the last price of a symbol that was not listed");
@@ -243,7 +246,10 @@ impl Importer {
                 if symbol.0 as usize != self.engine.stops.watched() {
                     return Err("a last price out of its turn: each symbol has one or none, in their order");
                 }
-                self.engine.stops.watch_next(last);
+                if !left.is_sound(last) {
+                    return Err("triggers that are left of prices between which the last one does not lie");
+                }
+                self.engine.stops.watch_next(last, left);
                 Ok(())
             }
             StateItem::Rules { symbol, rules } => {
@@ -417,6 +423,10 @@ impl Importer {
         if is_reached {
             stops.wait_for_turn(orders, slot, placed, Some(trigger), Turn::Reached);
             if trail.is_some() { Err("a stop that was reached and follows the market") } else { Ok(()) }
+        } else if stops.last_price(symbol).is_some_and(|last| trigger.is_reached_by(last))
+            && (trail.is_some() || !stops.triggers_left(symbol).reaches(trigger))
+        {
+            Err("a stop that the last price reaches")
         } else if let Some(trail) = trail {
             self.engine.restore_trailing(slot, placed, trigger, trail)
         } else {

@@ -127,12 +127,15 @@ impl Engine {
                 }
                 let NewOrder { symbol, shares: open, trigger, .. } = placed;
                 assert!(!open.is_zero() && order < self.next_order, "an order that waits was placed and is open");
-                let is_reached_now = self
-                    .stops
-                    .last_price(symbol)
-                    .is_some_and(|last| trigger.expect("it waits for a price").is_reached_by(last));
-                if !is_reached && is_reached_now {
-                    assert!(self.stops.is_being_reached(symbol), "what the last price reaches is being reached");
+                let trigger = trigger.expect("it waits for a price");
+                let is_left = trail.is_none() && self.stops.triggers_left(symbol).reaches(trigger);
+                let is_reached_now = self.stops.last_price(symbol).is_some_and(|last| trigger.is_reached_by(last));
+                assert!(
+                    is_reached || is_left || !is_reached_now,
+                    "what the last price reaches is left, or was reached"
+                );
+                if !is_reached && is_left {
+                    assert!(self.stops.is_being_reached(symbol), "where triggers are left they are being reached");
                     being_reached.insert(symbol);
                 }
                 let (held, held_shares) = self.held_beside(order, &placed);

@@ -404,17 +404,23 @@ impl Engine {
                 }
             }
         }
-        if let Some((_, last)) = aggressor.prices {
-            self.follow_price(symbol, last, events);
+        if let Some(prices) = aggressor.prices {
+            self.follow_prices((symbol, side), prices, events);
         }
     }
 
-    /// Applies executions at this price to triggers. Each one that it reaches or moves counts as an execution; later
-    /// commands reach those for which this one has none left, and this one moves all that move.
+    /// Applies the executions of an order, from its first to its last price, to triggers. Each one that they reach or
+    /// move counts as an execution; later commands reach the fixed ones for which this one has none left.
     #[inline(always)]
-    pub(crate) fn follow_price(&mut self, symbol: SymbolIndex, price: Price, events: &mut impl FnMut(Event)) {
-        if self.stops.traded(symbol, price) {
-            let (left, moves) = self.stops.follow(&mut self.orders, symbol, price, self.executions_left, events);
+    pub(crate) fn follow_prices(
+        &mut self,
+        (symbol, side): (SymbolIndex, Side),
+        (first, last): (Price, Price),
+        events: &mut impl FnMut(Event),
+    ) {
+        if self.stops.traded(symbol, first, last) {
+            let left = self.executions_left;
+            let (left, moves) = self.stops.follow(&mut self.orders, (symbol, side), (first, last), left, events);
             self.count_moves(left, moves);
         }
     }
@@ -529,16 +535,14 @@ impl Engine {
     }
 
     /// Counts moves as executions of a command that has so many left besides.
-    #[inline(always)]
     fn count_moves(&mut self, left: u32, moves: u32) {
         self.executions_left = left.saturating_sub(moves);
         self.moved_beyond = self.moved_beyond.saturating_add(moves.saturating_sub(left));
     }
 
     /// Executes against the other side of the book, best level first, while the limit and the bound of the command
-    /// allow. Its prices all lie in one direction, so the last one alone says which triggers they reach, except those
-    /// that lie behind the order when it leaves its first price. These are reached before. Returns whether the order
-    /// would go on beyond the bound.
+    /// allow. Its prices all lie in one direction, so the first and the last one say which triggers they reach. These
+    /// take none of its executions. Returns whether the order would go on beyond the bound.
     #[inline(always)]
     fn walk_book(
         &mut self,
@@ -546,7 +550,7 @@ impl Engine {
         placed: &NewOrder<SymbolIndex>,
         events: &mut impl FnMut(Event),
     ) -> bool {
-        let (mut left, mut moves) = (self.executions_left, 0u32);
+        let mut left = self.executions_left;
         let mut goes_on = false;
         while !aggressor.wanted.is_zero() {
             let Some(level) = self.books.best(aggressor.symbol, aggressor.side.opposite()) else { break };
@@ -556,16 +560,6 @@ impl Engine {
             };
             if !placed.accepts(price) {
                 break;
-            }
-            if let Some((first, last)) = aggressor.prices
-                && first == last
-                && first != price
-                && self.stops.traded(aggressor.symbol, first)
-            {
-                let at = (aggressor.symbol, aggressor.side);
-                let (may_reach, moved) = self.stops.leave_first(&mut self.orders, at, first, left, events);
-                // Moves do not cut it.
-                (left, moves) = (may_reach, moved.saturating_add(moves));
             }
             aggressor.want_what_is_paid_for(price);
             if left == 0 {
@@ -585,7 +579,7 @@ impl Engine {
                 maker = newer;
             }
         }
-        self.count_moves(left, moves);
+        self.executions_left = left;
         goes_on
     }
 

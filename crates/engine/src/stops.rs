@@ -5,13 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use terms::{Event, NewOrder, OrderKind, Price, SelfTrade, Side, SymbolIndex, Trail, Trigger, TriggersLeft};
+
 use crate::orders::Orders;
 
 mod trails;
 mod turns;
 
 use slots::{NONE, Slab};
-use terms::{Event, NewOrder, OrderKind, Price, SelfTrade, Side, SymbolIndex, Trail, Trigger};
 use trails::Followed;
 pub(crate) use turns::Turn;
 use turns::Turns;
@@ -57,6 +58,8 @@ impl Queue {
 struct Watch {
     /// The price of the last execution.
     last: Option<Price>,
+    /// The prices that reach further triggers.
+    left: TriggersLeft,
     /// The lowest price for which an order waits from below; the highest of all if none does.
     rising: i64,
     /// The highest price for which an order waits from above; zero if none does.
@@ -64,10 +67,16 @@ struct Watch {
 }
 
 impl Watch {
-    fn new(last: Option<Price>) -> Watch {
-        Watch { last, rising: i64::MAX, falling: 0 }
+    fn new(last: Option<Price>, left: TriggersLeft) -> Watch {
+        Watch { last, left, rising: i64::MAX, falling: 0 }
     }
 }
+
+/// The key of a queue that no execution has reached: whether it follows the market, and its trigger.
+type Key = (SymbolIndex, bool, Trigger);
+
+/// The triggers of a symbol from the nearest to the farthest.
+type Range = (SymbolIndex, Trigger, Trigger);
 
 /// All waiting orders.
 pub(crate) struct Stops {
@@ -75,16 +84,18 @@ pub(crate) struct Stops {
     queues: Slab<Queue>,
     /// The queues that no execution has reached, in each symbol fixed triggers before trailing ones. Triggers rank
     /// nearest first: those reached from above by falling price, and those reached from below by rising price.
-    waiting: BTreeMap<(SymbolIndex, bool, Trigger), u32>,
+    waiting: BTreeMap<Key, u32>,
     /// The queues whose orders wait for their turn.
     turns: Turns,
     /// The watches by symbol.
     watches: Vec<Watch>,
     /// The symbols whose prices orders follow.
     followed: BTreeMap<SymbolIndex, Followed>,
-    /// The symbols whose last price reaches further triggers, because the command that executed at it could not reach
-    /// all of them. Nothing executes in them until the others are reached, so that price does not change meanwhile.
+    /// The symbols in which triggers are left. Nothing executes in them until these are reached, except for an order
+    /// that is under way.
     being_reached: BTreeSet<SymbolIndex>,
+    /// Whether triggers ever were left.
+    left_any: bool,
 }
 
 impl Stops {
@@ -97,13 +108,15 @@ impl Stops {
             watches: Vec::new(),
             followed: BTreeMap::new(),
             being_reached: BTreeSet::new(),
+            left_any: false,
         }
     }
 
-    /// Begins to watch the next symbol, whose last execution had this price.
-    #[inline]
-    pub(crate) fn watch_next(&mut self, last: Option<Price>) {
-        self.watches.push(Watch::new(last));
+    /// Begins to watch the next symbol, whose last execution had this price, and in which these triggers are left.
+    pub(crate) fn watch_next(&mut self, last: Option<Price>, left: TriggersLeft) {
+        let symbol = SymbolIndex(u32::try_from(self.watches.len()).expect("invariant: at most 2^32 - 1 symbols"));
+        self.watches.push(Watch::new(last, left));
+        self.note_being_reached(symbol, !left.is_none());
     }
 
     /// The number of symbols that are watched: of an engine that is not being imported, all.
@@ -116,14 +129,38 @@ impl Stops {
         self.watches.get(symbol.0 as usize)?.last
     }
 
+    /// The prices of a symbol's executions that reach further triggers.
+    pub(crate) fn triggers_left(&self, symbol: SymbolIndex) -> TriggersLeft {
+        self.watches.get(symbol.0 as usize).map(|watch| watch.left).unwrap_or_default()
+    }
+
+    /// The price of an execution that reaches a fixed trigger which is placed now.
+    pub(crate) fn price_at(&self, symbol: SymbolIndex, trigger: Trigger) -> Option<Price> {
+        let prices = [self.last_price(symbol), self.triggers_left(symbol).price_for(trigger)];
+        prices.into_iter().flatten().find(|&price| trigger.is_reached_by(price))
+    }
+
+    /// Notes once more in which directions the triggers of an imported symbol are left. Returns whether that is as it
+    /// was told.
+    pub(crate) fn check_left(&mut self, symbol: SymbolIndex) -> bool {
+        let told = self.triggers_left(symbol);
+        self.look_out(symbol);
+        self.triggers_left(symbol) == told
+    }
+
     /// Whether an order waits or ever waited.
     pub(crate) fn were_any(&self) -> bool {
         self.stops.was_used()
     }
 
-    /// The last prices of all symbols.
-    pub(crate) fn last_prices(&self) -> impl Iterator<Item = (SymbolIndex, Option<Price>)> {
-        (0..).map(SymbolIndex).zip(self.watches.iter().map(|watch| watch.last))
+    /// Whether triggers are left or ever were.
+    pub(crate) fn left_any(&self) -> bool {
+        self.left_any
+    }
+
+    /// The last prices of all symbols, and the prices that reach further triggers.
+    pub(crate) fn watches(&self) -> impl Iterator<Item = (SymbolIndex, Option<Price>, TriggersLeft)> {
+        (0..).map(SymbolIndex).zip(&self.watches).map(|(symbol, watch)| (symbol, watch.last, watch.left))
     }
 
     /// Whether the open order in a slot waits. `at` is the order's `level`.
@@ -140,7 +177,7 @@ impl Stops {
         NewOrder { symbol, side, limit, shares: order.open, kind, trigger, self_trade }
     }
 
-    /// Has an order wait for a price. Its trigger was not reached; the last price may reach that of an imported order.
+    /// Has an order wait for a price. Its trigger was not reached, or is left.
     pub(crate) fn wait(&mut self, orders: &mut Orders, slot: u32, placed: &NewOrder<SymbolIndex>, trigger: Trigger) {
         let symbol = placed.symbol;
         let new = || self.queues.insert(Queue::new(symbol, Some(trigger)));
@@ -150,9 +187,6 @@ impl Stops {
         match trigger.is_from_below() {
             true => watch.rising = watch.rising.min(trigger.price().units()),
             false => watch.falling = watch.falling.max(trigger.price().units()),
-        }
-        if watch.last.is_some_and(|last| trigger.is_reached_by(last)) {
-            self.note_being_reached(symbol, true);
         }
     }
 
@@ -178,42 +212,33 @@ impl Stops {
         stop
     }
 
-    /// Notes executions at this price. Returns whether they reach or move a trigger.
+    /// Notes the first and the last price of an order's executions. Returns whether these reach or move a trigger.
     #[inline]
-    pub(crate) fn traded(&mut self, symbol: SymbolIndex, price: Price) -> bool {
+    pub(crate) fn traded(&mut self, symbol: SymbolIndex, first: Price, last: Price) -> bool {
         let watch = &mut self.watches[symbol.0 as usize];
-        watch.last = Some(price);
-        price.units() >= watch.rising || price.units() <= watch.falling
+        watch.last = Some(last);
+        first.max(last).units() >= watch.rising || first.min(last).units() <= watch.falling
     }
 
-    /// Reaches the queues for an execution at this price, as many as the command may: those that wait from below first,
-    /// and in each direction the nearest trigger first. Returns how many more it may reach.
-    #[cold]
+    /// Reaches the queues whose triggers lie in these ranges, as many as the command may: in each range the nearest
+    /// trigger first. Those `with_trails` are all reached, because no later command would know which. Returns how many
+    /// more the command may reach, and the number beyond.
     fn reach(
         &mut self,
         orders: &Orders,
         symbol: SymbolIndex,
-        price: Price,
+        ranges: [Option<(Trigger, Trigger)>; 2],
+        with_trails: bool,
         left: u32,
         events: &mut impl FnMut(Event),
-    ) -> u32 {
-        self.reach_within(orders, symbol, &reached_by(price), left, events)
-    }
-
-    /// Reaches the queues whose triggers lie in these ranges, as `reach` does.
-    fn reach_within(
-        &mut self,
-        orders: &Orders,
-        symbol: SymbolIndex,
-        ranges: &[(Trigger, Trigger)],
-        mut left: u32,
-        events: &mut impl FnMut(Event),
-    ) -> u32 {
-        for &(nearest, farthest) in ranges {
-            while left > 0
-                && let Some((key, queue)) = self.nearest(symbol, nearest, farthest)
-            {
-                left = left.saturating_sub(1);
+    ) -> (u32, u32) {
+        let (mut left, mut beyond) = (left, 0u32);
+        for (nearest, farthest) in ranges.into_iter().flatten() {
+            while let Some((key, queue)) = self.next_in((symbol, nearest, farthest), left > 0, with_trails) {
+                match left {
+                    0 => beyond = beyond.saturating_add(1),
+                    _ => left = left.saturating_sub(1),
+                }
                 self.waiting.remove(&key);
                 let (_, trails, trigger) = key;
                 self.queues[queue].trails = false;
@@ -225,28 +250,27 @@ impl Stops {
             }
         }
         self.look_out(symbol);
-        left
+        (left, beyond)
     }
 
-    /// The number of queues that an order of this side reaches before it leaves its first price, counted up to `most`.
-    #[cold]
-    pub(crate) fn reached_first(&self, symbol: SymbolIndex, side: Side, first: Price, most: u32) -> u32 {
-        let (nearest, farthest) = reached_behind(side, first);
-        let of = |trails: bool| self.waiting.range((symbol, trails, nearest)..=(symbol, trails, farthest));
-        (0..most).zip(of(false).chain(of(true))).map(|(before, _)| before.saturating_add(1)).last().unwrap_or(0)
+    /// Symbols in which triggers are left, at most `most`. Where an order that is under way has turns it goes first.
+    pub(crate) fn to_reach(&self, most: u32) -> Vec<SymbolIndex> {
+        let to_reach = self.being_reached.iter().filter(|&&symbol| !self.has_turns(symbol));
+        (0..most).zip(to_reach).map(|(_, &symbol)| symbol).collect()
     }
 
-    /// Symbols whose last prices reach further triggers, at most `most`.
-    pub(crate) fn being_reached(&self, most: u32) -> Vec<SymbolIndex> {
-        (0..most).zip(&self.being_reached).map(|(_, &symbol)| symbol).collect()
+    /// The symbols in which triggers are left.
+    pub(crate) fn being_reached(&self) -> Vec<SymbolIndex> {
+        self.being_reached.iter().copied().collect()
     }
 
-    /// Whether a symbol's last price reaches further triggers.
+    /// Whether triggers are left in a symbol.
     pub(crate) fn is_being_reached(&self, symbol: SymbolIndex) -> bool {
         self.being_reached.contains(&symbol)
     }
 
-    /// Goes on with the triggers that a symbol's last price reaches, as `reach` does.
+    /// Goes on with the triggers that are left in a symbol, as many as the command may. Returns how many more it may
+    /// reach.
     #[cold]
     pub(crate) fn reach_further(
         &mut self,
@@ -255,51 +279,51 @@ impl Stops {
         left: u32,
         events: &mut impl FnMut(Event),
     ) -> u32 {
-        let last = self.last_price(symbol).expect("invariant: a price reached the triggers of this symbol");
-        self.reach(orders, symbol, last, left, events)
+        let left_triggers = self.triggers_left(symbol);
+        let ranges = [left_triggers.up_to.map(rising_to), left_triggers.down_to.map(falling_to)];
+        self.reach(orders, symbol, ranges, false, left, events).0
     }
 
-    /// The queue of the nearest trigger between these; of two with the same one, the one that does not follow the
-    /// market.
-    fn nearest(
-        &self,
-        symbol: SymbolIndex,
-        nearest: Trigger,
-        farthest: Trigger,
-    ) -> Option<((SymbolIndex, bool, Trigger), u32)> {
+    /// The queue of the nearest trigger in a range, of the fixed ones, of those that follow the market, or of both. Of
+    /// two with the same trigger, the one that does not follow.
+    fn next_in(&self, (symbol, nearest, farthest): Range, fixed: bool, trails: bool) -> Option<(Key, u32)> {
         let first = |trails: bool| {
             let mut range = self.waiting.range((symbol, trails, nearest)..=(symbol, trails, farthest));
             range.next().map(|(&key, &queue)| (key, queue))
         };
-        let still = first(false);
-        if self.followed.is_empty() {
+        let still = if fixed { first(false) } else { None };
+        if !trails || self.followed.is_empty() {
             return still;
         }
         [still, first(true)].into_iter().flatten().min_by_key(|&((_, trails, trigger), _)| (trigger, trails))
     }
 
-    /// Notes the nearest prices of a symbol for which orders wait, and whether the last price reaches them.
+    /// Notes the nearest prices of a symbol for which orders wait, and in which directions triggers are left.
     fn look_out(&mut self, symbol: SymbolIndex) {
-        let nearest = |from: Trigger, through: Trigger| {
-            self.nearest(symbol, from, through).map(|((_, _, trigger), _)| trigger.price().units())
+        let nearest = |(from, through): (Trigger, Trigger), fixed: bool| {
+            let next = self.next_in((symbol, from, through), fixed, !fixed);
+            next.map(|((_, _, trigger), _)| trigger.price().units())
         };
-        let rising = nearest(Trigger::from_below(Price::MIN), Trigger::from_below(Price::MAX));
-        let falling = nearest(Trigger::from_above(Price::MAX), Trigger::from_above(Price::MIN));
+        let [rising, falling] = [rising_to(Price::MAX), falling_to(Price::MIN)];
+        let (still_rising, still_falling) = (nearest(rising, true), nearest(falling, true));
+        let (rising, falling) = (nearest(rising, false), nearest(falling, false));
         let (above, below) = self.moved_from(symbol);
         let watch = &mut self.watches[symbol.0 as usize];
-        (watch.rising, watch.falling) = (rising.unwrap_or(i64::MAX).min(above), falling.unwrap_or(0).max(below));
-        let reaches =
-            |last: i64| rising.is_some_and(|rising| rising <= last) || falling.is_some_and(|falling| falling >= last);
-        let is_being_reached = watch.last.is_some_and(|last| reaches(last.units()));
+        watch.rising = [still_rising, rising].into_iter().flatten().min().unwrap_or(i64::MAX).min(above);
+        watch.falling = [still_falling, falling].into_iter().flatten().max().unwrap_or(0).max(below);
+        watch.left.up_to = watch.left.up_to.filter(|up_to| still_rising.is_some_and(|price| price <= up_to.units()));
+        watch.left.down_to = watch.left.down_to.filter(|down| still_falling.is_some_and(|price| price >= down.units()));
+        let is_being_reached = !watch.left.is_none();
         self.note_being_reached(symbol, is_being_reached);
     }
 
-    /// Notes whether a symbol's last price reaches further triggers.
+    /// Notes whether triggers are left in a symbol.
     fn note_being_reached(&mut self, symbol: SymbolIndex, is_being_reached: bool) {
         let has_changed = match is_being_reached {
             true => self.being_reached.insert(symbol),
             false => self.being_reached.remove(&symbol),
         };
+        self.left_any |= is_being_reached;
         if has_changed {
             self.turns.note_being_reached(symbol, is_being_reached);
         }
@@ -335,7 +359,7 @@ impl Stops {
 
     /// Takes an order out of its queue, which may be empty then. Returns the queue, and its key if no execution has
     /// reached it.
-    fn unlink(&mut self, orders: &mut Orders, slot: u32) -> (u32, Option<(SymbolIndex, bool, Trigger)>) {
+    fn unlink(&mut self, orders: &mut Orders, slot: u32) -> (u32, Option<Key>) {
         let order = orders.get_mut(slot);
         let (stop, older, newer) = (order.level, order.older, order.newer);
         (order.older, order.newer) = (NONE, NONE);
@@ -379,17 +403,12 @@ impl Stops {
     }
 }
 
-/// The ranges of triggers that an execution at this price reaches, each from the nearest to the farthest.
-fn reached_by(price: Price) -> [(Trigger, Trigger); 2] {
-    // A sell leaves behind it those that wait from below, and a buy those that wait from above.
-    [reached_behind(Side::Sell, price), reached_behind(Side::Buy, price)]
+/// The triggers from below up to a price, the nearest first.
+fn rising_to(price: Price) -> (Trigger, Trigger) {
+    (Trigger::from_below(Price::MIN), Trigger::from_below(price))
 }
 
-/// The triggers that an execution at this price reaches, and that lie behind an order of this side which goes on from
-/// there: a buy goes up, so its later prices no longer reach all those that wait from above.
-fn reached_behind(side: Side, price: Price) -> (Trigger, Trigger) {
-    match side {
-        Side::Buy => (Trigger::from_above(Price::MAX), Trigger::from_above(price)),
-        Side::Sell => (Trigger::from_below(Price::MIN), Trigger::from_below(price)),
-    }
+/// The triggers from above down to a price, the nearest first.
+fn falling_to(price: Price) -> (Trigger, Trigger) {
+    (Trigger::from_above(Price::MAX), Trigger::from_above(price))
 }

@@ -3,6 +3,7 @@
 
 use terms::{
     AccountIndex, CancelReason, Event, NewOrder, OrderKind, Price, Reject, Reply, Shares, Side, SymbolIndex, Trigger,
+    TriggersLeft,
 };
 
 use crate::engine::Engine;
@@ -18,8 +19,8 @@ const TURNS_MAX: usize = 10_000;
 
 impl Engine {
     /// The number of orders that wait only for an `ActivateReached`, including those under way or behind one under way,
-    /// and pending ones that are due. Orders in symbols that are not open do not count. A symbol in which the last
-    /// execution reaches further triggers counts as one order.
+    /// and pending ones that are due. Orders in symbols that are not open do not count. A symbol in which triggers are
+    /// left counts as one order.
     pub fn reached_orders(&self) -> usize {
         self.stops.reached_orders().saturating_add(self.pendings.due_orders())
     }
@@ -27,6 +28,16 @@ impl Engine {
     /// Whether an order of this engine ever waited for a price, counting those with which it started.
     pub fn had_waiting_orders(&self) -> bool {
         self.stops.were_any()
+    }
+
+    /// The prices of a symbol's executions that reach further triggers.
+    pub fn triggers_left(&self, symbol: SymbolIndex) -> TriggersLeft {
+        self.stops.triggers_left(symbol)
+    }
+
+    /// Whether triggers are left or ever were, counting those with which this engine started.
+    pub fn had_triggers_left(&self) -> bool {
+        self.stops.left_any()
     }
 
     /// The price of a symbol's last execution.
@@ -63,7 +74,10 @@ impl Engine {
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
         let symbol = placed.symbol;
-        if let Some(last) = self.stops.last_price(symbol).filter(|&last| trigger.is_reached_by(last)) {
+        // One that follows the market is made of the last price, which does not reach it.
+        if terms.trail.is_none()
+            && let Some(last) = self.stops.price_at(symbol, trigger)
+        {
             return Err(Reject::TriggersAtOnce { trigger, last });
         }
         let before = self.hold(account, placed)?;
@@ -115,7 +129,7 @@ impl Engine {
     /// first ones have one trigger each.
     fn reach_further(&mut self, events: &mut impl FnMut(Event)) {
         let half = (self.executions_left / 2).max(1);
-        let symbols = self.stops.being_reached(half);
+        let symbols = self.stops.to_reach(half);
         let parts = u32::try_from(symbols.len()).unwrap_or(u32::MAX);
         let part = half.checked_div(parts).unwrap_or(0).max(1);
         for symbol in symbols {

@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 
 use slots::NONE;
-use terms::{AccountIndex, Event, NewOrder, OrderKind, Price, Reject, Reply, Shares, SymbolIndex};
+use terms::{AccountIndex, Event, NewOrder, OrderKind, Reject, Reply, Shares, SymbolIndex};
 
 use crate::counting::Counted;
 use crate::engine::Engine;
@@ -36,8 +36,6 @@ struct Filling {
     executions: u32,
     /// The most executions of one command.
     most: u32,
-    /// The price of the first execution.
-    first: Option<Price>,
 }
 
 impl Filling {
@@ -116,26 +114,20 @@ impl Engine {
     }
 
     /// The number of executions that it takes to execute all shares of an order now, in the order of the walk: at each
-    /// price first the shown shares, and then the next parts of icebergs, round by round. The triggers that it reaches
-    /// before it leaves its first price count, too. Error: the number counted until it was clear that the order cannot
-    /// execute completely, or not with one command.
+    /// price first the shown shares, and then the next parts of icebergs, round by round. Error: the
+    /// number counted until it was clear that the order cannot execute completely, or not with one command.
     pub(crate) fn executions_to_fill(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<u32, u32> {
         self.executions_within(self.execution_bounds.command, account, placed)
     }
 
     /// The executions that fill an order, as `executions_to_fill` counts them, if these are at most `most`.
     fn executions_within(&self, most: u32, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<u32, u32> {
-        let mut filling = Filling { left: placed.shares, executions: 0, most, first: None };
-        let (mut looked_at, mut before) = (0usize, None);
+        let mut filling = Filling { left: placed.shares, executions: 0, most };
+        let mut looked_at = 0usize;
         for level in self.books.levels(placed.symbol, placed.side.opposite()) {
             if !placed.accepts(level.price) {
                 break;
             }
-            if let Some(first) = before.filter(|_| before == filling.first) {
-                let reached = self.stops.reached_first(placed.symbol, placed.side, first, filling.most);
-                filling.executions = filling.executions.saturating_add(reached).min(filling.most);
-            }
-            before = Some(level.price);
             let (mut slot, mut hiding) = (level.oldest, VecDeque::new());
             while slot != NONE {
                 let maker = self.orders.get(slot);
@@ -147,7 +139,6 @@ impl Engine {
                     Counted::NothingFromHere => return Err(filling.executions),
                     Counted::Nothing => Shares::ZERO,
                     Counted::Whole => {
-                        filling.first.get_or_insert(level.price);
                         hiding.extend(self.icebergs.get(maker.id).filter(|hiding| !hiding.hidden.is_zero()));
                         maker.open
                     }

@@ -67,6 +67,18 @@ pub(crate) fn take_price(bytes: &mut &[u8]) -> Result<Price, CodecError> {
     price(take_u64(bytes)?)
 }
 
+/// Puts a price, or zero for none.
+pub(crate) fn put_maybe_price(out: &mut Vec<u8>, price: Option<Price>) {
+    put_u64(out, price.map_or(0, |price| price.units().unsigned_abs()));
+}
+
+pub(crate) fn take_maybe_price(bytes: &mut &[u8]) -> Result<Option<Price>, CodecError> {
+    match take_u64(bytes)? {
+        0 => Ok(None),
+        units => price(units).map(Some),
+    }
+}
+
 pub(crate) fn price(units: u64) -> Result<Price, CodecError> {
     i64::try_from(units).ok().and_then(Price::from_units).ok_or(CodecError::OutOfBounds("price"))
 }

@@ -3,14 +3,14 @@
 
 use terms::{
     AccountIndex, Deadline, Executed, Execution, Fee, Fees, Money, NewOrder, OrderId, OrderKind, Position, SelfTrade,
-    Sequence, Side, StateItem, SymbolIndex, SymbolPhase, Time, Trigger,
+    Sequence, Side, StateItem, SymbolIndex, SymbolPhase, Time, Trigger, TriggersLeft,
 };
 
 use crate::fees_codec::{put_fee, put_rates, put_tier, take_fee, take_rates, take_tier};
 use crate::fields::{
-    price, put_account, put_amount, put_client_order_id, put_group, put_symbol, put_terms, put_trail, take_account,
-    take_amount, take_client_order_id, take_group, take_index, take_phase, take_price, take_shares,
-    take_shares_or_none, take_symbol, take_terms, take_trail,
+    put_account, put_amount, put_client_order_id, put_group, put_maybe_price, put_symbol, put_terms, put_trail,
+    take_account, take_amount, take_client_order_id, take_group, take_index, take_maybe_price, take_phase, take_price,
+    take_shares, take_shares_or_none, take_symbol, take_terms, take_trail,
 };
 use crate::kill_codec::{put_killed, take_killed};
 use crate::limits_codec::{put_limits, take_limits};
@@ -33,6 +33,8 @@ const CLIENT_SELL: u8 = 9;
 const CLIENT_KIND: u8 = 10;
 /// A symbol whose last price is noted; zero if there was none yet.
 const WATCH: u8 = 11;
+/// A symbol in which triggers are left, with the prices up to which and down to which they are; zero for none.
+const WATCH_LEFT: u8 = 48;
 /// An order that waits for a price, and one that was reached. A byte follows with the two bits below and, above them,
 /// the kind; the price stands before the symbol.
 const STOP: u8 = 12;
@@ -146,10 +148,14 @@ pub fn encode_item(item: &StateItem, out: &mut Vec<u8>) {
             put_u64(out, shares.units().unsigned_abs());
             put_amount(out, money.units());
         }
-        StateItem::Watch { symbol, last } => {
-            out.push(WATCH);
+        StateItem::Watch { symbol, last, left } => {
+            out.push(if left.is_none() { WATCH } else { WATCH_LEFT });
             put_u64(out, u64::from(symbol.0));
-            put_u64(out, last.map_or(0, |last| last.units().unsigned_abs()));
+            put_maybe_price(out, last);
+            if !left.is_none() {
+                put_maybe_price(out, left.up_to);
+                put_maybe_price(out, left.down_to);
+            }
         }
         StateItem::Pending { order, account, ref placed, working, is_due } => {
             out.push(if is_due { DUE } else { PENDING });
@@ -391,11 +397,18 @@ pub fn decode_item(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
         })),
         WATCH => Ok(StateItem::Watch {
             symbol: SymbolIndex(take_index(bytes)?),
-            last: match take_u64(bytes)? {
-                0 => None,
-                units => Some(price(units)?),
-            },
+            last: take_maybe_price(bytes)?,
+            left: TriggersLeft::default(),
         }),
+        WATCH_LEFT => {
+            let (symbol, last) = (SymbolIndex(take_index(bytes)?), take_maybe_price(bytes)?);
+            let left = TriggersLeft { up_to: take_maybe_price(bytes)?, down_to: take_maybe_price(bytes)? };
+            if left.is_none() {
+                Err(CodecError::OutOfBounds("price"))
+            } else {
+                Ok(StateItem::Watch { symbol, last, left })
+            }
+        }
         PHASE => {
             let (symbol, phase) = (SymbolIndex(take_index(bytes)?), take_phase(bytes)?);
             let until = Some(Time(take_u64(bytes)?)).filter(|until| *until != Time(0));

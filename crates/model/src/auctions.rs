@@ -204,7 +204,7 @@ impl Model {
             self.execute_two(buy, sell, price, events);
         }
         self.prices.push(price);
-        self.say_what_was_reached(symbol, events);
+        self.say_what_was_reached(symbol, Side::Buy, events);
         is_all
     }
 

@@ -1,7 +1,7 @@
 //! The exchange: every command and query. Each function reads as the paragraph of docs/PROTOCOL.md that it is written
 //! from. The model keeps every order that was ever placed, and ignores speed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use terms::{
     AccountId, AccountIndex, AccountLimits, CancelBounds, CancelReason, Cancellation, ClientOrderId, Command, Deadline,
@@ -49,10 +49,6 @@ pub struct Model {
     pub(crate) fees: Vec<(SymbolIndex, Tier, Fees<AccountIndex>)>,
     /// The prices at which an order executed.
     pub(crate) prices: Vec<Price>,
-    /// Triggers that these executions reached or moved: events that follow those of the executions.
-    pub(crate) noted: Vec<Event>,
-    /// The orders whose triggers these executions moved.
-    pub(crate) moved: BTreeSet<OrderId>,
     /// The moves of triggers of a turn for which it had no executions left.
     pub(crate) moved_beyond: u64,
     /// The killed scopes, sorted.
@@ -108,6 +104,9 @@ pub(crate) struct Listing {
     pub issued: Position,
     /// The price of the last execution.
     pub last: Option<Price>,
+    /// The prices of executions since no trigger from below was left, and since none from above was.
+    pub rose: Vec<Price>,
+    pub fell: Vec<Price>,
     /// The rules that its orders obey.
     pub rules: SymbolRules,
     /// Its phase.
@@ -223,8 +222,6 @@ impl Model {
             is_releasing: false,
             fees: Vec::new(),
             prices: Vec::new(),
-            noted: Vec::new(),
-            moved: BTreeSet::new(),
             moved_beyond: 0,
             kills: Vec::new(),
             protected: Vec::new(),
@@ -294,6 +291,7 @@ impl Model {
         };
         self.end_chain(&entry.command, &outcome);
         self.release_after(events);
+        self.forget_prices();
         self.executed_in_turn += may_execute - self.executions_left;
         outcome.unwrap_or_else(Reply::Rejected)
     }
@@ -479,6 +477,8 @@ impl Model {
                 name,
                 issued: Position::ZERO,
                 last: None,
+                rose: Vec::new(),
+                fell: Vec::new(),
                 rules: SymbolRules::NONE,
                 phase: SymbolPhase::OPEN,
             });

@@ -40,14 +40,9 @@ impl Model {
         let mut is_prevented = false;
         let mut wanted = shares;
         let mut price_before = None;
-        let (mut goes_on, mut has_left_first, mut moves) = (false, false, 0);
+        let mut goes_on = false;
         while let Some(maker) = self.best_match(id, worst).filter(|_| !is_short && !is_refused) {
             let price = self.order(maker).limit;
-            if !wanted.is_zero() && !has_left_first && self.prices.first().is_some_and(|&first| first != price) {
-                // What moves counts when the order is done.
-                moves = self.leave_first_price(symbol, side, events);
-                has_left_first = true;
-            }
             if pays_as_it_goes && price_before != Some(price) {
                 // At each price, the order no longer wants shares that the rest of the money does not pay for, nor a
                 // part of a lot.
@@ -118,7 +113,6 @@ impl Model {
             self.pay_out(&maker_due, symbol, events);
             self.pay_out(&due, symbol, events);
         }
-        self.count_moves(moves);
         self.credit_money(account, money_due);
         self.credit_shares(account, symbol, shares_due);
         for (before, now) in
@@ -150,7 +144,7 @@ impl Model {
             None => self.show_first(id, events),
         }
         self.say_if_it_is_done(id, events);
-        self.say_what_was_reached(symbol, events);
+        self.say_what_was_reached(symbol, side, events);
     }
 
     /// The open order that `aggressor` executes with next, at this price or a better one.

@@ -54,44 +54,23 @@ impl Model {
         follow.map(|order| order.id).collect()
     }
 
-    /// Moves the triggers of the orders of these sides that follow the market closer to it, after an execution at this
-    /// price.
-    pub(crate) fn come_nearer(&mut self, symbol: SymbolIndex, price: Price, sides: &[Side]) {
-        for &side in sides {
-            let mut has_moved = false;
-            for id in self.following(symbol) {
-                let order = &mut self.orders[id.0 as usize - 1];
-                let (Some(trail), Some(now)) = (order.trail, order.trigger) else { continue };
-                let nearer = behind(trail, side, price).filter(|to| match side {
-                    Side::Buy => to.price() < now.price(),
-                    Side::Sell => to.price() > now.price(),
-                });
-                if order.side == side && nearer.is_some() {
-                    (order.trigger, order.has_moved) = (nearer, true);
-                    has_moved = true;
-                    self.moved.insert(id);
-                }
+    /// Moves the triggers of the orders that follow the market closer to it, after an execution at this price. Returns
+    /// the orders that moved. Those in `reached` stay.
+    pub(crate) fn come_nearer(&mut self, symbol: SymbolIndex, price: Price, reached: &[OrderId]) -> Vec<OrderId> {
+        let mut moved = Vec::new();
+        for id in self.following(symbol) {
+            let order = &mut self.orders[id.0 as usize - 1];
+            let (Some(trail), Some(now)) = (order.trail, order.trigger) else { continue };
+            let nearer = behind(trail, order.side, price).filter(|to| match order.side {
+                Side::Buy => to.price() < now.price(),
+                Side::Sell => to.price() > now.price(),
+            });
+            if nearer.is_some() && !reached.contains(&id) {
+                (order.trigger, order.has_moved) = (nearer, true);
+                moved.push(id);
             }
-            self.note_moves(symbol, side, price, has_moved);
         }
-    }
-
-    /// Notes one event for the moves that one order causes, with the best of its prices, behind the triggers reached
-    /// before that.
-    fn note_moves(&mut self, symbol: SymbolIndex, side: Side, price: Price, has_moved: bool) {
-        let is_it = |event: &Event| matches!(event, Event::TrailsMoved { side: other, .. } if *other == side);
-        let before = self.noted.iter().position(is_it);
-        let is_better = before.is_some_and(|at| match (self.noted[at], side) {
-            (Event::TrailsMoved { price: told, .. }, Side::Buy) => price < told,
-            (Event::TrailsMoved { price: told, .. }, Side::Sell) => price > told,
-            _ => false,
-        });
-        if let Some(at) = before.filter(|_| is_better) {
-            self.noted.remove(at);
-        }
-        if has_moved || is_better {
-            self.noted.push(Event::TrailsMoved { symbol, side, price });
-        }
+        moved
     }
 }
 

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use terms::{AccountIndex, CancelReason, Event, NewOrder, OrderId, Price, Reject, Reply, Side, SymbolIndex, Trigger};
+use terms::{
+    AccountIndex, CancelReason, Event, NewOrder, OrderId, Price, Reject, Reply, Side, SymbolIndex, Trigger,
+    TriggersLeft,
+};
 
-use crate::exchange::{Delay, Model, Order, Terms};
+use crate::exchange::{Delay, Listing, Model, Order, Terms};
 use crate::placing::pays_as_it_goes;
 
 /// The most turns of one command: an order that is activated counts as ten turns, an order that only waited behind
@@ -22,11 +25,14 @@ impl Model {
         events: &mut Vec<Event>,
     ) -> Result<Reply, Reject> {
         let NewOrder { symbol, side, limit, shares, .. } = placed;
-        if let Some(last) = self.symbols[symbol.0 as usize].last
-            && trigger.is_reached_by(last)
-        {
-            return Err(Reject::TriggersAtOnce { trigger, last });
+        let left = self.triggers_left(symbol);
+        let reaches = if trigger.is_from_below() { left.up_to } else { left.down_to };
+        for last in [self.last_price(symbol), reaches].into_iter().flatten().filter(|_| terms.trail.is_none()) {
+            if trigger.is_reached_by(last) {
+                return Err(Reject::TriggersAtOnce { trigger, last });
+            }
         }
+        self.forget_prices();
         if !pays_as_it_goes(&placed) {
             self.hold(account, symbol, side, limit, shares)?;
         }
@@ -39,16 +45,56 @@ impl Model {
         Ok(Reply::Opened(id))
     }
 
-    /// Marks the orders whose triggers an execution at this price reaches. Each trigger counts as an execution; later
-    /// commands reach those for which this one has none left.
-    fn reach(&mut self, symbol: SymbolIndex, price: Price, may_reach: impl Fn(Trigger) -> bool) {
+    /// Reaches and moves triggers at the prices of the executions of an order of this side, and appends the events. An
+    /// order that follows the market is moved by each price until one reaches it. Each trigger and each move counts as
+    /// an execution; later commands reach the fixed triggers for which this one has none left.
+    pub(crate) fn say_what_was_reached(&mut self, symbol: SymbolIndex, side: Side, events: &mut Vec<Event>) {
+        self.forget_prices();
+        let prices = std::mem::take(&mut self.prices);
+        let Some(&last) = prices.last() else { return };
+        let (mut reached, mut moved) = (Vec::new(), BTreeSet::new());
+        for &price in &prices {
+            let is_reached = |id: &OrderId| self.order(*id).trigger.is_some_and(|trigger| trigger.is_reached_by(price));
+            let now: Vec<OrderId> =
+                self.following(symbol).into_iter().filter(|id| !reached.contains(id) && is_reached(id)).collect();
+            reached.extend(now);
+            moved.extend(self.come_nearer(symbol, price, &reached));
+        }
+        let fixed = self.waiting().filter(|order| order.symbol == symbol && order.trail.is_none());
+        let is_reached = |trigger: Trigger| prices.iter().any(|&price| trigger.is_reached_by(price));
+        reached.extend(fixed.filter(|order| order.trigger.is_some_and(is_reached)).map(|order| order.id));
         let listing = &mut self.symbols[symbol.0 as usize];
-        listing.last = Some(price);
-        let mut reached: Vec<(bool, i64, bool, u64, OrderId)> = self
-            .waiting()
-            .filter(|order| order.symbol == symbol)
-            .filter_map(|order| Some((order.id, order.arrival, order.trail.is_some(), order.trigger?)))
-            .filter(|(.., trigger)| trigger.is_reached_by(price) && may_reach(*trigger))
+        listing.last = Some(last);
+        listing.rose.extend(&prices);
+        listing.fell.extend(&prices);
+        self.say_moves(symbol, side, &prices, &moved, events);
+        let beyond = self.reach(symbol, reached, events);
+        self.say_moves(symbol, side.opposite(), &prices, &moved, events);
+        self.count_moves(beyond + moved.len() as u64);
+        self.forget_prices();
+    }
+
+    /// Appends the event of the moves of one side, if there were any: the best price moved them.
+    fn say_moves(
+        &self,
+        symbol: SymbolIndex,
+        side: Side,
+        prices: &[Price],
+        moved: &BTreeSet<OrderId>,
+        events: &mut Vec<Event>,
+    ) {
+        let best = if side == Side::Buy { prices.iter().min() } else { prices.iter().max() };
+        if moved.iter().any(|&id| self.order(id).side == side) {
+            events.extend(best.map(|&price| Event::TrailsMoved { symbol, side, price }));
+        }
+    }
+
+    /// Marks these orders as reached, as far as the command may go on. Those that follow the market are all reached.
+    /// Returns the number of triggers beyond what the command may do.
+    fn reach(&mut self, symbol: SymbolIndex, orders: Vec<OrderId>, events: &mut Vec<Event>) -> u64 {
+        let orders = orders.into_iter().map(|id| self.order(id));
+        let mut reached: Vec<(bool, i64, bool, u64, OrderId)> = orders
+            .map(|order| (order.id, order.arrival, order.trail.is_some(), order.trigger.expect("it waits")))
             .map(|(id, arrival, trails, trigger)| match trigger.is_from_below() {
                 true => (false, trigger.price().units(), trails, arrival, id),
                 false => (true, -trigger.price().units(), trails, arrival, id),
@@ -57,49 +103,68 @@ impl Model {
         // The order: triggers from below first; then the nearest trigger; then fixed triggers before those that follow
         // the market; then the longest wait.
         reached.sort();
-        let mut told = None;
+        let (mut told, mut beyond) = (None, 0);
         for (.., id) in reached {
             let Order { trail, trigger, .. } = *self.order(id);
             let trigger = trigger.expect("it waited");
-            let is_next = told.replace((trigger, trail.is_some())) != Some((trigger, trail.is_some()));
+            let is_next = told != Some((trigger, trail.is_some()));
             if is_next && self.executions_left == 0 {
-                break;
+                if trail.is_none() {
+                    continue;
+                }
+                beyond += 1;
+            } else {
+                self.executions_left -= u64::from(is_next);
             }
-            self.executions_left -= u64::from(is_next);
+            told = Some((trigger, trail.is_some()));
             if trail.is_some() {
-                self.noted.push(Event::TrailReached { order: id, trigger });
+                events.push(Event::TrailReached { order: id, trigger });
             } else if is_next {
-                self.noted.push(Event::TriggerReached { symbol, trigger });
+                events.push(Event::TriggerReached { symbol, trigger });
             }
             self.reached.push(id);
         }
+        beyond
     }
 
-    /// Before an order goes on from its first price: a buy goes up, so that its further prices would no longer reach
-    /// all triggers from above that the first one reaches; and they may reach those of buys that the first one moves. A
-    /// sell goes down. Returns the number of moves, which are not counted as executions yet.
-    pub(crate) fn leave_first_price(&mut self, symbol: SymbolIndex, side: Side, events: &mut Vec<Event>) -> u64 {
-        let first = self.prices[0];
-        self.reach(symbol, first, |trigger| trigger.is_from_below() == (side == Side::Sell));
-        self.come_nearer(symbol, first, &[side]);
-        self.tell_reached(events)
-    }
-
-    /// Reaches and moves triggers at the prices of an order's executions, and appends the events. Each order whose
-    /// trigger moves counts as an execution.
-    pub(crate) fn say_what_was_reached(&mut self, symbol: SymbolIndex, events: &mut Vec<Event>) {
-        for price in std::mem::take(&mut self.prices) {
-            self.reach(symbol, price, |_| true);
-            self.come_nearer(symbol, price, &[Side::Buy, Side::Sell]);
+    /// The orders that wait for fixed triggers which executions have reached, and no command yet.
+    fn left(&self, symbol: SymbolIndex) -> Vec<OrderId> {
+        let Listing { rose, fell, .. } = &self.symbols[symbol.0 as usize];
+        if rose.is_empty() && fell.is_empty() {
+            return Vec::new();
         }
-        let moves = self.tell_reached(events);
-        self.count_moves(moves);
+        let is_left = |trigger: Trigger| {
+            let prices = if trigger.is_from_below() { rose } else { fell };
+            prices.iter().any(|&price| trigger.is_reached_by(price))
+        };
+        let of_symbol = self.waiting().filter(|order| order.symbol == symbol && order.trail.is_none());
+        of_symbol.filter(|order| order.trigger.is_some_and(is_left)).map(|order| order.id).collect()
     }
 
-    /// Appends the events of what was reached and moved. Returns the number of moves.
-    fn tell_reached(&mut self, events: &mut Vec<Event>) -> u64 {
-        events.append(&mut self.noted);
-        std::mem::take(&mut self.moved).len() as u64
+    /// Whether triggers of a symbol are left, from below and from above.
+    fn are_left(&self, symbol: SymbolIndex) -> [bool; 2] {
+        let left = self.left(symbol);
+        let rises = |id: &OrderId| self.order(*id).trigger.is_some_and(Trigger::is_from_below);
+        [left.iter().any(rises), left.iter().any(|id| !rises(id))]
+    }
+
+    /// The highest price while triggers from below are left, and the lowest one while triggers from above are.
+    pub fn triggers_left(&self, symbol: SymbolIndex) -> TriggersLeft {
+        let (listing, [rises, falls]) = (&self.symbols[symbol.0 as usize], self.are_left(symbol));
+        TriggersLeft {
+            up_to: listing.rose.iter().max().copied().filter(|_| rises),
+            down_to: listing.fell.iter().min().copied().filter(|_| falls),
+        }
+    }
+
+    /// Forgets the prices that reach no trigger which is left.
+    pub(crate) fn forget_prices(&mut self) {
+        for symbol in (0..self.symbols.len() as u32).map(SymbolIndex) {
+            let ([rises, falls], at) = (self.are_left(symbol), symbol.0 as usize);
+            let Listing { rose, fell, .. } = &mut self.symbols[at];
+            rose.retain(|_| rises);
+            fell.retain(|_| falls);
+        }
     }
 
     /// Counts moves as executions.
@@ -108,47 +173,37 @@ impl Model {
         self.executions_left = self.executions_left.saturating_sub(moves);
     }
 
-    /// Whether the last execution of a symbol reaches triggers that no command has reached yet.
+    /// Whether executions of a symbol have reached triggers that no command has reached yet.
     pub fn is_being_reached(&self, symbol: SymbolIndex) -> bool {
-        let Some(last) = self.last_price(symbol) else { return false };
-        let is_reached = |order: &&Order| order.trigger.is_some_and(|trigger| trigger.is_reached_by(last));
-        let reached: BTreeSet<OrderId> = self.reached.iter().copied().collect();
-        let of_symbol = self.open_orders().filter(|order| order.symbol == symbol && order.waits);
-        of_symbol.filter(is_reached).any(|order| !reached.contains(&order.id))
+        !self.left(symbol).is_empty()
     }
 
-    /// The symbols whose last executions reach further triggers.
+    /// The symbols in which triggers are left.
     pub(crate) fn being_reached(&self) -> impl Iterator<Item = SymbolIndex> {
         (0..self.symbols.len() as u32).map(SymbolIndex).filter(|&symbol| self.is_being_reached(symbol))
     }
 
-    /// Whether orders of a symbol have turns.
+    /// Whether orders of a symbol have turns. While triggers are left, only one that is under way has.
     pub(crate) fn has_turns(&self, symbol: SymbolIndex) -> bool {
-        self.is_open(symbol) && !self.is_being_reached(symbol)
-    }
-
-    /// The number of triggers that an order of this side would reach before it goes on from its first price.
-    pub(crate) fn reached_first(&self, symbol: SymbolIndex, side: Side, first: Price) -> usize {
-        let of_symbol = self.waiting().filter(|order| order.symbol == symbol);
-        let triggers = of_symbol.filter_map(|order| Some((order.trigger?, order.trail.is_some())));
-        let is_behind = |trigger: Trigger| trigger.is_from_below() == (side == Side::Sell);
-        let reached = triggers.filter(|&(trigger, _)| trigger.is_reached_by(first) && is_behind(trigger));
-        reached.collect::<BTreeSet<_>>().len()
+        let under_way =
+            |&id: &OrderId| self.order(id).symbol == symbol && self.order(id).delayed == Some(Delay::UnderWay);
+        self.is_open(symbol) && (!self.is_being_reached(symbol) || self.reached.iter().any(under_way))
     }
 
     /// Reaches the triggers that earlier commands left, then takes the turns of all orders that wait for theirs.
     pub(crate) fn activate_reached(&mut self, may_fill: bool, events: &mut Vec<Event>) {
         // Half of the executions are left to other symbols.
         let half = (self.executions_left / 2).max(1);
-        let symbols: Vec<SymbolIndex> = self.being_reached().take(half as usize).collect();
+        let to_reach = self.being_reached().filter(|&symbol| !self.has_turns(symbol));
+        let symbols: Vec<SymbolIndex> = to_reach.take(half as usize).collect();
         for &symbol in &symbols {
             let part = half / symbols.len() as u64;
             let kept = self.executions_left.saturating_sub(part);
             self.executions_left -= kept;
-            self.prices.push(self.last_price(symbol).expect("it reaches a trigger"));
-            self.say_what_was_reached(symbol, events);
+            self.reach(symbol, self.left(symbol), events);
             self.executions_left += kept;
         }
+        self.forget_prices();
         self.take_rounds(may_fill, events);
     }
 

@@ -59,8 +59,7 @@ impl Model {
     }
 
     /// The order whose turn is next, in this symbol if one is given, as an index into `reached`. An order that is under
-    /// way goes before the others of its symbol. Orders have no turns while further triggers of their symbol are to be
-    /// reached.
+    /// way goes before the others of its symbol. These have no turns while triggers of their symbol are left.
     pub(crate) fn next_turn(&self, of: Option<SymbolIndex>) -> Option<usize> {
         if self.reached.is_empty() {
             return None;
@@ -72,29 +71,21 @@ impl Model {
             let others = || self.reached.iter().filter(|&&other| self.order(other).symbol == symbol);
             let has_turns = of.is_none_or(|of| of == symbol)
                 && self.is_open(symbol)
-                && !being_reached.contains(&symbol)
+                && (is_under_way(id) || !being_reached.contains(&symbol))
                 && !self.served.contains(&symbol)
                 && !self.passed_over.contains(&symbol);
             has_turns && (is_under_way(id) || !others().any(|&other| is_under_way(other)))
         })
     }
 
-    /// The number of executions that fill an order, with the triggers that it reaches before it leaves its first price.
-    /// Errors: the executions counted so far, if the order is not filled, or not by as many as one command may do.
+    /// The number of executions that fill an order. Errors: the executions counted so far, if the order is not filled, or not by as many as one command may do.
     pub(crate) fn executions_to_fill(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<u64, u64> {
         let (mut left, mut executions, mut looked_at) = (i128::from(placed.shares.units()), 0, 0);
         let matching = self.matching(placed.symbol, placed.side, placed.limit);
-        let (mut first, mut before) = (None, None);
         for at_one_price in matching.chunk_by(|one, next| self.order(*one).limit == self.order(*next).limit) {
             let makers = at_one_price.iter().map(|&maker| self.order(maker));
             let mut queue: Vec<(&Order, Shares, Shares)> =
                 makers.map(|maker| (maker, maker.shown, maker.open.less(maker.shown))).collect();
-            if let Some(price) = first.filter(|_| first == before) {
-                executions += self.reached_first(placed.symbol, placed.side, price) as u64;
-                executions = executions.min(self.execution_bounds.command.into());
-            }
-            let price = self.order(at_one_price[0]).limit;
-            before = Some(price);
             let mut taken = 0;
             while taken < queue.len() {
                 let (maker, shown, hidden) = queue[taken];
@@ -116,7 +107,6 @@ impl Model {
                 if is_own || is_killed {
                     continue;
                 }
-                first = first.or(Some(price));
                 left -= i128::from(shown.units());
                 if left <= 0 {
                     return Ok(executions);

@@ -169,7 +169,11 @@ impl Model {
             }
         }
         let watched = (0..).map(SymbolIndex).zip(&self.symbols);
-        items.extend(watched.map(|(symbol, listing)| StateItem::Watch { symbol, last: listing.last }));
+        items.extend(watched.map(|(symbol, listing)| StateItem::Watch {
+            symbol,
+            last: listing.last,
+            left: self.triggers_left(symbol),
+        }));
         let ruled = (0..).map(SymbolIndex).zip(&self.symbols);
         let ruled = ruled.filter(|(_, listing)| listing.rules != SymbolRules::NONE);
         items.extend(ruled.map(|(symbol, listing)| StateItem::Rules { symbol, rules: listing.rules }));

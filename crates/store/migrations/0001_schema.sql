@@ -80,13 +80,19 @@ CREATE TABLE pricetime.symbols (
     number bigint PRIMARY KEY CHECK (number >= 0),
     name pricetime.symbol_name NOT NULL UNIQUE,
     issued numeric(29,8) NOT NULL CHECK (issued >= 0),
-    last_price numeric(19,8)
+    last_price numeric(19,8),
+    reaches_up_to numeric(19,8),
+    reaches_down_to numeric(19,8)
 );
 COMMENT ON TABLE pricetime.symbols IS 'The symbols that are traded.';
 COMMENT ON COLUMN pricetime.symbols.number IS 'The number of the symbol, from 0 in the order of creation.';
 COMMENT ON COLUMN pricetime.symbols.issued IS
     'All shares ever issued: those in positions and those that open sells hold.';
 COMMENT ON COLUMN pricetime.symbols.last_price IS 'The price of the last execution; null if there was none.';
+COMMENT ON COLUMN pricetime.symbols.reaches_up_to IS
+    'The price up to which trigger prices from below are still to be reached; null if none is left.';
+COMMENT ON COLUMN pricetime.symbols.reaches_down_to IS
+    'The price down to which trigger prices from above are still to be reached; null if none is left.';
 
 CREATE TABLE pricetime.symbol_rules (
     symbol bigint PRIMARY KEY REFERENCES pricetime.symbols,
@@ -1056,7 +1062,7 @@ END $$;
 -- Writes the settings of symbols and accounts. The new rows of a table take the place of the old ones; a setting that
 -- was taken back has an old row alone.
 CREATE FUNCTION pricetime.write_settings(
-    last_prices pricetime.symbols[],
+    watches pricetime.symbols[],
     old_rules pricetime.symbol_rules[], new_rules pricetime.symbol_rules[],
     old_phases pricetime.symbol_phases[], new_phases pricetime.symbol_phases[],
     old_fees pricetime.fees[], new_fees pricetime.fees[],
@@ -1070,11 +1076,11 @@ CREATE FUNCTION pricetime.write_settings(
 DECLARE
     changed bigint;
 BEGIN
-    IF cardinality(last_prices) > 0 THEN
-        UPDATE pricetime.symbols s SET last_price = u.last_price FROM unnest(last_prices) u
-            WHERE s.number = u.number;
+    IF cardinality(watches) > 0 THEN
+        UPDATE pricetime.symbols s SET last_price = u.last_price, reaches_up_to = u.reaches_up_to,
+            reaches_down_to = u.reaches_down_to FROM unnest(watches) u WHERE s.number = u.number;
         GET DIAGNOSTICS changed = ROW_COUNT;
-        PERFORM pricetime.expect('symbols', changed, cardinality(last_prices));
+        PERFORM pricetime.expect('symbols', changed, cardinality(watches));
     END IF;
     IF cardinality(old_rules) > 0 THEN
         DELETE FROM pricetime.symbol_rules r USING unnest(old_rules) u WHERE r.symbol = u.symbol;

@@ -385,9 +385,9 @@ impl Effects {
                 let orders = ((maker, maker_account), (aggressor, account));
                 self.execute(symbol, orders, side, price, shares, (sequence, time));
             }
-            Event::OrderCanceled { order, account, symbol: _, shares, why } => {
+            Event::OrderCanceled { order, account, symbol, shares, why } => {
                 self.take(order, shares);
-                self.stops.cancel(order, order < self.before.next_order);
+                self.stops.cancel(order, symbol, order < self.before.next_order);
                 self.pendings.closed.push(order);
                 if why == CancelReason::Linked {
                     self.links.canceled.push(order);

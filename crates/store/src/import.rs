@@ -10,7 +10,7 @@ use std::fmt::Display;
 use engine::{DoneOrders, Importer};
 use terms::{
     AccountId, AccountIndex, ClientOrderId, Deadline, DoneOrder, Executed, Execution, NewOrder, OrderId, Position,
-    Price, Sequence, Shares, StateItem, Symbol, SymbolIndex, Time, Trigger,
+    Price, Sequence, Shares, StateItem, Symbol, SymbolIndex, Time, Trigger, TriggersLeft,
 };
 
 use tokio_postgres::types::ToSql;
@@ -43,9 +43,10 @@ const ACTION: &str = "import a market";
 /// Rows written by one statement.
 const ROWS_MAX: usize = 10_000;
 
-const LAST_PRICES: &str = "
-    UPDATE pricetime.symbols s SET last_price = u.price
-    FROM unnest($1::bigint[], $2::numeric[]) AS u(number, price) WHERE s.number = u.number";
+const WATCHES: &str = "
+    UPDATE pricetime.symbols s SET last_price = u.last, reaches_up_to = u.up_to, reaches_down_to = u.down_to
+    FROM unnest($1::bigint[], $2::numeric[], $3::numeric[], $4::numeric[]) AS u(number, last, up_to, down_to)
+    WHERE s.number = u.number";
 const CALENDAR: &str = "INSERT INTO pricetime.calendar (followed) VALUES ($1)";
 const ICEBERGS: &str = "
     INSERT INTO pricetime.icebergs (order_id, display, hidden)
@@ -89,7 +90,7 @@ struct Rows {
     executions: Vec<(OrderId, u64, Execution)>,
     cancellations: Vec<(OrderId, AccountIndex, Shares, Time)>,
     client_orders: Vec<(OrderId, AccountIndex, ClientOrderId, Option<Time>)>,
-    last_prices: Vec<(SymbolIndex, Option<Price>)>,
+    watches: Vec<(SymbolIndex, Option<Price>, TriggersLeft)>,
     rules: Vec<RulesRow>,
     phases: Vec<PhaseRow>,
     waiting: Vec<WaitingRow>,
@@ -253,7 +254,7 @@ impl Rows {
                     None => self.terms.push((order, placed)),
                 }
             }
-            StateItem::Watch { symbol, last } => self.last_prices.push((symbol, last)),
+            StateItem::Watch { symbol, last, left } => self.watches.push((symbol, last, left)),
             StateItem::Rules { symbol, rules } => self.rules.push(RulesRow { symbol, rules }),
             StateItem::Fees { symbol, tier, fees } => self.fees.push(FeesRow { symbol, tier, fees: Some(fees) }),
             StateItem::Tier { account, tier } => self.tiers.push(TierRow { account, tier }),
@@ -348,7 +349,8 @@ impl Rows {
         insert_into(session, "symbols", symbols).await?;
         let positions = rows!(rows: &self.positions, row => account: row.0, symbol: row.1, shares: row.2);
         insert_into(session, "positions", positions).await?;
-        execute(session, LAST_PRICES, columns!(&self.last_prices, row => row.0, row.1)).await?;
+        let watches = columns!(&self.watches, row => row.0, row.1, row.2.up_to, row.2.down_to);
+        execute(session, WATCHES, watches).await?;
         insert(session, &self.rules).await?;
         insert(session, &self.phases).await?;
         insert(session, &self.orders).await?;
@@ -396,7 +398,7 @@ impl Rows {
         self.executions.clear();
         self.cancellations.clear();
         self.client_orders.clear();
-        self.last_prices.clear();
+        self.watches.clear();
         self.rules.clear();
         self.phases.clear();
         self.waiting.clear();

@@ -127,7 +127,11 @@ fn orders(effects: &Effects) -> Vec<NamedParameter<'_>> {
 fn settings(effects: &Effects) -> Vec<NamedParameter<'_>> {
     let Effects { rules, phases, fees, groups, limits, protections, kills, calendar, stops, .. } = effects;
     vec![
-        rows!(last_prices: &stops.last_prices, row => number: row.symbol, last_price: row.last),
+        rows!(watches: &stops.watches, row =>
+            number: row.symbol,
+            last_price: row.last,
+            reaches_up_to: row.left.up_to,
+            reaches_down_to: row.left.down_to),
         rows!(old_rules: rules, row => symbol: row.symbol),
         rows!(new_rules: rules, if |row| row.rules != SymbolRules::NONE),
         rows!(old_phases: phases, row => symbol: row.symbol),

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use engine::Engine;
-use terms::{NewOrder, OrderId, Price, Sequence, SymbolIndex, Trigger};
+use terms::{NewOrder, OrderId, Price, Sequence, SymbolIndex, Trigger, TriggersLeft};
 
 use crate::column::table;
 
@@ -17,8 +17,10 @@ pub(crate) struct StopRows {
     pub(crate) reached: Vec<ReachedRow>,
     /// Orders that these commands opened to wait, placed at their release, or made wait for their turn.
     pub(crate) waiting: Vec<WaitingRow>,
-    /// The symbols that traded, with their last prices.
-    pub(crate) last_prices: Vec<LastPriceRow>,
+    /// The symbols that traded, or whose triggers were reached or canceled, with their last prices.
+    pub(crate) watches: Vec<WatchRow>,
+    /// The symbols in which orders were canceled: triggers may have been left that are no more.
+    canceled_in: Vec<SymbolIndex>,
     /// The last place of each order in `waiting`.
     places: BTreeMap<OrderId, usize>,
     /// The place of each order in `activated`.
@@ -98,11 +100,12 @@ pub(crate) struct ActivatedRow {
     pub is_older: bool,
 }
 
-/// The price of a symbol's last execution.
+/// The price of a symbol's last execution, and those up to which triggers are still to be reached.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct LastPriceRow {
+pub(crate) struct WatchRow {
     pub symbol: SymbolIndex,
     pub last: Option<Price>,
+    pub left: TriggersLeft,
 }
 
 impl StopRows {
@@ -112,7 +115,8 @@ impl StopRows {
         self.canceled.clear();
         self.reached.clear();
         self.waiting.clear();
-        self.last_prices.clear();
+        self.watches.clear();
+        self.canceled_in.clear();
         self.queues.clear();
         self.places.clear();
         self.activated_at.clear();
@@ -121,8 +125,8 @@ impl StopRows {
 
     /// The number of rows to write, change or remove.
     pub(crate) fn len(&self) -> usize {
-        let StopRows { activated, canceled, reached, waiting, last_prices, .. } = self;
-        activated.len() + canceled.len() + reached.len() + waiting.len() + last_prices.len()
+        let StopRows { activated, canceled, reached, waiting, watches, .. } = self;
+        activated.len() + canceled.len() + reached.len() + waiting.len() + watches.len()
     }
 
     /// Adds an order that was opened to wait.
@@ -149,6 +153,7 @@ impl StopRows {
 
     pub(crate) fn reach(&mut self, symbol: SymbolIndex, trigger: Trigger, sequence: Sequence) {
         let turn = self.next_turn(sequence);
+        self.watch(symbol);
         self.reached.push(ReachedRow { symbol, trigger, turn });
         for at in self.queues.remove(&(symbol, trigger)).unwrap_or_default() {
             self.waiting[at].reached = Some(turn);
@@ -185,7 +190,10 @@ impl StopRows {
     }
 
     /// Notes that an order was canceled, which these commands opened or earlier ones.
-    pub(crate) fn cancel(&mut self, order: OrderId, is_older: bool) {
+    pub(crate) fn cancel(&mut self, order: OrderId, symbol: SymbolIndex, is_older: bool) {
+        if self.canceled_in.last() != Some(&symbol) {
+            self.canceled_in.push(symbol);
+        }
         // An older one may have begun to wait by these commands.
         if !self.waits_no_more(order) && is_older {
             self.canceled.push(order);
@@ -200,18 +208,27 @@ impl StopRows {
         })
     }
 
-    /// Adds the last prices of symbols, which no event carries. Each execution of these commands was in one of
+    /// Adds a symbol whose row may change.
+    fn watch(&mut self, symbol: SymbolIndex) {
+        if let Err(at) = self.watches.binary_search_by_key(&symbol, |row| row.symbol) {
+            self.watches.insert(at, WatchRow { symbol, last: None, left: TriggersLeft::default() });
+        }
+    }
+
+    /// Adds the last prices of symbols and the triggers that are left, which no event carries. Each execution of these commands was in one of
     /// `executed`.
     pub(crate) fn seal(&mut self, engine: &Engine, executed: impl ExactSizeIterator<Item = SymbolIndex>) {
         if !engine.had_waiting_orders() {
             self.canceled.clear();
         }
         let seen = std::mem::replace(&mut self.executions, executed.len());
-        for symbol in executed.skip(seen) {
-            if let Err(at) = self.last_prices.binary_search_by_key(&symbol, |row| row.symbol) {
-                self.last_prices.insert(at, LastPriceRow { symbol, last: None });
-            }
+        executed.skip(seen).for_each(|symbol| self.watch(symbol));
+        let canceled_in = std::mem::take(&mut self.canceled_in);
+        if engine.had_triggers_left() {
+            canceled_in.into_iter().for_each(|symbol| self.watch(symbol));
         }
-        self.last_prices.iter_mut().for_each(|row| row.last = engine.last_price(row.symbol));
+        for row in &mut self.watches {
+            (row.last, row.left) = (engine.last_price(row.symbol), engine.triggers_left(row.symbol));
+        }
     }
 }

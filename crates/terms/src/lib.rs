@@ -30,6 +30,7 @@ mod rule_checks;
 mod rules;
 mod state;
 mod trail;
+mod triggers_left;
 mod turnover;
 mod uncross;
 
@@ -63,5 +64,6 @@ pub use reply::{Cancellation, DoneOrder, OpenTerms, Reply, Status};
 pub use rules::{BrokenRule, Distance, Rule, RulesFault, RulesPart, SymbolRules};
 pub use state::{MarketState, StateItem};
 pub use trail::{TRAIL_BIPS_MAX, TRAILING_MAX, Trail, TrailingOrder};
+pub use triggers_left::TriggersLeft;
 pub use turnover::Turnover;
 pub use uncross::{AuctionPrice, auction_price};

@@ -14,6 +14,7 @@ use crate::phase::SymbolPhase;
 use crate::protections::Grace;
 use crate::rules::SymbolRules;
 use crate::trail::Trail;
+use crate::triggers_left::TriggersLeft;
 
 /// One part of the market's state. A stream of them is, in this order:
 ///
@@ -69,12 +70,12 @@ pub enum StateItem {
     Execution(Execution),
     /// The sum of the executions of the order before it, which has more than are kept.
     Executed(Executed),
-    /// A symbol, and the price of its last execution.
-    Watch { symbol: SymbolIndex, last: Option<Price> },
+    /// A symbol, the price of its last execution, and the prices up to which triggers are still to be reached.
+    Watch { symbol: SymbolIndex, last: Option<Price>, left: TriggersLeft },
     /// The rules of a symbol that has any.
     Rules { symbol: SymbolIndex, rules: SymbolRules },
     /// An open order that waits for its trigger, or, if that `is_reached`, for its turn. A command may leave triggers
-    /// that the last price reaches to later ones; their orders are not `is_reached` yet. Its shares are all its open
+    /// that its executions reach to later ones; their orders are not `is_reached` yet. Its shares are all its open
     /// ones. `trail` is the distance between its trigger and the market; none for a fixed trigger, or one that was
     /// reached.
     Stop {

@@ -5,7 +5,7 @@
 use slots::NONE;
 use terms::{Event, NewOrder, OrderId, Price, Side, SymbolIndex, Trail, Trigger};
 
-use super::{Queue, Stop, Stops, reached_behind};
+use super::{Queue, Stop, Stops, falling_to, rising_to};
 use crate::orders::Orders;
 
 /// The prices with which an execution is compared for the orders that follow a symbol's price.
@@ -71,51 +71,41 @@ impl Stops {
         (followed.above.saturating_add(1), followed.below.saturating_sub(1).max(0))
     }
 
-    /// Applies executions at a price that reaches or moves a trigger: it reaches triggers, and moves those that follow.
-    /// Returns how many triggers the command may reach further, and the number of moves.
+    /// Applies the executions of an order of this side, whose prices lie between these two, to triggers. Its first price
+    /// moves those of its own side, which its last one may reach: a buy goes up, and a sell down. Then its executions
+    /// reach triggers, and last those of the other side move that were not reached. Returns how many triggers the
+    /// command may reach further, and the number of those beyond and of moves: it leaves none of these to others.
     #[cold]
     pub(crate) fn follow(
         &mut self,
         orders: &mut Orders,
-        symbol: SymbolIndex,
-        price: Price,
-        left: u32,
-        events: &mut impl FnMut(Event),
-    ) -> (u32, u32) {
-        let left = self.reach(orders, symbol, price, left, events);
-        (left, self.move_behind(orders, symbol, &[Side::Buy, Side::Sell], price, events))
-    }
-
-    /// Applies the first price of an order that goes on to others, all of them in one direction, as far as its last
-    /// price does not: it reaches the triggers that the order leaves behind it, and moves those that lie before it. A
-    /// buy goes up: it leaves those behind that wait from above, and before it lie those of buys that follow. Returns
-    /// what `follow` returns.
-    #[cold]
-    pub(crate) fn leave_first(
-        &mut self,
-        orders: &mut Orders,
         (symbol, side): (SymbolIndex, Side),
-        price: Price,
+        (first, last): (Price, Price),
         left: u32,
         events: &mut impl FnMut(Event),
     ) -> (u32, u32) {
-        let left = self.reach_within(orders, symbol, &[reached_behind(side, price)], left, events);
-        (left, self.move_behind(orders, symbol, &[side], price, events))
+        let (lowest, highest) = (first.min(last), first.max(last));
+        let before = self.move_behind(orders, symbol, side, first, events);
+        self.watches[symbol.0 as usize].left.extend(lowest, highest);
+        let ranges = [Some(rising_to(highest)), Some(falling_to(lowest))];
+        let (left, beyond) = self.reach(orders, symbol, ranges, true, left, events);
+        let behind = self.move_behind(orders, symbol, side.opposite(), last, events);
+        (left, before.saturating_add(beyond).saturating_add(behind))
     }
 
-    /// Moves the triggers of these sides that follow an execution at this price. Returns the number of moves.
+    /// Moves the triggers of one side that follow an execution at this price. Returns the number of moves.
     fn move_behind(
         &mut self,
         orders: &mut Orders,
         symbol: SymbolIndex,
-        sides: &[Side],
+        side: Side,
         price: Price,
         events: &mut impl FnMut(Event),
     ) -> u32 {
         if !self.followed.contains_key(&symbol) {
             return 0;
         }
-        let moves: usize = sides.iter().map(|&side| self.trail_behind(orders, symbol, side, price, events)).sum();
+        let moves = self.trail_behind(orders, symbol, side, price, events);
         self.look_out(symbol);
         u32::try_from(moves).unwrap_or(u32::MAX)
     }
@@ -195,8 +185,8 @@ impl Stops {
         price: Price,
     ) -> Vec<(OrderId, u32, Trigger)> {
         let (nearest, farthest) = match side {
-            Side::Sell => (Trigger::from_above(Price::MAX), Trigger::from_above(Price::MIN)),
-            Side::Buy => (Trigger::from_below(Price::MIN), Trigger::from_below(Price::MAX)),
+            Side::Sell => falling_to(Price::MIN),
+            Side::Buy => rising_to(Price::MAX),
         };
         let mut moves = Vec::new();
         for (&(_, _, now), &queue) in self.waiting.range((symbol, true, nearest)..=(symbol, true, farthest)) {

@@ -43,7 +43,7 @@ struct SymbolTurns {
     delaying: usize,
     /// Whether the symbol is not open.
     is_held_back: bool,
-    /// Whether the symbol's last price reaches further triggers: nothing may execute before these are reached.
+    /// Whether triggers are left: nothing but an order under way may execute before these are reached.
     is_being_reached: bool,
     /// Whether the symbol has no further turn in this round, or in this command.
     is_passed_over: bool,
@@ -54,8 +54,10 @@ struct SymbolTurns {
 }
 
 impl SymbolTurns {
-    fn first(&self) -> Option<(u64, u32)> {
-        self.under_way.or_else(|| self.queues.first_key_value().map(|(&rank, &queue)| (rank, queue)))
+    /// The queue whose order has a turn next; none if no order of the symbol may have one now.
+    fn next(&self) -> Option<(u64, u32)> {
+        let first = self.queues.first_key_value().filter(|_| !self.is_being_reached);
+        self.under_way.or(first.map(|(&rank, &queue)| (rank, queue))).filter(|_| !self.is_held_back)
     }
 }
 
@@ -144,31 +146,29 @@ impl Turns {
     /// Gives a symbol the rank of its first queue.
     fn rank(&mut self, symbol: SymbolIndex) {
         let Some(turns) = self.of_symbol.get_mut(&symbol) else { return };
-        let is_kept_back = turns.is_held_back || turns.is_being_reached;
-        let has_none = is_kept_back || turns.is_passed_over;
-        let first = turns.first().map(|(rank, _)| rank);
-        let has_turns = first.is_some() && !is_kept_back;
+        let next = turns.next().map(|(rank, _)| rank);
+        let has_turns = next.is_some();
         if std::mem::replace(&mut turns.has_turns, has_turns) != has_turns {
             self.with_turns = match has_turns {
                 true => self.with_turns.saturating_add(1),
                 false => self.with_turns.saturating_sub(1),
             };
         }
-        let first = first.filter(|_| !has_none);
-        if first != turns.rank {
-            if let Some(rank) = std::mem::replace(&mut turns.rank, first) {
+        let next = next.filter(|_| !turns.is_passed_over);
+        if next != turns.rank {
+            if let Some(rank) = std::mem::replace(&mut turns.rank, next) {
                 self.symbols.remove(&rank);
             }
-            if let Some(rank) = first {
+            if let Some(rank) = next {
                 self.symbols.insert(rank, symbol);
             }
         }
-        if turns.orders == 0 && !has_none {
+        if turns.orders == 0 && !turns.is_held_back && !turns.is_being_reached && !turns.is_passed_over {
             self.of_symbol.remove(&symbol);
         }
     }
 
-    /// Notes whether a symbol's last price reaches further triggers.
+    /// Notes whether triggers are left in a symbol.
     pub(super) fn note_being_reached(&mut self, symbol: SymbolIndex, is_being_reached: bool) {
         self.of_symbol.entry(symbol).or_default().is_being_reached = is_being_reached;
         self.rank(symbol);
@@ -187,8 +187,8 @@ impl Turns {
 }
 
 impl Stops {
-    /// The number of orders that wait for their turn and are not held back, and of symbols whose last price reaches
-    /// further triggers.
+    /// The number of orders that wait for their turn and are not held back, and of symbols in which triggers are
+    /// left.
     #[inline]
     pub(crate) fn reached_orders(&self) -> usize {
         self.turns.orders.saturating_add(self.being_reached.len())
@@ -199,12 +199,17 @@ impl Stops {
         self.turns.with_turns
     }
 
-    /// Whether more than this many symbols have orders with turns, or the last price of one reaches further triggers.
+    /// Whether an order of a symbol has a turn, now or in a later round.
+    pub(super) fn has_turns(&self, symbol: SymbolIndex) -> bool {
+        self.turns.of_symbol.get(&symbol).is_some_and(|turns| turns.has_turns)
+    }
+
+    /// Whether more than this many symbols have orders with turns, or triggers are left in one.
     pub(crate) fn have_turns_beyond(&self, symbols: usize) -> bool {
         self.turns.with_turns > symbols || !self.being_reached.is_empty()
     }
 
-    /// Whether an order is under way, or waits behind one, or a symbol's last price reaches further triggers.
+    /// Whether an order is under way, or waits behind one, or triggers are left in a symbol.
     #[inline]
     pub(crate) fn delays_any(&self) -> bool {
         self.turns.delaying > 0 || !self.being_reached.is_empty()
@@ -288,7 +293,7 @@ impl Stops {
         let symbols = &self.turns.symbols;
         let next = symbols.range(self.turns.begins_at..).next();
         let (_, symbol) = next.or_else(|| symbols.first_key_value())?;
-        let (_, queue) = self.turns.of_symbol.get(symbol)?.first()?;
+        let (_, queue) = self.turns.of_symbol.get(symbol)?.next()?;
         Some(self.queues[queue].oldest)
     }
 

@@ -48,8 +48,9 @@ pub struct Mirror {
     /// The symbols that are not open, and the symbols of all orders.
     closed: BTreeSet<SymbolIndex>,
     symbols: BTreeMap<OrderId, SymbolIndex>,
-    /// The prices of the last executions.
-    last: BTreeMap<SymbolIndex, Price>,
+    /// The highest and the lowest price of executions since an order began to wait for one of them.
+    rose: BTreeMap<SymbolIndex, Price>,
+    fell: BTreeMap<SymbolIndex, Price>,
 }
 
 impl Mirror {
@@ -161,7 +162,8 @@ impl Mirror {
             }
             Event::Executed { symbol, maker, aggressor, price, shares, .. }
             | Event::Uncrossed { symbol, maker, aggressor, price, shares, .. } => {
-                self.last.insert(symbol, price);
+                self.rose.entry(symbol).and_modify(|highest| *highest = price.max(*highest)).or_insert(price);
+                self.fell.entry(symbol).and_modify(|lowest| *lowest = price.min(*lowest)).or_insert(price);
                 for order in [maker, aggressor] {
                     assert!(!self.pending.contains_key(&order), "what waits for another order does not execute");
                     assert!(!self.links.contains_key(&order), "a linked order executes alone");
@@ -282,18 +284,20 @@ impl Mirror {
     fn wait(&mut self, order: OrderId, symbol: SymbolIndex, trigger: Option<Trigger>) {
         let Some(trigger) = trigger else { return };
         self.waiting.entry((symbol, trigger)).or_default().push(order);
-        // Nobody waits for what the last price reaches, so that price was not noted.
-        if self.last.get(&symbol).is_some_and(|last| trigger.is_reached_by(*last)) {
-            self.last.remove(&symbol);
+        // No order begins to wait where triggers are left, so those prices reach no further ones.
+        let prices = if trigger.is_from_below() { &mut self.rose } else { &mut self.fell };
+        if prices.get(&symbol).is_some_and(|price| trigger.is_reached_by(*price)) {
+            prices.remove(&symbol);
         }
     }
 
-    /// Whether the last price of a symbol reaches triggers that were not reached.
+    /// Whether executions of a symbol have reached fixed triggers that no command has reached.
     fn is_being_reached(&self, symbol: SymbolIndex) -> bool {
-        let Some(&last) = self.last.get(&symbol) else { return false };
-        let still = self.waiting.keys().filter(|(of, _)| *of == symbol).map(|(_, trigger)| *trigger);
-        let trails = self.trails.iter().filter(|(order, _)| self.symbols[order] == symbol);
-        still.chain(trails.map(|(_, (_, trigger))| *trigger)).any(|trigger| trigger.is_reached_by(last))
+        let mut still = self.waiting.keys().filter(|(of, _)| *of == symbol).map(|(_, trigger)| *trigger);
+        still.any(|trigger| {
+            let price = if trigger.is_from_below() { self.rose.get(&symbol) } else { self.fell.get(&symbol) };
+            price.is_some_and(|price| trigger.is_reached_by(*price))
+        })
     }
 
     fn is_under_way(&self, symbol: SymbolIndex) -> bool {
@@ -312,7 +316,8 @@ impl Mirror {
             Some(true) => true,
             _ => !self.is_under_way(symbol) && !self.reached[..at].iter().any(|before| self.symbols[before] == symbol),
         };
-        let has_turns = !self.closed.contains(&symbol) && !self.is_being_reached(symbol);
+        let is_kept_back = self.is_being_reached(symbol) && self.delayed.get(&order) != Some(&true);
+        let has_turns = !self.closed.contains(&symbol) && !is_kept_back;
         assert!(comes_first && has_turns, "order {order} has the turn of its symbol");
         self.reached.remove(at);
     }

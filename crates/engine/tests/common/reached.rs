@@ -6,14 +6,15 @@ use std::collections::BTreeSet;
 use model::Model;
 use terms::{Command, Event, Op, OrderId, Phase, Reply, SymbolIndex};
 
-pub const ALL: [&str; 9] = [
+pub const ALL: [&str; 10] = [
     "reach: some triggers are left to another command",
     "reach: another command goes on",
     "reach: another command goes on, and leaves some",
     "reach: an order waits meanwhile",
     "reach: an order is canceled that waits for a trigger that is left",
-    "reach: an order leaves a price whose triggers come before its next execution",
-    "reach: an order is under way, because of the triggers of its first price",
+    "reach: an order that is under way goes on while triggers are left",
+    "reach: triggers are left that the last price does not reach",
+    "reach: an order follows the market and is reached where others are left",
     "reach: an auction waits for it",
     "state: imported while further triggers are to be reached",
 ];
@@ -29,10 +30,9 @@ impl Before {
     pub fn of(model: &Model) -> Before {
         let symbols = (0..model.symbols().count() as u32).map(SymbolIndex);
         let being_reached: BTreeSet<_> = symbols.filter(|&symbol| model.is_being_reached(symbol)).collect();
-        let waits = model.open_orders().filter(|order| order.waits && being_reached.contains(&order.symbol));
+        let waits = model.open_orders().filter(|order| order.waits && order.trail.is_none());
         let is_left = |order: &&model::Order| {
-            let last = model.last_price(order.symbol);
-            last.is_some_and(|last| order.trigger.is_some_and(|trigger| trigger.is_reached_by(last)))
+            order.trigger.is_some_and(|trigger| model.triggers_left(order.symbol).reaches(trigger))
         };
         Before { orders: waits.filter(is_left).map(|order| order.id).collect(), being_reached }
     }
@@ -64,33 +64,33 @@ pub fn after(before: &Before, op: &Op, reply: &Reply, events: &[Event], model: &
     if matches!(reply, Reply::Canceled(status) if before.orders.contains(&status.order)) {
         seen.push("reach: an order is canceled that waits for a trigger that is left");
     }
-    first_price_left(events, &mut seen);
+    let goes_on = |event: &Event| match event {
+        Event::OrderResumed { placed, .. } => {
+            before.being_reached.contains(&placed.symbol) && now.contains(&placed.symbol)
+        }
+        _ => false,
+    };
+    if events.iter().any(goes_on) {
+        seen.push("reach: an order that is under way goes on while triggers are left");
+    }
+    let is_beyond = |&symbol: &SymbolIndex| {
+        let (last, left) = (model.last_price(symbol), model.triggers_left(symbol));
+        left.up_to.is_some_and(|up_to| Some(up_to) != last) || left.down_to.is_some_and(|down| Some(down) != last)
+    };
+    if now.iter().any(is_beyond) {
+        seen.push("reach: triggers are left that the last price does not reach");
+    }
+    let is_reached = |event: &Event| match event {
+        Event::TrailReached { order, .. } => now.contains(&model.order(*order).symbol),
+        _ => false,
+    };
+    if events.iter().any(is_reached) {
+        seen.push("reach: an order follows the market and is reached where others are left");
+    }
     let ends = matches!(command, Command::EndAuction | Command::ChangePhase { phase: Phase::Open, .. });
     let is_to_end = |&symbol: &SymbolIndex| model.phase(symbol).until.is_some_and(|until| until <= model.time());
     if ends && before.being_reached.iter().any(is_to_end) {
         seen.push("reach: an auction waits for it");
     }
     seen
-}
-
-/// Looks for orders whose first price reaches triggers before they go on.
-fn first_price_left(events: &[Event], seen: &mut Vec<&'static str>) {
-    // The order that executed last, and whether something was reached since then.
-    let mut last: Option<(OrderId, bool)> = None;
-    for event in events {
-        match (event, last) {
-            (Event::Executed { aggressor, .. }, Some((order, true))) if *aggressor == order => {
-                seen.push("reach: an order leaves a price whose triggers come before its next execution");
-                return;
-            }
-            (Event::OrderDelayed { order: cut, is_under_way: true, .. }, Some((order, true))) if *cut == order => {
-                seen.push("reach: an order is under way, because of the triggers of its first price");
-                return;
-            }
-            (Event::Executed { aggressor, .. }, _) => last = Some((*aggressor, false)),
-            (Event::TriggerReached { .. } | Event::TrailReached { .. }, Some((order, _))) => last = Some((order, true)),
-            (Event::OrderTriggered { .. } | Event::OrderResumed { .. }, _) => last = None,
-            _ => {}
-        }
-    }
 }

@@ -1,11 +1,11 @@
 //! The most triggers that one command reaches, and what happens until later commands have reached the others.
 
 use terms::{
-    Command, Event, NewOrder, OrderId, OrderKind, Phase, Position, Price, Reject, Reply, Shares, Side, Symbol,
-    SymbolIndex, Trigger,
+    Command, Event, ExecutionBounds, FundsOrder, Money, NewOrder, OrderId, OrderKind, Phase, Position, Price, Reject,
+    Reply, SelfTrade, Shares, Side, Symbol, SymbolIndex, Trail, TrailingOrder, Trigger,
 };
 
-use crate::bounds::{Market, account, open_of, order, restart};
+use crate::bounds::{Market, account, open_of, order, restart, symbol};
 
 /// The executions of a command.
 const MOST: u32 = 10;
@@ -124,9 +124,126 @@ fn triggers_that_lie_before_an_order_do_not_cut_it() {
     }
 }
 
-/// A symbol has no executions yet, so triggers of both directions are reached at once.
+/// The ways in which a client takes what is on the other side.
+#[derive(Clone, Copy, Debug)]
+enum Taking {
+    Kind(OrderKind),
+    Funds,
+}
+
+const TAKING: [Taking; 5] = [
+    Taking::Kind(OrderKind::Limit),
+    Taking::Kind(OrderKind::ImmediateOrCancel),
+    Taking::Kind(OrderKind::FillOrKill),
+    Taking::Kind(OrderKind::Market),
+    Taking::Funds,
+];
+
+/// A market in which free orders wait for prices between the last one and the first one of an order of this side, and
+/// none of them is reached by that order's second price. Returns the account of the order, and its prices.
+fn behind(market: &mut Market, side: Side) -> (u32, [i64; 2]) {
+    let (last, prices) = if side == Side::Buy { (200, [100, 250]) } else { (60, [150, 50]) };
+    trade(market, last);
+    for nth in 0..2 * MOST as i64 {
+        let trigger = match side {
+            Side::Buy => Trigger::from_above(Price::from_units(150 + nth).unwrap()),
+            Side::Sell => Trigger::from_below(Price::from_units(100 + nth).unwrap()),
+        };
+        let any = Side::Buy.any_price().units();
+        let free = NewOrder { kind: OrderKind::Market, ..order(Side::Buy, any, 1) };
+        market.place(2, free.triggered_by(trigger));
+    }
+    let (maker, taker) = if side == Side::Buy { (1, 2) } else { (2, 1) };
+    for price in prices {
+        market.place(maker, order(side.opposite(), price, 1));
+    }
+    (taker, prices)
+}
+
+/// Has an account take two shares at any price. Returns its order.
+fn take(market: &mut Market, number: u32, side: Side, taking: Taking, worth: i64) -> OrderId {
+    let any = side.any_price();
+    match taking {
+        Taking::Kind(OrderKind::Market) => {
+            market.place(number, NewOrder { kind: OrderKind::Market, ..order(side, any.units(), 2) })
+        }
+        Taking::Kind(kind) => {
+            let limit = if side == Side::Buy { 300 } else { 40 };
+            market.place(number, NewOrder { kind, ..order(side, limit, 2) })
+        }
+        Taking::Funds => {
+            let funds = Money::from_units(worth.into());
+            let order = FundsOrder { symbol: symbol(), side, funds, self_trade: SelfTrade::Allowed };
+            match market.apply(Command::PlaceByFunds { account: account(number), order, client_id: None }) {
+                Reply::Opened(order) => order,
+                refused => panic!("{refused:?}"),
+            }
+        }
+    }
+}
+
+/// A regression: 10,001 market buys, which hold nothing, waited for prices from above, between the last price and the
+/// first one of another client's buy. That buy executed at its first price alone, and the maker of its second price
+/// could cancel before it went on.
 #[test]
-fn an_order_reaches_what_it_leaves_behind_before_it_goes_on_and_the_others_last() {
+fn triggers_that_lie_behind_an_order_do_not_cut_it() {
+    for side in [Side::Buy, Side::Sell] {
+        for taking in TAKING {
+            let mut market = Market::new(MOST);
+            let (taker, prices) = behind(&mut market, side);
+            let placed = take(&mut market, taker, side, taking, prices.iter().sum());
+            let what = format!("{side:?} {taking:?}");
+            assert_eq!(
+                (market.executed(), open_of(&market, taker, placed)),
+                (2, 0),
+                "no command comes between: {what}"
+            );
+            assert_eq!(reached(&market).len(), MOST as usize - 2, "as many as the command has left: {what}");
+            let mut left = 2 * MOST as usize - reached(&market).len();
+            while market.engine.reached_orders() > 0 {
+                market.check();
+                restart(&mut market);
+                market.apply(Command::ActivateReached);
+                left -= reached(&market).len();
+            }
+            assert_eq!(left, 0, "the second price does not reach them, and all are reached: {what}");
+        }
+    }
+}
+
+/// A regression: while the commands of a turn had few executions left, an order went on in shares. Triggers on either
+/// side of it took the commands between two of its shares.
+#[test]
+fn triggers_do_not_keep_an_order_that_goes_on_in_shares() {
+    let mut market = Market::with_bounds(ExecutionBounds { command: 100, turn: 10, small: 10, share: 10 });
+    trade(&mut market, 200);
+    let triggers = 300;
+    for nth in 0..triggers {
+        stop(&mut market, 1_000 + nth, 1);
+    }
+    for nth in 0..30 {
+        market.place(1, order(Side::Sell, 1_000 + 10 * nth, 1));
+    }
+    let placed = market.place(2, order(Side::Buy, 2_000, 30));
+    assert_eq!((market.executed(), open_of(&market, 2, placed)), (10, 20), "it is under way");
+    assert_eq!(reached(&market).len(), 0, "its command has no execution left");
+    market.check();
+    market.apply(Command::ActivateReached);
+    assert_eq!((market.executed(), open_of(&market, 2, placed)), (20, 0), "and it goes on with the next one");
+    market.check();
+    let mut told = reached(&market).len();
+    while market.engine.reached_orders() > 0 {
+        restart(&mut market);
+        market.apply(Command::ActivateReached);
+        market.check();
+        told += reached(&market).len();
+    }
+    assert_eq!(told, 291, "all up to 1,290, each once");
+}
+
+/// Triggers of both directions are reached when the order is done, those from below first.
+#[test]
+fn an_order_reaches_triggers_when_it_is_done() {
     let mut market = Market::new(100);
     for (trigger, is_from_below) in [(80, true), (120, true), (150, false), (110, false)] {
         let price = Price::from_units(trigger).unwrap();
@@ -137,70 +254,98 @@ fn an_order_reaches_what_it_leaves_behind_before_it_goes_on_and_the_others_last(
         market.place(1, order(Side::Sell, limit, 1));
     }
     market.place(2, order(Side::Buy, 130, 2));
-    assert_eq!(reached(&market), [150, 110, 80, 120]);
+    assert_eq!(reached(&market), [80, 120, 150, 110], "130 does not reach 110, and 100 does");
     let executed = market.events.iter().rposition(|event| matches!(event, Event::Executed { .. })).unwrap();
-    let told = market.events[..executed].iter().filter(|event| matches!(event, Event::TriggerReached { .. }));
-    assert_eq!(told.count(), 2, "130 does not reach 110, so these come before it");
+    let told = market.events.iter().position(|event| matches!(event, Event::TriggerReached { .. }));
+    assert!(told > Some(executed));
     market.check();
 }
 
-/// An order at its second price would no longer know the triggers that it reached at the first one, and left behind.
+/// Where it was placed nobody could tell it from those that an execution before it reached.
 #[test]
-fn an_order_goes_no_further_than_its_first_price_while_that_reaches_triggers() {
-    for stops in [MOST as i64 - 3, MOST as i64 + 5] {
-        let mut market = Market::new(MOST);
-        // Nothing has executed, so there are triggers on both sides of the first price.
-        for nth in 0..stops {
-            let trigger = Trigger::from_above(Price::from_units(200 + nth).unwrap());
-            market.place(1, order(Side::Sell, 900, 1).triggered_by(trigger));
-        }
-        for limit in [100, 250] {
-            market.place(1, order(Side::Sell, limit, 1));
-        }
-        let taker = market.place(2, order(Side::Buy, 300, 2));
-        let is_cut = stops > MOST as i64;
-        assert_eq!((market.executed(), open_of(&market, 2, taker)), if is_cut { (1, 1) } else { (2, 0) });
-        assert_eq!(reached(&market).len() as i64, if is_cut { MOST as i64 - 1 } else { stops });
-        let mut left = stops - reached(&market).len() as i64;
-        while market.engine.reached_orders() > 0 {
-            restart(&mut market);
-            market.apply(Command::ActivateReached);
-            market.check();
-            left -= reached(&market).len() as i64;
-        }
-        assert_eq!(
-            (left, open_of(&market, 2, taker)),
-            (0, 0),
-            "all were reached at 100, also those that 250 does not reach"
-        );
+fn no_order_begins_to_wait_for_a_price_that_others_are_left_for() {
+    let mut market = Market::new(MOST);
+    behind(&mut market, Side::Buy);
+    take(&mut market, 2, Side::Buy, Taking::Kind(OrderKind::Limit), 0);
+    let stop = |market: &mut Market, trigger: Trigger| {
+        let order = order(Side::Buy, 1, 1).triggered_by(trigger);
+        market.apply(Command::PlaceOrder { account: account(2), order, client_id: None, until: None })
+    };
+    let price = |units: i64| Price::from_units(units).unwrap();
+    let refused = |told: Reply, by: i64| matches!(told, Reply::Rejected(Reject::TriggersAtOnce { last, .. }) if last.units() == by);
+    assert!(refused(stop(&mut market, Trigger::from_above(price(120))), 100), "the first execution reaches it");
+    assert!(refused(stop(&mut market, Trigger::from_below(price(240))), 250), "the last one reaches it");
+    let trail = Trail::by(price(1));
+    let order = order(Side::Sell, 1, 1);
+    let asked = TrailingOrder { account: account(1), order, trail, client_id: None, until: None };
+    for told in [
+        stop(&mut market, Trigger::from_above(price(99))),
+        stop(&mut market, Trigger::from_below(price(251))),
+        market.apply(asked.command()),
+    ] {
+        assert!(matches!(told, Reply::Opened(_)), "{told:?}");
     }
+    market.check();
+    restart(&mut market);
+    while market.engine.reached_orders() > 0 {
+        market.apply(Command::ActivateReached);
+        market.check();
+    }
+    assert!(matches!(stop(&mut market, Trigger::from_above(price(120))), Reply::Opened(_)), "none is left");
 }
 
-/// The triggers that it reaches before it leaves its first price count, or it would be cut there.
+/// It would execute although the price never turned so far behind it.
 #[test]
-fn a_fill_or_kill_order_counts_the_triggers_that_its_first_price_reaches() {
-    for (stops, is_filled) in [(MOST as i64 - 2, true), (MOST as i64 - 1, false)] {
-        let mut market = Market::new(MOST);
-        for nth in 0..stops {
-            // Those that lie before it do not count.
-            stop(&mut market, 50 + nth, 10);
-            let trigger = Trigger::from_above(Price::from_units(150 + nth).unwrap());
-            market.place(1, order(Side::Sell, 900, 1).triggered_by(trigger));
-        }
-        for limit in [100, 101] {
-            market.place(1, order(Side::Sell, limit, 1));
-        }
-        let taker = market.place(2, NewOrder { kind: OrderKind::FillOrKill, ..order(Side::Buy, 300, 2) });
-        assert_eq!((market.executed(), open_of(&market, 2, taker)), (if is_filled { 2 } else { 0 }, 0));
-        market.check();
-        while market.engine.reached_orders() > 0 {
-            market.apply(Command::ActivateReached);
-        }
-        // At one price none of them matters.
-        let taker = market.place(2, NewOrder { kind: OrderKind::FillOrKill, ..order(Side::Buy, 300, 1) });
-        assert_eq!((market.executed(), open_of(&market, 2, taker)), (usize::from(!is_filled), 0));
-        market.check();
+fn an_order_that_follows_the_market_is_not_reached_by_a_price_before_it_moved() {
+    let mut market = Market::new(MOST);
+    trade(&mut market, 100);
+    for nth in 0..25 {
+        stop(&mut market, 101 + nth, 1);
     }
+    let trail = Trail::by(Price::from_units(12).unwrap());
+    let asked =
+        TrailingOrder { account: account(2), order: order(Side::Buy, 1, 1), trail, client_id: None, until: None };
+    assert!(matches!(market.apply(asked.command()), Reply::Opened(_)));
+    for nth in 0..=MOST {
+        market.place(1, order(Side::Sell, if nth < MOST { 110 } else { 115 }, 1));
+    }
+    let taker = market.place(2, order(Side::Buy, 120, MOST as i64 + 1));
+    assert_eq!((market.executed(), open_of(&market, 2, taker)), (MOST as usize, 1), "it is under way");
+    // Others come to the book only where an auction gathers them.
+    market.phase(Phase::Auction);
+    market.place(1, order(Side::Sell, 95, 1));
+    market.phase(Phase::Open);
+    market.apply(Command::ActivateReached);
+    assert_eq!((market.executed(), open_of(&market, 2, taker)), (1, 0));
+    let moved = |event: &Event| matches!(event, Event::TrailsMoved { price, .. } if price.units() == 95);
+    assert!(market.events.iter().any(moved), "its trigger is 107, and triggers up to 110 are left");
+    while market.engine.reached_orders() > 0 {
+        market.check();
+        restart(&mut market);
+        market.apply(Command::ActivateReached);
+        assert!(!market.events.iter().any(|event| matches!(event, Event::TrailReached { .. })));
+    }
+    market.check();
+}
+
+/// Later commands would not know which of them an execution reached and which only came to stand there.
+#[test]
+fn orders_that_follow_the_market_are_reached_at_once() {
+    let mut market = Market::new(MOST);
+    trade(&mut market, 100);
+    for distance in 1..=2 * MOST as i64 {
+        let trail = Trail::by(Price::from_units(distance).unwrap());
+        let order = order(Side::Buy, 1, 1);
+        let asked = TrailingOrder { account: account(2), order, trail, client_id: None, until: None };
+        assert!(matches!(market.apply(asked.command()), Reply::Opened(_)));
+        stop(&mut market, 100 + distance, 1);
+    }
+    trade(&mut market, 200);
+    let trails = market.events.iter().filter(|event| matches!(event, Event::TrailReached { .. })).count();
+    assert_eq!((trails, reached(&market).len()), (2 * MOST as usize, 5), "every second one of the first is fixed");
+    assert_eq!(market.engine.reached_orders(), 5 + 2 * MOST as usize + 1);
+    market.check();
+    restart(&mut market);
 }
 
 /// The price of an auction would be another last price.

@@ -9,6 +9,7 @@ use terms::{
     AccountId, AccountLimit, AccountLimits, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, DOLLAR, Deadline,
     Distance, Entry, Executed, Fee, FeeRate, Grace, Group, KillScope, Money, NewOrder, Op, OrderId, Pause, Phase,
     Position, Price, SelfTrade, Sequence, Shares, Side, StateItem, Symbol, SymbolPhase, Tier, Time, Trail, Trigger,
+    TriggersLeft,
 };
 
 /// Makes an engine after this many random commands.
@@ -130,10 +131,12 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
             2 => Executed { executions, shares, money: Money::from_units(money.units() + 1) },
             _ => Executed { executions: executions + 1, shares, money },
         }),
-        StateItem::Watch { symbol, last } => match which {
-            0 => StateItem::Watch { symbol: terms::SymbolIndex(symbol.0 + 1), last },
-            1 => StateItem::Watch { symbol, last: None },
-            _ => StateItem::Watch { symbol, last: Price::from_units(last.map_or(1, Price::units) / 2 + 1) },
+        StateItem::Watch { symbol, last, left } => match which {
+            0 => StateItem::Watch { symbol: terms::SymbolIndex(symbol.0 + 1), last, left },
+            1 => StateItem::Watch { symbol, last: None, left },
+            2 => StateItem::Watch { symbol, last, left: TriggersLeft { up_to: last, ..left } },
+            3 => StateItem::Watch { symbol, last, left: TriggersLeft { down_to: last, ..left } },
+            _ => StateItem::Watch { symbol, last: Price::from_units(last.map_or(1, Price::units) / 2 + 1), left },
         },
         StateItem::Phase { symbol, mut phase } => {
             match which {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use terms::{
     AccountId, AccountIndex, AccountLimits, Cancellation, ClientOrderId, DoneOrder, Executed, Execution, Fee,
     FeeSchedule, Groups, Kills, Money, NewOrder, OrderId, Phase, Position, Price, Protections, Sequence, Shares, Side,
-    StateItem, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Time, Trail, Trigger,
+    StateItem, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Time, Trail, Trigger, TriggersLeft,
 };
 
 use crate::effects::{Effects, ExecutionRow, Head, OrderRow};
@@ -47,7 +47,7 @@ pub(super) struct Rows {
     triggers: BTreeMap<OrderId, Trigger>,
     /// The turns at which waiting orders, and tips of icebergs, came to their places.
     queued: BTreeMap<OrderId, QueueRank>,
-    last_prices: BTreeMap<SymbolIndex, Option<Price>>,
+    watches: BTreeMap<SymbolIndex, (Option<Price>, TriggersLeft)>,
     rules: BTreeMap<SymbolIndex, SymbolRules>,
     fees: FeeSchedule,
     groups: Groups,
@@ -79,7 +79,7 @@ impl Rows {
             trails: BTreeMap::new(),
             triggers: BTreeMap::new(),
             queued: BTreeMap::new(),
-            last_prices: BTreeMap::new(),
+            watches: BTreeMap::new(),
             rules: BTreeMap::new(),
             fees: FeeSchedule::new(),
             groups: Groups::new(),
@@ -99,7 +99,7 @@ impl Rows {
     /// Writes a whole transaction.
     pub fn write(&mut self, effects: &Effects) {
         self.symbols.extend(effects.symbols.iter().map(|row| (row.name, Position::ZERO)));
-        self.last_prices.extend(effects.symbols.iter().map(|row| (row.symbol, None)));
+        self.watches.extend(effects.symbols.iter().map(|row| (row.symbol, (None, TriggersLeft::default()))));
         effects.issued.iter().for_each(|row| self.symbols[row.symbol.0 as usize].1 = row.issued);
         self.accounts.extend(effects.accounts.iter().map(|row| (row.id, row.balance)));
         effects.balances.iter().for_each(|row| self.accounts[row.account.0 as usize].1 = row.balance);
@@ -177,7 +177,7 @@ impl Rows {
         let waiting = stops.waiting.iter().filter(|row| row.waits && row.delayed.is_none());
         self.waiting.extend(waiting.map(|row| (row.order, row.reached)));
         self.queued.extend(stops.activated.iter().map(|row| (row.order, row.turn)));
-        self.last_prices.extend(stops.last_prices.iter().map(|row| (row.symbol, row.last)));
+        self.watches.extend(stops.watches.iter().map(|row| (row.symbol, (row.last, row.left))));
     }
 
     fn write_trails(&mut self, trails: &TrailRows) {
@@ -254,7 +254,7 @@ impl Rows {
             items.push(StateItem::Order { order, account, symbol, side, limit, open });
             items.extend(self.execution_items(order));
         }
-        items.extend(self.last_prices.iter().map(|(&symbol, &last)| StateItem::Watch { symbol, last }));
+        items.extend(self.watches.iter().map(|(&symbol, &(last, left))| StateItem::Watch { symbol, last, left }));
         items.extend(self.rules.iter().map(|(&symbol, &rules)| StateItem::Rules { symbol, rules }));
         let mut waiting: Vec<_> = self.waiting.iter().map(|(order, turn)| (turn, &self.orders[order])).collect();
         waiting.sort_by_key(|(turn, order)| {

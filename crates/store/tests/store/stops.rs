@@ -129,6 +129,36 @@ fn triggers_that_one_command_left_are_reached_by_later_ones_over_restarts() {
     assert_eq!(database.sql("SELECT count(*) FROM pricetime.waiting"), ["0"]);
 }
 
+/// The last price does not say which they are, and the last of them is canceled.
+#[test]
+fn triggers_that_lie_behind_an_order_are_left_over_restarts() {
+    let database = database();
+    let mut market = market();
+    trade(&mut market, 30_000);
+    let triggers = i64::from(terms::EXECUTIONS_MAX);
+    for at in 0..triggers {
+        wait(&mut market, limit(Side::Buy, 1, 1), Trigger::from_above(price(100 + at)));
+    }
+    let oldest = market.engine.next_order().0 - triggers as u64;
+    for dollars in [50, 40_000] {
+        place(&mut market, limit(Side::Sell, dollars, 1));
+    }
+    place(&mut market, limit(Side::Buy, 40_000, 2));
+    market.restart(&database, "two are left");
+    let left = "SELECT format('%s|%s', trim_scale(reaches_up_to), trim_scale(reaches_down_to)) FROM pricetime.symbols";
+    assert_eq!(database.sql(left), ["|50"]);
+    cancel(&mut market, oldest);
+    market.restart(&database, "one is left");
+    assert_eq!(database.sql(left), ["|50"]);
+    cancel(&mut market, oldest + 1);
+    market.restart(&database, "none is left");
+    assert_eq!(database.sql(left), ["|"]);
+    while market.engine.reached_orders() > 0 {
+        market.apply(Command::ActivateReached);
+    }
+    market.restart(&database, "all are active");
+}
+
 fn is_reached(item: &StateItem) -> bool {
     matches!(item, StateItem::Stop { is_reached: true, .. })
 }
