@@ -17,6 +17,7 @@ mod charging;
 mod client_orders;
 mod counting;
 mod deadlines;
+mod due_line;
 mod engine;
 mod export;
 mod funding;

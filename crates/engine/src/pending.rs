@@ -215,16 +215,23 @@ impl Engine {
         }
     }
 
+    /// The pending orders that are placed next. None of a symbol in which triggers are left: a stop would be refused
+    /// there because of a price from before its working order executed, and nothing executes there meanwhile.
+    pub(crate) fn next_due(&self) -> [Option<Pending>; 2] {
+        self.pendings.next_due(|symbol| self.stops.is_being_reached(symbol))
+    }
+
     /// Places the next due order, or two. Returns whether there was one.
     pub(crate) fn release_next(&mut self, events: &mut impl FnMut(Event)) -> bool {
-        let due = self.pendings.take_due();
-        for pending in due.iter().flatten().flatten() {
+        let due = self.next_due();
+        for pending in due.iter().flatten() {
+            self.pendings.remove(pending.order);
             self.orders.end_to_wait(pending.slot);
         }
         match due {
-            None => return false,
-            Some([Some(first), Some(second)]) => self.release_two(&first, &second, events),
-            Some([one, other]) => {
+            [None, None] => return false,
+            [Some(first), Some(second)] => self.release_two(&first, &second, events),
+            [one, other] => {
                 for pending in [one, other].into_iter().flatten() {
                     if let Err(why) = self.release(&pending, events) {
                         self.end_pending(pending.slot, &pending.placed, why, events);

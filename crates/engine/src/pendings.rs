@@ -1,9 +1,11 @@
 //! Pending orders: the working order of each, and the orders that are due. This file knows nothing of books or
 //! accounts.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 use terms::{AccountIndex, Event, NewOrder, OrderId, Sequence, SymbolIndex};
+
+use crate::due_line::DueLine;
 
 /// A pending order.
 #[derive(Clone, Copy)]
@@ -52,9 +54,8 @@ pub(crate) struct Pendings {
     of_order: BTreeMap<OrderId, Pending>,
     /// All pending orders, by symbol.
     of_symbol: BTreeSet<(SymbolIndex, OrderId)>,
-    /// The working orders that have executed, in this order. Some may have no pending orders any more, because these
-    /// were canceled.
-    due: VecDeque<OrderId>,
+    /// The executed working orders of the due ones.
+    due: DueLine,
     /// The number of due orders, and the command since which there are any.
     due_orders: usize,
     due_since: Sequence,
@@ -74,7 +75,7 @@ impl Pendings {
         Pendings {
             of_order: BTreeMap::new(),
             of_symbol: BTreeSet::new(),
-            due: VecDeque::new(),
+            due: DueLine::default(),
             due_orders: 0,
             due_since: Sequence::ZERO,
             placing: None,
@@ -149,39 +150,39 @@ impl Pendings {
         self.of_order.insert(pending.order, pending);
         self.of_symbol.insert((pending.placed.symbol, pending.order));
         if pending.is_due {
-            self.is_due_from_now_on(pending.working(), 1, now);
+            self.is_due_from_now_on(pending.working(), pending.placed.symbol, now);
         }
     }
 
     /// Makes the pending orders of an executed working order due.
     pub(crate) fn make_due(&mut self, working: OrderId, now: Sequence) {
-        let mut count = 0usize;
-        for Pending { order, .. } in self.of_working(working).into_iter().flatten() {
+        for Pending { order, placed, .. } in self.of_working(working).into_iter().flatten() {
             if let Some(pending) = self.of_order.get_mut(&order) {
                 pending.is_due = true;
-                count = count.saturating_add(1);
+                self.is_due_from_now_on(working, placed.symbol, now);
             }
-        }
-        if count > 0 {
-            self.is_due_from_now_on(working, count, now);
         }
     }
 
-    fn is_due_from_now_on(&mut self, working: OrderId, count: usize, now: Sequence) {
+    fn is_due_from_now_on(&mut self, working: OrderId, symbol: SymbolIndex, now: Sequence) {
         if self.due_orders == 0 {
             self.due_since = now;
         }
-        self.due_orders = self.due_orders.saturating_add(count);
-        if self.due.back() != Some(&working) {
-            self.due.push_back(working);
-        }
+        self.due_orders = self.due_orders.saturating_add(1);
+        self.due.join(working, symbol);
     }
 
     /// Takes out an order that no longer waits. None if it did not wait.
     pub(crate) fn remove(&mut self, order: OrderId) -> Option<Pending> {
         let pending = self.of_order.remove(&order)?;
-        self.of_symbol.remove(&(pending.placed.symbol, order));
-        self.due_orders = self.due_orders.saturating_sub(usize::from(pending.is_due));
+        let (working, symbol) = (pending.working(), pending.placed.symbol);
+        self.of_symbol.remove(&(symbol, order));
+        if pending.is_due {
+            self.due_orders = self.due_orders.saturating_sub(1);
+            if self.of_working(working).iter().all(Option::is_none) {
+                self.due.leave(working, symbol);
+            }
+        }
         Some(pending)
     }
 
@@ -191,30 +192,15 @@ impl Pendings {
         all.filter_map(|(_, order)| self.of_order.get(order))
     }
 
-    /// The orders that are released next.
-    pub(crate) fn next_due(&self) -> [Option<Pending>; 2] {
-        let mut due = self.due.iter().map(|&working| self.of_working(working));
-        due.find(|due| due.iter().any(Option::is_some)).unwrap_or_default()
-    }
-
-    /// Takes out the orders that are released next.
-    pub(crate) fn take_due(&mut self) -> Option<[Option<Pending>; 2]> {
-        loop {
-            let working = self.due.pop_front()?;
-            let due = self.of_working(working);
-            for pending in due.iter().flatten() {
-                self.remove(pending.order);
-            }
-            if due.iter().any(Option::is_some) {
-                return Some(due);
-            }
-        }
+    /// The orders that are released next: the first ones whose symbol does not keep them back.
+    pub(crate) fn next_due(&self, keeps_back: impl Fn(SymbolIndex) -> bool) -> [Option<Pending>; 2] {
+        self.due.first(keeps_back).map(|working| self.of_working(working)).unwrap_or_default()
     }
 
     /// All pending orders: first those whose working order is open, by id, then the due ones in their order.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Pending> {
         let wait = self.of_order.values().filter(|pending| !pending.is_due);
-        let due = self.due.iter().flat_map(|&working| self.of_working(working)).flatten();
+        let due = self.due.in_order().into_iter().flat_map(|working| self.of_working(working)).flatten();
         wait.chain(due.filter_map(|pending| self.of_order.get(&pending.order)))
     }
 

@@ -108,12 +108,15 @@ impl Engine {
     }
 
     /// Places the pending orders that are due next, as `take_share` brings an order to its book. Returns whether it
-    /// placed any; if not, pending orders have no further turn in this command.
+    /// placed any; if these need another command, pending orders have no further turn in this one.
     fn take_turn_of_pendings(&mut self, rounds: &mut Rounds, events: &mut impl FnMut(Event)) -> bool {
         if !self.pendings.are_due() || rounds.passes_over_pendings || !self.goes_on_with(rounds) {
             return false;
         }
-        let due = self.pendings.next_due();
+        let due = self.next_due();
+        if due.iter().all(Option::is_none) {
+            return false;
+        }
         let due = due.map(|due| due.map(|pending| (self.orders.get(pending.slot).account, pending.placed)));
         let part = self.part_of(due, self.stops.have_turns_beyond(0), rounds);
         let turns = part.and_then(|part| {

@@ -31,6 +31,10 @@ pub(crate) struct Stop {
     trail: Option<Trail>,
 }
 
+/// The most fixed triggers that an order reaches before the trailing ones behind them while its command has no
+/// executions left.
+const NEARER_MAX: u32 = 1_000;
+
 /// Orders with the same symbol and trigger.
 #[derive(Clone, Copy)]
 struct Queue {
@@ -221,8 +225,9 @@ impl Stops {
     }
 
     /// Reaches the queues whose triggers lie in these ranges, as many as the command may: in each range the nearest
-    /// trigger first. Those `with_trails` are all reached, because no later command would know which. Returns how many
-    /// more the command may reach, and the number beyond.
+    /// trigger first. Those `with_trails` are all reached, because no later command would know which, and of the fixed
+    /// ones that are nearer at most [`NEARER_MAX`] beyond what the command may, so that these stay before them. Returns
+    /// how many more the command may reach, and the number beyond.
     fn reach(
         &mut self,
         orders: &Orders,
@@ -232,15 +237,21 @@ impl Stops {
         left: u32,
         events: &mut impl FnMut(Event),
     ) -> (u32, u32) {
-        let (mut left, mut beyond) = (left, 0u32);
+        let (mut left, mut beyond, mut nearer) = (left, 0u32, 0u32);
         for (nearest, farthest) in ranges.into_iter().flatten() {
-            while let Some((key, queue)) = self.next_in((symbol, nearest, farthest), left > 0, with_trails) {
+            let range = (symbol, nearest, farthest);
+            while let Some((key, queue)) = self.next_in(range, left > 0 || nearer < NEARER_MAX, with_trails)
+                && (left > 0 || self.next_in(range, false, with_trails).is_some())
+            {
+                let (_, trails, trigger) = key;
                 match left {
-                    0 => beyond = beyond.saturating_add(1),
+                    0 => {
+                        beyond = beyond.saturating_add(1);
+                        nearer = nearer.saturating_add(u32::from(!trails));
+                    }
                     _ => left = left.saturating_sub(1),
                 }
                 self.waiting.remove(&key);
-                let (_, trails, trigger) = key;
                 self.queues[queue].trails = false;
                 self.give_turn(queue, Turn::Reached);
                 match trails {
@@ -253,10 +264,10 @@ impl Stops {
         (left, beyond)
     }
 
-    /// Symbols in which triggers are left, at most `most`. Where an order that is under way has turns it goes first.
+    /// Symbols in which triggers are left, at most `most`. Also those with an order under way: it goes on as ever, and
+    /// what it reached stands before the orders that come meanwhile.
     pub(crate) fn to_reach(&self, most: u32) -> Vec<SymbolIndex> {
-        let to_reach = self.being_reached.iter().filter(|&&symbol| !self.has_turns(symbol));
-        (0..most).zip(to_reach).map(|(_, &symbol)| symbol).collect()
+        (0..most).zip(&self.being_reached).map(|(_, &symbol)| symbol).collect()
     }
 
     /// The symbols in which triggers are left.

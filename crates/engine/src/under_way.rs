@@ -190,7 +190,7 @@ impl Engine {
     /// The turns that the next release of pending orders counts; none if it needs another command.
     pub(crate) fn turns_of_release(&self) -> Option<usize> {
         let mut counted = 0usize;
-        for pending in self.pendings.next_due().into_iter().flatten() {
+        for pending in self.next_due().into_iter().flatten() {
             let fills = self.fills(self.orders.get(pending.slot).account, &pending.placed);
             if self.is_too_much(fills) {
                 return None;

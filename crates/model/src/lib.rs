@@ -35,6 +35,6 @@ mod view;
 pub mod workload;
 
 pub use auctions::Uncrossed;
-pub use exchange::{Model, Order};
+pub use exchange::{Delay, Model, Order};
 pub use told::{ReplyWithExecutions, completed};
 pub use view::Level;

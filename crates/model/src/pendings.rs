@@ -133,7 +133,7 @@ impl Model {
     }
 
     /// The open orders that wait for an order.
-    fn behind(&self, working: OrderId) -> Vec<OrderId> {
+    pub(crate) fn behind(&self, working: OrderId) -> Vec<OrderId> {
         let mut behind: Vec<OrderId> =
             self.open_orders().filter(|order| order.pends_on == Some(working)).map(|order| order.id).collect();
         behind.sort();
@@ -193,10 +193,10 @@ impl Model {
 
     /// Places the orders whose turn is next. Returns whether there are any.
     pub(crate) fn release_next(&mut self, events: &mut Vec<Event>) -> bool {
-        let next = self.due.iter().position(|&working| !self.behind(working).is_empty());
-        let Some(next) = next else { return false };
-        let working = self.due.remove(next);
-        match *self.behind(working) {
+        let next = self.next_due();
+        let Some(working) = next.first().and_then(|&first| self.order(first).pends_on) else { return false };
+        self.due.retain(|&due| due != working);
+        match *next {
             [one] => {
                 if let Err(why) = self.release(one, events) {
                     self.end(one, why, events);

@@ -89,8 +89,9 @@ impl Model {
         }
     }
 
-    /// Marks these orders as reached, as far as the command may go on. Those that follow the market are all reached.
-    /// Returns the number of triggers beyond what the command may do.
+    /// Marks these orders as reached, as far as the command may go on. Those that follow the market are all reached,
+    /// and the thousand nearest triggers of the fixed ones before them. Returns the number of triggers beyond what the
+    /// command may do.
     fn reach(&mut self, symbol: SymbolIndex, orders: Vec<OrderId>, events: &mut Vec<Event>) -> u64 {
         let orders = orders.into_iter().map(|id| self.order(id));
         let mut reached: Vec<(bool, i64, bool, u64, OrderId)> = orders
@@ -103,15 +104,17 @@ impl Model {
         // The order: triggers from below first; then the nearest trigger; then fixed triggers before those that follow
         // the market; then the longest wait.
         reached.sort();
-        let (mut told, mut beyond) = (None, 0);
-        for (.., id) in reached {
+        let (mut told, mut beyond, mut nearer) = (None, 0, 0);
+        for (at, &(falls, .., id)) in reached.iter().enumerate() {
             let Order { trail, trigger, .. } = *self.order(id);
             let trigger = trigger.expect("it waited");
             let is_next = told != Some((trigger, trail.is_some()));
             if is_next && self.executions_left == 0 {
-                if trail.is_none() {
+                let trails_behind = reached[at..].iter().any(|&(other, _, trails, ..)| trails && other == falls);
+                if trail.is_none() && (nearer == 1_000 || !trails_behind) {
                     continue;
                 }
+                nearer += u64::from(trail.is_none());
                 beyond += 1;
             } else {
                 self.executions_left -= u64::from(is_next);
@@ -194,8 +197,7 @@ impl Model {
     pub(crate) fn activate_reached(&mut self, may_fill: bool, events: &mut Vec<Event>) {
         // Half of the executions are left to other symbols.
         let half = (self.executions_left / 2).max(1);
-        let to_reach = self.being_reached().filter(|&symbol| !self.has_turns(symbol));
-        let symbols: Vec<SymbolIndex> = to_reach.take(half as usize).collect();
+        let symbols: Vec<SymbolIndex> = self.being_reached().take(half as usize).collect();
         for &symbol in &symbols {
             let part = half / symbols.len() as u64;
             let kept = self.executions_left.saturating_sub(part);

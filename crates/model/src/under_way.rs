@@ -1,6 +1,8 @@
 //! Orders that one command does not finish, and the orders that wait behind them. See docs/PROTOCOL.md, how much one
 //! command does.
 
+use std::collections::BTreeSet;
+
 use terms::{
     AccountIndex, Event, NewOrder, OrderId, OrderKind, Price, Reject, Reply, SelfTrade, Shares, Side, SymbolIndex,
 };
@@ -78,7 +80,8 @@ impl Model {
         })
     }
 
-    /// The number of executions that fill an order. Errors: the executions counted so far, if the order is not filled, or not by as many as one command may do.
+    /// The number of executions that fill an order. Errors: the executions counted so far, if the order is not filled,
+    /// or not by as many as one command may do.
     pub(crate) fn executions_to_fill(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<u64, u64> {
         let (mut left, mut executions, mut looked_at) = (i128::from(placed.shares.units()), 0, 0);
         let matching = self.matching(placed.symbol, placed.side, placed.limit);
@@ -159,10 +162,21 @@ impl Model {
         (if is_queued { 1 } else { 10 }) + (counted / 100) as usize
     }
 
-    /// The orders that are placed next because their working order was executed.
+    /// The orders that are placed next because their working order was executed. Those of a symbol in which triggers
+    /// are left stay where they are, and behind a thousand such symbols there are none.
     pub(crate) fn next_due(&self) -> Vec<OrderId> {
-        let due: Vec<OrderId> = self.due_orders().collect();
-        let working = due.first().map(|&first| self.order(first).pends_on);
-        due.into_iter().filter(|&order| Some(self.order(order).pends_on) == working).collect()
+        let mut kept_back = BTreeSet::new();
+        for &working in &self.due {
+            let next = self.behind(working);
+            let Some(symbol) = next.first().map(|&first| self.order(first).symbol) else { continue };
+            if !self.is_being_reached(symbol) {
+                return next;
+            }
+            kept_back.insert(symbol);
+            if kept_back.len() == 1_000 {
+                break;
+            }
+        }
+        Vec::new()
     }
 }

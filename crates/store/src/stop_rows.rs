@@ -215,8 +215,8 @@ impl StopRows {
         }
     }
 
-    /// Adds the last prices of symbols and the triggers that are left, which no event carries. Each execution of these commands was in one of
-    /// `executed`.
+    /// Adds the last prices of symbols and the triggers that are left, which no event carries. Each execution of these
+    /// commands was in one of `executed`.
     pub(crate) fn seal(&mut self, engine: &Engine, executed: impl ExactSizeIterator<Item = SymbolIndex>) {
         if !engine.had_waiting_orders() {
             self.canceled.clear();

@@ -32,7 +32,7 @@ pub enum Reject {
     InsufficientShares { needed: Position, available: Position },
     /// A post-only order would execute at once, at this price first.
     WouldTake { price: Price },
-    /// The last execution was at a price that reaches the order's trigger already.
+    /// An execution at `last` reaches the order's trigger already.
     TriggersAtOnce { trigger: Trigger, last: Price },
     /// An order for money finds no order to trade with, or a price at which the money does not buy even one unit of
     /// shares.
@@ -180,7 +180,7 @@ impl fmt::Display for Reject {
             }
             Reject::TriggersAtOnce { trigger, last } => {
                 let side = if trigger.is_from_below() { "above" } else { "below" };
-                write!(f, "Stop would trigger at once: the last execution was at {last}, so choose a stop {side} that")
+                write!(f, "Stop would trigger at once: an execution at {last} reaches it, so choose a stop {side} that")
             }
             Reject::FundsTradeNothing { funds } => {
                 write!(

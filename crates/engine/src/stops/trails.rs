@@ -71,8 +71,8 @@ impl Stops {
         (followed.above.saturating_add(1), followed.below.saturating_sub(1).max(0))
     }
 
-    /// Applies the executions of an order of this side, whose prices lie between these two, to triggers. Its first price
-    /// moves those of its own side, which its last one may reach: a buy goes up, and a sell down. Then its executions
+    /// Applies the executions of an order of this side, whose prices lie between these two, to triggers. Its first
+    /// price moves those of its own side, which its last one may reach: a buy goes up, a sell down. Then its executions
     /// reach triggers, and last those of the other side move that were not reached. Returns how many triggers the
     /// command may reach further, and the number of those beyond and of moves: it leaves none of these to others.
     #[cold]

@@ -199,11 +199,6 @@ impl Stops {
         self.turns.with_turns
     }
 
-    /// Whether an order of a symbol has a turn, now or in a later round.
-    pub(super) fn has_turns(&self, symbol: SymbolIndex) -> bool {
-        self.turns.of_symbol.get(&symbol).is_some_and(|turns| turns.has_turns)
-    }
-
     /// Whether more than this many symbols have orders with turns, or triggers are left in one.
     pub(crate) fn have_turns_beyond(&self, symbols: usize) -> bool {
         self.turns.with_turns > symbols || !self.being_reached.is_empty()

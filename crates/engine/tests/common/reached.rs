@@ -12,7 +12,7 @@ pub const ALL: [&str; 10] = [
     "reach: another command goes on, and leaves some",
     "reach: an order waits meanwhile",
     "reach: an order is canceled that waits for a trigger that is left",
-    "reach: an order that is under way goes on while triggers are left",
+    "reach: an order is under way where triggers are left",
     "reach: triggers are left that the last price does not reach",
     "reach: an order follows the market and is reached where others are left",
     "reach: an auction waits for it",
@@ -64,14 +64,10 @@ pub fn after(before: &Before, op: &Op, reply: &Reply, events: &[Event], model: &
     if matches!(reply, Reply::Canceled(status) if before.orders.contains(&status.order)) {
         seen.push("reach: an order is canceled that waits for a trigger that is left");
     }
-    let goes_on = |event: &Event| match event {
-        Event::OrderResumed { placed, .. } => {
-            before.being_reached.contains(&placed.symbol) && now.contains(&placed.symbol)
-        }
-        _ => false,
-    };
-    if events.iter().any(goes_on) {
-        seen.push("reach: an order that is under way goes on while triggers are left");
+    let is_under_way =
+        |order: &model::Order| order.delayed == Some(model::Delay::UnderWay) && now.contains(&order.symbol);
+    if !now.is_empty() && model.open_orders().any(is_under_way) {
+        seen.push("reach: an order is under way where triggers are left");
     }
     let is_beyond = |&symbol: &SymbolIndex| {
         let (last, left) = (model.last_price(symbol), model.triggers_left(symbol));

@@ -241,6 +241,101 @@ fn triggers_do_not_keep_an_order_that_goes_on_in_shares() {
     assert_eq!(told, 291, "all up to 1,290, each once");
 }
 
+/// A regression: they were reached when it was done. An order that a client sent between two of its shares stood before
+/// them, and executed before stops that the first share had reached.
+#[test]
+fn orders_that_come_while_an_order_is_under_way_stand_behind_what_it_reached() {
+    let mut market = Market::new(MOST);
+    trade(&mut market, 90);
+    let stops: Vec<OrderId> = (0..4).map(|nth| stop(&mut market, 101 + nth, 50)).collect();
+    for nth in 0..3 * MOST as i64 {
+        market.place(1, order(Side::Sell, 100 + nth, 1));
+    }
+    let under_way = market.place(2, order(Side::Buy, 200, 3 * MOST as i64));
+    assert_eq!((market.executed(), reached(&market).len()), (MOST as usize, 0), "its command has no execution left");
+    restart(&mut market);
+    market.apply(Command::ActivateReached);
+    assert_eq!(reached(&market), [101, 102, 103, 104]);
+    assert!(open_of(&market, 2, under_way) > 0, "it goes on");
+    let late = market.place(1, order(Side::Sell, 300, 1));
+    market.check();
+    let mut in_turn = Vec::new();
+    while market.engine.reached_orders() > 0 {
+        restart(&mut market);
+        market.apply(Command::ActivateReached);
+        market.check();
+        in_turn.extend(turns(&market).into_iter().filter(|&order| order != under_way));
+    }
+    assert_eq!(open_of(&market, 2, under_way), 0);
+    assert_eq!(in_turn, [&stops[..], &[late]].concat());
+}
+
+/// Has an account place a working order, and one or two that wait for it. Returns the ids of these.
+fn bracket(market: &mut Market, number: u32, working: NewOrder, pending: &[NewOrder]) -> Vec<OrderId> {
+    let (account, client_id, until) = (account(number), None, None);
+    let two_wait = pending.len() == 2;
+    let told = market.apply(Command::PlaceWorking { account, order: working, client_id, until, two_wait });
+    assert!(matches!(told, Reply::Opened(_)), "{told:?}");
+    let place = |&order: &NewOrder| match market.apply(Command::PlacePending { account, order, client_id, until }) {
+        Reply::Opened(order) => order,
+        refused => panic!("{refused:?}"),
+    };
+    pending.iter().map(place).collect()
+}
+
+/// A regression: an order paid 1,000 for its first share and 1,900 for its last one, and the stop at 1,800 that was to
+/// protect it was canceled, because 1,000 reached triggers that were left.
+#[test]
+fn no_pending_order_is_placed_while_triggers_are_left() {
+    let other = Symbol::parse(b"OTHER").unwrap();
+    let price = |units: i64| Price::from_units(units).unwrap();
+    let stop_loss = order(Side::Sell, 1, 2).triggered_by(Trigger::from_above(price(1_800)));
+    let take_profit = order(Side::Sell, 2_400, 2).triggered_by(Trigger::from_below(price(2_400)));
+    for pending in [&[stop_loss][..], &[stop_loss, take_profit]] {
+        let mut market = Market::new(MOST);
+        market.apply(Command::CreateSymbol { symbol: other });
+        market.apply(Command::IssueShares { symbol: other, account: account(1), shares: Position::from_units(10) });
+        trade(&mut market, 2_000);
+        for nth in 0..3 * MOST as i64 {
+            let free = NewOrder { kind: OrderKind::Market, ..order(Side::Buy, Side::Buy.any_price().units(), 1) };
+            market.place(2, free.triggered_by(Trigger::from_above(price(1_500 + nth))));
+        }
+        for limit in [1_000, 1_900] {
+            market.place(1, order(Side::Sell, limit, 1));
+        }
+        let placed = bracket(&mut market, 2, order(Side::Buy, 1_900, 2), pending);
+        let of_other = |order: NewOrder| NewOrder { symbol: other, ..order };
+        market.place(1, of_other(order(Side::Sell, 70, 1)));
+        let beside = of_other(order(Side::Sell, 80, 1));
+        let [beside] = bracket(&mut market, 2, of_other(order(Side::Buy, 70, 1)), &[beside])[..] else { panic!() };
+        assert!(market.engine.pends_on(beside).is_some(), "it waits for its turn");
+        let mut has_waited = false;
+        while market.engine.reached_orders() > 0 {
+            restart(&mut market);
+            market.apply(Command::ActivateReached);
+            market.check();
+            assert!(
+                !market
+                    .events
+                    .iter()
+                    .any(|event| matches!(event, Event::OrderCanceled { order, .. } if placed.contains(order)))
+            );
+            if !market.engine.triggers_left(SymbolIndex(0)).is_none() {
+                has_waited |= market.engine.pends_on(beside).is_none();
+                assert!(placed.iter().all(|&order| market.engine.pends_on(order).is_some()), "they keep their places");
+            }
+        }
+        assert!(has_waited, "the other symbol's is placed meanwhile");
+        for &order in &placed {
+            assert_eq!((market.engine.pends_on(order), open_of(&market, 2, order)), (None, 2));
+        }
+        market.place(2, order(Side::Buy, 1_800, 2));
+        market.place(1, order(Side::Sell, 1_800, 1));
+        assert_eq!((market.executed(), open_of(&market, 2, placed[0])), (2, 1), "the stop is there, and sells");
+        market.check();
+    }
+}
+
 /// Triggers of both directions are reached when the order is done, those from below first.
 #[test]
 fn an_order_reaches_triggers_when_it_is_done() {
@@ -328,24 +423,57 @@ fn an_order_that_follows_the_market_is_not_reached_by_a_price_before_it_moved() 
     market.check();
 }
 
-/// Later commands would not know which of them an execution reached and which only came to stand there.
+/// Has account 2 buy one share when an execution is at this distance above the lowest one.
+fn trail(market: &mut Market, distance: i64) {
+    let trail = Trail::by(Price::from_units(distance).unwrap());
+    let order = order(Side::Buy, 1, 1);
+    let asked = TrailingOrder { account: account(2), order, trail, client_id: None, until: None };
+    assert!(matches!(market.apply(asked.command()), Reply::Opened(_)));
+}
+
+/// The triggers that the last command reached, in their order, and whether each followed the market.
+fn reached_of_both(market: &Market) -> Vec<(i64, bool)> {
+    let of = |event: &Event| match event {
+        Event::TriggerReached { trigger, .. } => Some((trigger.price().units(), false)),
+        Event::TrailReached { trigger, .. } => Some((trigger.price().units(), true)),
+        _ => None,
+    };
+    market.events.iter().filter_map(of).collect()
+}
+
+/// Later commands would not know which of them an execution reached and which only came to stand there. A regression:
+/// they came before nearer fixed ones, for which the command had no executions left.
 #[test]
 fn orders_that_follow_the_market_are_reached_at_once() {
     let mut market = Market::new(MOST);
     trade(&mut market, 100);
-    for distance in 1..=2 * MOST as i64 {
-        let trail = Trail::by(Price::from_units(distance).unwrap());
-        let order = order(Side::Buy, 1, 1);
-        let asked = TrailingOrder { account: account(2), order, trail, client_id: None, until: None };
-        assert!(matches!(market.apply(asked.command()), Reply::Opened(_)));
+    let most = 2 * MOST as i64;
+    (1..=most).for_each(|distance| trail(&mut market, distance));
+    for distance in 1..=most + 5 {
         stop(&mut market, 100 + distance, 1);
     }
     trade(&mut market, 200);
-    let trails = market.events.iter().filter(|event| matches!(event, Event::TrailReached { .. })).count();
-    assert_eq!((trails, reached(&market).len()), (2 * MOST as usize, 5), "every second one of the first is fixed");
-    assert_eq!(market.engine.reached_orders(), 5 + 2 * MOST as usize + 1);
+    let in_order = (101..=100 + most).flat_map(|trigger| [(trigger, false), (trigger, true)]);
+    assert_eq!(reached_of_both(&market), in_order.collect::<Vec<_>>(), "the nearest first, the last five are left");
+    assert_eq!(market.engine.reached_orders(), 4 * MOST as usize + 1);
     market.check();
     restart(&mut market);
+}
+
+/// However many fixed ones there are, a command reaches no more of them for that.
+#[test]
+fn a_thousand_nearer_triggers_go_before_an_order_that_follows_the_market() {
+    let mut market = Market::new(MOST);
+    trade(&mut market, 100);
+    trail(&mut market, 1_500);
+    for nth in 0..1_200 {
+        stop(&mut market, 101 + nth, 1);
+    }
+    trade(&mut market, 2_000);
+    let told = reached_of_both(&market);
+    let of_command = MOST as usize - 1;
+    assert_eq!((told.len(), told.last()), (of_command + 1_000 + 1, Some(&(1_600, true))));
+    market.check();
 }
 
 /// The price of an auction would be another last price.

@@ -84,7 +84,7 @@ fn orders_wait_hold_and_are_triggered_across_restarts() {
     // The order waits for this price or a lower one, and this is the last price.
     let late = http.post("/api/v1/orders", &order("1", "sell", "market", "1", json!({"stop": "9.5"}))).body;
     assert_eq!(late["code"], "triggers-at-once", "{late}");
-    assert!(late["detail"].as_str().unwrap().contains("the last execution was at 9, so choose a stop below that"));
+    assert!(late["detail"].as_str().unwrap().contains("an execution at 9 reaches it, so choose a stop below that"));
     for (more, field) in [
         (json!({"stop": "9", "take_profit": "9", "limit": "1"}), "take_profit"),
         (json!({"stop": "0", "limit": "1"}), "stop"),

@@ -58,11 +58,7 @@ const CODES: [(&str, u16, &str); 91] = [
     ("insufficient-funds", 422, "The account has not enough money"),
     ("insufficient-shares", 422, "The account has not enough shares"),
     ("would-take", 422, "A post-only order would execute at once"),
-    (
-        "triggers-at-once",
-        422,
-        "The last execution was at a price that reaches the order's `stop` or `take_profit` already",
-    ),
+    ("triggers-at-once", 422, "An execution reaches the order's `stop` or `take_profit` already"),
     ("trail-too-far", 422, "So far behind the last price there is none to wait for"),
     ("past-open-orders", 422, "The account has as many open orders as it may"),
     ("past-order-shares", 422, "More shares than an order of the account may have"),

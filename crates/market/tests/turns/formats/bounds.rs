@@ -22,6 +22,8 @@ const ICEBERGS: usize = (EXECUTIONS_MAX / ICEBERG_PARTS_MAX as u32) as usize;
 const BEYOND: usize = 250;
 /// Executions that one command leaves to the next one, in each of three symbols: together more than a command makes.
 const GOES_ON: usize = 5_000;
+/// Fixed triggers before one that follows the market: more than a command reaches with that one.
+const NEARER: i64 = 1_100;
 /// Symbols in which one turn executes more than it may.
 const BUSY: usize = 11;
 
@@ -53,7 +55,7 @@ type Stage = (&'static str, fn(&mut Market));
 
 /// Lets the stages follow each other in one market. Returns the figures of each, a line each.
 pub fn figures() -> String {
-    let stages: [Stage; 7] = [
+    let stages: [Stage; 8] = [
         ("sweep", sweep),
         ("cancels", cancels),
         ("stops", stops),
@@ -61,6 +63,7 @@ pub fn figures() -> String {
         ("rounds", rounds),
         ("turn", busy_turn),
         ("auction", auction),
+        ("left", left),
     ];
     let (mut market, mut text) = (Market::new(), String::new());
     for (name, stage) in stages {
@@ -166,6 +169,38 @@ fn busy_turn(market: &mut Market) {
     symbols.for_each(|number| market.place(BUYER, order(number, Side::Buy, PRICE, EXECUTIONS_MAX.into())));
 }
 
+/// Triggers that are left by an order which goes on in parts, because its turn has executed as often as it may. They
+/// are fixed ones on both sides of it, and some follow the market behind more than a command reaches with them. It
+/// executes a bracket. Another order comes meanwhile, and a bracket of another symbol.
+fn left(market: &mut Market) {
+    const PARTS: i64 = 250;
+    let (number, other) = (10 + BUSY, 8);
+    market.trade(number, 2 * PRICE);
+    for nth in 0..NEARER {
+        market.place(BUYER, market_buy(number).triggered_by(Trigger::from_above(price(PRICE + nth))));
+        market.place(BUYER, market_buy(number).triggered_by(Trigger::from_below(price(2 * PRICE + 1 + nth))));
+    }
+    for nth in [1, PRICE / 2, PRICE] {
+        let order = NewOrder { side: Side::Sell, ..market_buy(number) };
+        let asked =
+            TrailingOrder { account: SELLER.id(), order, trail: Trail::by(price(nth)), client_id: None, until: None };
+        market.apply(asked.command());
+    }
+    for nth in 0..PARTS {
+        market.place(SELLER, order(number, Side::Sell, PRICE - nth, 1));
+    }
+    market.place(SELLER, order(number, Side::Sell, 3 * PRICE, 1));
+    let take_profit = market_buy(number).triggered_by(Trigger::from_above(price(PRICE - PARTS + 10)));
+    market.bracket(order(number, Side::Sell, PRICE - PARTS + 20, 1), take_profit);
+    busy_turn(market);
+    market.place(BUYER, order(number, Side::Buy, 3 * PRICE, PARTS + 2));
+    market.bracket(order(other, Side::Sell, PRICE, 1), order(other, Side::Buy, PRICE / 2, 1));
+    market.place(BUYER, order(other, Side::Buy, PRICE, 1));
+    market.turn();
+    market.apply(Command::ActivateReached);
+    market.place(BUYER, order(number, Side::Buy, PRICE, 1));
+}
+
 /// An auction with more executions than one command makes, and an order that comes meanwhile.
 fn auction(market: &mut Market) {
     let number = 9 + BUSY;
@@ -224,7 +259,7 @@ impl Market {
                 balance: Money::from_units(DOLLAR * 1_000_000),
             });
         }
-        for symbol in (0..=9 + BUSY).map(symbol) {
+        for symbol in (0..=10 + BUSY).map(symbol) {
             let shares = Position::from_units(1_000_000);
             market.apply(Command::CreateSymbol { symbol });
             market.apply(Command::IssueShares { symbol, account: SELLER.id(), shares });
