@@ -356,7 +356,7 @@ fn an_order_reaches_triggers_when_it_is_done() {
     market.check();
 }
 
-/// Where it was placed nobody could tell it from those that an execution before it reached.
+/// An order placed there would look like those that an earlier execution reached.
 #[test]
 fn no_order_begins_to_wait_for_a_price_that_others_are_left_for() {
     let mut market = Market::new(MOST);
@@ -389,7 +389,7 @@ fn no_order_begins_to_wait_for_a_price_that_others_are_left_for() {
     assert!(matches!(stop(&mut market, Trigger::from_above(price(120))), Reply::Opened(_)), "none is left");
 }
 
-/// It would execute although the price never turned so far behind it.
+/// Such an order would execute although the price never turned so far after it moved.
 #[test]
 fn an_order_that_follows_the_market_is_not_reached_by_a_price_before_it_moved() {
     let mut market = Market::new(MOST);
