@@ -389,7 +389,7 @@ fn no_order_begins_to_wait_for_a_price_that_others_are_left_for() {
     assert!(matches!(stop(&mut market, Trigger::from_above(price(120))), Reply::Opened(_)), "none is left");
 }
 
-/// Such an order would execute although the price never turned so far after it moved.
+/// The order would otherwise execute although the price never turned so far after it moved.
 #[test]
 fn an_order_that_follows_the_market_is_not_reached_by_a_price_before_it_moved() {
     let mut market = Market::new(MOST);
