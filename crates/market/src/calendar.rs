@@ -190,7 +190,7 @@ impl Scheduled {
 
     /// The commands of the next due steps. After the last one, a command notes how far the calendar was followed.
     pub(crate) fn take(&mut self, engine: &Engine, now: Time) -> Vec<Command> {
-        if self.next.is_some_and(|next| next <= now) {
+        if self.starts || self.next.is_some_and(|next| next <= now) {
             // The note of another node says nothing of lines that only this one has. Each command says when it was due.
             for (due, line) in self.calendar.between(self.through, now) {
                 self.due.push_back(Step { line, due, next: 0 });
@@ -352,6 +352,18 @@ mod tests {
             [Phase::Halted, Phase::Auction].map(|phase| ["SPY", "IBM"].map(|name| change(name, phase)));
         assert_eq!(told, [[&halted[..], &auction, &[through(at(10, 8, 30))]].concat()]);
         assert_eq!(engine.phase(SymbolIndex(1)).phase, Phase::Auction);
+    }
+
+    /// The server passed over all lines up to the time that its clock showed first.
+    #[test]
+    fn a_new_market_whose_clock_is_set_back_before_its_first_command_follows_the_right_time() {
+        let calendar = Calendar::parse("09:00 SPY halted").unwrap();
+        let mut engine = Engine::new(1, DoneOrders::Drop);
+        let mut scheduled = Scheduled::new(calendar, &engine, at(3, 9, 30));
+        assert_eq!(scheduled.take(&engine, at(3, 8, 59)), [through(at(3, 8, 59))]);
+        apply_at(&mut engine, at(3, 8, 59), Command::CreateSymbol { symbol: symbol("SPY") });
+        assert_eq!(scheduled.next(at(3, 8, 59)), Some(at(3, 9, 0)));
+        assert_eq!(scheduled.take(&engine, at(3, 9, 0)), [change("SPY", Phase::Halted), through(at(3, 9, 0))]);
     }
 
     /// A node that was asleep at nine did what its calendar had for nine when it woke, whatever an operator had done
