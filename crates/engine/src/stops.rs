@@ -264,8 +264,8 @@ impl Stops {
         (left, beyond)
     }
 
-    /// Symbols in which triggers are left, at most `most`. Also those with an order under way: it goes on as ever, and
-    /// what it reached stands before the orders that come meanwhile.
+    /// Symbols in which triggers are left, at most `most`. An order under way keeps no symbol from this list: the stops
+    /// that its executions reached have to stand before orders that come meanwhile.
     pub(crate) fn to_reach(&self, most: u32) -> Vec<SymbolIndex> {
         (0..most).zip(&self.being_reached).map(|(_, &symbol)| symbol).collect()
     }

@@ -1,6 +1,5 @@
 //! Limits of an account as bytes: bits that say which limits are set, and then their amounts, integers as LEB128.
 //! Limits have one encoding. This file does not know where they are written. Source: docs/JOURNAL.md, limits.
-//! know what they are written in. Source: docs/JOURNAL.md, limits.
 
 use std::num::NonZeroU32;
 

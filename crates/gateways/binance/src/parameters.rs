@@ -249,7 +249,7 @@ impl Parameters {
             if let Some(text) = signed.first() {
                 let its = (&asker.principal, key);
                 if let Err(refusal) = signer::take(members, its, &[text], self.is_taken_once, timestamp).await {
-                    // It was verified, so it counts, whoever sent it again.
+                    // Verifying it cost time, so it counts as a message of its member.
                     let counted = current_principal::take_message_as(&asker);
                     return Err(counted.map_or_else(Refusal::past_pace, |()| refusal));
                 }

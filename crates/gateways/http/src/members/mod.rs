@@ -127,7 +127,7 @@ impl Members {
         }
         match taken {
             Ok(()) => Ok(Asker::of(principal)),
-            // It was verified, so it counts, whoever sent it again.
+            // Verifying it cost time, so it counts as a message of its member.
             Err(why) => Err(match principal.rights().limits.take_message() {
                 Ok(()) => not_taken(why),
                 Err(limit) => Denied::new(TurnedAway::PastLimit, Problem::past_limit(limit)),
