@@ -19,7 +19,9 @@ pub(crate) struct StopRows {
     pub(crate) waiting: Vec<WaitingRow>,
     /// The symbols that traded, or whose triggers were reached or canceled, with their last prices.
     pub(crate) watches: Vec<WatchRow>,
-    /// The symbols in which orders were canceled: triggers may have been left that are no more.
+    /// The symbols in which triggers were reached since these rows were sealed.
+    reached_in: Vec<SymbolIndex>,
+    /// The symbols in which orders were canceled since then: triggers may have been left that are no more.
     canceled_in: Vec<SymbolIndex>,
     /// The last place of each order in `waiting`.
     places: BTreeMap<OrderId, usize>,
@@ -29,7 +31,7 @@ pub(crate) struct StopRows {
     queues: BTreeMap<(SymbolIndex, Trigger), Vec<usize>>,
     /// The number of triggers and trailing stops reached, and of orders that had to wait for their turn.
     turns: u64,
-    /// The number of executions that `seal` has looked at for last prices.
+    /// The number of executions that `seal` has seen.
     executions: usize,
 }
 
@@ -116,6 +118,7 @@ impl StopRows {
         self.reached.clear();
         self.waiting.clear();
         self.watches.clear();
+        self.reached_in.clear();
         self.canceled_in.clear();
         self.queues.clear();
         self.places.clear();
@@ -153,7 +156,7 @@ impl StopRows {
 
     pub(crate) fn reach(&mut self, symbol: SymbolIndex, trigger: Trigger, sequence: Sequence) {
         let turn = self.next_turn(sequence);
-        self.watch(symbol);
+        note(&mut self.reached_in, symbol);
         self.reached.push(ReachedRow { symbol, trigger, turn });
         for at in self.queues.remove(&(symbol, trigger)).unwrap_or_default() {
             self.waiting[at].reached = Some(turn);
@@ -191,9 +194,7 @@ impl StopRows {
 
     /// Notes that an order was canceled, which these commands opened or earlier ones.
     pub(crate) fn cancel(&mut self, order: OrderId, symbol: SymbolIndex, is_older: bool) {
-        if self.canceled_in.last() != Some(&symbol) {
-            self.canceled_in.push(symbol);
-        }
+        note(&mut self.canceled_in, symbol);
         // An older one may have begun to wait by these commands.
         if !self.waits_no_more(order) && is_older {
             self.canceled.push(order);
@@ -208,27 +209,69 @@ impl StopRows {
         })
     }
 
-    /// Adds a symbol whose row may change.
-    fn watch(&mut self, symbol: SymbolIndex) {
-        if let Err(at) = self.watches.binary_search_by_key(&symbol, |row| row.symbol) {
-            self.watches.insert(at, WatchRow { symbol, last: None, left: TriggersLeft::default() });
-        }
-    }
-
     /// Adds the last prices of symbols and the triggers that are left, which no event carries. Each execution of these
     /// commands was in one of `executed`.
     pub(crate) fn seal(&mut self, engine: &Engine, executed: impl ExactSizeIterator<Item = SymbolIndex>) {
         if !engine.had_waiting_orders() {
             self.canceled.clear();
         }
+        if !engine.had_triggers_left() {
+            self.canceled_in.clear();
+        }
+        self.watch(executed, |symbol| WatchRow {
+            symbol,
+            last: engine.last_price(symbol),
+            left: engine.triggers_left(symbol),
+        });
+    }
+
+    /// Writes the rows anew of the symbols in which something happened since the last time. Others keep theirs: many
+    /// commands are sealed one by one and written together, and each of them would look at all symbols.
+    fn watch(&mut self, executed: impl ExactSizeIterator<Item = SymbolIndex>, look: impl Fn(SymbolIndex) -> WatchRow) {
         let seen = std::mem::replace(&mut self.executions, executed.len());
-        executed.skip(seen).for_each(|symbol| self.watch(symbol));
-        let canceled_in = std::mem::take(&mut self.canceled_in);
-        if engine.had_triggers_left() {
-            canceled_in.into_iter().for_each(|symbol| self.watch(symbol));
+        let mut touched = std::mem::take(&mut self.reached_in);
+        touched.append(&mut self.canceled_in);
+        executed.skip(seen).for_each(|symbol| note(&mut touched, symbol));
+        for symbol in touched {
+            let row = look(symbol);
+            match self.watches.binary_search_by_key(&symbol, |row| row.symbol) {
+                Ok(at) => self.watches[at] = row,
+                Err(at) => self.watches.insert(at, row),
+            }
         }
-        for row in &mut self.watches {
-            (row.last, row.left) = (engine.last_price(row.symbol), engine.triggers_left(row.symbol));
+    }
+}
+
+/// Notes a symbol, once if it comes again and again.
+fn note(symbols: &mut Vec<SymbolIndex>, symbol: SymbolIndex) {
+    if symbols.last() != Some(&symbol) {
+        symbols.push(symbol);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// A regression: each command looked at all symbols of the commands that are written with it, which are 9,000 by
+    /// 9,000 looks where each command cancels in another symbol.
+    #[test]
+    fn a_command_writes_only_the_rows_of_its_own_symbols_anew() {
+        const SYMBOLS: u32 = 100;
+        let (mut rows, looks) = (StopRows::default(), Cell::new(0));
+        for nth in 0..SYMBOLS {
+            rows.cancel(OrderId(1 + u64::from(nth)), SymbolIndex(nth), true);
+            rows.reach(SymbolIndex(nth), Trigger::from_above(Price::MAX), Sequence(u64::from(nth)));
+            let executed = (0..=nth).map(SymbolIndex).collect::<Vec<_>>();
+            rows.watch(executed.into_iter(), |symbol| {
+                looks.set(looks.get() + 1);
+                WatchRow { symbol, last: Price::from_units(looks.get()), left: TriggersLeft::default() }
+            });
         }
+        let told: Vec<_> = rows.watches.iter().map(|row| row.symbol.0).collect();
+        assert_eq!(told, (0..SYMBOLS).collect::<Vec<_>>(), "each symbol has a row");
+        assert!(looks.get() <= i64::from(3 * SYMBOLS), "{} looks", looks.get());
     }
 }
