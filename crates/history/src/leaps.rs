@@ -39,6 +39,8 @@ pub(crate) struct Leaps {
     /// look.
     due: Option<Time>,
     is_unsaved: bool,
+    /// Whether a node reads in seconds what its log gathered in days.
+    is_reading_a_log: bool,
     /// Whether the file is damaged. Then former leaps are unknown, and the file stays as it is.
     is_damaged: bool,
 }
@@ -122,15 +124,24 @@ impl Leaps {
         self.seen = Some(Seen { time, at, looked: at, free });
     }
 
-    /// Whether ages are known. They are not where the file is damaged, nor before `begin` where leaps are noted: a
-    /// replay may go over a leap that is not in the file.
+    /// Begins or ends to pass over what market time moves: a node reads its log. The next look behind it is one for all
+    /// that was read.
+    pub(crate) fn reads_a_log(&mut self, is_reading: bool) {
+        self.is_reading_a_log = is_reading;
+    }
+
+    /// Whether ages are known. They are not while a node reads its log, nor where the file is damaged, nor before
+    /// `begin` where leaps are noted: a replay may go over a leap that is not in the file.
     pub(crate) fn are_known(&self) -> bool {
         let has_begun = self.passed.is_none() || self.seen.is_some();
-        has_begun && !self.is_damaged
+        has_begun && !self.is_damaged && !self.is_reading_a_log
     }
 
     /// Looks at market time, and notes a leap since the last look. Returns whether `save` is to be called.
     pub(crate) fn look(&mut self, time: Time) -> bool {
+        if self.is_reading_a_log {
+            return false;
+        }
         let Some(PassedTime(passed)) = &self.passed else { return false };
         let Some(seen) = &mut self.seen else { return false };
         let now = passed();
@@ -214,6 +225,26 @@ mod tests {
         let passed = clock.clone();
         leaps.compare_with(move || Duration::from_micros(passed.load(Ordering::Relaxed) * HOUR));
         (leaps, clock)
+    }
+
+    /// A node that had been away read a day of its log in some looks, and each was a leap.
+    #[test]
+    fn a_log_that_a_node_reads_is_one_look() {
+        for (days, leaps_by) in [(2, 0), (30, 30 * DAY)] {
+            let (mut leaps, _clock) = new();
+            leaps.begin(Time(NOON));
+            leaps.reads_a_log(true);
+            for day in 1..=days {
+                assert!(!leaps.look(Time(NOON + day * DAY - HOUR)) && !leaps.are_known());
+            }
+            leaps.reads_a_log(false);
+            leaps.look(Time(NOON + days * DAY));
+            let now = Time(NOON + days * DAY);
+            assert!(leaps.are_known());
+            assert_eq!(leaps.age_us(Time(NOON), now), days * DAY - leaps_by, "{days} days");
+            leaps.look(Time(now.0 + 2 * HOUR));
+            assert_eq!(leaps.age_us(now, Time(now.0 + 2 * HOUR)), 0, "a leap behind it is one");
+        }
     }
 
     #[test]

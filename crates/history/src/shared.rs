@@ -124,6 +124,14 @@ impl SharedHistory {
         Ok(fits)
     }
 
+    /// Begins or ends to read a log, whose commands came in more time than it takes to read them: what market time
+    /// moves meanwhile is one look at it. Whatever was handed over is followed before.
+    pub fn reads_a_log(&self, is_reading: bool) -> Result<(), HistoryError> {
+        self.catch_up()?;
+        self.write().leaps.reads_a_log(is_reading);
+        Ok(())
+    }
+
     fn catch_up(&self) -> Result<(), HistoryError> {
         match self.0.catch_up.as_ref().is_none_or(|catch_up| catch_up()) {
             true => Ok(()),

@@ -275,7 +275,11 @@ fn open_folder(
             let node =
                 cluster_tool::Node { url, number, is_read_only, patience, standing, clock, clock_leap_max, copies };
             let make = |engine: &mut Engine, own, inbox: &Arc<Inbox>| node.open(engine, own, inbox);
-            Market::start_over(storage_of_it, recovered, market_options, follower, failed, make)?
+            let history = follower.history.clone();
+            history.reads_a_log(true).map_err(|error| error.to_string())?;
+            let market = Market::start_over(storage_of_it, recovered, market_options, follower, failed, make)?;
+            history.reads_a_log(false).map_err(|error| error.to_string())?;
+            market
         }
     };
     // Behind all refusals: the settings may name the folder of another market by mistake.
