@@ -26,7 +26,7 @@ use crate::audit_trail::JournalTrail;
 use crate::cluster_tool;
 use crate::feed_start::RunningFeed;
 use crate::followers::Followers;
-use crate::join::{DataFolder, join};
+use crate::join::{DataFolder, WHOLE, join};
 use crate::journal_tool;
 use crate::members;
 use crate::past_markets::Rewinder;
@@ -176,14 +176,23 @@ impl Backend {
     }
 }
 
-/// Refuses a data folder of a build before the first release, before anything in it is made or changed. Errors: the
-/// settings name such a folder.
+/// Refuses a data folder of a build before the first release, before anything in it is made or changed. A node's copy
+/// of such a folder is refused where it lies, before its files become the node's. Errors: the settings name such a
+/// folder.
 pub fn refuse_unreleased(settings: &Settings) -> Result<(), String> {
-    let is_used = matches!(settings.store, StoreLocation::Journal | StoreLocation::Log(_));
-    match Disk::open_to_read(&settings.data) {
-        Ok(disk) if is_used => recovery::refuse_unreleased(&disk).map_err(|error| error.to_string()),
+    let refuse = |folder: &Path| match Disk::open_to_read(folder) {
+        Ok(disk) => recovery::refuse_unreleased(&disk).map_err(|error| error.to_string()),
         // The opening says what else is wrong with the folder.
-        Ok(_) | Err(_) => Ok(()),
+        Err(_) => Ok(()),
+    };
+    match settings.store {
+        StoreLocation::Journal => refuse(&settings.data),
+        StoreLocation::Log(_) => {
+            refuse(&settings.data)?;
+            let copy = settings.data.join(WHOLE);
+            refuse(&copy).map_err(|error| format!("{}: {error}", copy.display()))
+        }
+        StoreLocation::Database(_) | StoreLocation::Invalid(_) => Ok(()),
     }
 }
 

@@ -22,7 +22,7 @@ use crate::backup::{copy_folder, fetch_from, verify};
 /// The folder of an unfinished copy.
 const TAKEN: &str = "copy-being-taken";
 /// The folder of a whole copy, whose files become this folder's.
-const WHOLE: &str = "copy-taken";
+pub const WHOLE: &str = "copy-taken";
 /// The folder of a copy for another node.
 const GIVEN: &str = "copy-for-a-node";
 

@@ -72,3 +72,18 @@ fn its_snapshots_and_its_history_are_refused_by_name_without_its_journal_too() {
     std::fs::rename(data.join("history"), ours.join("history")).unwrap();
     refuses_to_start(&folder, &ours, HISTORY);
 }
+
+/// A node moved the files of such a copy into its folder before it refused them.
+#[test]
+fn a_nodes_copy_of_such_a_folder_is_refused_where_it_lies() {
+    let folder = Folder::new("unreleased-copy");
+    let (data, node) = (unpack(PACKED, &folder), folder.path().join("node"));
+    let copy = node.join("copy-taken");
+    std::fs::create_dir(&node).unwrap();
+    std::fs::rename(&data, &copy).unwrap();
+    let before = contents(&copy);
+    let launch = Launch::new(&node).with("--store nats://127.0.0.1:1/market --node 1");
+    let told = launch.try_start().map(|_| ()).expect_err("a copy of another format was taken").stderr;
+    assert!(told.contains(JOURNAL) && told.contains(ADVICE) && told.contains("copy-taken"), "{told}");
+    assert!(copy.is_dir() && contents(&copy) == before, "a file was changed, made or removed");
+}
