@@ -156,6 +156,19 @@ impl LogServers {
         self.ask(&format!("$JS.API.STREAM.INFO.{name}"), "")["state"].clone()
     }
 
+    /// The messages of a log behind this one: the node that wrote each, and the number of its commands.
+    pub fn written_behind(&self, name: &str, last: u64) -> Vec<(u16, u32)> {
+        let end = self.state(name)["last_seq"].as_u64().unwrap();
+        let written = |position: u64| {
+            let asked = serde_json::json!({ "seq": position }).to_string();
+            let told = self.ask(&format!("$JS.API.STREAM.MSG.GET.{name}"), &asked);
+            let bytes = BASE64_STANDARD.decode(told["message"]["data"].as_str().unwrap()).unwrap();
+            let (node, commands) = (bytes[9..11].try_into().unwrap(), bytes[35..39].try_into().unwrap());
+            (u16::from_le_bytes(node), u32::from_le_bytes(commands))
+        };
+        (last + 1..=end).map(written).collect()
+    }
+
     /// Removes a log, like a disaster.
     pub fn lose(&self, name: &str) {
         self.ask(&format!("$JS.API.STREAM.DELETE.{name}"), "");
