@@ -248,10 +248,11 @@ impl Parameters {
             let asker = asker.ok_or_else(Refusal::no_key)?;
             if let Some(text) = signed.first() {
                 let its = (&asker.principal, key);
-                if let Err(refusal) = signer::take(members, its, &[text], self.is_taken_once, timestamp).await {
-                    // Verifying it cost time, so it counts as a message of its member.
-                    let counted = current_principal::take_message_as(&asker);
-                    return Err(counted.map_or_else(Refusal::past_pace, |()| refusal));
+                if let Err(why) = signer::take(members, its, &[text], self.is_taken_once, timestamp).await {
+                    // A replay counts for the connection that sent it. Verifying another one cost time, so it counts
+                    // as a message of its member.
+                    let counted = if why.is_replay() { Ok(()) } else { current_principal::take_message_as(&asker) };
+                    return Err(counted.map_or_else(Refusal::past_pace, |()| signer::not_taken(why)));
                 }
             }
             let past = if self.changes { None } else { current_principal::take_message_as(&asker).err() };

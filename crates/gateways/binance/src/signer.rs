@@ -114,18 +114,22 @@ pub(crate) async fn take(
     text: &[&[u8]],
     changes: bool,
     at: Time,
-) -> Result<(), Refusal> {
+) -> Result<(), NotTaken> {
     let taken = match changes {
         true => members.take_compatible((principal, key), text, at).await,
         false => members.note_compatible(members::Signer { member: principal.member(), key }, text, at),
     };
-    let noted = taken.inspect_err(|why| why.turned_away().into_iter().for_each(current_principal::turned_away));
-    noted.map_err(|why| match why {
+    taken.inspect_err(|why| why.turned_away().into_iter().for_each(current_principal::turned_away))
+}
+
+/// Returns the refusal of a signed request that is not taken.
+pub(crate) fn not_taken(why: NotTaken) -> Refusal {
+    match why {
         NotTaken::Again => Refusal::sent_before(),
         NotTaken::WasRead => Refusal::sent_to_look(),
         NotTaken::BeforeStart => Refusal::signed_before_start(),
         NotTaken::Away => Refusal::sign_again(),
         NotTaken::PastPace(limit) => Refusal::past_pace(limit),
         NotTaken::Full => Refusal::from(http_gateway::problem::Problem::too_many_tries()),
-    })
+    }
 }

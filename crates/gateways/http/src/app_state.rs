@@ -314,7 +314,8 @@ impl AppState {
     }
 
     /// Counts a client that is turned away, and, where there are members, waits for the turn of a wrong proof's answer.
-    /// Returns false if that is too far off: it is one try too many. A wrong proof counts for its connection, too.
+    /// Returns false if that is too far off: it is one try too many. Wrong proofs and replays count for their
+    /// connection, too.
     pub async fn turn_away(&self, why: TurnedAway, life: &Life) -> bool {
         let address = life.there();
         let turn = self.members().filter(|_| why == TurnedAway::WrongProof).map(|members| members.wrong_turn(address));
@@ -325,6 +326,8 @@ impl AppState {
         }
         if turn.is_some() {
             life.proves_wrongly();
+        } else if why == TurnedAway::Replayed {
+            life.repeats();
         }
         !is_too_many
     }

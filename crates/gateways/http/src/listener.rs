@@ -201,7 +201,12 @@ impl Life {
         self.wrong_proofs().add(Instant::now());
     }
 
-    /// Whether it ends after this answer: as many wrong proofs came as one connection may send.
+    /// Counts a signed request that came over it, and had come before.
+    pub(crate) fn repeats(&self) {
+        self.wrong_proofs().add_replay(Instant::now());
+    }
+
+    /// Whether it ends after this answer: as many wrong proofs or replays came as one connection may send.
     pub(crate) fn is_over(&self) -> bool {
         self.wrong_proofs().are_too_many()
     }

@@ -9,9 +9,9 @@ use crate::common::keys::now;
 use crate::common::members::{AccessFile, basic, hmac_hex, market, secret};
 use crate::common::server::Server;
 
-pub const PAST: &str = "this member may send 1 a second; try again";
+const PAST: &str = "this member may send 1 a second; try again";
 /// The number of messages that are tried. A slow machine lets a few more through.
-pub const TRIES: usize = 200;
+const TRIES: usize = 200;
 
 /// Starts a server whose member alice may send one message a second.
 pub fn start(folder: &Folder) -> (Server, Http) {

@@ -1,5 +1,6 @@
 //! Signed requests that somebody recorded and sends again: as another request, or to a server that was restarted.
 
+use std::io::{Read, Write};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -8,8 +9,11 @@ use crate::common::folder::Folder;
 use crate::common::http::{Answer, Http, Socket};
 use crate::common::keys::now;
 use crate::common::members::{AccessFile, Client, SignedOrder, hmac_hex, market, micros, secret};
-use crate::message_limits::{self, PAST, TRIES};
+use crate::common::raw;
+use crate::message_limits;
 
+/// Replays that one connection may send, where no minute without one is between.
+const REPLAYS_MAX: usize = 16;
 const ORDER: &str = "symbol=SPYUSD&side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&price=9";
 
 /// Parameters with their time and alice's signature.
@@ -155,31 +159,51 @@ fn what_a_clock_that_is_ahead_signed_is_not_done_again_after_a_restart() {
     server.stop();
 }
 
-/// A request that was taken before was verified as often as it came, and counted for nobody.
+/// Anybody who recorded a request used up its member's messages a second by sending it again.
 #[test]
-fn a_signed_request_that_comes_again_counts_among_its_members_messages() {
-    let folder = Folder::new("replays-count");
+fn a_signed_request_that_comes_again_uses_up_none_of_its_members_messages() {
+    let folder = Folder::new("replays-of-strangers");
     let (server, http) = message_limits::start(&folder);
-    // The second of two equal ones is one too many, except where a second passes between them.
-    let ours = |_| {
-        let order = SignedOrder::at(micros());
-        let [_, again] = [(); 2].map(|()| order.send(&http));
-        again.status == 429 && again.text.contains(PAST)
-    };
-    assert!((0..TRIES).any(ours));
-    let compatible = |_| {
-        let order = sign(ORDER);
-        let [_, again] = [(); 2].map(|()| send(&http, "POST", "order", &order));
-        again.body["code"] == -1003 && again.text.contains(PAST)
-    };
-    assert!((0..TRIES).any(compatible));
+    let (ours, theirs) = (SignedOrder::at(micros()), sign(ORDER));
+    let called = sign_call(&[("symbol", "SPYUSD"), ("orderId", "1")]);
+    // Each is taken once, whether or not its member may send as many in this second.
     let mut socket = http.listen_at("/binance/ws-api/v3");
-    let called = |_| {
-        let order = sign_call(&[("symbol", "SPYUSD"), ("orderId", "1")]);
-        let [_, again] = [(); 2].map(|()| call(&mut socket, "order.cancel", &order));
-        again["error"]["code"] == -1003 && again.to_string().contains(PAST)
-    };
-    assert!((0..TRIES).any(called));
+    drop((ours.send(&http), send(&http, "POST", "order", &theirs), call(&mut socket, "order.cancel", &called)));
+    for _ in 0..REPLAYS_MAX - 1 {
+        let again = ours.send(&http);
+        assert_eq!(again.code(), (401, "unauthenticated"), "{}", again.text);
+        let again = send(&http, "POST", "order", &theirs);
+        assert_eq!((again.status, &again.body["code"]), (400, &json!(-1022)), "{}", again.text);
+        assert_eq!(call(&mut socket, "order.cancel", &called)["error"]["code"], -1022);
+    }
+    server.stop();
+}
+
+/// A connection had the same request verified as often as it sent it.
+#[test]
+fn a_connection_ends_with_its_sixteenth_replay() {
+    let folder = Folder::new("replays-end");
+    let server = AccessFile::new(&folder).launch(&folder).start();
+    let http = Http::new(server.http);
+    market(&http);
+    let mut socket = http.listen_at("/binance/ws-api/v3");
+    let called = sign_call(&[("symbol", "SPYUSD")]);
+    assert_eq!(call(&mut socket, "openOrders.cancelAll", &called)["status"], 200);
+    for _ in 0..REPLAYS_MAX {
+        assert_eq!(call(&mut socket, "openOrders.cancelAll", &called)["error"]["code"], -1022);
+    }
+    assert_eq!(socket.read_to_end(), (Vec::new(), Some((1008, "too-many-wrong-proofs".to_owned()))));
+    let theirs = sign(ORDER);
+    assert_eq!(send(&http, "POST", "order", &theirs).status, 200);
+    let mut stream = raw::connect_from([127, 0, 0, 8], server.http);
+    let again = format!(
+        "POST /binance/api/v3/order?{theirs} HTTP/1.1\r\nhost: localhost\r\nx-mbx-apikey: alice-key\r\ncontent-length: 0\r\n\r\n"
+    );
+    stream.write_all(again.repeat(REPLAYS_MAX).as_bytes()).unwrap();
+    let mut told = String::new();
+    stream.read_to_string(&mut told).unwrap();
+    assert_eq!(told.matches("HTTP/1.1 400").count(), REPLAYS_MAX, "{told}");
+    assert_eq!(told.matches("connection: close").count(), 1, "{told}");
     server.stop();
 }
 

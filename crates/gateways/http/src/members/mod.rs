@@ -127,6 +127,8 @@ impl Members {
         }
         match taken {
             Ok(()) => Ok(Asker::of(principal)),
+            // Its member did not send it, so it counts for the connection that did.
+            Err(why) if why.is_replay() => Err(not_taken(why)),
             // Verifying it cost time, so it counts as a message of its member.
             Err(why) => Err(match principal.rights().limits.take_message() {
                 Ok(()) => not_taken(why),

@@ -67,6 +67,11 @@ pub enum NotTaken {
 }
 
 impl NotTaken {
+    /// Whether anybody who recorded the request may have sent it.
+    pub fn is_replay(self) -> bool {
+        self.turned_away() == Some(TurnedAway::Replayed)
+    }
+
     /// Returns the reason as it is counted; `None` where the servers are at fault.
     pub fn turned_away(self) -> Option<TurnedAway> {
         match self {
