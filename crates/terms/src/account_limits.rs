@@ -1,5 +1,5 @@
 //! Limits of an account: the bounds that a venue sets for it. This file knows neither books nor orders: `limited.rs`
-//! counts, and `limiting.rs` checks orders against the bounds.
+//! counts, and `limits/apply.rs` checks orders against the bounds.
 
 use std::fmt;
 use std::num::NonZeroU32;

@@ -1,5 +1,5 @@
 //! The phases of a symbol: what its orders do when they are placed. This file knows neither books nor accounts;
-//! `auctions.rs` applies phases to orders.
+//! `phases/apply.rs` applies phases to orders.
 
 use std::fmt;
 use std::num::NonZeroU32;

@@ -1,5 +1,5 @@
 //! The rules of a symbol: tick size, lot size, bounds of shares and value, the price band, and whether it trades. This
-//! file knows neither books nor accounts; `obeying.rs` applies the rules to orders.
+//! file knows neither books nor accounts; `rules/apply.rs` applies the rules to orders.
 
 use std::fmt;
 use std::num::NonZeroU32;

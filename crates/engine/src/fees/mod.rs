@@ -1,0 +1,4 @@
+//! Fees of executions, and their tiers.
+
+mod apply;
+pub(crate) mod state;

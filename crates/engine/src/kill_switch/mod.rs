@@ -1,0 +1,3 @@
+//! The kill switch: it cancels the orders of a scope and refuses new ones.
+
+mod apply;

@@ -1,0 +1,4 @@
+//! Limits of accounts on their orders and positions.
+
+mod apply;
+pub(crate) mod state;

@@ -1,0 +1,36 @@
+//! The terms on which the engine places an order, besides the order itself.
+
+use terms::{ClientOrderId, Deadline, OrderId, Shares, Trail};
+
+/// The terms on which an order is placed and stays.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OrderTerms {
+    pub(crate) client_id: Option<ClientOrderId>,
+    pub(crate) until: Option<Deadline>,
+    pub(crate) condition: Condition,
+    /// The shares that it shows at a time, if not all.
+    pub(crate) display: Option<Shares>,
+    /// The distance between the market and its trigger, if that follows the market.
+    pub(crate) trail: Option<Trail>,
+    /// The id and slot that a released order already has.
+    pub(crate) released: Option<(OrderId, u32)>,
+}
+
+impl OrderTerms {
+    pub(crate) const NONE: OrderTerms = OrderTerms {
+        client_id: None,
+        until: None,
+        condition: Condition::Always,
+        display: None,
+        trail: None,
+        released: None,
+    };
+}
+
+/// The condition on which an order is placed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Condition {
+    Always,
+    /// The command just before this one canceled an order.
+    Canceled,
+}

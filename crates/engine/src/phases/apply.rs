@@ -1,0 +1,405 @@
+//! Phases of symbols: whether an order may be placed, how orders gather in an auction, and how they execute when it
+//! ends. Orders in a symbol that was always open do not come here.
+
+use terms::{
+    AccountIndex, AuctionPrice, BrokenRule, Event, Execution, Money, NewOrder, OrderKind, Pause, Phase, Price, Reject,
+    Reply, SelfTrade, Shares, Side, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Time, auction_price,
+};
+
+use crate::engine::Engine;
+use crate::matching::aggressor::Remainder;
+use crate::orders::order_terms::OrderTerms;
+use crate::orders::state::Order;
+
+impl Engine {
+    /// The phase that a symbol is in.
+    pub fn phase(&self, symbol: SymbolIndex) -> SymbolPhase {
+        self.instruments.phase(symbol)
+    }
+
+    /// The symbol of a name.
+    pub fn symbol_named(&self, name: Symbol) -> Option<SymbolIndex> {
+        self.symbols.find(name)
+    }
+
+    /// The name of a symbol.
+    pub fn symbol_name(&self, symbol: SymbolIndex) -> Option<Symbol> {
+        self.symbols.all().get(symbol.0 as usize).map(|listing| listing.name)
+    }
+
+    /// The time at which the next auction ends by itself; none if no auction does.
+    pub fn next_auction_end(&self) -> Option<Time> {
+        self.instruments.ends().next().map(|(until, _)| until)
+    }
+
+    /// Whether an `EndAuction` at this time would end an auction, or cancel killed orders that it waits for, after an
+    /// `ExpireOrders`. None ends while there are more ended orders than one such command takes out.
+    pub fn has_auctions_to_end(&self, now: Time) -> bool {
+        self.due_auction(None, now).is_some_and(|(until, _)| !self.outlasts_an_expiry(until))
+    }
+
+    /// The auction with the earliest end that has come, behind this one. Auctions whose symbols have further triggers
+    /// to be reached are passed over.
+    fn due_auction(&self, last: Option<(Time, SymbolIndex)>, now: Time) -> Option<(Time, SymbolIndex)> {
+        let mut due = self.instruments.ends_behind(last).take_while(|(until, _)| *until <= now);
+        due.find(|(_, symbol)| !self.stops.is_being_reached(*symbol))
+    }
+
+    /// The result of an auction if it ended now; none if no orders would execute.
+    pub fn auction_price(&self, symbol: SymbolIndex) -> Option<AuctionPrice> {
+        let tick = self.rules(symbol).map_or(Price::MIN, |rules| rules.tick);
+        let side = |side| self.books.levels(symbol, side).map(|level| (level.price, level.open));
+        auction_price(side(Side::Buy), side(Side::Sell), self.stops.last_price(symbol), tick)
+    }
+
+    /// Puts a symbol into a phase, because a client or a calendar asks for it.
+    #[cold]
+    pub(crate) fn change_phase(
+        &mut self,
+        symbol: Symbol,
+        (phase, due): (Phase, Option<Time>),
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        let symbol = self.symbols.find(symbol).ok_or(Reject::UnknownSymbol)?;
+        if due.is_some_and(|due| self.shared_log.has_phase_since(symbol, due)) {
+            return Ok(Reply::Created);
+        }
+        if phase == Phase::Open && self.is_halted_by_rules(symbol) {
+            return Err(Reject::HaltedByRules);
+        }
+        // From here on the command cannot be rejected.
+        self.shared_log.note_phase(symbol, due.unwrap_or(self.time));
+        let asked = SymbolPhase { phase, until: None };
+        match (self.phase(symbol) == asked, phase) {
+            (true, _) => {}
+            (false, Phase::Open) if !self.is_uncrossed(symbol) && self.waits_to_open(symbol) => {
+                if !self.phase(symbol).ends_by(self.time) {
+                    self.enter(symbol, SymbolPhase { phase: Phase::Auction, until: Some(self.time) }, events);
+                }
+            }
+            (false, Phase::Open) => {
+                let reached_before = self.stops.reached_orders();
+                self.open(symbol, events);
+                self.activate_after(reached_before, events);
+            }
+            (false, Phase::Halted | Phase::Auction) => self.enter(symbol, asked, events),
+        }
+        Ok(match self.phase(symbol).phase == phase {
+            true => Reply::Created,
+            false => Reply::InAuction,
+        })
+    }
+
+    /// Ends the auctions whose time has come, the earliest first, each looked at once, until they executed as often as
+    /// one command may. Each auction counts as one more execution, and so does each kill that it is asked of. An
+    /// auction waits until all orders that had ended by its end are taken out, which later orders cannot prolong,
+    /// because they end later. Reached orders are activated behind the last auction.
+    #[cold]
+    pub(crate) fn end_auction(&mut self, events: &mut impl FnMut(Event)) {
+        let reached_before = self.stops.reached_orders();
+        let kills = self.count_kills_going_on();
+        let mut last = None;
+        while self.executions_left > 0
+            && let Some((until, symbol)) = self.due_auction(last, self.time)
+            && !self.has_passed_deadlines(until)
+        {
+            let counted = self.end_auction_of(symbol, kills, events);
+            self.executions_left = self.executions_left.saturating_sub(counted);
+            // What waits for its triggers or for cancels goes on doing so until another command.
+            last = Some((until, symbol));
+        }
+        self.activate_after(reached_before, events);
+    }
+
+    /// Ends an auction whose time has come. A symbol that its rules halt is halted then, because nobody may trade in
+    /// it. While kills go on, their orders are canceled before; the auction keeps its place if that takes another
+    /// command. Returns what it counts besides its executions.
+    fn end_auction_of(&mut self, symbol: SymbolIndex, kills: u32, events: &mut impl FnMut(Event)) -> u32 {
+        if self.is_halted_by_rules(symbol) {
+            self.enter(symbol, SymbolPhase { phase: Phase::Halted, until: None }, events);
+            return 1;
+        }
+        let asked = if self.is_uncrossed(symbol) { 0 } else { kills };
+        if asked == 0 || self.end_killed_in(symbol, events) {
+            self.open(symbol, events);
+        }
+        asked.saturating_add(1)
+    }
+
+    /// Whether the gathered orders cannot execute now: orders that have ended are taken out before, what the last price
+    /// reaches is reached before, and orders that remain of kills are left to an `EndAuction`, which bounds the work.
+    fn waits_to_open(&mut self, symbol: SymbolIndex) -> bool {
+        self.has_passed_deadlines(self.time) || self.stops.is_being_reached(symbol) || self.has_killed_orders_left()
+    }
+
+    pub(crate) fn is_halted_by_rules(&self, symbol: SymbolIndex) -> bool {
+        self.rules(symbol).is_some_and(|rules| rules.is_halted)
+    }
+
+    /// Stops executions in a symbol. Orders that were reached stay reached until it opens.
+    fn enter(&mut self, symbol: SymbolIndex, phase: SymbolPhase, events: &mut impl FnMut(Event)) {
+        self.instruments.set_phase(symbol, phase);
+        self.stops.hold_back(symbol);
+        events(Event::PhaseChanged { symbol, phase, last: self.stops.last_price(symbol) });
+    }
+
+    /// Opens a symbol: the gathered orders execute. If there are more executions than one command may make, the auction
+    /// goes on with an end that has come at once: another command ends it, at the price of the orders that have
+    /// gathered by then.
+    fn open(&mut self, symbol: SymbolIndex, events: &mut impl FnMut(Event)) {
+        self.instruments.set_phase(symbol, SymbolPhase::OPEN);
+        self.stops.let_go(symbol);
+        let last = self.stops.last_price(symbol);
+        events(Event::PhaseChanged { symbol, phase: SymbolPhase::OPEN, last });
+        let is_all = self.uncross(symbol, events);
+        if !is_all {
+            self.enter(symbol, SymbolPhase { phase: Phase::Auction, until: Some(self.time) }, events);
+        }
+    }
+
+    /// Continues `place_by_rules` for a symbol that is not open.
+    #[cold]
+    pub(crate) fn place_in_phase(
+        &mut self,
+        account: AccountIndex,
+        placed: &NewOrder<SymbolIndex>,
+        terms: &OrderTerms,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        if !gathers(placed) {
+            return Err(Reject::BreaksRule(BrokenRule::Auction));
+        }
+        let before = self.hold(account, placed)?;
+        // From here the order cannot be rejected.
+        let (order, slot) = self.open_order(account, placed, terms, events);
+        self.execute_all((slot, order, account), placed, Shares::ZERO, before, Remainder::Stays, events);
+        Ok(Reply::Opened(order))
+    }
+
+    /// Places an order that would execute outside the band: it begins an auction and gathers in it.
+    #[cold]
+    pub(crate) fn place_interrupting(
+        &mut self,
+        account: AccountIndex,
+        placed: &NewOrder<SymbolIndex>,
+        terms: &OrderTerms,
+        pause: Pause,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        let before = self.hold(account, placed)?;
+        // From here the order cannot be rejected.
+        self.interrupt(placed.symbol, pause, events);
+        let (order, slot) = self.open_order(account, placed, terms, events);
+        self.execute_all((slot, order, account), placed, Shares::ZERO, before, Remainder::Stays, events);
+        Ok(Reply::Opened(order))
+    }
+
+    pub(crate) fn interrupt(&mut self, symbol: SymbolIndex, pause: Pause, events: &mut impl FnMut(Event)) {
+        let until = Some(pause.after(self.time));
+        self.enter(symbol, SymbolPhase { phase: Phase::Auction, until }, events);
+    }
+
+    /// The length of the interruption that an order causes when it comes to its book, because it would execute outside
+    /// the band.
+    pub(crate) fn interrupts(&self, placed: &NewOrder<SymbolIndex>) -> Option<Pause> {
+        let SymbolRules { interruption: pause, is_halted, .. } = *self.rules(placed.symbol)?;
+        let last = self.stops.last_price(placed.symbol).filter(|_| pause.is_some() && !is_halted && gathers(placed))?;
+        let (low, high) = self.rules(placed.symbol)?.band(last);
+        let (mut left, mut crosses) = (placed.shares, false);
+        self.look(placed.symbol, placed.side, &mut |price, maker| {
+            if self.is_killed_order(maker.account, placed.symbol) {
+                return true;
+            }
+            let accepts = placed.accepts(price);
+            crosses = accepts && !(low..=high).contains(&price);
+            left = left.less(left.min(maker.open));
+            accepts && !crosses && !left.is_zero()
+        });
+        pause.filter(|_| crosses)
+    }
+
+    /// Executes gathered orders at one price: on each side the best limit first, then the oldest. Killed orders ended
+    /// before. Returns whether these were all. If not, the next price is the one nearest to the last execution again.
+    /// It is the same unless the orders change, and the auction ends behind those whose end had come before.
+    fn uncross(&mut self, symbol: SymbolIndex, events: &mut impl FnMut(Event)) -> bool {
+        let Some(AuctionPrice { price, .. }) = self.auction_price(symbol) else { return true };
+        let mut next = self.next_pair(symbol, price);
+        while let Some((buy, sell)) = next.filter(|_| self.executions_left > 0) {
+            self.executions_left = self.executions_left.saturating_sub(1);
+            self.execute_pair(symbol, buy, sell, price, events);
+            next = self.next_pair(symbol, price);
+        }
+        assert!(
+            next.is_some() || self.is_uncrossed(symbol),
+            "invariant: the price of the most shares leaves nothing that executes"
+        );
+        self.follow_prices((symbol, Side::Buy), (price, price), events);
+        next.is_none()
+    }
+
+    /// The next buy and the next sell that execute at a price.
+    fn next_pair(&self, symbol: SymbolIndex, price: Price) -> Option<(u32, u32)> {
+        let best = |side| self.books.best(symbol, side).map(|level| self.books.level(level));
+        let buy = best(Side::Buy).filter(|level| level.price >= price)?;
+        let sell = best(Side::Sell).filter(|level| level.price <= price)?;
+        Some((buy.oldest, sell.oldest))
+    }
+
+    /// Executes two resting orders with each other. The older one pays the maker's fee, the younger one the taker's.
+    fn execute_pair(&mut self, symbol: SymbolIndex, buy: u32, sell: u32, price: Price, events: &mut impl FnMut(Event)) {
+        for slot in [buy, sell] {
+            self.cancel_partner(self.orders.get(slot).id, &self.standing_as(slot), events);
+        }
+        let limit = self.books.level(self.orders.get(buy).level).price;
+        let (bought, sold): (Order, Order) = (*self.orders.get(buy), *self.orders.get(sell));
+        let shares = bought.open.min(sold.open);
+        let (maker, aggressor, aggressor_side) = if bought.id < sold.id {
+            ((buy, bought), (sell, sold), Side::Sell)
+        } else {
+            ((sell, sold), (buy, bought), Side::Buy)
+        };
+        let charge = self.charge(symbol, aggressor_side, maker.1.account, aggressor.1.account);
+        [bought.account, sold.account].into_iter().for_each(|account| self.limits.take(account, symbol, shares));
+        let [maker_done, aggressor_done] =
+            [(maker, charge.maker), (aggressor, charge.aggressor)].map(|((slot, order), due)| {
+                self.books.take(order.level, shares);
+                let left = self.orders.execute(slot, Execution { shares, price, time: self.time, fee: due.fee });
+                left.is_zero() && self.hidden_shares(order.id).is_zero()
+            });
+        if !charge.is_none() {
+            events(Event::FeesTaken { maker: charge.maker.fee, aggressor: charge.aggressor.fee });
+        }
+        events(Event::Uncrossed {
+            symbol,
+            maker: maker.1.id,
+            maker_account: maker.1.account,
+            aggressor: aggressor.1.id,
+            aggressor_account: aggressor.1.account,
+            aggressor_side,
+            price,
+            shares,
+            maker_done,
+            aggressor_done,
+        });
+        for (slot, is_done) in [(maker.0, maker_done), (aggressor.0, aggressor_done)] {
+            if is_done {
+                self.books.remove(slot, Shares::ZERO, &mut self.orders);
+                self.finish(slot, events);
+            } else if self.orders.get(slot).open.is_zero() {
+                self.show_next(slot, symbol, events);
+            }
+        }
+        let (buyer, seller) = match aggressor_side {
+            Side::Buy => (charge.aggressor, charge.maker),
+            Side::Sell => (charge.maker, charge.aggressor),
+        };
+        // The buyer gets back the money that it held above the price.
+        let money = price.times(shares);
+        let improvement = limit.times(shares).minus(money);
+        if improvement != Money::ZERO {
+            self.credit_money(bought.account, improvement, events);
+        }
+        let received = shares.less(buyer.taken_of_shares(shares));
+        self.credit_shares(bought.account, symbol, received.position(), events);
+        self.credit_money(sold.account, money.minus(seller.taken_of_money(money)), events);
+        self.pay_out(&charge, symbol, price, shares, events);
+    }
+}
+
+/// Whether an order can wait for an auction's price. Nobody can say in advance which orders of its own account it would
+/// meet there, so self-trade prevention excludes it.
+fn gathers(placed: &NewOrder<SymbolIndex>) -> bool {
+    placed.kind == OrderKind::Limit && placed.self_trade == SelfTrade::Allowed
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
+mod tests {
+    use terms::{AccountId, Command, Entry, ExecutionBounds, Position, Trigger};
+
+    use super::*;
+    use crate::engine::DoneOrders;
+
+    const SYMBOLS: u32 = 40;
+
+    struct Market {
+        engine: Engine,
+    }
+
+    impl Market {
+        fn new() -> Market {
+            // Each command makes two executions and no more.
+            let bounds = ExecutionBounds { command: 10_000, turn: 1, small: 2, share: 10_000 };
+            let mut market = Market { engine: Engine::new(1, DoneOrders::Drop).with_execution_bounds(bounds) };
+            market.apply(Command::CreateAccount { account: owner(), balance: Money::from_units(1 << 50) });
+            for symbol in (0..SYMBOLS).map(symbol) {
+                market.apply(Command::CreateSymbol { symbol });
+                let shares = Position::from_units(1_000);
+                market.apply(Command::IssueShares { symbol, account: owner(), shares });
+            }
+            market
+        }
+
+        fn apply(&mut self, command: Command) {
+            let sequence = self.engine.sequence().next();
+            self.engine.apply(&Entry { sequence, time: Time(1), command }, &mut Vec::new(), &mut |_| {});
+        }
+
+        fn phase(&mut self, number: u32, phase: Phase) {
+            self.apply(Command::ChangePhase { symbol: symbol(number), phase, due: None });
+        }
+
+        fn buy(&mut self, number: u32, limit: i64, trigger: Option<i64>) {
+            self.place(number, Side::Buy, limit, trigger);
+        }
+
+        fn place(&mut self, number: u32, side: Side, limit: i64, trigger: Option<i64>) {
+            let [limit, shares] = [limit, 1].map(|units| (Price::from_units(units), Shares::from_units(units)));
+            let order = NewOrder::limit(symbol(number), side, limit.0.unwrap(), shares.1.unwrap());
+            let trigger = trigger.map(|price| Trigger::from_below(Price::from_units(price).unwrap()));
+            let order = NewOrder { trigger, ..order };
+            self.apply(Command::PlaceOrder { account: owner(), order, client_id: None, until: None });
+        }
+
+        /// Has orders gather that need this many executions, and opens the symbol.
+        fn auction(&mut self, number: u32, executions: usize) {
+            self.phase(number, Phase::Auction);
+            for _ in 0..executions {
+                self.place(number, Side::Sell, 60, None);
+                self.buy(number, 60, None);
+            }
+            self.phase(number, Phase::Open);
+        }
+    }
+
+    fn owner() -> AccountId {
+        AccountId::parse(b"7").unwrap()
+    }
+
+    fn symbol(number: u32) -> Symbol {
+        Symbol::parse(format!("S{number:02}").as_bytes()).unwrap()
+    }
+
+    /// All auctions that waited for their triggers were looked at again for each auction that ended.
+    #[test]
+    fn a_command_looks_at_each_auction_once_however_many_wait_for_triggers() {
+        let mut market = Market::new();
+        let half = SYMBOLS / 2;
+        for number in 0..half {
+            (1..=5).for_each(|nth| market.buy(number, 50, Some(100 + nth)));
+            market.place(number, Side::Sell, 200, None);
+            market.buy(number, 200, None);
+            market.auction(number, 1);
+        }
+        (half..SYMBOLS).for_each(|number| market.auction(number, 3));
+        let due = |market: &Market| {
+            let due = (0..SYMBOLS).filter(|&at| market.engine.phase(SymbolIndex(at)).ends_by(Time(1)));
+            due.collect::<Vec<_>>()
+        };
+        assert_eq!(due(&market).len() as u32, SYMBOLS, "half of them have executions left, half have triggers");
+        market.engine.instruments.looks.set(0);
+        market.apply(Command::EndAuction);
+        assert_eq!(due(&market), Vec::from_iter(0..half), "those whose triggers are left wait");
+        assert_eq!(market.engine.instruments.looks.get() as u32, SYMBOLS);
+    }
+}

@@ -1,0 +1,4 @@
+//! Phases of symbols, their auctions, and the calendar that begins and ends them.
+
+mod apply;
+mod calendar;

@@ -1,0 +1,166 @@
+//! Checks orders against the rules of their symbol: when they are placed, and when they come to their book after they
+//! waited for a price. Orders in symbols without rules do not come here. Orders that were accepted before the rules
+//! changed stay as they are.
+
+use terms::{
+    AccountIndex, BrokenRule, CancelReason, Event, NewOrder, OrderKind, Phase, Price, Reject, Reply, Shares, Side,
+    Symbol, SymbolIndex, SymbolRules,
+};
+
+use crate::engine::Engine;
+use crate::matching::aggressor::{FundsBefore, Remainder};
+use crate::orders::order_terms::OrderTerms;
+
+impl Engine {
+    /// The rules of a symbol; none for one without.
+    pub fn rules(&self, symbol: SymbolIndex) -> Option<&SymbolRules> {
+        self.instruments.get(symbol)
+    }
+
+    /// Replaces the rules of a symbol.
+    #[cold]
+    pub(crate) fn change_rules(
+        &mut self,
+        symbol: Symbol,
+        rules: &SymbolRules,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        assert!(rules.check().is_ok(), "invariant: rules that no order could obey are refused by the parser");
+        let symbol = self.symbols.find(symbol).ok_or(Reject::UnknownSymbol)?;
+        if self.instruments.get(symbol).unwrap_or(&SymbolRules::NONE) == rules {
+            return Ok(Reply::Created);
+        }
+        self.instruments.set(symbol, rules);
+        rules.parts().into_iter().for_each(|part| events(Event::RulesChanged { symbol, part }));
+        Ok(Reply::Created)
+    }
+
+    /// Continues `place_order` for a symbol with rules.
+    #[cold]
+    pub(crate) fn place_by_rules(
+        &mut self,
+        account: AccountIndex,
+        placed: &NewOrder<SymbolIndex>,
+        terms: &OrderTerms,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        let rules = *self.rules_of(placed.symbol);
+        let last = self.stops.last_price(placed.symbol);
+        let phase = self.phase(placed.symbol).phase;
+        if phase == Phase::Halted {
+            return Err(Reject::BreaksRule(BrokenRule::Halted));
+        }
+        rules.check_order(placed, last).map_err(Reject::BreaksRule)?;
+        if let Some(trigger) = placed.trigger {
+            return self.place_stop(account, placed, trigger, terms, events);
+        }
+        if phase == Phase::Auction {
+            return self.place_in_phase(account, placed, terms, events);
+        }
+        if self.delays(placed.symbol) {
+            return self.place_behind_others(account, placed, terms, events);
+        }
+        if let Some(pause) = self.interrupts(placed) {
+            return self.place_interrupting(account, placed, terms, pause, events);
+        }
+        let arriving = rules.arriving(placed, last).map_err(Reject::BreaksRule)?;
+        let arriving = self.within_collar(account, &arriving);
+        let wanted = self.wanted_in_lots(account, &arriving, rules.lot)?;
+        if self.fills_later(account, placed) {
+            return self.place_behind_others(account, placed, terms, events);
+        }
+        let before = self.hold(account, placed)?.in_lots(rules.lot);
+        // From here the order cannot be rejected.
+        let (order, slot) = self.open_order(account, placed, terms, events);
+        let reached_before = self.stops.reached_orders();
+        let rest = if placed.kind.rests() { Remainder::Stays } else { Remainder::Canceled(CancelReason::NotResting) };
+        self.execute_all((slot, order, account), &arriving, wanted, before, rest, events);
+        self.activate_after(reached_before, events);
+        Ok(Reply::Opened(order))
+    }
+
+    /// Checks a trailing stop when it is placed. It comes here without its trigger: `around` is the price that a market
+    /// order is worth.
+    pub(crate) fn check_trailing(
+        &self,
+        placed: &NewOrder<SymbolIndex>,
+        around: Option<Price>,
+    ) -> Result<(), BrokenRule> {
+        let Some(rules) = self.rules(placed.symbol) else { return Ok(()) };
+        match self.phase(placed.symbol).phase {
+            Phase::Halted => Err(BrokenRule::Halted),
+            Phase::Open | Phase::Auction => rules.check_order(placed, around),
+        }
+    }
+
+    /// The shares that a triggered order may execute, and the limit for them. Errors: the rule that would refuse it.
+    pub(crate) fn arriving_by_rules(
+        &self,
+        account: AccountIndex,
+        placed: &NewOrder<SymbolIndex>,
+    ) -> Result<(NewOrder<SymbolIndex>, Shares), Reject> {
+        let rules = self.rules_of(placed.symbol);
+        let arriving = rules.arriving(placed, self.stops.last_price(placed.symbol)).map_err(Reject::BreaksRule)?;
+        let arriving = self.within_collar(account, &arriving);
+        let wanted = self.wanted_in_lots(account, &arriving, rules.lot)?;
+        Ok((arriving, wanted))
+    }
+
+    /// The price beyond which a market order of this side does not execute.
+    pub(crate) fn market_limit(&self, symbol: SymbolIndex, side: Side) -> Price {
+        match (self.rules(symbol), self.stops.last_price(symbol), side) {
+            (Some(rules), Some(last), Side::Buy) => rules.band(last).1,
+            (Some(rules), Some(last), Side::Sell) => rules.band(last).0,
+            (None, ..) | (_, None, _) => side.any_price(),
+        }
+    }
+
+    /// Whether the phase and rules let an order at any price be placed now.
+    pub(crate) fn check_trading(&self, symbol: SymbolIndex) -> Result<(), BrokenRule> {
+        let phase = self.phase(symbol).phase;
+        if phase == Phase::Halted || self.rules(symbol).is_some_and(|rules| rules.is_halted) {
+            return Err(BrokenRule::Halted);
+        }
+        if phase == Phase::Auction { Err(BrokenRule::Auction) } else { Ok(()) }
+    }
+
+    fn rules_of(&self, symbol: SymbolIndex) -> &SymbolRules {
+        self.rules(symbol).expect("invariant: who comes here asked whether there are rules")
+    }
+
+    /// Does the work of `wanted` where a market buy pays for whole lots only.
+    fn wanted_in_lots(
+        &self,
+        account: AccountIndex,
+        arriving: &NewOrder<SymbolIndex>,
+        lot: Shares,
+    ) -> Result<Shares, Reject> {
+        let wanted = match arriving.kind {
+            OrderKind::Limit => arriving.shares,
+            OrderKind::PostOnly
+            | OrderKind::PostOnlyMove
+            | OrderKind::ImmediateOrCancel
+            | OrderKind::FillOrKill
+            | OrderKind::Market => self.wanted(account, arriving)?,
+        };
+        let best = self.books.best(arriving.symbol, arriving.side.opposite()).map(|best| self.books.level(best).price);
+        let Some(price) = best.filter(|&price| arriving.pays_as_it_goes() && arriving.accepts(price)) else {
+            return Ok(wanted);
+        };
+        let available = self.accounts.get(account).balance;
+        match available.buys(price).rounded_down(lot).is_zero() {
+            true => Err(Reject::InsufficientFunds { needed: price.times(arriving.shares), available }),
+            false => Ok(wanted),
+        }
+    }
+}
+
+impl FundsBefore {
+    /// Limits a buy that pays as it goes to whole lots.
+    fn in_lots(self, lot: Shares) -> FundsBefore {
+        match self {
+            FundsBefore::Pay { funds, .. } => FundsBefore::Pay { funds, lot },
+            FundsBefore::Buy(_) | FundsBefore::Sell(_) | FundsBefore::HeldSell(_) => self,
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Rules of symbols: ticks, lots, bounds and bands.
+
+mod apply;
+pub(crate) mod state;

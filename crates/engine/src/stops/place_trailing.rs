@@ -1,0 +1,109 @@
+//! Places trailing stops. `stops/state/trails.rs` moves their triggers, and `stops/apply.rs` activates them.
+
+use terms::{
+    Command, Event, NewOrder, OrderId, Reject, Reply, SymbolIndex, TRAILING_MAX, Trail, TrailingOrder, Trigger,
+};
+
+use crate::engine::Engine;
+use crate::orders::order_terms::{Condition, OrderTerms};
+
+impl Engine {
+    /// The distance of the trigger of the order in a slot, if it follows the market.
+    #[inline]
+    pub(crate) fn trail_of(&self, slot: u32) -> Option<Trail> {
+        match self.stops.is_waiting(slot, self.orders.get(slot).level) {
+            true => self.stops.trail(&self.orders, slot),
+            false => None,
+        }
+    }
+
+    /// Visits the orders that follow a symbol's price, with their triggers.
+    pub fn visit_trailing(&self, symbol: SymbolIndex, visit: &mut impl FnMut(OrderId, Trigger)) {
+        self.stops.visit_trailing(&self.orders, symbol, &mut |slot, trigger| visit(self.orders.get(slot).id, trigger));
+    }
+
+    /// Places a trailing stop, at a distance from the last execution's price.
+    #[cold]
+    pub(crate) fn place_trailing(
+        &mut self,
+        command: &Command,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        let asked = command.as_trailing().expect("invariant: whoever asks has one");
+        let TrailingOrder { account, order, trail, client_id, until } = asked;
+        // A post-only-move order that waits for a price does not move.
+        let order = &NewOrder { kind: order.kind.once_placed(), ..order };
+        let condition = if command.unconditional().is_some() { Condition::Canceled } else { Condition::Always };
+        let terms = OrderTerms { client_id, until, condition, trail: Some(trail), ..OrderTerms::NONE };
+        let account = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
+        match (self.repeated(account, order, &terms)?, until) {
+            (Some((id, limit)), _) => return Ok(self.repeated_at(id, order, limit)),
+            (None, _) if !self.is_met(condition) => return Err(Reject::NotCanceled),
+            (None, Some(until)) if until.time() <= self.time => {
+                return Err(Reject::DeadlinePassed { until, now: self.time });
+            }
+            (None, _) => {}
+        }
+        let symbol = self.symbols.find(order.symbol).ok_or(Reject::UnknownSymbol)?;
+        self.check_not_killed(account, symbol)?;
+        if !self.orders.has_room() {
+            return Err(Reject::Full);
+        }
+        let NewOrder { side, limit, shares, kind, self_trade, .. } = *order;
+        let last = self.stops.last_price(symbol);
+        let waits_for = last.and_then(|last| trail.trigger(side, last));
+        let placed = NewOrder { symbol, side, limit, shares, kind, trigger: None, self_trade };
+        if !self.limits.is_empty() {
+            self.check_limits(account, &NewOrder { trigger: waits_for, ..placed }, true)?;
+        }
+        // The price that it waits for need not be a multiple of the tick, so the rules do not get it as a trigger.
+        let around = waits_for.map(|trigger| trigger.price()).or(last);
+        self.check_trailing(&placed, around).map_err(Reject::BreaksRule)?;
+        let last = last.ok_or(Reject::NothingToTrail)?;
+        let trigger = waits_for.ok_or(Reject::TrailTooFar { trail, last })?;
+        if self.stops.trailing(symbol) >= TRAILING_MAX {
+            return Err(Reject::TooManyTrails { most: TRAILING_MAX });
+        }
+        let reply = self.place_stop(account, &placed.triggered_by(trigger), trigger, &terms, events);
+        if reply.is_ok() && !self.limits.is_empty() {
+            self.limits.count_order(account, true);
+            self.limits.add(account, symbol, shares);
+        }
+        reply
+    }
+
+    /// Has the trigger of the order that was just opened follow the market.
+    pub(crate) fn trail_behind(
+        &mut self,
+        order: OrderId,
+        slot: u32,
+        placed: &NewOrder<SymbolIndex>,
+        trigger: Trigger,
+        trail: Trail,
+        events: &mut impl FnMut(Event),
+    ) {
+        let last = self.stops.last_price(placed.symbol).expect("invariant: the trigger was made of it");
+        self.stops.wait_trailing(&mut self.orders, slot, placed, trigger, trail, last);
+        events(Event::TrailGiven { order, trail });
+    }
+
+    /// Has an imported order follow the market. Errors: the fault in it.
+    pub(crate) fn restore_trailing(
+        &mut self,
+        slot: u32,
+        placed: &NewOrder<SymbolIndex>,
+        trigger: Trigger,
+        trail: Trail,
+    ) -> Result<(), &'static str> {
+        let symbol = placed.symbol;
+        let Some(last) = self.stops.last_price(symbol) else { return Err("a stop that follows no price") };
+        if !trigger.is_stop_loss(placed.side) || trail.moved(placed.side, trigger, last).is_some() {
+            return Err("a stop that is farther behind the market than it follows");
+        }
+        if self.stops.trailing(symbol) >= TRAILING_MAX {
+            return Err("more stops that follow a symbol's price than there may be");
+        }
+        self.stops.wait_trailing(&mut self.orders, slot, placed, trigger, trail, last);
+        Ok(())
+    }
+}
