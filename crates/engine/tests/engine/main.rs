@@ -20,5 +20,6 @@ mod reaching;
 mod replacement;
 mod rounds;
 mod rules;
+mod scenarios;
 mod state;
 mod trailing;

@@ -115,7 +115,7 @@ pub fn run(args: CheckArgs) -> Result<ExitCode, CheckError> {
 /// The cases that a filter leaves, with the heading of their group.
 fn select(filter: Option<&str>) -> Vec<(&'static str, Case)> {
     let wanted = filter.unwrap_or_default().to_lowercase();
-    let all = GROUPS.iter().flat_map(|group| group.cases.iter().copied().flatten().map(|case| (group.name, *case)));
+    let all = GROUPS.iter().flat_map(|group| group.all().map(|case| (group.name, case)));
     all.filter(|(group, case)| [group, case.name, case.rule].iter().any(|text| text.to_lowercase().contains(&wanted)))
         .collect()
 }

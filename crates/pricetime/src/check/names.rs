@@ -5,6 +5,8 @@
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
+use scenarios::is_account;
+
 /// A source of numbers that no earlier run is likely to have used.
 pub struct Fresh(u64);
 
@@ -103,16 +105,6 @@ impl Names {
         filled.push_str(rest);
         filled
     }
-}
-
-/// Whether the letter is that of an account.
-pub fn is_account(letter: char) -> bool {
-    ('A'..='H').contains(&letter)
-}
-
-/// Whether the letter is that of a symbol.
-pub fn is_symbol(letter: char) -> bool {
-    ('S'..='Z').contains(&letter)
 }
 
 #[cfg(test)]

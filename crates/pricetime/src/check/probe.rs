@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use scenarios::plus;
 use tls::Connector;
 
 use super::expect::{Element, Manner, compare_all};
@@ -224,17 +225,6 @@ impl<'a> Probe<'a> {
         let refused = self.ask(transactions(&format!("<order {too_much}/>")).as_bytes())?;
         self.expect(&format!("<error {too_much}/>"), &refused)
     }
-}
-
-/// The sum of two decimals that are not negative, with at most 8 decimals.
-fn plus(amount: &str, step: &str) -> String {
-    let units = |text: &str| {
-        let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-        format!("{whole}{fraction:0<8}").parse::<u128>().expect("invariant: a case's amounts are decimals")
-    };
-    let sum = units(amount) + units(step);
-    let text = format!("{}.{:08}", sum / 100_000_000, sum % 100_000_000);
-    text.trim_end_matches('0').trim_end_matches('.').to_string()
 }
 
 fn shown(bytes: &[u8]) -> String {

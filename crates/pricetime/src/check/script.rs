@@ -1,23 +1,14 @@
-//! The little language of the cases, and its reading. A script is a list of steps, one a line:
+//! Scripts of cases, and their reading. Their lines are steps of scenarios ([`scenarios`]), said in XML here, and:
 //!
 //! ```text
-//! fund A 1000                          an account with a balance
-//! issue S A 50                         shares of a symbol
-//! A buy 10 S @ 12.5 -> 1               an order that is opened, known as 1 from here on (`sell` likewise)
-//! A buy 10 S @ 12.5 refused            an order that is refused
-//! A query 1: open 4, executed 6 @ 12   its status; further parts: `canceled 4`
-//! A cancel 1: canceled 4               what its cancel answers
-//! A cancel 1 refused                   `query` likewise
-//! A has $12.5                          it can spend that, and not a cent more
-//! A has 50 S                           it can sell that, and not a share more
-//! exact                                from here: texts as Pricetime writes them, and 0.00000001 more is too much
 //! > <create/>                          any request; the lines after it are the elements of its reply, or `(nothing)`
 //! A> <query id="{1}"/>                 any request in `<transactions>` of the account
 //! + <cancel id="{1}"/>                 more of the request on the line before
 //! ```
 
+use scenarios::{Amount, Bond, Kind, Order, Outcome, Part, Side, is_account};
+
 use super::expect::Element;
-use super::names::{is_account, is_symbol};
 
 /// One step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +40,7 @@ pub fn parse(script: &str) -> Result<Vec<Step>, String> {
         }
         close(&mut steps, open.take()).map_err(in_line)?;
         if let Some((account, request)) = line.split_once('>').filter(|(account, _)| account.len() <= 1) {
-            let account = account.chars().next().map(|account| letter(account, is_account)).transpose();
+            let account = account.chars().next().map(account_letter).transpose();
             let request = request.trim().to_string();
             open = Some(Open { account: account.map_err(in_line)?, request, expected: String::new() });
         } else {
@@ -92,91 +83,113 @@ fn transactions(account: char, children: &str) -> String {
     format!("<transactions id=\"{{{account}}}\">{children}</transactions>")
 }
 
-/// Reads the lines that stand for a common request.
+/// Says a step of a scenario in XML.
 fn short(line: &str) -> Result<Step, String> {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    match words.as_slice() {
-        ["exact"] => Ok(Step::Exact),
-        ["fund", account, dollars] => {
-            let account = name(account, is_account)?;
-            send(
-                format!("<create><account id=\"{{{account}}}\" balance=\"{dollars}\"/></create>"),
-                &format!("<created id=\"{{{account}}}\"/>"),
-            )
-        }
-        ["issue", symbol, account, shares] => {
-            let (symbol, account) = (name(symbol, is_symbol)?, name(account, is_account)?);
+    match scenarios::Step::read(line)? {
+        scenarios::Step::Exact => Ok(Step::Exact),
+        scenarios::Step::Fund { account, dollars } => send(
+            format!("<create><account id=\"{{{account}}}\" balance=\"{dollars}\"/></create>"),
+            &format!("<created id=\"{{{account}}}\"/>"),
+        ),
+        scenarios::Step::Issue { symbol, account, shares } => {
             let inner = format!("<account id=\"{{{account}}}\">{shares}</account>");
             send(
                 format!("<create><symbol sym=\"{{{symbol}}}\">{inner}</symbol></create>"),
                 &format!("<created sym=\"{{{symbol}}}\" id=\"{{{account}}}\"/>"),
             )
         }
-        [account, side @ ("buy" | "sell"), shares, symbol, "@", limit, outcome @ ..] => {
-            let (account, symbol) = (name(account, is_account)?, name(symbol, is_symbol)?);
-            let sign = if *side == "sell" { "-" } else { "" };
-            let order = format!("sym=\"{{{symbol}}}\" amount=\"{sign}{shares}\" limit=\"{limit}\"");
-            let expected = match outcome {
-                ["->", slot] => format!("<opened {order} id=\"{{{}}}\"/>", number(slot)?),
-                ["refused"] => format!("<error {order}/>"),
-                _ => return Err("an order ends in `-> 1` or `refused`".to_string()),
+        scenarios::Step::Phase { symbol, phase } => {
+            let phase = format!("sym=\"{{{symbol}}}\" is=\"{phase}\"");
+            send(format!("<create><phase {phase}/></create>"), &format!("<changed {phase}/>"))
+        }
+        scenarios::Step::Place { account, bond, orders } => place(account, bond, &orders),
+        scenarios::Step::Query { account, order, expected } => ask(account, ("query", "status"), order, &expected),
+        scenarios::Step::Cancel { account, order, expected } => ask(account, ("cancel", "canceled"), order, &expected),
+        scenarios::Step::Amend { account, order, shares, is_accepted } => {
+            let terms = format!("id=\"{{{order}}}\" shares=\"{shares}\"");
+            let expected = match is_accepted {
+                true => format!("<amended {terms}><open shares=\"*\"/></amended>"),
+                false => format!("<error {terms}/>"),
             };
-            send(transactions(account, &format!("<order {order}/>")), &expected)
+            send(transactions(account, &format!("<amend {terms}/>")), &expected)
         }
-        [account, "has", amount] => {
-            let dollars = amount.strip_prefix('$').ok_or("dollars begin with $")?.to_string();
-            Ok(Step::HasMoney { account: name(account, is_account)?, dollars })
+        scenarios::Step::HasMoney { account, dollars } => Ok(Step::HasMoney { account, dollars }),
+        scenarios::Step::HasShares { account, shares, symbol } => Ok(Step::HasShares { account, shares, symbol }),
+    }
+}
+
+/// Orders and the answer to them. Of orders that belong together one is at fault where they are refused.
+fn place(account: char, bond: Bond, orders: &[(Order, Option<u32>)]) -> Result<Step, String> {
+    let is_refused = orders.iter().any(|(_, slot)| slot.is_none());
+    let each = |element: fn(&str, u32) -> String| {
+        let elements = orders.iter().map(|(order, slot)| element(&attributes(order), slot.unwrap_or_default()));
+        elements.collect::<String>()
+    };
+    let asked = each(|order, _| format!("<order {order}/>"));
+    let opened = each(|order, slot| format!("<opened {order} id=\"{{{slot}}}\"/>"));
+    let tag = match bond {
+        Bond::Alone => {
+            let refused = each(|order, _| format!("<error {order}/>"));
+            return send(transactions(account, &asked), if is_refused { &refused } else { &opened });
         }
-        [account, "has", shares, symbol] => Ok(Step::HasShares {
-            account: name(account, is_account)?,
-            shares: shares.to_string(),
-            symbol: name(symbol, is_symbol)?,
-        }),
-        [account, verb @ ("query" | "cancel"), ..] => ask(name(account, is_account)?, verb, line),
-        _ => Err("no step of the language".to_string()),
+        Bond::OneCancelsOther => "oco",
+        Bond::OneTriggersOther => "oto",
+    };
+    let expected = if is_refused { "<error/>".to_owned() } else { format!("<{tag}>{opened}</{tag}>") };
+    send(transactions(account, &format!("<{tag}>{asked}</{tag}>")), &expected)
+}
+
+/// The attributes of an order.
+fn attributes(order: &Order) -> String {
+    let sign = if order.side == Side::Sell { "-" } else { "" };
+    let mut text = match &order.amount {
+        Amount::Shares(shares) => format!("sym=\"{{{}}}\" amount=\"{sign}{shares}\"", order.symbol),
+        Amount::Funds(funds) => format!("sym=\"{{{}}}\" funds=\"{sign}{funds}\"", order.symbol),
+    };
+    let mut add = |name: &str, value: Option<&str>| {
+        text.extend(value.map(|value| format!(" {name}=\"{value}\"")));
+    };
+    add("limit", order.limit.as_deref());
+    match order.kind {
+        Kind::Limit => {}
+        Kind::PostOnly => add("post-only", Some("true")),
+        Kind::ImmediateOrCancel => add("tif", Some("IOC")),
+        Kind::FillOrKill => add("tif", Some("FOK")),
+        Kind::Market => add("type", Some("market")),
+    }
+    add("stop", order.stop.as_deref());
+    add("display", order.display.as_deref());
+    add("self-trade", order.self_trade.as_deref());
+    text
+}
+
+/// A request about an order, and its answer's element.
+fn ask(account: char, (verb, tag): (&str, &str), order: u32, expected: &Outcome) -> Result<Step, String> {
+    let request = transactions(account, &format!("<{verb} id=\"{{{order}}}\"/>"));
+    let expected = match expected {
+        Outcome::Refused => format!("<error id=\"{{{order}}}\"/>"),
+        Outcome::Parts(parts) => {
+            let children: String = parts.iter().map(element).collect();
+            format!("<{tag} id=\"{{{order}}}\">{children}</{tag}>")
+        }
+    };
+    send(request, &expected)
+}
+
+/// A part of a status.
+fn element(part: &Part) -> String {
+    match part {
+        Part::Open { shares, shown: None } => format!("<open shares=\"{shares}\"/>"),
+        Part::Open { shares, shown: Some(shown) } => format!("<open shares=\"{shares}\" shown=\"{shown}\"/>"),
+        Part::Waits { shares, price } => format!("<open shares=\"{shares}\" waits-for=\"{price}\"/>"),
+        Part::Pends { shares } => format!("<open shares=\"{shares}\" pends-on=\"*\"/>"),
+        Part::Canceled { shares } => format!("<canceled shares=\"{shares}\" time=\"*\"/>"),
+        Part::Executed { shares, price } => format!("<executed shares=\"{shares}\" price=\"{price}\" time=\"*\"/>"),
     }
 }
 
-/// Reads `A query 1: open 4, executed 6 @ 12` or `A cancel 1 refused`.
-fn ask(account: char, verb: &str, line: &str) -> Result<Step, String> {
-    let (_, rest) = line.split_once(verb).ok_or("no verb")?;
-    let request = |slot: u32| transactions(account, &format!("<{verb} id=\"{{{slot}}}\"/>"));
-    if let Some(slot) = rest.strip_suffix("refused") {
-        let slot = number(slot)?;
-        return send(request(slot), &format!("<error id=\"{{{slot}}}\"/>"));
-    }
-    let (slot, parts) = rest.split_once(':').ok_or("what it shows follows a colon")?;
-    let slot = number(slot)?;
-    let mut children = String::new();
-    for part in parts.split(',') {
-        let words: Vec<&str> = part.split_whitespace().collect();
-        children.push_str(&match words.as_slice() {
-            ["open", shares] => format!("<open shares=\"{shares}\"/>"),
-            ["canceled", shares] => format!("<canceled shares=\"{shares}\" time=\"*\"/>"),
-            ["executed", shares, "@", price] => {
-                format!("<executed shares=\"{shares}\" price=\"{price}\" time=\"*\"/>")
-            }
-            _ => return Err(format!("{part:?} is no part of a status")),
-        });
-    }
-    let tag = if verb == "query" { "status" } else { "canceled" };
-    send(request(slot), &format!("<{tag} id=\"{{{slot}}}\">{children}</{tag}>"))
-}
-
-fn name(word: &str, is_right: fn(char) -> bool) -> Result<char, String> {
-    let mut letters = word.chars();
-    match (letters.next(), letters.next()) {
-        (Some(found), None) => letter(found, is_right),
-        _ => Err(format!("{word} is no name: A to H are accounts, S to Z symbols")),
-    }
-}
-
-fn letter(letter: char, is_right: fn(char) -> bool) -> Result<char, String> {
-    is_right(letter).then_some(letter).ok_or_else(|| format!("{letter} names nothing of this kind"))
-}
-
-fn number(word: &str) -> Result<u32, String> {
-    word.trim().parse().map_err(|_| format!("{word:?} is no order's number"))
+fn account_letter(letter: char) -> Result<char, String> {
+    is_account(letter).then_some(letter).ok_or_else(|| format!("{letter} is no account: A to H are"))
 }
 
 #[cfg(test)]

@@ -55,6 +55,10 @@ fn every_case_can_be_read_and_has_a_name_of_its_own() {
             assert!(!steps.is_empty(), "{name} does nothing");
         }
     }
+    let scenarios: usize = scenarios::FILES.iter().map(|file| file.scenarios().len()).sum();
+    let played = scenarios::FILES.iter().flat_map(scenarios::File::scenarios);
+    let played = played.filter(|scenario| cases.iter().any(|(_, case)| case.name == scenario.name)).count();
+    assert_eq!(played, scenarios, "every scenario is a case");
 }
 
 #[test]

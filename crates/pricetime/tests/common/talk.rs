@@ -80,3 +80,28 @@ pub fn started(purpose: &str, arguments: &str) -> (Folder, Server) {
     let server = Launch::new(&folder.data()).with(arguments).start();
     (folder, server)
 }
+
+/// Creates an account. Panics unless it is created.
+pub fn fund(client: &mut Client, account: usize, dollars: &str) {
+    let created = format!("<created id=\"{account}\"/>");
+    make(client, &format!("<account id=\"{account}\" balance=\"{dollars}\"/>"), &created);
+}
+
+/// Gives an account shares. Panics unless it gets them.
+pub fn issue(client: &mut Client, symbol: &str, account: usize, shares: &str) {
+    let inner = format!("<account id=\"{account}\">{shares}</account>");
+    let created = format!("<created sym=\"{symbol}\" id=\"{account}\"/>");
+    make(client, &format!("<symbol sym=\"{symbol}\">{inner}</symbol>"), &created);
+}
+
+/// Puts a symbol into a phase. Panics unless it changes.
+pub fn change_phase(client: &mut Client, symbol: &str, phase: &str) {
+    let terms = format!("sym=\"{symbol}\" is=\"{phase}\"");
+    make(client, &format!("<phase {terms}/>"), &format!("<changed {terms}/>"));
+}
+
+fn make(client: &mut Client, child: &str, expected: &str) {
+    let request = format!("<create>{child}</create>");
+    let reply = client.ask(&request);
+    compare(&request, &reply, &format!("<results>{expected}</results>\n"));
+}

@@ -7,4 +7,5 @@ mod common;
 
 mod members;
 mod orders;
+mod scenarios;
 mod sessions;

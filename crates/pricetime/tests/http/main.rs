@@ -60,6 +60,7 @@ mod request_of_sweeps;
 mod rest;
 mod rules;
 mod sandbox;
+mod scenarios;
 mod sleep;
 mod status_seconds;
 mod stops;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::mutants::root;
 
 /// Each crate and those that it depends on. A crate above another one needs no line for what that one depends on.
-const ARROWS: [(&str, &[&str]); 20] = [
+const ARROWS: [(&str, &[&str]); 21] = [
     ("terms", &[]),
     ("tls", &[]),
     ("slots", &["terms"]),
@@ -14,6 +14,7 @@ const ARROWS: [(&str, &[&str]); 20] = [
     ("exchange", &["terms"]),
     ("journal", &["terms"]),
     ("model", &["terms"]),
+    ("scenarios", &["terms"]),
     ("access", &["exchange", "terms"]),
     ("history", &["exchange", "journal", "terms"]),
     ("feed", &["exchange", "history", "slots", "terms"]),
@@ -39,6 +40,7 @@ const ARROWS: [(&str, &[&str]); 20] = [
             "http-gateway",
             "journal",
             "market",
+            "scenarios",
             "store",
             "terms",
             "tls",

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use super::sums::rust_sources;
 
-/// Crates that serve no clients: measurements, fuzzing, the model, simulations and tests.
-const NOT_LOOKED_AT: [&str; 6] =
-    ["crates/bench/", "crates/fuzz/", "crates/model/", "/simulation", "/tests/", "/tests.rs"];
+/// Crates that serve no clients: measurements, fuzzing, the model, scenarios, simulations and tests.
+const NOT_LOOKED_AT: [&str; 7] =
+    ["crates/bench/", "crates/fuzz/", "crates/model/", "crates/scenarios/", "/simulation", "/tests/", "/tests.rs"];
 /// The beginning of an invariant in the code.
 const BEGIN: &str = "\"invariant: ";
 

@@ -1,7 +1,6 @@
 //! The cases, one file for each group: name, source, rule, and the way to find out. They are scripts wherever a script
 //! suffices.
 
-pub mod balances;
 pub mod create;
 pub mod errors;
 pub mod extensions;

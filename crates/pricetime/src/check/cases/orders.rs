@@ -29,20 +29,6 @@ pub const CASES: &[Case] = &[
         "#,
     ),
     spec(
-        "order-ids-differ",
-        "every order has an id of its own, across accounts and symbols",
-        r#"
-        fund A 100
-        fund B 100
-        issue S A 1
-        issue T A 1
-        A buy 1 S @ 1 -> 1
-        B buy 1 S @ 1 -> 2
-        A buy 1 T @ 1 -> 3
-        B buy 1 T @ 1 -> 4
-        "#,
-    ),
-    spec(
         "order-replies-in-order",
         "replies stand in the order of the children, errors in their place",
         r#"
@@ -56,59 +42,6 @@ pub const CASES: &[Case] = &[
         <opened sym="{S}" amount="2" limit="4" id="{2}"/>
         <error sym="{S}" amount="-50" limit="6"/>
         <opened sym="{S}" amount="3" limit="5" id="{3}"/>
-        "#,
-    ),
-    spec(
-        "order-funds",
-        "a buy of more than the balance is refused",
-        r#"
-        fund A 99.99
-        issue S A 1
-        A buy 10 S @ 10 refused
-        A has $99.99
-        "#,
-    ),
-    spec(
-        "order-all-funds",
-        "the whole balance can be spent, and then no cent more",
-        r#"
-        fund A 100
-        issue S A 1
-        A buy 10 S @ 10 -> 1
-        A buy 1 S @ 0.01 refused
-        "#,
-    ),
-    spec(
-        "order-no-short-sale",
-        "more shares than the account has cannot be sold",
-        r#"
-        fund A 100
-        issue S A 5
-        A sell 6 S @ 1 refused
-        A sell 5 S @ 1 -> 1
-        "#,
-    ),
-    spec(
-        "order-no-position",
-        "a symbol that the account has no shares of cannot be sold",
-        r#"
-        fund A 100
-        fund B 100
-        issue S A 5
-        B sell 1 S @ 1 refused
-        A sell 1 S @ 1 -> 1
-        "#,
-    ),
-    spec(
-        "order-held-shares",
-        "shares on sale cannot be sold again",
-        r#"
-        fund A 1
-        issue S A 5
-        A sell 3 S @ 10 -> 1
-        A sell 3 S @ 10 refused
-        A sell 2 S @ 10 -> 2
-        A sell 1 S @ 10 refused
         "#,
     ),
     spec(
@@ -171,52 +104,6 @@ pub const CASES: &[Case] = &[
         "#,
     ),
     decided(
-        "order-unknown-symbol",
-        "an order for an unknown symbol is refused, buy or sell",
-        r#"
-        fund A 100
-        A buy 1 S @ 1 refused
-        A sell 1 S @ 1 refused
-        A has $100
-        "#,
-    ),
-    decided(
-        "order-zero-amount",
-        "an amount of zero is refused, and -0 is zero",
-        r#"
-        fund A 100
-        issue S A 5
-        A buy 0 S @ 1 refused
-        A sell 0 S @ 1 refused
-        A sell 0.00 S @ 1 refused
-        A has $100
-        "#,
-    ),
-    decided(
-        "order-limit-above-zero",
-        "a limit of zero or below is refused",
-        r#"
-        fund A 100
-        issue S A 5
-        A buy 1 S @ 0 refused
-        A buy 1 S @ -1 refused
-        A sell 1 S @ 0 refused
-        A sell 1 S @ -1 refused
-        A has 5 S
-        "#,
-    ),
-    decided(
-        "order-nine-decimals",
-        "more than eight decimals are refused, and eight are taken",
-        r#"
-        fund A 100
-        issue S A 5
-        A buy 0.000000001 S @ 1 refused
-        A buy 1 S @ 1.123456789 refused
-        A buy 0.00000001 S @ 1.12345678 -> 1
-        "#,
-    ),
-    decided(
         "order-no-number",
         "what is no plain decimal is refused: NaN, 1e5, 0x1, +1, two points, nothing",
         r#"
@@ -235,18 +122,6 @@ pub const CASES: &[Case] = &[
         <error sym="{S}" amount="" limit="1"/>
         <error sym="{S}" amount="1" limit=""/>
         A has $1000000
-        "#,
-    ),
-    decided(
-        "order-out-of-range",
-        "an amount or limit above 92233720368.54775807 is refused, however long",
-        r#"
-        fund A 1000
-        issue S A 5
-        A buy 0.00000001 S @ 92233720368.54775808 refused
-        A buy 92233720368.54775808 S @ 0.00000001 refused
-        A buy 99999999999999999999999999999999999999999999999999 S @ 1 refused
-        A buy 0.00000001 S @ 92233720368.54775807 -> 1
         "#,
     ),
     decided(

@@ -6,55 +6,6 @@ use super::super::probe::Probe;
 
 pub const CASES: &[Case] = &[
     spec(
-        "query-open",
-        "an order that nothing met is open with all its shares",
-        r#"
-        fund A 1000
-        issue S A 1
-        A buy 10 S @ 5 -> 1
-        A query 1: open 10
-        "#,
-    ),
-    spec(
-        "query-partly-executed",
-        "an order partly executed shows what is open and what was executed",
-        r#"
-        fund A 1000
-        fund B 1000
-        issue S B 80
-        A buy 100 S @ 5 -> 1
-        B sell 80 S @ 5 -> 2
-        A query 1: open 20, executed 80 @ 5
-        "#,
-    ),
-    spec(
-        "query-executed",
-        "an executed order shows its executions and nothing open",
-        r#"
-        fund A 1000
-        fund B 1000
-        issue S B 80
-        A buy 80 S @ 5 -> 1
-        B sell 30 S @ 5 -> 2
-        B sell 50 S @ 4 -> 3
-        A query 1: executed 30 @ 5, executed 50 @ 5
-        "#,
-    ),
-    spec(
-        "query-sell-is-positive",
-        "the shares of a sell are shown without a sign",
-        r#"
-        fund A 1000
-        fund B 1000
-        issue S B 80
-        B sell 80 S @ 5 -> 1
-        B query 1: open 80
-        A buy 30 S @ 5 -> 2
-        B query 1: open 50, executed 30 @ 5
-        B cancel 1: canceled 50, executed 30 @ 5
-        "#,
-    ),
-    spec(
         "query-time",
         "the time of an execution and of a cancel is in seconds since the epoch",
         r#"
@@ -97,49 +48,6 @@ pub const CASES: &[Case] = &[
         <error/>
         <error/>
         A query 1: open 1
-        "#,
-    ),
-    spec(
-        "cancel-open",
-        "a cancel answers with what was canceled, and a query shows it",
-        r#"
-        fund A 1000
-        issue S A 1
-        A buy 10 S @ 5 -> 1
-        A cancel 1: canceled 10
-        A query 1: canceled 10
-        "#,
-    ),
-    spec(
-        "cancel-partly-executed",
-        "what executed stays executed: only the rest is canceled",
-        r#"
-        fund A 1000
-        fund B 1000
-        issue S B 80
-        A buy 100 S @ 5 -> 1
-        B sell 30 S @ 5 -> 2
-        B sell 20 S @ 5 -> 3
-        A cancel 1: canceled 50, executed 30 @ 5, executed 20 @ 5
-        A query 1: canceled 50, executed 30 @ 5, executed 20 @ 5
-        B query 2: executed 30 @ 5
-        "#,
-    ),
-    decided(
-        "query-children-order",
-        "a status shows open or canceled first, then the executions, oldest first",
-        r#"
-        fund A 1000
-        fund B 1000
-        issue S B 80
-        A buy 10 S @ 7 -> 1
-        exact
-        B sell 2 S @ 7 -> 2
-        B sell 1 S @ 6 -> 3
-        B sell 4 S @ 5 -> 4
-        A query 1: open 3, executed 2 @ 7, executed 1 @ 7, executed 4 @ 7
-        A cancel 1: canceled 3, executed 2 @ 7, executed 1 @ 7, executed 4 @ 7
-        A query 1: canceled 3, executed 2 @ 7, executed 1 @ 7, executed 4 @ 7
         "#,
     ),
     decided(
@@ -200,18 +108,6 @@ pub const CASES: &[Case] = &[
         A query 1: open 1
         "#,
     ),
-    decided(
-        "query-anothers",
-        "another account's order is not shown",
-        r#"
-        fund A 1000
-        fund B 1000
-        issue S A 1
-        A buy 1 S @ 5 -> 1
-        B query 1 refused
-        A query 1: open 1
-        "#,
-    ),
     code(
         Kind::Decided,
         "query-tells-nothing",
@@ -238,45 +134,6 @@ pub const CASES: &[Case] = &[
         A> <cancel id="999999999999999"/><cancel id="none"/>
         <error id="999999999999999"/>
         <error id="none"/>
-        "#,
-    ),
-    decided(
-        "cancel-anothers",
-        "another account's order cannot be canceled",
-        r#"
-        fund A 1000
-        fund B 1000
-        issue S B 1
-        A buy 1 S @ 5 -> 1
-        B cancel 1 refused
-        A query 1: open 1
-        "#,
-    ),
-    decided(
-        "cancel-executed",
-        "an order with nothing open cannot be canceled, and stays executed",
-        r#"
-        fund A 1000
-        fund B 1000
-        issue S B 10
-        A buy 10 S @ 5 -> 1
-        B sell 10 S @ 5 -> 2
-        A cancel 1 refused
-        B cancel 2 refused
-        A query 1: executed 10 @ 5
-        A has $950
-        "#,
-    ),
-    decided(
-        "cancel-twice",
-        "an order is canceled once: the second cancel is refused and returns nothing",
-        r#"
-        fund A 1000
-        issue S A 1
-        A buy 10 S @ 5 -> 1
-        A cancel 1: canceled 10
-        A cancel 1 refused
-        A has $1000
         "#,
     ),
     decided(
