@@ -1,4 +1,4 @@
-//! Limits of an account: the bounds that a venue sets for it. This file knows neither books nor orders: `limited.rs`
+//! Limits of an account, as a venue sets them. This file knows neither books nor orders: `limits/state.rs`
 //! counts, and `limits/apply.rs` checks orders against the bounds.
 
 use std::fmt;

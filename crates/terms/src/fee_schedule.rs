@@ -1,4 +1,4 @@
-//! The schedule of fees: which accounts pay which. `charging.rs` takes them. Followers of events keep a schedule, too.
+//! The schedule of fees: which accounts pay which. `fees/apply.rs` takes them. Followers of events keep one, too.
 
 use std::collections::BTreeMap;
 

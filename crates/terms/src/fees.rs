@@ -1,5 +1,5 @@
 //! Fees: rates, the tiers of accounts that pay them, and the account that gets them. This file knows neither accounts
-//! nor books: `fee.rs` computes amounts, `fee_schedule.rs` keeps who pays which fees, and `charging.rs` takes them.
+//! nor books: `fee.rs` computes amounts, `fee_schedule.rs` keeps who pays which fees, and `fees/apply.rs` takes them.
 
 use std::fmt;
 

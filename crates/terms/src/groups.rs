@@ -1,5 +1,5 @@
-//! Groups of accounts of one owner: self-trade prevention treats them as one account. `self_trade.rs` decides what
-//! happens to two such orders; `grouping.rs` changes and reads the groups. Followers of events keep the groups, too.
+//! Groups of accounts of one owner: self-trade prevention treats them as one. `self_trade/apply.rs` decides what
+//! happens to two such orders; `self_trade/groups.rs` changes and reads the groups. Followers of events keep them, too.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,5 +1,5 @@
 //! Kill switches: the accounts and symbols that take no orders until they are released, or the whole venue.
-//! `killing.rs` applies them to orders. Followers of events keep them, too.
+//! `kill_switch/apply.rs` applies them to orders. Followers of events keep them, too.
 
 use std::collections::BTreeSet;
 

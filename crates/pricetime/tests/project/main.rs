@@ -11,6 +11,7 @@ mod chapters;
 mod cluster_compose;
 mod deploy;
 mod documents;
+mod file_names;
 mod image;
 mod imports;
 mod invariants;
