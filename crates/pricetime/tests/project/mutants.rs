@@ -79,7 +79,7 @@ fn exists(test: &str) -> bool {
     files(&root, &modules).iter().any(|file| std::fs::read_to_string(file).is_ok_and(|file| file.contains(&function)))
 }
 
-/// The files that may contain a module's code, in a crate whose first file is `root.rs` or, for tests, `root/main.rs`.
+/// The files that may contain a module's code, in a crate whose first file is `ROOT.rs` or, for tests, `ROOT/main.rs`.
 fn files(root: &Path, modules: &[&str]) -> Vec<PathBuf> {
     let Some((last, before)) = modules.split_last() else {
         return vec![root.with_extension("rs"), root.join("main.rs")];
