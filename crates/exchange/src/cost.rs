@@ -1,7 +1,7 @@
 //! Estimates of what ops cost the market's loop, before they are done. This module knows no state: nobody knows in
 //! advance how much an order executes.
 
-use terms::{Command, Op};
+use terms::{CommandKind, Op};
 
 /// The estimated cost of a command that cancels or kills many orders at once.
 pub const MASS_COST: u64 = 100;
@@ -12,43 +12,33 @@ pub const LIGHT_COST: u64 = 256;
 
 /// The estimated cost of an op; placing a limit order costs about 1.
 pub fn cost(op: &Op) -> u64 {
-    match op {
-        Op::Query(_) => 1,
-        Op::Command(command) => match command {
-            Command::CancelAll { .. }
-            | Command::Kill { .. }
-            | Command::ChangePhase { .. }
-            | Command::ExpireOrders
-            | Command::ActivateReached
-            | Command::EndAuction => MASS_COST,
-            Command::FollowCalendar { .. }
-            | Command::CreateAccount { .. }
-            | Command::CreateSymbol { .. }
-            | Command::IssueShares { .. }
-            | Command::FundAccount { .. }
-            | Command::GiveShares { .. }
-            | Command::PlaceOrder { .. }
-            | Command::PlaceByFunds { .. }
-            | Command::PlaceIceberg { .. }
-            | Command::PlaceTrailing { .. }
-            | Command::PlaceLinked { .. }
-            | Command::PlaceWorking { .. }
-            | Command::PlacePending { .. }
-            | Command::PlaceIfCanceled { .. }
-            | Command::PlaceByFundsIfCanceled { .. }
-            | Command::CancelOrder { .. }
-            | Command::AmendOrder { .. }
-            | Command::FreeClientOrderId { .. }
-            | Command::ChangeRules { .. }
-            | Command::ChangeFees { .. }
-            | Command::ChangeTier { .. }
-            | Command::ChangeGroup { .. }
-            | Command::ChangeLimits { .. }
-            | Command::Release { .. }
-            | Command::Protect { .. }
-            | Command::Unprotect { .. }
-            | Command::TakeMessage(_) => 1,
-        },
+    let Op::Command(command) = op else { return 1 };
+    match command.kind() {
+        CommandKind::CancelAll
+        | CommandKind::Kill
+        | CommandKind::ChangePhase
+        | CommandKind::ExpireOrders
+        | CommandKind::ActivateReached
+        | CommandKind::EndAuction => MASS_COST,
+        CommandKind::CreateAccount
+        | CommandKind::CreateSymbol
+        | CommandKind::IssueShares
+        | CommandKind::FundAccount
+        | CommandKind::GiveShares
+        | CommandKind::Place
+        | CommandKind::CancelOrder
+        | CommandKind::AmendOrder
+        | CommandKind::FreeClientOrderId
+        | CommandKind::ChangeRules
+        | CommandKind::ChangeFees
+        | CommandKind::ChangeTier
+        | CommandKind::ChangeGroup
+        | CommandKind::ChangeLimits
+        | CommandKind::Release
+        | CommandKind::Protect
+        | CommandKind::Unprotect
+        | CommandKind::FollowCalendar
+        | CommandKind::TakeMessage => 1,
     }
 }
 

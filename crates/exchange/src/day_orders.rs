@@ -1,77 +1,26 @@
 //! Day orders. The end of the day depends on the venue's calendar, so a gateway asks for [`Deadline::UNDECIDED`], and
 //! the market replaces it by a time before the command gets its number. This module knows no calendar.
 
-use terms::{Command, Deadline, Op, Symbol};
+use terms::{Deadline, Op, Symbol};
 
 /// Whether an op places a day order without a decided end.
 pub(crate) fn is_undecided(op: &Op) -> bool {
-    deadline(op) == Some(Deadline::UNDECIDED)
-}
-
-/// The deadline of the order that an op places; `None` if the op places none, or one without a deadline.
-pub fn deadline(op: &Op) -> Option<Deadline> {
-    let Op::Command(command) = op else { return None };
-    match command {
-        Command::PlaceOrder { until, .. }
-        | Command::PlaceIfCanceled { until, .. }
-        | Command::PlaceLinked { until, .. }
-        | Command::PlaceIceberg { until, .. }
-        | Command::PlaceTrailing { until, .. }
-        | Command::PlaceWorking { until, .. }
-        | Command::PlacePending { until, .. } => *until,
-        Command::CreateAccount { .. }
-        | Command::CreateSymbol { .. }
-        | Command::IssueShares { .. }
-        | Command::FundAccount { .. }
-        | Command::GiveShares { .. }
-        | Command::PlaceByFunds { .. }
-        | Command::PlaceByFundsIfCanceled { .. }
-        | Command::CancelOrder { .. }
-        | Command::AmendOrder { .. }
-        | Command::CancelAll { .. }
-        | Command::Kill { .. }
-        | Command::Release { .. }
-        | Command::Protect { .. }
-        | Command::Unprotect { .. }
-        | Command::ChangeLimits { .. }
-        | Command::ActivateReached
-        | Command::TakeMessage(_)
-        | Command::ExpireOrders
-        | Command::ChangeRules { .. }
-        | Command::FreeClientOrderId { .. }
-        | Command::ChangeFees { .. }
-        | Command::ChangeTier { .. }
-        | Command::ChangeGroup { .. }
-        | Command::ChangePhase { .. }
-        | Command::EndAuction
-        | Command::FollowCalendar { .. } => None,
-    }
-}
-
-/// The symbol of the day order that an op places without a decided end, and the place for that end.
-pub(crate) fn undecided(op: &mut Op) -> Option<(Symbol, &mut Option<Deadline>)> {
-    if !is_undecided(op) {
-        return None;
-    }
-    let Op::Command(command) = op else { return None };
-    if let Command::PlaceIceberg { symbol, until, .. } | Command::PlaceTrailing { symbol, until, .. } = command {
-        return Some((*symbol, until));
-    }
-    let (Command::PlaceOrder { order, until, .. }
-    | Command::PlaceIfCanceled { order, until, .. }
-    | Command::PlaceLinked { order, until, .. }
-    | Command::PlaceWorking { order, until, .. }
-    | Command::PlacePending { order, until, .. }) = command
-    else {
-        return None;
-    };
-    Some((order.symbol, until))
+    op.deadline() == Some(Deadline::UNDECIDED)
 }
 
 /// The symbol of the order that an op places, if that order's day still has no decided end.
 #[cold]
 pub fn without_day_end(op: &Op) -> Option<Symbol> {
-    undecided(&mut { *op }).map(|(symbol, _)| symbol)
+    let Op::Command(command) = op else { return None };
+    let placement = command.placement().filter(|placement| placement.until == Some(Deadline::UNDECIDED))?;
+    Some(placement.form.symbol())
+}
+
+/// Gives the order that an op places the end of its day.
+#[cold]
+pub(crate) fn decide(op: &mut Op, end: Deadline) {
+    let Op::Command(command) = op else { return };
+    *command = command.with_deadline(Some(end)).expect("invariant: a day order has a deadline");
 }
 
 #[cfg(test)]
@@ -79,7 +28,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use terms::{
-        AccountId, IcebergOrder, NewOrder, OrderKind, Price, SelfTrade, Shares, Side, Time, Trail, TrailingOrder,
+        AccountId, Command, IcebergOrder, NewOrder, OrderKind, Price, SelfTrade, Shares, Side, Time, Trail,
+        TrailingOrder,
     };
 
     use super::*;
@@ -129,7 +79,7 @@ mod tests {
             ops(until).into_iter().for_each(|op| requests.push_op(op));
             requests.end_request();
             assert!(!requests.asks_for_days());
-            assert!(requests.ops().iter().all(|op| deadline(op) == until));
+            assert!(requests.ops().iter().all(|op| op.deadline() == until));
         }
     }
 

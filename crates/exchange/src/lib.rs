@@ -54,7 +54,7 @@ pub use caller::{Caller, Protocol, Session};
 pub use connections::{Connected, Connections};
 pub use cost::{LIGHT_COST, MASS_COST, cost, cost_of};
 pub use counters::Counters;
-pub use day_orders::{deadline, without_day_end};
+pub use day_orders::without_day_end;
 pub use deadline::{DEADLINE_MAX, deadline_at};
 pub use events::{EventBatch, EventFollower, EventFork, EventQueue, EventSink};
 pub use gateway_metrics::GatewayMetrics;

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use terms::{Command, Money, Op, OrderKind, Shares, Side};
+use terms::{Command, Money, NewOrder, Op, OrderForm, OrderKind, Shares, Side};
 
 use crate::budget::AccountRange;
 
@@ -197,46 +197,12 @@ enum Value {
 
 /// The size of the order that a command places; `None` if it places none.
 fn size(command: &Command) -> Option<Size> {
-    let (side, kind, limit, shares, is_triggered) = match *command {
-        Command::PlaceOrder { order, .. }
-        | Command::PlaceIfCanceled { order, .. }
-        | Command::PlaceLinked { order, .. }
-        | Command::PlaceWorking { order, .. }
-        | Command::PlacePending { order, .. } => {
-            (order.side, order.kind, order.limit, order.shares, order.trigger.is_some())
-        }
-        Command::PlaceIceberg { limit, shares, manner, trigger, .. } => {
-            (manner.side(), manner.kind(), limit, shares, trigger.is_some())
-        }
-        Command::PlaceTrailing { limit, shares, manner, .. } => (manner.side(), manner.kind(), limit, shares, true),
-        Command::PlaceByFunds { order, .. } | Command::PlaceByFundsIfCanceled { order, .. } => {
-            return Some(Size { shares: None, value: Value::AtMost(order.funds) });
-        }
-        Command::CreateAccount { .. }
-        | Command::CreateSymbol { .. }
-        | Command::IssueShares { .. }
-        | Command::FundAccount { .. }
-        | Command::GiveShares { .. }
-        | Command::CancelOrder { .. }
-        | Command::CancelAll { .. }
-        | Command::Kill { .. }
-        | Command::Release { .. }
-        | Command::Protect { .. }
-        | Command::Unprotect { .. }
-        | Command::ChangeLimits { .. }
-        | Command::AmendOrder { .. }
-        | Command::ActivateReached
-        | Command::TakeMessage(_)
-        | Command::ExpireOrders
-        | Command::ChangeRules { .. }
-        | Command::FreeClientOrderId { .. }
-        | Command::ChangeFees { .. }
-        | Command::ChangeTier { .. }
-        | Command::ChangeGroup { .. }
-        | Command::ChangePhase { .. }
-        | Command::EndAuction
-        | Command::FollowCalendar { .. } => return None,
+    let (order, is_triggered) = match command.placement()?.form {
+        OrderForm::Plain(order) | OrderForm::Iceberg { order, .. } => (order, order.trigger.is_some()),
+        OrderForm::Trailing { order, .. } => (order, true),
+        OrderForm::Funds(order) => return Some(Size { shares: None, value: Value::AtMost(order.funds) }),
     };
+    let NewOrder { side, kind, limit, shares, .. } = order;
     let value = match (kind, side) {
         (OrderKind::Market, _) => Value::OfMarket,
         // An order that waits for a price keeps its limit.
@@ -279,7 +245,7 @@ pub(crate) fn now() -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use terms::{AccountId, FundsOrder, NewOrder, OrderId, Price, SelfTrade, Side, Symbol};
+    use terms::{AccountId, FundsOrder, OrderId, Price, SelfTrade, Side, Symbol};
 
     use super::*;
 

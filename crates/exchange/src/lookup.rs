@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use terms::{AccountId, Command, DoneOrder, Executed, Execution, Op, OrderId, Query, Reject, Reply, Status};
+use terms::{AccountId, DoneOrder, Executed, Execution, Op, OrderId, Reject, Reply, Status};
 
 use crate::answer::{Answer, Unavailable};
 
@@ -283,43 +283,8 @@ impl LookedUp {
     }
 }
 
-/// The account that an op acts for.
+/// The account that names an order in an op.
 fn asker(op: &Op) -> AccountId {
-    match op {
-        Op::Query(Query { account, .. }) => *account,
-        Op::Command(Command::CancelOrder { account, .. } | Command::AmendOrder { account, .. }) => *account,
-        Op::Command(
-            Command::CreateAccount { .. }
-            | Command::CreateSymbol { .. }
-            | Command::IssueShares { .. }
-            | Command::FundAccount { .. }
-            | Command::GiveShares { .. }
-            | Command::PlaceOrder { .. }
-            | Command::PlaceByFunds { .. }
-            | Command::PlaceIfCanceled { .. }
-            | Command::PlaceByFundsIfCanceled { .. }
-            | Command::ActivateReached
-            | Command::ExpireOrders
-            | Command::ChangeRules { .. }
-            | Command::FreeClientOrderId { .. }
-            | Command::PlaceLinked { .. }
-            | Command::PlaceIceberg { .. }
-            | Command::PlaceTrailing { .. }
-            | Command::ChangeFees { .. }
-            | Command::ChangeTier { .. }
-            | Command::ChangeGroup { .. }
-            | Command::ChangePhase { .. }
-            | Command::EndAuction
-            | Command::FollowCalendar { .. }
-            | Command::PlaceWorking { .. }
-            | Command::PlacePending { .. }
-            | Command::CancelAll { .. }
-            | Command::Kill { .. }
-            | Command::Release { .. }
-            | Command::Protect { .. }
-            | Command::Unprotect { .. }
-            | Command::ChangeLimits { .. }
-            | Command::TakeMessage(_),
-        ) => panic!("invariant: only queries, cancels and amendments name orders"),
-    }
+    let (account, _) = op.named_order().expect("invariant: only queries, cancels and amendments name orders");
+    account
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use terms::{Command, Op, Reject, Reply};
+use terms::{CommandKind, Op, Reject, Reply};
 
 use crate::answer::{Answer, Unavailable};
 
@@ -95,39 +95,28 @@ impl Kind {
 
     /// The kind of an op.
     pub fn of(op: &Op) -> Kind {
-        match op {
-            Op::Command(Command::CreateAccount { .. } | Command::FundAccount { .. }) => Kind::CreateAccount,
-            Op::Command(Command::CreateSymbol { .. }) => Kind::CreateSymbol,
-            Op::Command(Command::IssueShares { .. } | Command::GiveShares { .. }) => Kind::IssueShares,
-            Op::Command(Command::ChangeRules { .. }) => Kind::ChangeRules,
-            Op::Command(Command::ChangeFees { .. } | Command::ChangeTier { .. }) => Kind::ChangeFees,
-            Op::Command(Command::ChangePhase { .. }) => Kind::ChangePhase,
-            Op::Command(Command::ChangeGroup { .. }) => Kind::ChangeGroup,
-            Op::Command(Command::Kill { .. } | Command::Release { .. }) => Kind::Kill,
-            Op::Command(Command::Protect { .. } | Command::Unprotect { .. }) => Kind::Protect,
-            Op::Command(Command::ChangeLimits { .. }) => Kind::ChangeLimits,
-            // A client frees an id for the order behind it. The server itself gives those from `ActivateReached` on; no
-            // client asks for them.
-            Op::Command(
-                Command::PlaceOrder { .. }
-                | Command::PlaceByFunds { .. }
-                | Command::PlaceIfCanceled { .. }
-                | Command::PlaceByFundsIfCanceled { .. }
-                | Command::PlaceLinked { .. }
-                | Command::PlaceWorking { .. }
-                | Command::PlacePending { .. }
-                | Command::FreeClientOrderId { .. }
-                | Command::PlaceIceberg { .. }
-                | Command::PlaceTrailing { .. }
-                | Command::ActivateReached
-                | Command::TakeMessage(_)
-                | Command::ExpireOrders
-                | Command::EndAuction
-                | Command::FollowCalendar { .. },
-            ) => Kind::Order,
-            Op::Command(Command::CancelOrder { .. } | Command::CancelAll { .. }) => Kind::Cancel,
-            Op::Command(Command::AmendOrder { .. }) => Kind::Amend,
-            Op::Query(_) => Kind::Query,
+        let Op::Command(command) = op else { return Kind::Query };
+        match command.kind() {
+            CommandKind::CreateAccount | CommandKind::FundAccount => Kind::CreateAccount,
+            CommandKind::CreateSymbol => Kind::CreateSymbol,
+            CommandKind::IssueShares | CommandKind::GiveShares => Kind::IssueShares,
+            CommandKind::ChangeRules => Kind::ChangeRules,
+            CommandKind::ChangeFees | CommandKind::ChangeTier => Kind::ChangeFees,
+            CommandKind::ChangePhase => Kind::ChangePhase,
+            CommandKind::ChangeGroup => Kind::ChangeGroup,
+            CommandKind::Kill | CommandKind::Release => Kind::Kill,
+            CommandKind::Protect | CommandKind::Unprotect => Kind::Protect,
+            CommandKind::ChangeLimits => Kind::ChangeLimits,
+            // A client frees an id for the order behind it.
+            CommandKind::Place | CommandKind::FreeClientOrderId => Kind::Order,
+            // The server itself gives these; no client asks for them.
+            CommandKind::ActivateReached
+            | CommandKind::ExpireOrders
+            | CommandKind::EndAuction
+            | CommandKind::FollowCalendar
+            | CommandKind::TakeMessage => Kind::Order,
+            CommandKind::CancelOrder | CommandKind::CancelAll => Kind::Cancel,
+            CommandKind::AmendOrder => Kind::Amend,
         }
     }
 }

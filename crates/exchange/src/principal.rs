@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use terms::{AccountId, Command, KillScope, Op};
+use terms::{AccountId, Command, CommandKind, Op};
 
 use crate::account_set::AccountSet;
 use crate::budget::Budget;
@@ -146,44 +146,36 @@ enum About {
 }
 
 fn about(command: &Command) -> About {
-    match *command {
-        Command::PlaceOrder { account, .. }
-        | Command::PlaceByFunds { account, .. }
-        | Command::CancelOrder { account, .. }
-        | Command::AmendOrder { account, .. }
-        | Command::CancelAll { account, .. }
+    match command.kind() {
+        CommandKind::Place
+        | CommandKind::CancelOrder
+        | CommandKind::CancelAll
+        | CommandKind::AmendOrder
+        | CommandKind::FreeClientOrderId
+        | CommandKind::Protect
+        | CommandKind::Unprotect
         // A member may stop itself. The venue decides when it goes on again, because the venue may have stopped it,
         // too.
-        | Command::Kill { scope: KillScope::Account(account) }
-        | Command::Protect { account, .. }
-        | Command::Unprotect { account, is_lost: false, .. }
-        | Command::PlaceIfCanceled { account, .. }
-        | Command::PlaceByFundsIfCanceled { account, .. }
-        | Command::PlaceLinked { account, .. }
-        | Command::FreeClientOrderId { account, .. }
-        | Command::PlaceIceberg { account, .. }
-        | Command::PlaceTrailing { account, .. }
-        | Command::PlaceWorking { account, .. }
-        | Command::PlacePending { account, .. } => About::Account(account),
-        Command::CreateAccount { .. }
-        | Command::CreateSymbol { .. }
-        | Command::IssueShares { .. } => About::Issue,
+        | CommandKind::Kill => match command.account() {
+            Some(account) if !command.is_made_by_loop() => About::Account(account),
+            Some(_) | None => About::Venue,
+        },
+        CommandKind::CreateAccount | CommandKind::CreateSymbol | CommandKind::IssueShares => About::Issue,
         // The exchange makes these from the requests of an issuer with a budget; no client asks for them.
-        Command::FundAccount { .. } | Command::GiveShares { .. } => About::Venue,
-        // The server itself gives those up to `FollowCalendar`; no client asks for them.
-        Command::ActivateReached
-        | Command::TakeMessage(_)
-        | Command::Unprotect { is_lost: true, .. }
-        | Command::ExpireOrders
-        | Command::EndAuction | Command::FollowCalendar { .. }
-        | Command::ChangeRules { .. }
-        | Command::ChangeFees { .. }
-        | Command::ChangeTier { .. }
-        | Command::ChangeGroup { .. }
-        | Command::ChangePhase { .. }
-        | Command::Release { .. }
-        | Command::ChangeLimits { .. }
-        | Command::Kill { scope: KillScope::Symbol(_) | KillScope::Everything } => About::Venue,
+        CommandKind::FundAccount | CommandKind::GiveShares => About::Venue,
+        CommandKind::ChangeRules
+        | CommandKind::ChangeFees
+        | CommandKind::ChangeTier
+        | CommandKind::ChangeGroup
+        | CommandKind::ChangeLimits
+        | CommandKind::ChangePhase
+        | CommandKind::Release => About::Venue,
+        // The server itself gives these; no client asks for them.
+        CommandKind::ActivateReached
+        | CommandKind::ExpireOrders
+        | CommandKind::EndAuction
+        | CommandKind::FollowCalendar
+        | CommandKind::TakeMessage => About::Venue,
     }
 }
 

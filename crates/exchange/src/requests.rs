@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use terms::{Command, Deadline, Op, Symbol};
+use terms::{Deadline, Op, Symbol};
 
 use crate::caller::Caller;
 use crate::day_orders;
@@ -189,8 +189,10 @@ impl Requests {
     /// undecided, and cannot be placed.
     #[cold]
     pub fn decide_days(&mut self, mut end: impl FnMut(Symbol) -> Option<Deadline>) {
-        for (symbol, until) in self.ops.iter_mut().filter_map(day_orders::undecided) {
-            *until = end(symbol).or(*until);
+        for op in &mut self.ops {
+            if let Some(end) = day_orders::without_day_end(op).and_then(&mut end) {
+                day_orders::decide(op, end);
+            }
         }
     }
 
@@ -218,8 +220,7 @@ impl Requests {
 
 /// The number of first ops that go on together or not at all: orders that are linked, or wait for one another.
 fn placed_together(ops: &[Op]) -> usize {
-    let belongs = |op: &&Op| matches!(op, Op::Command(Command::PlaceLinked { .. } | Command::PlacePending { .. }));
-    1 + ops.iter().skip(1).take_while(belongs).count()
+    1 + ops.iter().skip(1).take_while(|op| op.is_placed_with_previous()).count()
 }
 
 /// The reason why these rights or this mode stop an op.

@@ -537,9 +537,8 @@ impl Admission {
 /// it do: orders that are placed together are all let in, or none.
 #[cold]
 fn no_day_end(ops: &[Op]) -> Option<Unavailable> {
-    let belongs = |op: &&Op| matches!(op, Op::Command(Command::PlaceLinked { .. } | Command::PlacePending { .. }));
     let (first, behind) = ops.split_first()?;
-    let together = std::iter::once(first).chain(behind.iter().take_while(belongs));
+    let together = std::iter::once(first).chain(behind.iter().take_while(|op| op.is_placed_with_previous()));
     let symbol = together.into_iter().find_map(without_day_end)?;
     Some(Unavailable::NoDayEnd { symbol })
 }

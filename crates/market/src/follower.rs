@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use exchange::{EventBatch, EventFollower, EventSink};
 use history::SharedHistory;
-use terms::{Command, Entry, Event, Op, Sequence, Time};
+use terms::{Entry, Event, Op, Sequence, Time};
 
 /// A follower of a market's events.
 pub struct Follower {
@@ -72,7 +72,7 @@ impl Telling {
     /// Whether very many events of a request were gathered, and may be handed over before `next`.
     #[inline]
     pub(crate) fn is_to_be_cut(&self, next: Option<&Op>) -> bool {
-        self.batch.len() >= REQUEST_EVENTS_MAX && next.is_none_or(may_be_apart)
+        self.batch.len() >= REQUEST_EVENTS_MAX && next.is_none_or(|op| !op.depends_on_previous())
     }
 
     /// Hands over the gathered events: all events up to a command, which has this time.
@@ -90,16 +90,6 @@ impl Telling {
 
     pub(crate) fn hand_over_sealed(&mut self) {
         self.sealed.drain(..).for_each(|batch| self.sink.push(batch));
-    }
-}
-
-/// Whether followers may see the market just before this op. An order that belongs to the command before it comes
-/// together with that one.
-fn may_be_apart(op: &Op) -> bool {
-    match op {
-        Op::Command(Command::PlaceLinked { .. } | Command::PlacePending { .. }) => false,
-        Op::Command(command) => command.unconditional().is_none(),
-        Op::Query(_) => true,
     }
 }
 
@@ -142,7 +132,7 @@ mod tests {
     use std::sync::{Mutex, PoisonError};
 
     use exchange::EventQueue;
-    use terms::{AccountId, AccountIndex, Money, NewOrder, Price, Shares, Side, Symbol};
+    use terms::{AccountId, AccountIndex, Command, Money, NewOrder, Price, Shares, Side, Symbol};
 
     use super::*;
 

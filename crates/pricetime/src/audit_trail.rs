@@ -8,7 +8,6 @@ use journal::{BatchView, Caller, CallerReader, Disk, JournalError, JournalPoint,
 use terms::{Command, Entry, Sequence};
 
 use crate::journal_tool::describe;
-use crate::named_account::account_of;
 
 /// The most commands that one question reads, in one file of the journal: older ones are on the next page.
 const COMMANDS_MAX: u64 = 100_000;
@@ -132,7 +131,7 @@ impl Look<'_> {
         let AuditQuestion { member, session, account: wanted, .. } = self.question;
         member.as_ref().is_none_or(|member| by.is_some_and(|by| by.member == *member))
             && session.is_none_or(|session| by.is_some_and(|by| by.session == session))
-            && wanted.is_none_or(|wanted| account_of(command) == Some(wanted))
+            && wanted.is_none_or(|wanted| command.account() == Some(wanted))
     }
 
     fn page(self) -> AuditPage {
@@ -144,5 +143,5 @@ impl Look<'_> {
 }
 
 fn told((Entry { sequence, time, command }, by): (Entry, AuditedBy)) -> AuditedCommand {
-    AuditedCommand { sequence, time, account: account_of(&command), what: describe(&command), by }
+    AuditedCommand { sequence, time, account: command.account(), what: describe(&command), by }
 }

@@ -11,8 +11,6 @@ use journal::{Caller, CallerReader, Disk, JournalPoint, VisitError};
 use serde_json::json;
 use terms::{AccountId, Command, Entry};
 
-use crate::named_account::account_of;
-
 #[derive(Args, Debug)]
 pub struct DumpArgs {
     /// Data folder of a stopped or a running server
@@ -85,7 +83,7 @@ fn account(text: &str) -> Result<AccountId, String> {
 
 impl DumpArgs {
     fn wants(&self, by: By<'_>, command: &Command) -> bool {
-        if self.account.is_some() && account_of(command) != self.account {
+        if self.account.is_some() && command.account() != self.account {
             return false;
         }
         let By::Caller(caller) = by else {

@@ -7,8 +7,8 @@ use clap::{Args, Subcommand};
 use journal::{BatchView, Disk, JournalPoint, ReadEnd, snapshot};
 use market::recovery;
 use terms::{
-    AccountId, Command, Fees, FundsOrder, IcebergOrder, KillScope, LogMessage, NewOrder, OrderKind, OrderName,
-    SelfTrade, Side, Time, TrailingOrder, Trigger,
+    AccountId, Bond, Command, CommandKind, Fees, FundsOrder, KillScope, LogMessage, NewOrder, OrderForm, OrderKind,
+    OrderName, Placement, SelfTrade, Side, Time, Trigger,
 };
 
 use crate::inspect;
@@ -104,16 +104,16 @@ pub fn describe(command: &Command) -> String {
         Command::GiveShares { payer, symbol, account, shares } => {
             format!("give {shares} {symbol} of account {payer} to account {account}")
         }
-        Command::PlaceOrder { account, order, client_id, until } => {
-            let id = client_id.map(|id| format!(", client order id {id}")).unwrap_or_default();
-            let until = until.map(|until| format!(", until {}", until.time().0)).unwrap_or_default();
-            format!("{}{until}{id}", placed(account, order))
-        }
-        Command::PlaceByFunds { account, order, client_id } => {
-            let FundsOrder { symbol, side, funds, self_trade } = order;
-            let id = client_id.map(|id| format!(", client order id {id}")).unwrap_or_default();
-            let mode = prevention(*self_trade);
-            format!("order of account {account}: {} {symbol} for {funds} at any price{mode}{id}", word(*side))
+        Command::PlaceOrder { .. }
+        | Command::PlaceByFunds { .. }
+        | Command::PlaceIfCanceled { .. }
+        | Command::PlaceByFundsIfCanceled { .. }
+        | Command::PlaceLinked { .. }
+        | Command::PlaceIceberg { .. }
+        | Command::PlaceTrailing { .. }
+        | Command::PlaceWorking { .. }
+        | Command::PlacePending { .. } => {
+            describe_order(&command.placement().expect("invariant: this command places one"))
         }
         Command::CancelOrder { account, order: OrderName::Id(order) } => {
             format!("cancel of account {account}: order {order}")
@@ -138,23 +138,6 @@ pub fn describe(command: &Command) -> String {
         Command::TakeMessage(LogMessage { position, node, epoch, number }) => {
             format!("take message {position} of the shared log: number {number} of node {node} in its epoch {epoch}")
         }
-        Command::PlaceLinked { account, order, client_id, until } => {
-            let (account, order, client_id, until) = (*account, *order, *client_id, *until);
-            let placed = describe(&Command::PlaceOrder { account, order, client_id, until });
-            format!("{placed}, linked with the order of the command before")
-        }
-        Command::PlaceWorking { account, order, client_id, until, two_wait } => {
-            let (account, order, client_id, until) = (*account, *order, *client_id, *until);
-            let placed = describe(&Command::PlaceOrder { account, order, client_id, until });
-            let waiting =
-                if *two_wait { "orders of the next two commands wait" } else { "order of the next command waits" };
-            format!("{placed}, and the {waiting} for it")
-        }
-        Command::PlacePending { account, order, client_id, until } => {
-            let (account, order, client_id, until) = (*account, *order, *client_id, *until);
-            let placed = describe(&Command::PlaceOrder { account, order, client_id, until });
-            format!("{placed}, when the working order before it is executed")
-        }
         Command::AmendOrder { account, order: OrderName::Id(order), shares } => {
             format!("amendment of account {account}: order {order} to {shares}")
         }
@@ -178,26 +161,32 @@ pub fn describe(command: &Command) -> String {
         Command::FollowCalendar { through } => format!("the calendar was followed through {}", through.0),
         Command::ActivateReached => "activate orders whose stop was reached".to_owned(),
         Command::ExpireOrders => "end orders whose deadline came, or that a kill left".to_owned(),
-        Command::PlaceIceberg { display, .. } if command.unconditional().is_none() => {
-            let asked = command.as_iceberg().expect("invariant: this command places one");
-            let IcebergOrder { account, order, client_id, until, .. } = asked;
-            let placed = describe(&Command::PlaceOrder { account, order, client_id, until });
-            format!("{placed}, shows {display} at a time")
-        }
-        Command::PlaceTrailing { trail, .. } if command.unconditional().is_none() => {
-            let asked = command.as_trailing().expect("invariant: this command places one");
-            let TrailingOrder { account, order, client_id, until, .. } = asked;
-            let placed = describe(&Command::PlaceOrder { account, order, client_id, until });
-            format!("{placed}, stop {trail:?} the market")
-        }
-        Command::PlaceIfCanceled { .. }
-        | Command::PlaceByFundsIfCanceled { .. }
-        | Command::PlaceIceberg { .. }
-        | Command::PlaceTrailing { .. } => {
-            let order = command.unconditional().expect("invariant: it has the condition");
-            format!("{}, if the command before canceled one", describe(&order))
-        }
     }
+}
+
+/// Puts an order that a command places into words.
+fn describe_order(placement: &Placement) -> String {
+    let Placement { account, form, bond, client_id, until } = placement;
+    let (order, manner) = match form {
+        OrderForm::Plain(order) => (placed(account, order), String::new()),
+        OrderForm::Iceberg { order, display } => (placed(account, order), format!(", shows {display} at a time")),
+        OrderForm::Trailing { order, trail } => (placed(account, order), format!(", stop {trail:?} the market")),
+        OrderForm::Funds(FundsOrder { symbol, side, funds, self_trade }) => {
+            let (side, mode) = (word(*side), prevention(*self_trade));
+            (format!("order of account {account}: {side} {symbol} for {funds} at any price{mode}"), String::new())
+        }
+    };
+    let until = until.map(|until| format!(", until {}", until.time().0)).unwrap_or_default();
+    let id = client_id.map(|id| format!(", client order id {id}")).unwrap_or_default();
+    let bond = match bond {
+        Bond::Alone => "",
+        Bond::IfCanceled => ", if the command before canceled one",
+        Bond::Linked => ", linked with the order of the command before",
+        Bond::Working { two_wait: false } => ", and the order of the next command waits for it",
+        Bond::Working { two_wait: true } => ", and the orders of the next two commands wait for it",
+        Bond::Pending => ", when the working order before it is executed",
+    };
+    format!("{order}{until}{id}{manner}{bond}")
 }
 
 fn scoped(scope: &KillScope) -> String {
@@ -294,31 +283,23 @@ const KINDS: [&str; 17] = [
 
 /// The place of a command's kind among [`KINDS`].
 fn kind(command: &Command) -> usize {
-    match command {
-        Command::CreateAccount { .. } | Command::FundAccount { .. } => 0,
-        Command::CreateSymbol { .. } => 1,
-        Command::IssueShares { .. } | Command::GiveShares { .. } => 2,
-        Command::PlaceOrder { .. }
-        | Command::PlaceByFunds { .. }
-        | Command::PlaceIfCanceled { .. }
-        | Command::PlaceLinked { .. }
-        | Command::PlaceWorking { .. }
-        | Command::PlacePending { .. }
-        | Command::PlaceIceberg { .. }
-        | Command::PlaceTrailing { .. }
-        | Command::PlaceByFundsIfCanceled { .. } => 3,
-        Command::CancelOrder { .. } | Command::CancelAll { .. } => 4,
-        Command::ActivateReached => 5,
-        Command::AmendOrder { .. } => 6,
-        Command::ExpireOrders => 7,
-        Command::ChangeRules { .. } => 8,
-        Command::FreeClientOrderId { .. } => 9,
-        Command::ChangeFees { .. } | Command::ChangeTier { .. } => 10,
-        Command::ChangePhase { .. } | Command::EndAuction | Command::FollowCalendar { .. } => 11,
-        Command::ChangeGroup { .. } => 12,
-        Command::Kill { .. } | Command::Release { .. } => 13,
-        Command::Protect { .. } | Command::Unprotect { .. } => 14,
-        Command::ChangeLimits { .. } => 15,
-        Command::TakeMessage(_) => 16,
+    match command.kind() {
+        CommandKind::CreateAccount | CommandKind::FundAccount => 0,
+        CommandKind::CreateSymbol => 1,
+        CommandKind::IssueShares | CommandKind::GiveShares => 2,
+        CommandKind::Place => 3,
+        CommandKind::CancelOrder | CommandKind::CancelAll => 4,
+        CommandKind::ActivateReached => 5,
+        CommandKind::AmendOrder => 6,
+        CommandKind::ExpireOrders => 7,
+        CommandKind::ChangeRules => 8,
+        CommandKind::FreeClientOrderId => 9,
+        CommandKind::ChangeFees | CommandKind::ChangeTier => 10,
+        CommandKind::ChangePhase | CommandKind::EndAuction | CommandKind::FollowCalendar => 11,
+        CommandKind::ChangeGroup => 12,
+        CommandKind::Kill | CommandKind::Release => 13,
+        CommandKind::Protect | CommandKind::Unprotect => 14,
+        CommandKind::ChangeLimits => 15,
+        CommandKind::TakeMessage => 16,
     }
 }

@@ -27,7 +27,6 @@ pub mod live_copy;
 pub mod logging;
 pub mod login;
 pub mod members;
-mod named_account;
 mod past_markets;
 mod replayed_callers;
 pub mod send;

@@ -91,39 +91,9 @@ impl Ledger for SqlLedger {
     }
 
     fn command(&mut self, command: &Command) {
-        match command {
-            Command::ActivateReached | Command::ExpireOrders | Command::EndAuction | Command::FollowCalendar { .. } => {
-                self.has_own_command = true
-            }
-            Command::CreateAccount { .. }
-            | Command::CreateSymbol { .. }
-            | Command::IssueShares { .. }
-            | Command::FundAccount { .. }
-            | Command::GiveShares { .. }
-            | Command::PlaceOrder { .. }
-            | Command::PlaceByFunds { .. }
-            | Command::CancelOrder { .. }
-            | Command::AmendOrder { .. }
-            | Command::PlaceLinked { .. }
-            | Command::PlaceWorking { .. }
-            | Command::PlacePending { .. }
-            | Command::PlaceIceberg { .. }
-            | Command::PlaceTrailing { .. }
-            | Command::ChangeRules { .. }
-            | Command::FreeClientOrderId { .. }
-            | Command::ChangeFees { .. }
-            | Command::ChangeTier { .. }
-            | Command::ChangeGroup { .. }
-            | Command::ChangePhase { .. }
-            | Command::PlaceIfCanceled { .. }
-            | Command::PlaceByFundsIfCanceled { .. }
-            | Command::CancelAll { .. }
-            | Command::Kill { .. }
-            | Command::Release { .. }
-            | Command::Protect { .. }
-            | Command::Unprotect { .. }
-            | Command::ChangeLimits { .. }
-            | Command::TakeMessage(_) => self.unchanging = false,
+        match command.is_made_by_loop() {
+            true => self.has_own_command = true,
+            false => self.unchanging = false,
         }
         if let Some(auditor) = &mut self.auditor {
             auditor.command(command);

@@ -1,10 +1,11 @@
 //! Icebergs as clients ask for them, and as the command that holds them. Such a command packs side, kind and self-trade
 //! mode into one byte, so that it is no longer than others.
 
-use crate::amount::Shares;
+use crate::amount::{Price, Shares};
 use crate::command::{Command, Manner};
-use crate::ids::{AccountId, ClientOrderId, Deadline};
+use crate::ids::{AccountId, ClientOrderId, Deadline, Symbol};
 use crate::order::{NewOrder, OrderKind, SelfTrade, Side};
+use crate::placement::{Bond, OrderForm, Placement};
 
 /// An iceberg as a client asks for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,49 +28,37 @@ impl IcebergOrder {
     /// The command that places it; none for a kind that does not rest and so has nothing to show.
     pub fn command(&self) -> Option<Command> {
         let IcebergOrder { account, order, display, client_id, until } = *self;
-        let NewOrder { symbol, side, limit, shares, kind, trigger, self_trade } = order;
-        if !kind.rests() {
-            return None;
-        }
-        let manner = Manner::of(side, kind, self_trade);
-        Some(Command::PlaceIceberg { account, symbol, manner, limit, shares, display, trigger, client_id, until })
+        let form = OrderForm::Iceberg { order, display };
+        Placement { account, form, bond: Bond::Alone, client_id, until }.command()
     }
 }
 
 impl Command {
     /// The iceberg that this command places, if it places one.
     pub fn as_iceberg(&self) -> Option<IcebergOrder> {
-        let Command::PlaceIceberg { account, symbol, manner, limit, shares, display, trigger, client_id, until } =
-            *self
-        else {
-            return None;
-        };
-        let (side, kind, self_trade) = (manner.side(), manner.kind(), manner.self_trade());
-        let order = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
+        let Placement { account, form, client_id, until, .. } = self.placement()?;
+        let OrderForm::Iceberg { order, display } = form else { return None };
         Some(IcebergOrder { account, order, display, client_id, until })
-    }
-
-    /// Adds or removes the condition that the command before canceled an order. None if nothing changes.
-    pub(crate) fn iceberg_on_condition(self, if_canceled: bool) -> Option<Command> {
-        let Command::PlaceIceberg { account, symbol, manner, limit, shares, display, trigger, client_id, until } = self
-        else {
-            return None;
-        };
-        let manner = manner.on_condition(if_canceled)?;
-        Some(Command::PlaceIceberg { account, symbol, manner, limit, shares, display, trigger, client_id, until })
     }
 }
 
 impl Manner {
-    /// Packs terms without a condition.
-    pub(crate) fn of(side: Side, kind: OrderKind, self_trade: SelfTrade) -> Manner {
-        let side = if side == Side::Sell { SELLS } else { 0 };
-        Manner(side | (kind.code() << KIND_SHIFT) | (self_trade.code() << SELF_TRADE_SHIFT))
+    /// Packs the terms of an order, and whether it is placed only if the command before it canceled one.
+    pub(crate) fn of(order: &NewOrder, if_canceled: bool) -> Manner {
+        let side = if order.side == Side::Sell { SELLS } else { 0 };
+        let condition = if if_canceled { IF_CANCELED } else { 0 };
+        Manner(side | condition | (order.kind.code() << KIND_SHIFT) | (order.self_trade.code() << SELF_TRADE_SHIFT))
     }
 
-    /// Adds or removes that condition. None if nothing changes.
-    pub(crate) fn on_condition(self, if_canceled: bool) -> Option<Manner> {
-        (self.is_if_canceled() != if_canceled).then_some(Manner(self.0 ^ IF_CANCELED))
+    /// The order of these terms, without a trigger.
+    pub(crate) fn order(self, symbol: Symbol, limit: Price, shares: Shares) -> NewOrder {
+        let (side, kind, self_trade) = (self.side(), self.kind(), self.self_trade());
+        NewOrder { symbol, side, limit, shares, kind, trigger: None, self_trade }
+    }
+
+    /// The bond of an order of these terms.
+    pub(crate) fn bond(self) -> Bond {
+        if self.is_if_canceled() { Bond::IfCanceled } else { Bond::Alone }
     }
 
     pub fn side(self) -> Side {
@@ -103,14 +92,19 @@ mod tests {
 
     #[test]
     fn a_manner_is_what_it_was_made_of() {
+        let symbol = Symbol::parse(b"SPY").expect("letters");
+        let (limit, shares) = (Price::from_units(1).expect("above zero"), Shares::from_units(1).expect("not negative"));
         for side in [Side::Buy, Side::Sell] {
             for kind in OrderKind::ALL {
                 for self_trade in SelfTrade::ALL {
-                    let manner = Manner::of(side, kind, self_trade);
-                    for manner in [manner, Manner(manner.0 | IF_CANCELED)] {
-                        assert_eq!((manner.side(), manner.kind(), manner.self_trade()), (side, kind, self_trade));
+                    let order = NewOrder { symbol, side, limit, shares, kind, trigger: None, self_trade };
+                    for if_canceled in [false, true] {
+                        let manner = Manner::of(&order, if_canceled);
+                        assert_eq!(
+                            (manner.order(symbol, limit, shares), manner.is_if_canceled()),
+                            (order, if_canceled)
+                        );
                     }
-                    assert!(!manner.is_if_canceled());
                 }
             }
         }

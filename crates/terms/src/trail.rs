@@ -4,10 +4,11 @@
 use std::num::NonZeroI64;
 
 use crate::amount::Price;
+use crate::command::Command;
 pub use crate::command::Trail;
-use crate::command::{Command, Manner};
 use crate::ids::{AccountId, ClientOrderId, Deadline};
 use crate::order::{NewOrder, Side, Trigger};
+use crate::placement::{Bond, OrderForm, Placement};
 
 /// The most trailing stops in one symbol: each new high or low may move all of them.
 pub const TRAILING_MAX: usize = 1_000;
@@ -105,31 +106,18 @@ impl TrailingOrder {
     /// The command that places it.
     pub fn command(&self) -> Command {
         let TrailingOrder { account, order, trail, client_id, until } = *self;
-        let NewOrder { symbol, side, limit, shares, kind, trigger, self_trade } = order;
-        assert!(trigger.is_none(), "invariant: the market says where the trigger is");
-        let manner = Manner::of(side, kind, self_trade);
-        Command::PlaceTrailing { account, symbol, manner, limit, shares, trail, client_id, until }
+        let placement =
+            Placement { account, form: OrderForm::Trailing { order, trail }, bond: Bond::Alone, client_id, until };
+        placement.command().expect("invariant: the market says where the trigger is")
     }
 }
 
 impl Command {
     /// The trailing stop that this command places, if it places one.
     pub fn as_trailing(&self) -> Option<TrailingOrder> {
-        let Command::PlaceTrailing { account, symbol, manner, limit, shares, trail, client_id, until } = *self else {
-            return None;
-        };
-        let (side, kind, self_trade) = (manner.side(), manner.kind(), manner.self_trade());
-        let order = NewOrder { symbol, side, limit, shares, kind, trigger: None, self_trade };
+        let Placement { account, form, client_id, until, .. } = self.placement()?;
+        let OrderForm::Trailing { order, trail } = form else { return None };
         Some(TrailingOrder { account, order, trail, client_id, until })
-    }
-
-    /// Adds or removes the condition that the command before canceled an order. None if nothing changes.
-    pub(crate) fn trailing_on_condition(self, if_canceled: bool) -> Option<Command> {
-        let Command::PlaceTrailing { account, symbol, manner, limit, shares, trail, client_id, until } = self else {
-            return None;
-        };
-        let manner = manner.on_condition(if_canceled)?;
-        Some(Command::PlaceTrailing { account, symbol, manner, limit, shares, trail, client_id, until })
     }
 }
 

@@ -3,7 +3,6 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use exchange::deadline;
 use serde::Deserialize;
 use terms::{
     AccountId, ClientOrderId, Command, Deadline, FundsOrder, IcebergOrder, Money, NewOrder, Op, OrderId, OrderKind,
@@ -304,7 +303,7 @@ impl Placing {
     /// order's is the last.
     pub(super) fn decide(&mut self, decided: &[Op]) {
         if let Some(op) = decided.last().filter(|_| self.until == Some(Deadline::UNDECIDED)) {
-            self.until = deadline(op);
+            self.until = op.deadline();
         }
     }
 

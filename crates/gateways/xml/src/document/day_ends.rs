@@ -1,6 +1,6 @@
 //! The deadlines of DAY orders: the request that places such an order does not hold it, so the reply does.
 
-use exchange::{Answer, Requests, deadline};
+use exchange::{Answer, Requests};
 use terms::{Deadline, OrderId, Reply};
 
 /// The deadlines of the orders that a request placed, if its batch has a DAY order.
@@ -15,7 +15,7 @@ impl DayEnds {
         let ops = requests.ops_of(request);
         let answered = requests.ops()[ops.clone()].iter().zip(&answers[ops]);
         let mut ends: Vec<(OrderId, Deadline)> =
-            answered.filter_map(|(op, answer)| Some((placed(answer)?, deadline(op)?))).collect();
+            answered.filter_map(|(op, answer)| Some((placed(answer)?, op.deadline()?))).collect();
         ends.sort_unstable_by_key(|(order, _)| *order);
         DayEnds(ends)
     }

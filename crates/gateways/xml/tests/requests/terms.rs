@@ -2,7 +2,7 @@
 //! docs/PROTOCOL.md.
 
 use crate::common::{REPLY_LIMITS, check_transactions, commands, parse};
-use exchange::{Answer, deadline};
+use exchange::Answer;
 use terms::{
     AccountId, ClientOrderId, Command, Deadline, OpenTerms, OrderId, OrderName, Reply, SelfTrade, Shares, Status, Time,
 };
@@ -66,7 +66,7 @@ fn an_order_that_ends_with_the_day_leaves_its_end_to_the_market() {
     ] {
         let parsed = parse(format!("<transactions id='1'>{said}</transactions>"));
         let placing = parsed.requests.ops().last().unwrap();
-        assert!(parsed.requests.asks_for_days() && deadline(placing) == Some(Deadline::UNDECIDED), "{said}");
+        assert!(parsed.requests.asks_for_days() && placing.deadline() == Some(Deadline::UNDECIDED), "{said}");
     }
     let parsed = parse("<transactions id='1'><order sym='S' amount='1' limit='2' until='3'/></transactions>");
     assert!(!parsed.requests.asks_for_days());

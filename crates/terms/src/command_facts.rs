@@ -1,0 +1,195 @@
+//! Facts about a command that follow from the command alone: its kind, its account, the order that it names, and
+//! whether a client or the market's loop makes it. `placement.rs` has those about the order that it places.
+
+use crate::command::{Command, Op, Query};
+use crate::ids::{AccountId, Deadline};
+use crate::kills::KillScope;
+use crate::order::OrderName;
+use crate::placement::Bond;
+
+/// The kind of a command. All commands that place an order are of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CommandKind {
+    CreateAccount,
+    CreateSymbol,
+    IssueShares,
+    FundAccount,
+    GiveShares,
+    Place,
+    CancelOrder,
+    CancelAll,
+    AmendOrder,
+    FreeClientOrderId,
+    ChangeRules,
+    ChangeFees,
+    ChangeTier,
+    ChangeGroup,
+    ChangeLimits,
+    ChangePhase,
+    Kill,
+    Release,
+    Protect,
+    Unprotect,
+    ActivateReached,
+    ExpireOrders,
+    EndAuction,
+    FollowCalendar,
+    TakeMessage,
+}
+
+impl Command {
+    /// The command's kind.
+    #[inline]
+    pub fn kind(&self) -> CommandKind {
+        match self {
+            Command::CreateAccount { .. } => CommandKind::CreateAccount,
+            Command::CreateSymbol { .. } => CommandKind::CreateSymbol,
+            Command::IssueShares { .. } => CommandKind::IssueShares,
+            Command::FundAccount { .. } => CommandKind::FundAccount,
+            Command::GiveShares { .. } => CommandKind::GiveShares,
+            Command::PlaceOrder { .. }
+            | Command::PlaceByFunds { .. }
+            | Command::PlaceIfCanceled { .. }
+            | Command::PlaceByFundsIfCanceled { .. }
+            | Command::PlaceLinked { .. }
+            | Command::PlaceIceberg { .. }
+            | Command::PlaceTrailing { .. }
+            | Command::PlaceWorking { .. }
+            | Command::PlacePending { .. } => CommandKind::Place,
+            Command::CancelOrder { .. } => CommandKind::CancelOrder,
+            Command::CancelAll { .. } => CommandKind::CancelAll,
+            Command::AmendOrder { .. } => CommandKind::AmendOrder,
+            Command::FreeClientOrderId { .. } => CommandKind::FreeClientOrderId,
+            Command::ChangeRules { .. } => CommandKind::ChangeRules,
+            Command::ChangeFees { .. } => CommandKind::ChangeFees,
+            Command::ChangeTier { .. } => CommandKind::ChangeTier,
+            Command::ChangeGroup { .. } => CommandKind::ChangeGroup,
+            Command::ChangeLimits { .. } => CommandKind::ChangeLimits,
+            Command::ChangePhase { .. } => CommandKind::ChangePhase,
+            Command::Kill { .. } => CommandKind::Kill,
+            Command::Release { .. } => CommandKind::Release,
+            Command::Protect { .. } => CommandKind::Protect,
+            Command::Unprotect { .. } => CommandKind::Unprotect,
+            Command::ActivateReached => CommandKind::ActivateReached,
+            Command::ExpireOrders => CommandKind::ExpireOrders,
+            Command::EndAuction => CommandKind::EndAuction,
+            Command::FollowCalendar { .. } => CommandKind::FollowCalendar,
+            Command::TakeMessage(_) => CommandKind::TakeMessage,
+        }
+    }
+
+    /// The account that the command acts for or is about. The account that gets something, if another one gives it.
+    pub fn account(&self) -> Option<AccountId> {
+        match *self {
+            Command::CreateAccount { account, .. }
+            | Command::IssueShares { account, .. }
+            | Command::FundAccount { account, .. }
+            | Command::GiveShares { account, .. }
+            | Command::PlaceOrder { account, .. }
+            | Command::PlaceByFunds { account, .. }
+            | Command::PlaceIfCanceled { account, .. }
+            | Command::PlaceByFundsIfCanceled { account, .. }
+            | Command::PlaceLinked { account, .. }
+            | Command::PlaceIceberg { account, .. }
+            | Command::PlaceTrailing { account, .. }
+            | Command::PlaceWorking { account, .. }
+            | Command::PlacePending { account, .. }
+            | Command::CancelOrder { account, .. }
+            | Command::CancelAll { account, .. }
+            | Command::AmendOrder { account, .. }
+            | Command::FreeClientOrderId { account, .. }
+            | Command::ChangeTier { account, .. }
+            | Command::ChangeGroup { account, .. }
+            | Command::ChangeLimits { account, .. }
+            | Command::Kill { scope: KillScope::Account(account) }
+            | Command::Release { scope: KillScope::Account(account) }
+            | Command::Protect { account, .. }
+            | Command::Unprotect { account, .. } => Some(account),
+            Command::ChangeFees { fees, .. } => fees.map(|fees| fees.account),
+            Command::CreateSymbol { .. }
+            | Command::ChangeRules { .. }
+            | Command::ChangePhase { .. }
+            | Command::Kill { scope: KillScope::Symbol(_) | KillScope::Everything }
+            | Command::Release { scope: KillScope::Symbol(_) | KillScope::Everything }
+            | Command::ActivateReached
+            | Command::ExpireOrders
+            | Command::EndAuction
+            | Command::FollowCalendar { .. }
+            | Command::TakeMessage(_) => None,
+        }
+    }
+
+    /// The account and the single order that the command cancels or amends. None for any other command.
+    #[inline]
+    pub fn named_order(&self) -> Option<(AccountId, OrderName)> {
+        if let Command::CancelOrder { account, order } | Command::AmendOrder { account, order, .. } = *self {
+            return Some((account, order));
+        }
+        None
+    }
+
+    /// Whether the market's loop makes the command, and no client. The loop makes changes of phase, too, but a client
+    /// may ask for them.
+    pub fn is_made_by_loop(&self) -> bool {
+        match self.kind() {
+            CommandKind::ActivateReached
+            | CommandKind::ExpireOrders
+            | CommandKind::EndAuction
+            | CommandKind::FollowCalendar
+            | CommandKind::TakeMessage => true,
+            CommandKind::Unprotect => matches!(self, Command::Unprotect { is_lost: true, .. }),
+            CommandKind::CreateAccount
+            | CommandKind::CreateSymbol
+            | CommandKind::IssueShares
+            | CommandKind::FundAccount
+            | CommandKind::GiveShares
+            | CommandKind::Place
+            | CommandKind::CancelOrder
+            | CommandKind::CancelAll
+            | CommandKind::AmendOrder
+            | CommandKind::FreeClientOrderId
+            | CommandKind::ChangeRules
+            | CommandKind::ChangeFees
+            | CommandKind::ChangeTier
+            | CommandKind::ChangeGroup
+            | CommandKind::ChangeLimits
+            | CommandKind::ChangePhase
+            | CommandKind::Kill
+            | CommandKind::Release
+            | CommandKind::Protect => false,
+        }
+    }
+}
+
+impl Op {
+    /// The account that asks about or names a single order, and the order. None for an op that names none.
+    #[inline]
+    pub fn named_order(&self) -> Option<(AccountId, OrderName)> {
+        match *self {
+            Op::Query(Query { account, order }) => Some((account, order)),
+            Op::Command(command) => command.named_order(),
+        }
+    }
+
+    /// The deadline of the order that the op places; none if it places none, or one without a deadline.
+    #[inline]
+    pub fn deadline(&self) -> Option<Deadline> {
+        let Op::Command(command) = self else { return None };
+        command.placement()?.until
+    }
+
+    /// Whether the op places an order together with the op before it, or not at all.
+    pub fn is_placed_with_previous(&self) -> bool {
+        matches!(self.bond(), Some(Bond::Linked | Bond::Pending))
+    }
+
+    /// Whether the fate of the op depends on the op before it in its request.
+    pub fn depends_on_previous(&self) -> bool {
+        matches!(self.bond(), Some(Bond::Linked | Bond::Pending | Bond::IfCanceled))
+    }
+
+    fn bond(&self) -> Option<Bond> {
+        let Op::Command(command) = self else { return None };
+        command.placement().map(|placement| placement.bond)
+    }
+}
