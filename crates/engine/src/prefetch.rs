@@ -5,7 +5,7 @@
 use std::hint::black_box;
 
 use slots::NONE;
-use terms::{Command, NewOrder, Op, OrderId, OrderName, Query};
+use terms::{Command, NewOrder, Op, OrderId, OrderName};
 
 use crate::engine::{AHEAD, Engine};
 
@@ -26,8 +26,11 @@ impl Engine {
         let mut steps = [Step::Nothing; AHEAD];
         let mut next_order = self.next_order;
         for (op, step) in ops.iter().zip(&mut steps) {
-            let order = match *op {
-                Op::Command(Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, .. }, .. }) => {
+            let order =
+                if let Op::Command(Command::PlaceOrder {
+                    account, order: NewOrder { symbol, side, limit, .. }, ..
+                }) = *op
+                {
                     if let (Some(account), Some(symbol)) = (self.accounts.find(account), self.symbols.find(symbol)) {
                         seen ^= self.positions.touch(account, symbol);
                         let best = self.books.best(symbol, side.opposite());
@@ -36,49 +39,13 @@ impl Engine {
                     }
                     next_order = OrderId(next_order.0.wrapping_add(1));
                     next_order
-                }
-                Op::Command(Command::CancelOrder { order: OrderName::Id(order), .. })
-                | Op::Query(Query { order: OrderName::Id(order), .. }) => {
+                } else if let Some((_, OrderName::Id(order))) = op.named_order() {
                     *step = Step::Find(order);
                     order
-                }
-                // Finding the order of a client order id would take the very wait.
-                Op::Command(
-                    Command::CreateAccount { .. }
-                    | Command::CreateSymbol { .. }
-                    | Command::IssueShares { .. }
-                    | Command::FundAccount { .. }
-                    | Command::GiveShares { .. }
-                    | Command::PlaceByFunds { .. }
-                    | Command::PlaceIfCanceled { .. }
-                    | Command::PlaceLinked { .. }
-                    | Command::PlaceByFundsIfCanceled { .. }
-                    | Command::CancelOrder { order: OrderName::Client(_), .. }
-                    | Command::AmendOrder { .. }
-                    | Command::ActivateReached
-                    | Command::ExpireOrders
-                    | Command::ChangeRules { .. }
-                    | Command::FreeClientOrderId { .. }
-                    | Command::PlaceIceberg { .. }
-                    | Command::PlaceTrailing { .. }
-                    | Command::ChangeFees { .. }
-                    | Command::ChangeTier { .. }
-                    | Command::ChangePhase { .. }
-                    | Command::EndAuction
-                    | Command::FollowCalendar { .. }
-                    | Command::ChangeGroup { .. }
-                    | Command::PlaceWorking { .. }
-                    | Command::PlacePending { .. }
-                    | Command::CancelAll { .. }
-                    | Command::Kill { .. }
-                    | Command::Release { .. }
-                    | Command::Protect { .. }
-                    | Command::Unprotect { .. }
-                    | Command::ChangeLimits { .. }
-                    | Command::TakeMessage(_),
-                )
-                | Op::Query(Query { order: OrderName::Client(_), .. }) => continue,
-            };
+                } else {
+                    // Finding the order of a client order id would take the very wait.
+                    continue;
+                };
             seen ^= self.orders.touch_index(order);
         }
         for step in &mut steps {

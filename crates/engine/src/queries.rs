@@ -139,41 +139,7 @@ impl Engine {
     /// The open order that a cancel would cancel after the last command; none for another command. Errors: the reply to
     /// a cancel that would change nothing.
     pub fn would_cancel(&self, command: &Command) -> Option<Result<OrderId, Reply>> {
-        let (account, order) = match *command {
-            Command::CancelOrder { account, order } => (account, order),
-            Command::CreateAccount { .. }
-            | Command::CreateSymbol { .. }
-            | Command::IssueShares { .. }
-            | Command::FundAccount { .. }
-            | Command::GiveShares { .. }
-            | Command::PlaceOrder { .. }
-            | Command::PlaceByFunds { .. }
-            | Command::AmendOrder { .. }
-            | Command::ActivateReached
-            | Command::ExpireOrders
-            | Command::PlaceLinked { .. }
-            | Command::PlaceIfCanceled { .. }
-            | Command::PlaceByFundsIfCanceled { .. }
-            | Command::ChangeRules { .. }
-            | Command::FreeClientOrderId { .. }
-            | Command::PlaceIceberg { .. }
-            | Command::PlaceTrailing { .. }
-            | Command::ChangeFees { .. }
-            | Command::ChangeTier { .. }
-            | Command::ChangePhase { .. }
-            | Command::EndAuction
-            | Command::FollowCalendar { .. }
-            | Command::ChangeGroup { .. }
-            | Command::PlaceWorking { .. }
-            | Command::PlacePending { .. }
-            | Command::CancelAll { .. }
-            | Command::Kill { .. }
-            | Command::Release { .. }
-            | Command::Protect { .. }
-            | Command::Unprotect { .. }
-            | Command::ChangeLimits { .. }
-            | Command::TakeMessage(_) => return None,
-        };
+        let Command::CancelOrder { account, order } = *command else { return None };
         let order = self.named_order(account, order).map_err(Reply::Rejected);
         Some(order.and_then(|order| self.find_open(account, order).map(|_| order)))
     }
