@@ -16,9 +16,10 @@ pub enum TurnedAway {
     WrongProof,
     /// Too many wrong proofs came from its address, or the server is checking too many at once.
     TooManyTries,
-    /// A signed request came before, or was signed before the server started.
+    /// A signed request came before.
     Replayed,
-    /// The client proved nothing where it has to, or in a way that is not accepted there.
+    /// The client proved nothing where it has to, or in a way that is not accepted there, or signed a change before the
+    /// server started.
     Unproven,
     /// The request is for members of other roles.
     NotPermitted,

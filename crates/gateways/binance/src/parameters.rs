@@ -229,6 +229,9 @@ impl Parameters {
         let timestamp = self.time("timestamp")?.ok_or_else(|| Refusal::missing("timestamp"))?;
         // Verifying a signature is dear, and one of another time counts for nobody.
         check_time(timestamp, self.text("recvWindow").map(window).transpose()?)?;
+        if self.is_taken_once && !matches!(self.proof, Proof::LoggedOn) {
+            signer::check_since_start(app, timestamp)?;
+        }
         let signed: Vec<Vec<u8>> = match &self.proof {
             Proof::SignedRequest { query, body } => vec![[unsigned(query.as_bytes()), unsigned(body)].concat()],
             Proof::SignedCall(others) => as_signed(others).map(String::into_bytes).into(),

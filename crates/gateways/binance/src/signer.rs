@@ -106,6 +106,15 @@ pub(crate) fn go_on_as(app: &BinanceState, asker: Asker, account: AccountId) -> 
     Ok(())
 }
 
+/// Checks that a change was signed since the server began. Errors: earlier ones may have been done.
+pub(crate) fn check_since_start(app: &BinanceState, signed_at: Time) -> Result<(), Refusal> {
+    let Some(members) = app.members() else { return Ok(()) };
+    members.check_signed_since_start(signed_at).map_err(|why| {
+        why.turned_away().into_iter().for_each(current_principal::turned_away);
+        not_taken(why)
+    })
+}
+
 /// Takes a signed request that changes something, once. Requests that only read may come again: clients send equal ones
 /// within a millisecond. A signature does not cover the method, so such a request can change nothing later.
 pub(crate) async fn take(

@@ -115,9 +115,15 @@ fn what_was_signed_before_the_server_started_changes_nothing() {
     let ours = SignedOrder::at(micros());
     assert_eq!(ours.send(&http).status, 201);
     assert_eq!(open_orders(&http), 3);
+    let called = sign_call(&[("symbol", "SPYUSD")]);
     server.stop();
     let server = file.launch(&folder).start();
     let http = Http::new(server.http);
+    // A member whose clock is behind signs such requests for a while: they are no replays, and end no connection.
+    let mut socket = http.listen_at("/binance/ws-api/v3");
+    for _ in 0..2 * REPLAYS_MAX {
+        assert_eq!(call(&mut socket, "openOrders.cancelAll", &called)["error"]["code"], -1021);
+    }
     let refused = send(&http, "POST", "order", &order);
     assert_eq!((refused.status, &refused.body["code"]), (400, &json!(-1021)), "{}", refused.text);
     assert!(refused.text.contains("signed before this server started"), "{}", refused.text);
@@ -170,6 +176,9 @@ fn a_signed_request_that_comes_again_uses_up_none_of_its_members_messages() {
     let mut socket = http.listen_at("/binance/ws-api/v3");
     drop((ours.send(&http), send(&http, "POST", "order", &theirs), call(&mut socket, "order.cancel", &called)));
     for _ in 0..REPLAYS_MAX - 1 {
+        // A signature covers no method and no path, and what was a change is no look.
+        let look = send(&http, "GET", "account", &theirs);
+        assert_eq!((look.status, &look.body["code"]), (400, &json!(-1022)), "{}", look.text);
         let again = ours.send(&http);
         assert_eq!(again.code(), (401, "unauthenticated"), "{}", again.text);
         let again = send(&http, "POST", "order", &theirs);

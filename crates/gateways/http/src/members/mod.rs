@@ -99,9 +99,10 @@ impl Members {
         self.began.store(now().max(market_time.0.saturating_add(ahead)), Ordering::Relaxed);
     }
 
-    /// Checks that a request was signed since this server began: earlier ones may have been taken before. Clients write
-    /// milliseconds. Errors: it was signed earlier.
-    fn check_signed_since_start(&self, Time(signed_at): Time) -> Result<(), NotTaken> {
+    /// Checks that a request that changes something was signed since this server began: earlier ones may have been
+    /// taken before. Clients write milliseconds. Callers ask before they verify the signature, and the answer counts
+    /// for nobody. Errors: it was signed earlier.
+    pub fn check_signed_since_start(&self, Time(signed_at): Time) -> Result<(), NotTaken> {
         match signed_at >= self.began.load(Ordering::Relaxed) / 1000 * 1000 {
             true => Ok(()),
             false => Err(NotTaken::BeforeStart),
@@ -116,12 +117,14 @@ impl Members {
         changes: bool,
         text: &[&[u8]],
     ) -> Result<Asker, Denied> {
+        let signed_at = Time(signed.micros());
+        if changes {
+            self.check_signed_since_start(signed_at).map_err(not_taken)?;
+        }
         let principal = self.signer(signed.key, text, signed.signature);
         let principal = principal.ok_or_else(|| Denied::new(TurnedAway::WrongProof, Problem::unproven()))?;
-        let signed_at = Time(signed.micros());
-        let is_new = if changes { self.check_signed_since_start(signed_at) } else { Ok(()) };
         let signer = Signer { member: principal.member(), key: signed.key };
-        let mut taken = is_new.and_then(|()| self.taken.take(signer, text, signed_at, Time(now())));
+        let mut taken = self.taken.take(signer, text, signed_at, Time(now()));
         if changes && taken.is_ok() {
             taken = self.take_elsewhere(&principal, signed.key, text).await;
         }
@@ -151,7 +154,6 @@ impl Members {
         signed_at: Time,
     ) -> Result<(), NotTaken> {
         let now = Time(now());
-        self.check_signed_since_start(signed_at)?;
         let signer = Signer { member: principal.member(), key };
         if self.compatible_read.has(key, text, signed_at, now)? {
             return Err(NotTaken::WasRead);
@@ -167,9 +169,14 @@ impl Members {
         elsewhere.take(principal.member(), mark(key, text)).await
     }
 
-    /// Notes a request that only reads, which may come again. Errors: too many came.
+    /// Notes a request that only reads, which may come again. Errors: it came before as a change, so whoever recorded
+    /// that may have sent it, or too many came.
     pub fn note_compatible(&self, signer: Signer<'_>, text: &[&[u8]], signed_at: Time) -> Result<(), NotTaken> {
-        match (self.compatible_read.take(signer, text, signed_at, Time(now())), &self.elsewhere) {
+        let now = Time(now());
+        if self.compatible_taken.has(signer.key, text, signed_at, now) == Ok(true) {
+            return Err(NotTaken::Again);
+        }
+        match (self.compatible_read.take(signer, text, signed_at, now), &self.elsewhere) {
             // This server takes no change signed at a time of which it forgot requests; another server may.
             (Ok(()) | Err(NotTaken::BeforeStart), Some(elsewhere)) => {
                 elsewhere.note(signer.member, mark(signer.key, text))

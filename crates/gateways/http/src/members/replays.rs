@@ -67,7 +67,7 @@ pub enum NotTaken {
 }
 
 impl NotTaken {
-    /// Whether anybody who recorded the request may have sent it.
+    /// Whether the request came before, so that anybody who recorded it may have sent it.
     pub fn is_replay(self) -> bool {
         self.turned_away() == Some(TurnedAway::Replayed)
     }
@@ -75,7 +75,8 @@ impl NotTaken {
     /// Returns the reason as it is counted; `None` where the servers are at fault.
     pub fn turned_away(self) -> Option<TurnedAway> {
         match self {
-            NotTaken::Again | NotTaken::WasRead | NotTaken::BeforeStart => Some(TurnedAway::Replayed),
+            NotTaken::Again | NotTaken::WasRead => Some(TurnedAway::Replayed),
+            NotTaken::BeforeStart => Some(TurnedAway::Unproven),
             NotTaken::Away => None,
             NotTaken::PastPace(_) => Some(TurnedAway::PastLimit),
             NotTaken::Full => Some(TurnedAway::TooManyTries),
