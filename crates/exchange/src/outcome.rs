@@ -214,7 +214,7 @@ impl Outcome {
             | Reject::NothingToTrail
             | Reject::FundsTradeNothing { .. } => Outcome::Conflict,
             Reject::TooMuchMoney { .. } | Reject::TooManyShares { .. } | Reject::BreaksRule(_) => Outcome::Limit,
-            Reject::TooManyWaiting { .. } | Reject::Full => Outcome::Limit,
+            Reject::TooManyWaiting { .. } | Reject::WouldWait | Reject::Full => Outcome::Limit,
             Reject::PastLimit(_) | Reject::DisplayOutOfBounds { .. } | Reject::DisplayOffLot { .. } => Outcome::Limit,
             Reject::TrailTooFar { .. } | Reject::TooManyTrails { .. } => Outcome::Limit,
         }

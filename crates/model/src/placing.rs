@@ -99,11 +99,11 @@ impl Model {
         if side == Side::Buy && funds > available {
             return Err(Reject::InsufficientFunds { needed: funds, available });
         }
-        if self.delays(symbol) {
-            return Err(Reject::FundsTradeNothing { funds });
+        if self.delays(&market) {
+            return Err(Reject::WouldWait);
         }
         let (mut left, mut units) = (funds, 0);
-        let worst = self.worst_price(owner, &NewOrder::market(symbol, side, Shares::MAX));
+        let worst = self.worst_price(owner, &market);
         for Piece { maker, shares: open } in self.counted(owner, self_trade, &self.matching(symbol, side, worst)) {
             let price = self.order(maker).limit;
             let shares = open.min(affordable(left, price));
@@ -142,7 +142,7 @@ impl Model {
         let waits = trigger.is_some() || terms.trail.is_some();
         let waits_for = trigger.or_else(|| self.trigger_behind(symbol, side, terms.trail?));
         let valued = NewOrder { trigger: waits_for, ..placed };
-        let comes_later = self.is_open(symbol) && self.delays(symbol);
+        let comes_later = self.is_open(symbol) && self.delays(&placed);
         let past = match terms.released {
             None => self.past_limit(account, &valued, waits || comes_later),
             Some(_) => {

@@ -37,6 +37,8 @@ pub enum Reject {
     /// An order for money finds no order to trade with, or a price at which the money does not buy even one unit of
     /// shares.
     FundsTradeNothing { funds: Money },
+    /// An order for money would wait for its turn. It cannot: its number of shares is not known before.
+    WouldWait,
     /// No order of this id, or another account's: the same words, so that a client learns nothing of other accounts.
     UnknownOrder,
     /// A cancel of an order with nothing open.
@@ -185,10 +187,12 @@ impl fmt::Display for Reject {
             Reject::FundsTradeNothing { funds } => {
                 write!(
                     f,
-                    "Nothing can be traded for {funds}: nobody is on the other side, a share costs too much, or another \
-                     order of the symbol is under way"
+                    "Nothing can be traded for {funds}: nobody is on the other side, or a share costs too much"
                 )
             }
+            Reject::WouldWait => f.write_str(
+                "An order for money executes at once, and orders of this symbol wait for their turn now: try again in a moment",
+            ),
             Reject::UnknownOrder => f.write_str("Unknown order"),
             Reject::Killed(scope) => write!(
                 f,

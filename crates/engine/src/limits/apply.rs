@@ -54,7 +54,7 @@ impl Engine {
         self.limits.get(account)?;
         // A post-only-move order is checked at the price that it will get.
         let arriving = NewOrder { limit: self.limit_that_rests(placed), ..*placed };
-        let waits = placed.trigger.is_some() || self.comes_later(placed.symbol);
+        let waits = placed.trigger.is_some() || self.comes_later(placed);
         Some(self.check_limits(account, &arriving, waits).and_then(|()| {
             self.limits.count_order(account, true);
             let reply = self.place_counted(account, placed, terms, events);
@@ -141,13 +141,13 @@ impl Engine {
     #[cold]
     pub(crate) fn check_released(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<(), Reject> {
         self.check_position(account, placed)?;
-        let waits = placed.trigger.is_some() || self.comes_later(placed.symbol);
+        let waits = placed.trigger.is_some() || self.comes_later(placed);
         if waits { Ok(()) } else { self.check_collar(account, placed) }
     }
 
     /// Whether an order without a trigger would queue behind others of its symbol that are not done yet.
-    fn comes_later(&self, symbol: SymbolIndex) -> bool {
-        self.delays(symbol) && self.phase(symbol).phase == Phase::Open
+    fn comes_later(&self, placed: &NewOrder<SymbolIndex>) -> bool {
+        self.delays(placed) && self.phase(placed.symbol).phase == Phase::Open
     }
 
     /// Whether the collar allows the limit of an order that comes to its book. Errors: `PastLimit`.

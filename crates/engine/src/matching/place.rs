@@ -112,8 +112,10 @@ impl Engine {
         if side == Side::Buy && available < funds {
             return Err(Reject::InsufficientFunds { needed: funds, available });
         }
-        // No shares are available while another order is under way, or if the order would wait for its turn.
-        let shares = if self.delays(listing) { Shares::ZERO } else { self.traded_for(index, listing, asked) };
+        if self.delays(&NewOrder::market(listing, side, Shares::MAX)) {
+            return Err(Reject::WouldWait);
+        }
+        let shares = self.traded_for(index, listing, asked);
         if shares.is_zero() {
             return Err(Reject::FundsTradeNothing { funds });
         }
@@ -179,7 +181,7 @@ impl Engine {
         if let Some(trigger) = placed.trigger {
             return self.place_stop(account, placed, trigger, terms, events);
         }
-        if self.delays(placed.symbol) {
+        if self.delays(placed) {
             return self.place_behind_others(account, placed, terms, events);
         }
         let arriving = self.within_collar(account, placed);

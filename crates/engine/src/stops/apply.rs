@@ -236,9 +236,7 @@ impl Engine {
 
     /// Whether an order that comes to its book rests there without an execution.
     fn only_rests(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> bool {
-        let best = self.books.best(placed.symbol, placed.side.opposite());
-        let executes = best.is_some_and(|level| placed.accepts(self.books.level(level).price));
-        placed.kind.rests() && !executes && self.arriving(account, placed).is_ok()
+        placed.kind.rests() && !self.meets(placed) && self.arriving(account, placed).is_ok()
     }
 
     /// The balance or position of the account of an order whose turn has come: the order already holds what it needs,

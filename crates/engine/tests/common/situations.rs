@@ -15,7 +15,7 @@ use super::{
 };
 
 /// All situations that a comparison should meet.
-pub const ALL: [&str; 139] = [
+pub const ALL: [&str; 140] = [
     "account created",
     "symbol created",
     "symbol created again",
@@ -33,6 +33,7 @@ pub const ALL: [&str; 139] = [
     "rejected: client order id taken",
     "rejected: would take",
     "rejected: funds trade nothing",
+    "rejected: would wait",
     "rejected: triggers at once",
     "stop: waits",
     "stop: waits, of a market buy",
@@ -803,6 +804,7 @@ fn rejected(reject: &Reject) -> &'static str {
         Reject::WouldTake { .. } => "rejected: would take",
         Reject::TriggersAtOnce { .. } => "rejected: triggers at once",
         Reject::FundsTradeNothing { .. } => "rejected: funds trade nothing",
+        Reject::WouldWait => "rejected: would wait",
         Reject::UnknownOrder => "rejected: unknown order",
         Reject::NothingOpen => "rejected: nothing open",
         Reject::NotCanceled => "rejected: not canceled",

@@ -63,7 +63,7 @@ fn the_moves_of_one_turn_count_with_its_executions() {
     let funds =
         FundsOrder { symbol: symbol(), side: Side::Sell, funds: Money::from_units(1), self_trade: SelfTrade::Allowed };
     let asked = Command::PlaceByFunds { account: account(1), order: funds, client_id: None };
-    assert!(matches!(market.apply(asked), Reply::Rejected(Reject::FundsTradeNothing { .. })));
+    assert_eq!(market.apply(asked), Reply::Rejected(Reject::WouldWait));
     let mut in_turn = Vec::new();
     while market.engine.reached_orders() > 0 {
         market.apply(Command::ActivateReached);
@@ -87,8 +87,34 @@ fn an_order_with_funds_is_refused_where_it_would_wait() {
         let funds = Money::from_units(FIRST.into());
         let funds = FundsOrder { symbol: symbol(), side: Side::Buy, funds, self_trade: SelfTrade::Allowed };
         let told = market.apply(Command::PlaceByFunds { account: account(2), order: funds, client_id: None });
-        assert_eq!(matches!(told, Reply::Rejected(Reject::FundsTradeNothing { .. })), is_refused, "{told:?}");
+        assert_eq!(told == Reply::Rejected(Reject::WouldWait), is_refused, "{told:?}");
     }
+}
+
+/// A regression: where a hundred trailing orders stood and a turn was used up, whoever placed a post-only order or one
+/// that met nobody waited for a further command, and a post-only order that may move kept a limit that crossed.
+#[test]
+fn orders_that_execute_nothing_wait_for_no_moves() {
+    let mut market = market(ExecutionBounds { command: 100, turn: FOLLOWING as u32, small: 10, share: 100 });
+    market.place(1, order(Side::Sell, FIRST, 1));
+    market.turn = Some(Time(1_000_000));
+    let of_kind = |kind, limit| NewOrder { kind, ..order(Side::Buy, limit, 1) };
+    let far = FIRST - 10;
+    for kind in [OrderKind::Limit, OrderKind::PostOnly, OrderKind::ImmediateOrCancel, OrderKind::FillOrKill] {
+        market.place(2, of_kind(kind, far));
+        assert_eq!(market.engine.reached_orders(), 0, "{kind:?}");
+    }
+    let place =
+        |kind| Command::PlaceOrder { account: account(2), order: of_kind(kind, FIRST), client_id: None, until: None };
+    let crossed = Reject::WouldTake { price: Price::from_units(FIRST).unwrap() };
+    assert_eq!(market.apply(place(OrderKind::PostOnly)), Reply::Rejected(crossed));
+    let told = market.apply(place(OrderKind::PostOnlyMove));
+    let beside = Price::from_units(FIRST - 1).unwrap();
+    assert!(matches!(told, Reply::Moved { limit, is_new: true, .. } if limit == beside), "{told:?}");
+    assert_eq!((market.executed(), market.engine.reached_orders()), (0, 0));
+    market.place(2, of_kind(OrderKind::Limit, FIRST));
+    assert_eq!((market.executed(), market.engine.reached_orders()), (0, 1), "one that would execute waits");
+    market.check();
 }
 
 /// Its maker would see a part of it, and could cancel the rest.

@@ -271,6 +271,7 @@ impl Refusal {
             | Reject::TooMuchMoney { .. }
             | Reject::TooManyShares { .. }
             | Reject::TooManyWaiting { .. }
+            | Reject::WouldWait
             | Reject::Full => Refusal::new(-2010, format!("{reject}.")),
         }
     }

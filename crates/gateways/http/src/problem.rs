@@ -213,9 +213,14 @@ impl Problem {
                 (Is::UNPROCESSABLE_ENTITY, past_account_limit(past.limit()), "Past a limit of the account")
             }
             Reject::TooManyWaiting { .. } => (Is::SERVICE_UNAVAILABLE, "too-many-waiting", "Too many orders wait"),
+            Reject::WouldWait => (Is::SERVICE_UNAVAILABLE, "would-wait", "Would have to wait"),
             Reject::Full => (Is::SERVICE_UNAVAILABLE, "full", "The exchange is full"),
         };
-        Problem::new(status, code, title, reject.to_string())
+        let problem = Problem::new(status, code, title, reject.to_string());
+        match matches!(reject, Reject::TooManyWaiting { .. } | Reject::WouldWait) {
+            true => problem.again_in(1),
+            false => problem,
+        }
     }
 
     /// The refusal by a bound of the server's settings.

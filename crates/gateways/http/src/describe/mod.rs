@@ -144,7 +144,7 @@ fn finish(path: &str, method: &str, operation: &mut Value) {
     }
     // Operations that place orders may exceed these limits.
     if codes.contains(&"too-many-client-order-ids") {
-        codes.extend(["too-many-orders", "order-too-large", "too-many-waiting"]);
+        codes.extend(["too-many-orders", "order-too-large", "too-many-waiting", "would-wait"]);
     }
     if method != "get" {
         codes.extend(["foreign-origin", "outcome-unknown"]);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 /// The code, the status, and when it comes.
-const CODES: [(&str, u16, &str); 91] = [
+const CODES: [(&str, u16, &str); 92] = [
     ("malformed", 400, "Not JSON, or a field or parameter is missing, unknown or of the wrong form: `field`"),
     ("unauthenticated", 401, "Nobody has proven who asks, or the proof is wrong, over or used before"),
     ("foreign-host", 403, "The header `Host` does not name this server"),
@@ -79,11 +79,7 @@ const CODES: [(&str, u16, &str); 91] = [
     ("not-in-a-cluster", 422, "Cancel on disconnect is not offered where several servers share a market"),
     ("amends-upward", 422, "The order has no more shares than that already: amending takes some off"),
     ("amends-below-executed", 422, "As many shares of the order were executed, or more"),
-    (
-        "funds-trade-nothing",
-        422,
-        "Nobody is on the other side, a share costs too much for these funds, or another order of the symbol is under way",
-    ),
+    ("funds-trade-nothing", 422, "Nobody is on the other side, or a share costs too much for these funds"),
     ("off-tick", 422, "A limit or `stop` is not a multiple of the symbol's `tick`"),
     ("off-lot", 422, "The shares, or the `display`, are not a multiple of the symbol's `lot`"),
     ("display-out-of-range", 422, "The `display` is less than a hundredth of the shares, or more than all"),
@@ -136,6 +132,7 @@ const CODES: [(&str, u16, &str); 91] = [
         "The server has not applied the command yet that `pricetime-at-least` names: ask again, or another server",
     ),
     ("too-many-waiting", 503, "100,000 orders of the symbol wait already while the server executes a large one"),
+    ("would-wait", 503, "An order with `funds` would wait for its turn, so its shares are not known: send it again"),
     ("full", 503, "The exchange cannot hold more"),
     ("too-many-connections", 503, "All connections are taken: only /health, /ready and /metrics are answered"),
     (
@@ -256,6 +253,7 @@ mod tests {
             Reject::DisplayOffLot { display: Shares::MIN, lot: Shares::MAX },
             Reject::NotCanceled,
             Reject::TooManyWaiting { most: 100_000 },
+            Reject::WouldWait,
             Reject::Full,
         ];
         let others = [
@@ -276,6 +274,15 @@ mod tests {
             let sent = crate::json::value(&problem);
             let described = CODES.iter().find(|(code, ..)| *code == problem.code);
             assert_eq!(described.map(|(_, status, _)| json!(status)), Some(sent["status"].clone()), "{sent}");
+        }
+    }
+
+    #[test]
+    fn refusals_that_are_over_soon_say_when_to_try_again() {
+        for (reject, again) in
+            [(Reject::WouldWait, Some(1)), (Reject::TooManyWaiting { most: 1 }, Some(1)), (Reject::Full, None)]
+        {
+            assert_eq!(Problem::of(&reject).again_in_s(), again, "{reject}");
         }
     }
 }
