@@ -64,11 +64,12 @@ impl Model {
 
     /// Ends auctions whose end time is past, in the order of their end times, until the command may execute no further.
     /// The end of an auction counts as an execution, and each kill that keeps orders open as another one where orders
-    /// of the auction would execute.
+    /// of the auction would execute. Auctions that wait for killed orders come behind all others if the command did not
+    /// come to these.
     pub(crate) fn end_auction(&mut self, events: &mut Vec<Event>) {
         let reached_before = self.reached_stops();
         let kills = self.kills_going_on().count() as u64;
-        let mut last = None;
+        let (mut last, mut waiting) = (None, Vec::new());
         while self.executions_left > 0
             && let Some((until, symbol)) = self.auction_to_end(last)
         {
@@ -77,9 +78,17 @@ impl Model {
             let asks = kills > 0 && phase == Phase::Open && self.auction_price(symbol).is_some();
             if !asks || self.end_killed_in(symbol, events) {
                 self.enter_phase(symbol, SymbolPhase { phase, until: None }, events);
+            } else {
+                waiting.push(symbol);
             }
             let counted = if asks { 1 + kills } else { 1 };
             self.executions_left = self.executions_left.saturating_sub(counted);
+        }
+        // The auctions that the command did not come to are the first ones of the next command.
+        if self.executions_left == 0 && self.auction_to_end(last).is_some() {
+            for symbol in waiting {
+                self.enter_phase(symbol, SymbolPhase { phase: Phase::Auction, until: Some(self.time) }, events);
+            }
         }
         self.activate_unless(reached_before, events);
     }

@@ -116,7 +116,11 @@ impl Engine {
     }
 
     fn has_open_orders(&mut self, scope: KillScope<AccountIndex, SymbolIndex>) -> bool {
-        self.kills_going_on.contains(&scope) && self.first_open_orders(scope, 0).is_cut
+        self.kills_going_on.contains(&scope)
+            && match scope {
+                KillScope::Account(account) => self.has_orders_of(account, None, None),
+                KillScope::Symbol(_) | KillScope::Everything => self.first_open_orders(scope, 0).is_cut,
+            }
     }
 
     /// The first open orders of a scope. Of an account these are the oldest ones. Of a symbol these are first the ones

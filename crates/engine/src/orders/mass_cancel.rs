@@ -22,7 +22,7 @@ impl Engine {
         through: Option<OrderId>,
     ) -> Result<bool, Reject> {
         let (account, symbol) = self.whose_orders(account, symbol)?;
-        Ok(self.take_orders_of(account, symbol, through, 0).is_cut)
+        Ok(self.has_orders_of(account, symbol, through))
     }
 
     /// The newest order that was placed.
@@ -68,13 +68,32 @@ impl Engine {
         through: Option<OrderId>,
         most: usize,
     ) -> Taken {
-        let newest = self.newest_order();
-        let asked = OrdersOf { account, symbol, through: through.map_or(newest, |through| through.min(newest)) };
+        let asked = self.orders_of(account, symbol, through);
         let mut account_orders = std::mem::take(&mut self.account_orders);
         account_orders.look_after(&self.orders, self.next_order);
         let taken = account_orders.take(&self.orders, asked, most, |slot| self.standing_as(slot).symbol);
         self.account_orders = account_orders;
         taken
+    }
+
+    /// Whether an account has open orders, in one symbol or in all.
+    pub(crate) fn has_orders_of(
+        &mut self,
+        account: AccountIndex,
+        symbol: Option<SymbolIndex>,
+        through: Option<OrderId>,
+    ) -> bool {
+        if symbol.is_some() {
+            return self.take_orders_of(account, symbol, through, 0).is_cut;
+        }
+        let asked = self.orders_of(account, symbol, through);
+        self.account_orders.look_after(&self.orders, self.next_order);
+        self.account_orders.has_any(&self.orders, asked)
+    }
+
+    fn orders_of(&self, account: AccountIndex, symbol: Option<SymbolIndex>, through: Option<OrderId>) -> OrdersOf {
+        let newest = self.newest_order();
+        OrdersOf { account, symbol, through: through.map_or(newest, |through| through.min(newest)) }
     }
 
     fn whose_orders(

@@ -12,8 +12,11 @@
 //! found, and all at once when there are twice as many entries as slots. An entry has 16 bytes, in markets in which
 //! such commands occur.
 
+#[cfg(test)]
+use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
+use std::ops::Bound;
 
 use slots::{NONE, Slab};
 use terms::{AccountIndex, OrderId, SymbolIndex};
@@ -69,6 +72,9 @@ pub(crate) struct AccountOrders {
     sorted: BTreeMap<(AccountIndex, SymbolIndex), List>,
     /// The first order that was not entered yet.
     next: OrderId,
+    /// The lists of which it looked at the oldest order.
+    #[cfg(test)]
+    looks: Cell<usize>,
 }
 
 /// The oldest sorted orders of an account, with their symbols.
@@ -82,7 +88,14 @@ impl Default for AccountOrders {
 
 impl AccountOrders {
     pub(crate) fn new() -> AccountOrders {
-        AccountOrders { entries: Slab::new(), unsorted: Vec::new(), sorted: BTreeMap::new(), next: OrderId(1) }
+        AccountOrders {
+            entries: Slab::new(),
+            unsorted: Vec::new(),
+            sorted: BTreeMap::new(),
+            next: OrderId(1),
+            #[cfg(test)]
+            looks: Cell::new(0),
+        }
     }
 
     /// Begins anew if that costs less than continuing. `next` is the id of the order that is placed next.
@@ -120,6 +133,42 @@ impl AccountOrders {
             break;
         }
         taken
+    }
+
+    /// Whether any of the orders that are asked for is open, in whatever symbol. Looks at the oldest one of each symbol
+    /// until it finds one.
+    pub(crate) fn has_any(&mut self, orders: &Orders, asked: OrdersOf) -> bool {
+        let OrdersOf { account, through, .. } = asked;
+        let (mut behind, mut is_any_newer) = (Bound::Included((account, SymbolIndex(0))), false);
+        let last = Bound::Included((account, SymbolIndex(u32::MAX)));
+        while let Some((&of, list)) = self.sorted.range((behind, last)).next() {
+            let entry = self.entries[list.first];
+            self.count_look();
+            if !is_open(orders, &entry) {
+                self.pop_sorted(of);
+                continue;
+            }
+            if entry.order <= through {
+                return true;
+            }
+            (behind, is_any_newer) = (Bound::Excluded(of), true);
+        }
+        // Orders that are not sorted are newer than all that are.
+        while !is_any_newer {
+            let first = self.unsorted.get(account.0 as usize).map_or(NONE, |list| list.first);
+            if first == NONE {
+                if self.enter_next(orders, asked) {
+                    continue;
+                }
+                return false;
+            }
+            let entry = self.entries[first];
+            if is_open(orders, &entry) {
+                return entry.order <= through;
+            }
+            self.pop_unsorted(account);
+        }
+        false
     }
 
     /// Enters open orders of accounts that have no entries, oldest first.
@@ -228,7 +277,13 @@ impl AccountOrders {
         entry
     }
 
+    fn count_look(&self) {
+        #[cfg(test)]
+        self.looks.set(self.looks.get().saturating_add(1));
+    }
+
     fn head(&self, of: (AccountIndex, SymbolIndex)) -> Option<Reverse<(OrderId, SymbolIndex)>> {
+        self.count_look();
         let list = self.sorted.get(&of)?;
         Some(Reverse((self.entries[list.first].order, of.1)))
     }
@@ -313,6 +368,10 @@ mod tests {
             if draw(2) == 0 {
                 assert_eq!(take(0).is_cut, !expected.is_empty(), "{id}");
             }
+            if symbol.is_none() && draw(2) == 0 {
+                assert_eq!(found.has_any(&orders, asked), !expected.is_empty(), "{id}");
+            }
+            let mut take = |most: usize| found.take(&orders, asked, most, symbol_of);
             let most = if draw(2) == 0 { usize::MAX } else { draw(20) as usize };
             let taken = take(most);
             assert_eq!(taken.is_cut, most < expected.len(), "{id}");
@@ -325,5 +384,24 @@ mod tests {
             }
             assert!(found.entries.len() <= 3 * orders.slots_used() as usize + FEW + 1, "{}", found.entries.len());
         }
+    }
+
+    /// A regression: each end of an auction asked each killed account whether it had an open order, and that looked at
+    /// all of its symbols.
+    #[test]
+    fn a_question_for_any_open_order_looks_at_one_symbol() {
+        const SYMBOLS: u64 = 100;
+        let (mut orders, mut found) = (Orders::new(), AccountOrders::new());
+        let account = AccountIndex(0);
+        for id in (1..=SYMBOLS).map(OrderId) {
+            orders.insert(id, account, Shares::MIN);
+        }
+        let newest = OrderId(SYMBOLS);
+        let in_last = OrdersOf { account, symbol: Some(SymbolIndex(SYMBOLS as u32 - 1)), through: newest };
+        assert!(found.take(&orders, in_last, 0, SymbolIndex).is_cut, "all are sorted by symbol now");
+        assert_eq!(found.sorted.len() as u64, SYMBOLS);
+        found.looks.set(0);
+        assert!(found.has_any(&orders, OrdersOf { symbol: None, ..in_last }));
+        assert_eq!(found.looks.get(), 1);
     }
 }

@@ -93,37 +93,55 @@ impl Engine {
     /// Ends the auctions whose time has come, the earliest first, each looked at once, until they executed as often as
     /// one command may. Each auction counts as one more execution, and so does each kill that it is asked of. An
     /// auction waits until all orders that had ended by its end are taken out, which later orders cannot prolong,
-    /// because they end later. Reached orders are activated behind the last auction.
+    /// because they end later. If the command does not come to all auctions, those that it left waiting come behind
+    /// these. Reached orders are activated behind the last auction.
     #[cold]
     pub(crate) fn end_auction(&mut self, events: &mut impl FnMut(Event)) {
         let reached_before = self.stops.reached_orders();
         let kills = self.count_kills_going_on();
-        let mut last = None;
+        let (mut last, mut waiting) = (None, Vec::new());
         while self.executions_left > 0
-            && let Some((until, symbol)) = self.due_auction(last, self.time)
-            && !self.has_passed_deadlines(until)
+            && let Some((until, symbol)) = self.auction_to_end(last)
         {
-            let counted = self.end_auction_of(symbol, kills, events);
-            self.executions_left = self.executions_left.saturating_sub(counted);
+            let is_waiting = !self.end_auction_of(symbol, kills, events);
             // What waits for its triggers or for cancels goes on doing so until another command.
             last = Some((until, symbol));
+            waiting.extend(last.filter(|_| is_waiting));
+        }
+        if self.executions_left == 0 && self.auction_to_end(last).is_some() {
+            self.go_behind(&waiting, events);
         }
         self.activate_after(reached_before, events);
     }
 
+    /// The auction that a command ends next, behind this one.
+    fn auction_to_end(&self, last: Option<(Time, SymbolIndex)>) -> Option<(Time, SymbolIndex)> {
+        self.due_auction(last, self.time).filter(|(until, _)| !self.has_passed_deadlines(*until))
+    }
+
+    /// Has auctions that wait end behind those that the command did not come to, which otherwise would never have their
+    /// turn beside as many kills.
+    fn go_behind(&mut self, waiting: &[(Time, SymbolIndex)], events: &mut impl FnMut(Event)) {
+        let now = self.time;
+        for &(_, symbol) in waiting.iter().filter(|(until, _)| *until < now) {
+            self.enter(symbol, SymbolPhase { phase: Phase::Auction, until: Some(now) }, events);
+        }
+    }
+
     /// Ends an auction whose time has come. A symbol that its rules halt is halted then, because nobody may trade in
     /// it. While kills go on, their orders are canceled before; the auction keeps its place if that takes another
-    /// command. Returns what it counts besides its executions.
-    fn end_auction_of(&mut self, symbol: SymbolIndex, kills: u32, events: &mut impl FnMut(Event)) -> u32 {
-        if self.is_halted_by_rules(symbol) {
-            self.enter(symbol, SymbolPhase { phase: Phase::Halted, until: None }, events);
-            return 1;
+    /// command. Returns whether it ended.
+    fn end_auction_of(&mut self, symbol: SymbolIndex, kills: u32, events: &mut impl FnMut(Event)) -> bool {
+        let is_halted = self.is_halted_by_rules(symbol);
+        let asked = if is_halted || self.is_uncrossed(symbol) { 0 } else { kills };
+        let ends = asked == 0 || self.end_killed_in(symbol, events);
+        match is_halted {
+            true => self.enter(symbol, SymbolPhase { phase: Phase::Halted, until: None }, events),
+            false if ends => self.open(symbol, events),
+            false => {}
         }
-        let asked = if self.is_uncrossed(symbol) { 0 } else { kills };
-        if asked == 0 || self.end_killed_in(symbol, events) {
-            self.open(symbol, events);
-        }
-        asked.saturating_add(1)
+        self.executions_left = self.executions_left.saturating_sub(asked.saturating_add(1));
+        ends
     }
 
     /// Whether the gathered orders cannot execute now: orders that have ended are taken out before, what the last price

@@ -338,6 +338,50 @@ fn an_auction_counts_the_kills_that_it_asks() {
     market.duel.end();
 }
 
+/// A regression: a command looked at four auctions that waited for killed orders, as many as the kills that they count
+/// let it, and so did each one behind it. Auctions behind those waited until the kills were over.
+#[test]
+fn auctions_behind_waiting_ones_end_however_many_kills_these_count() {
+    const WAITING: usize = 4;
+    let mut market = Market::with_executions_max(10);
+    let symbols: Vec<Symbol> = (0..=WAITING).map(|nth| Symbol::parse(format!("Z{nth}").as_bytes()).unwrap()).collect();
+    for &symbol in &symbols {
+        market.play(Command::CreateSymbol { symbol });
+        for number in 1..=3 {
+            let shares = Position::from_units(100);
+            market.play(Command::IssueShares { symbol, account: account(number), shares });
+        }
+        market.play(Command::ChangePhase { symbol, phase: Phase::Auction, due: None });
+        for side in [Side::Sell, Side::Buy] {
+            market.place(3, NewOrder::limit(symbol, side, units(10), of(1)));
+        }
+    }
+    for &symbol in &symbols[..WAITING] {
+        for number in [1, 2] {
+            (0..3 * MOST).for_each(|_| market.place(number, NewOrder::limit(symbol, Side::Sell, units(10), of(1))));
+        }
+    }
+    for number in [1, 2] {
+        market.play(Command::Kill { scope: KillScope::Account(account(number)) });
+    }
+    for &symbol in &symbols {
+        market.play(Command::ChangePhase { symbol, phase: Phase::Open, due: None });
+    }
+    let is_in_auction =
+        |market: &Market| (1..=WAITING as u32 + 1).map(|at| market.is_in_auction(at)).collect::<Vec<_>>();
+    market.duel.turn(&[Command::EndAuction]);
+    assert_eq!(is_in_auction(&market), [true; WAITING + 1], "each counts itself and two kills");
+    market.duel.export_and_import();
+    market.duel.turn(&[Command::EndAuction]);
+    assert_eq!(is_in_auction(&market), [true, true, true, true, false], "the last one was the first one now");
+    while market.open(1) + market.open(2) > 0 {
+        market.duel.turn(&[Command::EndAuction]);
+    }
+    market.duel.turn(&[Command::EndAuction]);
+    assert_eq!((is_in_auction(&market), market.executions(3)), (vec![false; WAITING + 1], 2 * (WAITING + 1)));
+    market.duel.end();
+}
+
 /// A kill of which others have canceled everything no longer goes on.
 #[test]
 fn a_kill_without_open_orders_is_asked_by_no_auction() {
