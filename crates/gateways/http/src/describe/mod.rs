@@ -124,7 +124,8 @@ fn finish(path: &str, method: &str, operation: &mut Value) {
     if !path.starts_with(BASE) {
         return;
     }
-    let mut codes: Vec<&str> = own.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let own = own.as_array().into_iter().flatten().filter_map(Value::as_str);
+    let mut codes: Vec<&str> = own.flat_map(problems::named).collect();
     codes.push("foreign-host");
     match need {
         None | Some(Need::Nothing) => {}

@@ -144,6 +144,51 @@ const CODES: [(&str, u16, &str); 92] = [
     ("outcome-unknown", 504, "The database went away meanwhile: ask for the order later"),
 ];
 
+/// The codes that a request to place an order can be refused with. Every operation that places orders names them as
+/// `@order`, or as `@order-of-a-list` without [`ALONE`].
+const ORDER: [&str; 28] = [
+    "unknown-account",
+    "unknown-symbol",
+    "client-order-id-taken",
+    "too-many-client-order-ids",
+    "insufficient-funds",
+    "insufficient-shares",
+    "would-take",
+    "triggers-at-once",
+    "nothing-to-trail",
+    "trail-too-far",
+    "too-many-trails",
+    "deadline-passed",
+    "no-day-end",
+    "funds-trade-nothing",
+    "halted",
+    "in-auction",
+    "killed",
+    "past-open-orders",
+    "past-order-shares",
+    "past-order-value",
+    "past-position",
+    "past-collar",
+    "off-tick",
+    "off-lot",
+    "display-out-of-range",
+    "shares-out-of-range",
+    "value-out-of-range",
+    "outside-band",
+];
+
+/// The codes of [`ORDER`] that no order of a list gets: none of them is for funds or has a `display`.
+const ALONE: [&str; 2] = ["funds-trade-nothing", "display-out-of-range"];
+
+/// Returns the codes that a name in the list of an operation stands for: a group, or the code itself.
+pub(super) fn named(name: &str) -> Vec<&str> {
+    match name {
+        "@order" => ORDER.to_vec(),
+        "@order-of-a-list" => ORDER.into_iter().filter(|code| !ALONE.contains(code)).collect(),
+        code => vec![code],
+    }
+}
+
 /// The schema of all refusals.
 pub(super) fn schema() -> Value {
     let codes: Vec<&str> = CODES.iter().map(|(code, ..)| *code).collect();
@@ -198,6 +243,51 @@ mod tests {
 
     use super::*;
     use crate::problem::Problem;
+
+    /// Whether the engine can refuse a new order so. REST checks the bonds between orders before it places them.
+    fn meets_an_order(reject: &Reject) -> bool {
+        match reject {
+            Reject::UnknownAccount
+            | Reject::UnknownSymbol
+            | Reject::InsufficientFunds { .. }
+            | Reject::InsufficientShares { .. }
+            | Reject::WouldTake { .. }
+            | Reject::TriggersAtOnce { .. }
+            | Reject::NothingToTrail
+            | Reject::TrailTooFar { .. }
+            | Reject::TooManyTrails { .. }
+            | Reject::FundsTradeNothing { .. }
+            | Reject::BreaksRule(_)
+            | Reject::DeadlinePassed { .. }
+            | Reject::DisplayOutOfBounds { .. }
+            | Reject::DisplayOffLot { .. }
+            | Reject::ClientOrderIdTaken { .. }
+            | Reject::Killed(_)
+            | Reject::PastLimit(_)
+            | Reject::TooManyWaiting { .. }
+            | Reject::WouldWait
+            | Reject::Full => true,
+            Reject::AccountExists
+            | Reject::UnknownPayer
+            | Reject::TooMuchMoney { .. }
+            | Reject::TooManyShares { .. }
+            | Reject::UnknownOrder
+            | Reject::NothingOpen
+            | Reject::NothingToAmend
+            | Reject::AmendsUpward { .. }
+            | Reject::AmendsBelowExecuted { .. }
+            | Reject::AmendsOneOfTwo { .. }
+            | Reject::AmendsPending { .. }
+            | Reject::NotCanceled
+            | Reject::NotLinked
+            | Reject::CannotLink { .. }
+            | Reject::CannotWork
+            | Reject::NotWorking
+            | Reject::CannotPend { .. }
+            | Reject::HaltedByRules
+            | Reject::KillGoesOn => false,
+        }
+    }
 
     #[test]
     fn refusals_are_described_as_they_are_sent() {
@@ -270,6 +360,12 @@ mod tests {
             Problem::unavailable(exchange::Unavailable::ReadOnlyNode),
             Problem::malformed(""),
         ];
+        for reject in &rejects {
+            let code = Problem::of(reject).code;
+            // Every operation with a body, or that places orders, names the three others.
+            let is_described = ORDER.contains(&code) || ["full", "too-many-waiting", "would-wait"].contains(&code);
+            assert_eq!(is_described, meets_an_order(reject), "{reject:?}");
+        }
         for problem in rejects.iter().map(Problem::of).chain(others) {
             let sent = crate::json::value(&problem);
             let described = CODES.iter().find(|(code, ..)| *code == problem.code);

@@ -60,7 +60,7 @@ pub(crate) struct PlacedOrderListShape {
     request_body = PlaceOrderListBody,
     responses((status = 201, description = "All are placed", body = PlacedOrderListShape),
         (status = 200, description = "All were placed before, under these `client_order_id`s: the first answer again", body = PlacedOrderListShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "client-order-id-taken", "too-many-client-order-ids", "insufficient-funds", "insufficient-shares", "would-take", "triggers-at-once", "nothing-to-trail", "trail-too-far", "too-many-trails", "deadline-passed", "no-day-end", "halted", "off-tick", "off-lot", "shares-out-of-range", "value-out-of-range", "outside-band"]))),
+    extensions(("x-refusals" = json!(["@order-of-a-list"]))),
 )]
 pub(crate) async fn place(
     State(app): State<AppState>,

@@ -142,7 +142,7 @@ impl From<SelfTradeName> for SelfTrade {
     request_body = PlaceOrderBody,
     responses((status = 201, description = "Placed", body = PlacedShape),
         (status = 200, description = "Placed before, under this `client_order_id`: the first answer again", body = PlacedShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "client-order-id-taken", "too-many-client-order-ids", "insufficient-funds", "insufficient-shares", "would-take", "triggers-at-once", "nothing-to-trail", "trail-too-far", "too-many-trails", "deadline-passed", "no-day-end", "funds-trade-nothing", "halted", "killed", "past-open-orders", "past-order-shares", "past-order-value", "past-position", "past-collar", "in-auction", "off-tick", "off-lot", "display-out-of-range", "shares-out-of-range", "value-out-of-range", "outside-band"]))),
+    extensions(("x-refusals" = json!(["@order"]))),
 )]
 pub(crate) async fn place(
     State(app): State<AppState>,

@@ -57,7 +57,7 @@ pub(crate) struct ReplacedShape {
     request_body = PlaceOrderBody,
     responses((status = 201, description = "Placed, and the old order canceled, unless `not_canceled` says why not", body = ReplacedShape),
         (status = 200, description = "Canceled and not placed; or placed before, under this `client_order_id`", body = ReplacedShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-open", "unknown-symbol", "client-order-id-taken", "too-many-client-order-ids", "insufficient-funds", "insufficient-shares", "would-take", "triggers-at-once", "nothing-to-trail", "trail-too-far", "too-many-trails", "deadline-passed", "no-day-end", "funds-trade-nothing", "halted", "killed", "past-open-orders", "past-order-shares", "past-order-value", "past-position", "past-collar", "in-auction", "off-tick", "off-lot", "display-out-of-range", "shares-out-of-range", "value-out-of-range", "outside-band", "history-unreadable", "record-damaged", "no-longer-kept"]))),
+    extensions(("x-refusals" = json!(["@order", "unknown-order", "nothing-open", "history-unreadable", "record-damaged", "no-longer-kept"]))),
 )]
 pub(crate) async fn replace(
     State(app): State<AppState>,
@@ -75,7 +75,7 @@ pub(crate) async fn replace(
     request_body = PlaceOrderBody,
     responses((status = 201, description = "Placed, and the old order canceled, unless `not_canceled` says why not", body = ReplacedShape),
         (status = 200, description = "Canceled and not placed; or placed before, under this `client_order_id`", body = ReplacedShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-open", "unknown-symbol", "client-order-id-taken", "too-many-client-order-ids", "insufficient-funds", "insufficient-shares", "would-take", "triggers-at-once", "nothing-to-trail", "trail-too-far", "too-many-trails", "deadline-passed", "no-day-end", "funds-trade-nothing", "halted", "killed", "past-open-orders", "past-order-shares", "past-order-value", "past-position", "past-collar", "in-auction", "off-tick", "off-lot", "display-out-of-range", "shares-out-of-range", "value-out-of-range", "outside-band", "history-unreadable", "record-damaged", "no-longer-kept"]))),
+    extensions(("x-refusals" = json!(["@order", "unknown-order", "nothing-open", "history-unreadable", "record-damaged", "no-longer-kept"]))),
 )]
 pub(crate) async fn replace_by_client_id(
     State(app): State<AppState>,
