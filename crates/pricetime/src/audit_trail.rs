@@ -128,10 +128,11 @@ impl Look<'_> {
     }
 
     fn wants(&self, by: Option<&Caller>, command: &Command) -> bool {
-        let AuditQuestion { member, session, account: wanted, .. } = self.question;
+        let AuditQuestion { member, session, account: wanted, kills, .. } = self.question;
         member.as_ref().is_none_or(|member| by.is_some_and(|by| by.member == *member))
             && session.is_none_or(|session| by.is_some_and(|by| by.session == session))
             && wanted.is_none_or(|wanted| command.account() == Some(wanted))
+            && (!kills || matches!(command, Command::Kill { .. } | Command::Release { .. }))
     }
 
     fn page(self) -> AuditPage {

@@ -92,7 +92,7 @@ fn print_unfinished(end: &ReadEnd) {
     }
 }
 
-/// Puts a command into words.
+/// Puts a command into words. The view `killed_orders` of the database reads those of kills.
 pub fn describe(command: &Command) -> String {
     match command {
         Command::CreateAccount { account, balance } => format!("create account {account} balance {balance}"),

@@ -836,6 +836,30 @@ COMMENT ON VIEW pricetime.audit IS
 COMMENT ON COLUMN pricetime.audit.first_command IS
     'The first command of the same transaction: a question about few commands names it, to use the index.';
 
+-- The command that canceled such an order may be a later one of the server itself, or one of another client, whose
+-- order met it. A kill is not released before its orders have ended. So each kill of an order's account or symbol, or
+-- of everything, that came while it was open was on when it ended, and the first one threw the switch.
+CREATE VIEW pricetime.killed_orders AS
+    SELECT o.id AS order_id, a.id AS account, s.name AS symbol, c.time AS canceled_time, c.sequence AS canceled_by,
+        k.command AS kill, k.time, k.member, k.protocol, k.session, k.address, k.key, k.what
+    FROM pricetime.cancellations c
+    JOIN pricetime.orders o ON o.id = c.order_id
+    JOIN pricetime.accounts a ON a.number = o.account
+    JOIN pricetime.symbols s ON s.number = o.symbol
+    CROSS JOIN LATERAL (
+        SELECT u.* FROM pricetime.audit u
+        WHERE u.what IN ('kill everything', 'kill account ' || a.id, 'kill symbol ' || s.name)
+            AND u.command > coalesce(o.sequence, 0) AND u.command <= c.sequence AND u.first_command <= c.sequence
+            AND u.first_command >= coalesce(
+                (SELECT max(b.first_command) FROM pricetime.audited b WHERE b.first_command <= o.sequence), 0)
+        ORDER BY u.command LIMIT 1
+    ) k;
+COMMENT ON VIEW pricetime.killed_orders IS
+    'The orders that were canceled after a kill of their account, their symbol or everything, and its caller.';
+COMMENT ON COLUMN pricetime.killed_orders.canceled_by IS 'The command that canceled the order, often a later one.';
+COMMENT ON COLUMN pricetime.killed_orders.kill IS
+    'The command that threw the switch; time, member, protocol, session, address, key and what are its own.';
+
 CREATE VIEW pricetime.sessions AS
     SELECT c.session, c.protocol, c.address, c.member, c.key, min(c.id) AS first_command
     FROM pricetime.callers c GROUP BY c.session, c.protocol, c.address, c.member, c.key;

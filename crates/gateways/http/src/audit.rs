@@ -18,6 +18,8 @@ pub struct AuditQuestion {
     pub session: Option<u64>,
     /// Only commands that name this account.
     pub account: Option<AccountId>,
+    /// Only commands of the kill switch.
+    pub kills: bool,
 }
 
 /// A page of commands, newest first. `next`: the command before which the next page begins; `None` if there is nothing

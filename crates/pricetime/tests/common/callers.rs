@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -10,6 +11,7 @@ use super::http::Http;
 use super::keys::now;
 use super::members::{Client, hmac_hex, secret};
 use super::server::Server;
+use super::wait::wait_until;
 
 /// A command: its first words, its caller, and the interface.
 pub type Asked = (&'static str, &'static str, &'static str);
@@ -70,6 +72,26 @@ pub fn ask_all(server: &Server) {
     socket.send(&json!({"id": 1, "method": "order.place", "params": params}));
     let placed = socket.next();
     assert_eq!(placed["status"], 200, "{placed}");
+}
+
+/// Has alice place orders behind those of [`ask_all`], more than one command cancels, and olga kill their symbol.
+/// Order 7 is hers and has the worst price, so a later command of the server cancels it. Returns when it is canceled.
+pub fn kill_in_steps(server: &Server) {
+    let mut alice = server.client();
+    log_in(&mut alice, "alice");
+    let order = |limit| format!("<order sym=\"SPY\" amount=\"-0.01\" limit=\"{limit}\"/>");
+    let placed = alice.ask(&format!("<transactions id=\"1\">{}{}{}</transactions>", order(20), order(20), order(30)));
+    assert!(placed.contains("id=\"7\""), "{placed}");
+    for _ in 0..21 {
+        alice.ask(&format!("<transactions id=\"1\">{}</transactions>", order(20).repeat(100)));
+    }
+    let http = Http::new(server.http);
+    let olga = Client { http: &http, member: "olga" };
+    let killed = olga.send("PUT", "/api/v1/symbols/SPY/kill", Some(&json!({"killed": true})));
+    assert_eq!((killed.status, &killed.body["goes_on"]), (200, &json!(true)), "{}", killed.text);
+    wait_until("the kill is over", Duration::from_secs(60), || {
+        olga.get("/api/v1/orders/7?account=1").body["status"] == "canceled"
+    });
 }
 
 fn order(account: &str, side: &str, shares: &str, limit: &str) -> Value {

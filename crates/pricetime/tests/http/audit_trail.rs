@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::common::callers::{ASKED, ask_all, dumped, log_in};
+use crate::common::callers::{ASKED, ask_all, dumped, kill_in_steps, log_in};
 use crate::common::folder::Folder;
 use crate::common::http::Http;
-use crate::common::members::{AccessFile, Client};
+use crate::common::members::{AccessFile, Client, basic, secret};
 use crate::common::server::Launch;
 use crate::common::wait::wait_until;
 
@@ -74,6 +74,46 @@ fn the_trail_is_that_of_the_journal_in_pages_and_by_member_session_and_account()
     assert_eq!(page(&olga, "?before=1"), (Vec::new(), Value::Null));
     // A sequence beyond the last command is treated as the last command's.
     assert_eq!(page(&olga, "?before=999999").0, told);
+    server.stop();
+}
+
+/// A later command of the server canceled such an order, and the trail said that nobody had asked for it.
+#[test]
+fn the_question_in_the_document_says_who_killed_an_order_that_a_later_command_canceled() {
+    let folder = Folder::new("audit-killed");
+    let server = AccessFile::new(&folder).launch(&folder).start();
+    ask_all(&server);
+    kill_in_steps(&server);
+    let http = Http::new(server.http);
+    let otto = Client { http: &http, member: "otto" };
+    let mut socket = http.listen_with("/ws/v1", &[("authorization", &basic("otto-key", &secret("otto")))]);
+    socket.send(&json!({"op": "subscribe", "id": 1, "channel": "orders", "account": "1", "from": 0}));
+    let mut reports = Vec::new();
+    while !reports.iter().any(|report: &Value| report["report"] == "canceled" && report["order_id"] == 7) {
+        reports.extend(socket.next_of("reports", "orders")["reports"].as_array().unwrap().clone());
+    }
+    let sequence = |what: &str| {
+        let report = reports.iter().find(|report| report["report"] == what && report["order_id"] == 7).unwrap();
+        report["sequence"].as_u64().unwrap()
+    };
+    let (placed, canceled) = (sequence("placed"), sequence("canceled"));
+    let canceling = &page(&otto, &format!("?limit=1&before={}", canceled + 1)).0[0];
+    assert_eq!(canceling["by"]["member"], Value::Null, "the server itself canceled it: {canceling}");
+    // The question as the document has it.
+    let question = "/audit?kills=true&before=SEQUENCE";
+    assert!(include_str!("../../../../docs/API.md").contains(&format!("`GET {question}`")));
+    let (kills, next) =
+        page(&otto, question.replace("SEQUENCE", &(canceled + 1).to_string()).trim_start_matches("/audit"));
+    assert_eq!((kills.len(), next), (1, Value::Null));
+    let oldest = kills.iter().rfind(|kill| kill["sequence"].as_u64().unwrap() > placed).unwrap();
+    assert_eq!((&oldest["what"], &oldest["by"]["member"]), (&json!("kill symbol SPY"), &json!("olga")));
+    assert!(oldest["sequence"].as_u64().unwrap() < canceled, "{oldest}");
+    let olga = Client { http: &http, member: "olga" };
+    assert_eq!(olga.send("PUT", "/api/v1/symbols/SPY/kill", Some(&json!({"killed": false}))).status, 200);
+    let whats: Vec<Value> = all(&otto, "kills=true&limit=1").iter().map(|kill| kill["what"].clone()).collect();
+    assert_eq!(whats, ["release symbol SPY", "kill symbol SPY"]);
+    assert_eq!(all(&Client { http: &http, member: "alice" }, "kills=true"), [] as [Value; 0]);
+    assert_eq!(otto.get("/api/v1/audit?kills=1").code(), (400, "malformed"));
     server.stop();
 }
 

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::common::callers::{ASKED, ask_all, log_in};
+use crate::common::callers::{ASKED, ask_all, kill_in_steps, log_in};
 use crate::common::folder::Folder;
 use crate::common::http::Http;
 use crate::common::members::AccessFile;
@@ -50,6 +50,31 @@ fn sql_says_who_asked_for_each_command_over_each_interface() {
     );
     assert_eq!(joined, ["1|alice", "2|bob", "3|alice", "4|bob"]);
     assert!(database.refusal("DELETE FROM pricetime.audited").contains("only the"), "somebody else writes");
+    server.stop();
+}
+
+/// A later command of the server canceled such an order, and the trail said that nobody had asked for it.
+#[test]
+fn the_query_in_the_document_says_who_killed_an_order_that_a_later_command_canceled() {
+    let (folder, database) = (Folder::new("audit-killed"), database());
+    let server = AccessFile::new(&folder).launch(&folder).in_database(database.url().secret()).start();
+    ask_all(&server);
+    kill_in_steps(&server);
+    let by_nobody = "SELECT a.member IS NULL FROM pricetime.audit a
+        JOIN pricetime.cancellations c ON c.sequence = a.command WHERE c.order_id = 7";
+    assert_eq!(database.sql(by_nobody), ["t"], "the server itself canceled it");
+    let document = include_str!("../../../../docs/POSTGRES.md").lines();
+    let queries = document.filter_map(|line| line.strip_prefix("psql -c \"")?.strip_suffix('"'));
+    let query = queries.into_iter().find(|query| query.contains("killed_orders")).unwrap();
+    let rows = database.sql(query);
+    let [row] = rows.as_slice() else { panic!("{rows:?}") };
+    let columns: Vec<&str> = row.split('|').collect();
+    let [kill, _, member, address, what, canceled_by] = columns.as_slice() else { panic!("{row}") };
+    assert_eq!((*member, *address, *what), ("olga", "127.0.0.1", "kill symbol SPY"));
+    assert!(kill.parse::<u64>().unwrap() < canceled_by.parse().unwrap(), "{row}");
+    // Order 2 executed, and the others were open.
+    assert_eq!(database.sql("SELECT count(*) FROM pricetime.killed_orders"), ["2106"]);
+    assert_eq!(database.sql("SELECT DISTINCT kill, member FROM pricetime.killed_orders"), [format!("{kill}|olga")]);
     server.stop();
 }
 

@@ -39,6 +39,10 @@ pub(crate) struct Audit {
     /// Only commands that name this account.
     #[param(value_type = Option<schema_values::Account>)]
     account: Option<String>,
+    /// Only commands that kill or release an account, a symbol or everything.
+    #[param(default = false)]
+    #[serde(default)]
+    kills: bool,
 }
 
 /// Commands, and the start of the next page.
@@ -110,7 +114,7 @@ pub(crate) async fn list(
     // Commands that are not durable are not shown; all that were answered are.
     let last = app.look(|model| model.view.sequence()).await?;
     let before = asked.before.map_or(last.next(), |before| Sequence(before).min(last.next()));
-    let question = AuditQuestion { before, limit, member, session: asked.session, account };
+    let question = AuditQuestion { before, limit, member, session: asked.session, account, kills: asked.kills };
     let turn = Arc::clone(app.audits_at_once()).acquire_owned().await.map_err(|_| Problem::not_ready())?;
     // The permit is held until everything is read, also when the client has hung up.
     let read = tokio::task::spawn_blocking(move || {
