@@ -391,7 +391,7 @@ CREATE TABLE pricetime.waiting (
     CONSTRAINT waiting_for_what CHECK (CASE WHEN delayed IS NULL THEN trigger_price IS NOT NULL
         ELSE reached_sequence IS NOT NULL AND NOT follows END)
 ) WITH (fillfactor = 70);
-CREATE INDEX waiting_by_trigger ON pricetime.waiting (symbol, trigger_price, from_below);
+CREATE INDEX waiting_by_trigger ON pricetime.waiting (symbol, trigger_price, from_below, order_id);
 COMMENT ON TABLE pricetime.waiting IS
     'The open orders that wait for a price, or were reached and wait for their activation, or are active and wait for '
     'their turn. They are on no book.';
@@ -401,7 +401,8 @@ COMMENT ON COLUMN pricetime.waiting.trigger_price IS
     'The present trigger, also after it was reached; null for an order without one.';
 COMMENT ON COLUMN pricetime.waiting.from_below IS 'As trigger_from_below of orders.';
 COMMENT ON COLUMN pricetime.waiting.reached_sequence IS
-    'The command that reached the trigger, or that made an active order wait; 0: before an import. Null: not reached.';
+    'The command that reached the trigger, or that made an active order wait; 0: before an import. Null: not reached, '
+    'or a row of reached_triggers has it.';
 COMMENT ON COLUMN pricetime.waiting.reached_nth IS
     'Its number among those of that command. Turns go by reached_sequence, reached_nth and id; but in each symbol the '
     'order that is under way is first.';
@@ -412,6 +413,34 @@ COMMENT ON COLUMN pricetime.waiting.delayed IS
     'an active order behind one that is under way. Null: it is not active.';
 COMMENT ON COLUMN pricetime.waiting.goes_to IS
     'The worst price at which an active order executes: its limit, or the end of the walk of a market order.';
+
+CREATE TABLE pricetime.reached_triggers (
+    symbol bigint NOT NULL,
+    trigger_price numeric(19,8) NOT NULL,
+    from_below boolean NOT NULL,
+    sequence bigint NOT NULL,
+    nth bigint NOT NULL,
+    noted_up_to bigint NOT NULL DEFAULT 0,
+    PRIMARY KEY (symbol, trigger_price, from_below, sequence, nth)
+);
+COMMENT ON TABLE pricetime.reached_triggers IS
+    'The triggers that one command reached and at which many orders waited. The rows of these in waiting are changed in '
+    'pieces, and then the row here goes.';
+COMMENT ON COLUMN pricetime.reached_triggers.sequence IS
+    'The command that reached it. Orders that began to wait with an earlier command are reached.';
+COMMENT ON COLUMN pricetime.reached_triggers.nth IS 'As reached_nth of waiting.';
+COMMENT ON COLUMN pricetime.reached_triggers.noted_up_to IS 'The last order whose row in waiting is changed.';
+
+-- Returns the row of reached_triggers, if any, that reached an order that began to wait with this command.
+CREATE FUNCTION pricetime.reached_by(w pricetime.waiting, began bigint) RETURNS SETOF pricetime.reached_triggers
+LANGUAGE sql STABLE AS $$
+    SELECT t.* FROM pricetime.reached_triggers t
+    WHERE w.reached_sequence IS NULL AND NOT w.follows AND t.symbol = w.symbol AND t.trigger_price = w.trigger_price
+        AND t.from_below = w.from_below AND t.sequence > began
+    ORDER BY t.sequence, t.nth LIMIT 1
+$$;
+COMMENT ON FUNCTION pricetime.reached_by IS
+    'The row of reached_triggers, if any, that reached an order that began to wait with this command.';
 
 CREATE TABLE pricetime.pending (
     order_id bigint PRIMARY KEY,
@@ -962,6 +991,36 @@ BEGIN
             (coalesce(r.queued_sequence, -1), coalesce(r.queued_nth, -1)) < (u.queued_sequence, u.queued_nth);
 END $$;
 
+-- Changes the rows in waiting of orders whose triggers were reached, and looks at this many at most. Later batches go on.
+CREATE FUNCTION pricetime.note_reached(most bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    t pricetime.reached_triggers;
+    looked_at bigint;
+    last bigint;
+BEGIN
+    FOR t IN SELECT * FROM pricetime.reached_triggers ORDER BY sequence, nth LOOP
+        EXIT WHEN most = 0;
+        WITH seen AS MATERIALIZED (
+            SELECT w.order_id, m.sequence, m.nth FROM pricetime.waiting w
+            JOIN pricetime.resting r ON r.order_id = w.order_id JOIN pricetime.orders o ON o.id = w.order_id
+            LEFT JOIN LATERAL pricetime.reached_by(w, coalesce(r.queued_sequence, o.sequence, 0)) m ON true
+            WHERE w.symbol = t.symbol AND w.trigger_price = t.trigger_price AND w.from_below = t.from_below
+                AND w.order_id > t.noted_up_to
+            ORDER BY w.order_id LIMIT most
+        ), changed AS (
+            UPDATE pricetime.waiting w SET reached_sequence = s.sequence, reached_nth = s.nth FROM seen s
+                WHERE w.order_id = s.order_id AND s.sequence IS NOT NULL
+        )
+        SELECT count(*), max(order_id) INTO looked_at, last FROM seen;
+        IF looked_at < most THEN
+            DELETE FROM pricetime.reached_triggers d WHERE (d.sequence, d.nth) = (t.sequence, t.nth);
+        ELSE
+            UPDATE pricetime.reached_triggers u SET noted_up_to = last WHERE (u.sequence, u.nth) = (t.sequence, t.nth);
+        END IF;
+        most := most - looked_at;
+    END LOOP;
+END $$;
+
 -- Writes the rows that only some orders have.
 CREATE FUNCTION pricetime.write_orders(
     new_client_orders pricetime.client_orders[], done_client_orders pricetime.client_orders[],
@@ -976,6 +1035,8 @@ CREATE FUNCTION pricetime.write_orders(
     delayed_orders pricetime.waiting[]
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
+    -- Rows of orders that wait for a price and that one batch changes, at most: as many as a command executes.
+    reached_max CONSTANT bigint := 10000;
     changed bigint;
 BEGIN
     IF cardinality(new_client_orders) > 0 THEN
@@ -1005,13 +1066,27 @@ BEGIN
     IF cardinality(reached) > 0 THEN
         -- Orders that waited before the batch. Those whose trigger it reached twice were reached the first time.
         -- Trailing stops are reached by their ids, because their triggers may have moved in the same batch.
-        UPDATE pricetime.waiting w SET reached_sequence = u.reached_sequence, reached_nth = u.reached_nth
-            FROM (
-                SELECT DISTINCT ON (r.symbol, r.trigger_price, r.from_below) r.* FROM unnest(reached) r
-                ORDER BY r.symbol, r.trigger_price, r.from_below, r.reached_nth
-            ) u
-            WHERE w.symbol = u.symbol AND w.trigger_price = u.trigger_price AND w.from_below = u.from_below
-                AND w.reached_sequence IS NULL AND NOT w.follows;
+        reached := ARRAY(
+            SELECT DISTINCT ON (r.symbol, r.trigger_price, r.from_below) r FROM unnest(reached) r
+            ORDER BY r.symbol, r.trigger_price, r.from_below, r.reached_nth
+        );
+        SELECT count(*) INTO changed FROM (
+            SELECT FROM unnest(reached) u JOIN pricetime.waiting w
+                ON w.symbol = u.symbol AND w.trigger_price = u.trigger_price AND w.from_below = u.from_below
+            LIMIT reached_max + 1
+        ) found;
+        IF changed > reached_max OR EXISTS (SELECT FROM pricetime.reached_triggers) THEN
+            INSERT INTO pricetime.reached_triggers
+                SELECT u.symbol, u.trigger_price, u.from_below, u.reached_sequence, u.reached_nth FROM unnest(reached) u;
+        ELSE
+            UPDATE pricetime.waiting w SET reached_sequence = u.reached_sequence, reached_nth = u.reached_nth
+                FROM unnest(reached) u
+                WHERE w.symbol = u.symbol AND w.trigger_price = u.trigger_price AND w.from_below = u.from_below
+                    AND w.reached_sequence IS NULL AND NOT w.follows;
+        END IF;
+    END IF;
+    IF cardinality(reached) > 0 OR cardinality(activated) > 0 THEN
+        PERFORM pricetime.note_reached(reached_max);
     END IF;
     IF cardinality(new_waiting) > 0 THEN
         INSERT INTO pricetime.waiting SELECT * FROM unnest(new_waiting);
@@ -1165,7 +1240,7 @@ DECLARE
     name regproc;
 BEGIN
     FOR name IN SELECT oid::regproc FROM pg_proc
-        WHERE pronamespace = 'pricetime'::regnamespace AND (proname ~ '^write_' OR proname = 'queue')
+        WHERE pronamespace = 'pricetime'::regnamespace AND (proname ~ '^write_' OR proname IN ('queue', 'note_reached'))
     LOOP
         EXECUTE format('COMMENT ON FUNCTION %s IS ''Used by the exchange server alone: writes a batch of commands.''', name);
     END LOOP;

@@ -57,13 +57,15 @@ const WATCHES: &str =
 /// with one trigger come in the order in which they began to wait.
 const WAITING: &str = "
     SELECT o.id, o.account, o.symbol, o.side = 'buy', o.limit_price, r.open, o.kind, w.trigger_price,
-        w.from_below, o.self_trade, w.reached_sequence IS NOT NULL, t.distance, t.bips, w.delayed = 'under_way', w.goes_to
+        w.from_below, o.self_trade, n.sequence IS NOT NULL, t.distance, t.bips, w.delayed = 'under_way', w.goes_to
     FROM pricetime.waiting w JOIN pricetime.orders o ON o.id = w.order_id
     JOIN pricetime.resting r ON r.order_id = w.order_id
     LEFT JOIN pricetime.trails t ON t.order_id = w.order_id AND w.follows
-    ORDER BY w.reached_sequence NULLS FIRST, w.reached_nth,
-        CASE WHEN w.reached_sequence IS NULL THEN w.symbol END, w.follows,
-        CASE WHEN w.reached_sequence IS NULL THEN CASE WHEN w.from_below THEN w.trigger_price ELSE -w.trigger_price END END,
+    LEFT JOIN LATERAL pricetime.reached_by(w, coalesce(r.queued_sequence, o.sequence, 0)) m ON true
+    CROSS JOIN LATERAL (SELECT coalesce(w.reached_sequence, m.sequence), coalesce(w.reached_nth, m.nth)) n (sequence, nth)
+    ORDER BY n.sequence NULLS FIRST, n.nth,
+        CASE WHEN n.sequence IS NULL THEN w.symbol END, w.follows,
+        CASE WHEN n.sequence IS NULL THEN CASE WHEN w.from_below THEN w.trigger_price ELSE -w.trigger_price END END,
         coalesce(r.queued_sequence, o.sequence, 0), coalesce(r.queued_nth, 0), o.id";
 /// Selects pending orders: those whose working orders are open, and then the due ones, in the order in which their
 /// working orders executed. Of two working orders that ended with one execution, the resting one ended first.

@@ -404,8 +404,10 @@ impl Market {
                 (placed.trigger.map_or(String::new(), shown), if is_reached { 't' } else { 'f' });
             format!("{order}|{}|{trigger}|{is_reached}|{delayed}", placed.symbol.0)
         });
-        let sql = "SELECT order_id, symbol, CASE WHEN from_below THEN trim_scale(trigger_price) ELSE -trim_scale(trigger_price) END,
-            reached_sequence IS NOT NULL, delayed || ' ' || trim_scale(goes_to) FROM pricetime.waiting ORDER BY order_id";
+        let sql = "SELECT order_id, w.symbol, CASE WHEN w.from_below THEN trim_scale(w.trigger_price) ELSE -trim_scale(w.trigger_price) END,
+            coalesce(w.reached_sequence, m.sequence) IS NOT NULL, delayed || ' ' || trim_scale(goes_to)
+            FROM pricetime.waiting w JOIN pricetime.orders o ON o.id = w.order_id JOIN pricetime.resting r USING (order_id)
+            LEFT JOIN LATERAL pricetime.reached_by(w, coalesce(r.queued_sequence, o.sequence, 0)) m ON true ORDER BY order_id";
         equal("waiting", sql, waiting.collect());
         let open = ids().map(|id| model.order(id)).filter(|order| !order.open.is_zero());
         let sql = "SELECT order_id, trim_scale(open) FROM pricetime.resting ORDER BY order_id";

@@ -102,6 +102,43 @@ fn orders_that_one_command_reached_are_activated_over_many_restarts() {
     assert_eq!(database.sql("SELECT count(*) FROM pricetime.waiting"), ["0"]);
 }
 
+/// Orders of one price were reached by one statement, however many they were, and every answer waited for it.
+#[test]
+fn more_orders_of_one_price_than_a_command_executes_are_reached_in_pieces() {
+    const PIECE: u64 = 10_000;
+    let (database, mut market) = (database(), market());
+    let rising = Trigger::from_below(price(100));
+    for at in 0..12_500 {
+        wait(&mut market, limit(Side::Buy, 50 + at % 3, 1), rising);
+    }
+    market.restart(&database, "before");
+    let number = |sql: &str| database.sql(sql)[0].parse::<u64>().unwrap();
+    let rows = |state: &str| number(&format!("SELECT count(*) FROM pricetime.{state}"));
+    let reached = "waiting WHERE reached_sequence IS NOT NULL";
+    trade(&mut market, 100);
+    assert_eq!(market.engine.reached_orders(), 12_500 - ACTIVATED_MAX);
+    market.restart(&database, "reached");
+    assert_eq!((rows(reached), rows("reached_triggers")), (PIECE, 1));
+    // While the price is away others begin to wait there: one in an earlier batch than the one that reaches them, and
+    // one in the same.
+    place(&mut market, limit(Side::Sell, 52, 1));
+    wait(&mut market, limit(Side::Buy, 51, 1), rising);
+    market.restart(&database, "away");
+    assert_eq!((rows(reached), rows("reached_triggers")), (PIECE, 1), "nothing was activated");
+    wait(&mut market, limit(Side::Buy, 51, 1), rising);
+    trade(&mut market, 100);
+    market.restart(&database, "reached again");
+    // This piece begins with the last orders of the first time.
+    assert_eq!((rows(reached), rows("waiting"), rows("reached_triggers")), (11_502, 11_502, 1));
+    market.apply(Command::ActivateReached);
+    market.restart(&database, "one turn later");
+    while market.engine.reached_orders() > 0 {
+        market.apply(Command::ActivateReached);
+    }
+    market.restart(&database, "all are active");
+    assert_eq!((rows("waiting"), rows("reached_triggers")), (0, 0));
+}
+
 #[test]
 fn triggers_that_one_command_left_are_reached_by_later_ones_over_restarts() {
     let database = database();
