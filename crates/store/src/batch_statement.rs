@@ -10,6 +10,7 @@ use tokio_postgres::types::{Field, Kind, ToSql, Type};
 use tokio_postgres::{Error, Row, Statement};
 
 use crate::effects::Effects;
+use crate::error::with_cause;
 use crate::session::Session;
 use crate::standing::Epoch;
 use crate::statement;
@@ -33,6 +34,8 @@ pub(crate) struct BatchStatement {
     prepared: Option<Statement>,
     /// The task that prepares it, which ends with this.
     preparing: JoinSet<Result<Statement, Error>>,
+    /// Whether the log has the reason why it could not be prepared.
+    has_logged: bool,
 }
 
 impl BatchStatement {
@@ -46,13 +49,16 @@ impl BatchStatement {
             // Somebody changed the functions. The database says so in its own words.
             None => (Vec::new(), Some(session.client.prepare(&text).await?)),
         };
-        Ok(BatchStatement { text, types, prepared, preparing: JoinSet::new() })
+        Ok(BatchStatement { text, types, prepared, preparing: JoinSet::new(), has_logged: false })
     }
 
     /// Commits a batch.
     pub(crate) async fn write(&mut self, session: &Arc<Session>, effects: &Effects, epoch: Epoch) -> Result<(), Error> {
-        if let Some(Ok(Ok(statement))) = self.preparing.try_join_next() {
-            self.prepared = Some(statement);
+        match self.preparing.try_join_next() {
+            Some(Ok(Ok(statement))) => self.prepared = Some(statement),
+            Some(Ok(Err(error))) => self.log(&error),
+            // It is not prepared yet, or was not begun.
+            Some(Err(_)) | None => {}
         }
         let parameters = statement::parameters(effects, epoch);
         let parameters = parameters.iter().map(|parameter| parameter.as_ref() as &(dyn ToSql + Sync));
@@ -66,6 +72,22 @@ impl BatchStatement {
             self.preparing.spawn(async move { session.client.prepare(&text).await });
         }
         Ok(())
+    }
+}
+
+impl BatchStatement {
+    /// Logs once for a connection why the statement could not be prepared. It is tried again behind each batch.
+    fn log(&mut self, error: &Error) {
+        if std::mem::replace(&mut self.has_logged, true) || error.is_closed() {
+            return;
+        }
+        let fault = with_cause(error);
+        tracing::warn!(
+            fault,
+            "the database does not prepare the statement that writes, and reads its text with each transaction, which \
+             costs it more; let this role read pg_type, pg_range and pg_namespace, and have a proxy before the database \
+             keep prepared statements"
+        );
     }
 }
 

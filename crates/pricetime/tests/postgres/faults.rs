@@ -254,6 +254,32 @@ fn role_of(database: &Database) -> String {
     role
 }
 
+/// The statement that writes was tried again behind each transaction, and the log had no line of it.
+#[test]
+fn a_statement_that_cannot_be_prepared_is_logged_once_with_what_to_do() {
+    let folder = Folder::new("postgres-unprepared");
+    let database = crate::postgres::database();
+    launch(&folder, &database).start().stop();
+    let role = role_of(&database);
+    let server = Launch::new(&folder.data()).in_database(&url(&role, database.port, &database)).start();
+    // The driver reads it for the types of a statement that it prepares, which begins behind the first transaction.
+    database.sql("REVOKE SELECT ON pg_catalog.pg_range FROM PUBLIC");
+    server.ask(MARKET);
+    let lines = || server.process.log().matches("the database does not prepare the statement that writes").count();
+    wait_until("the fault to be logged", PATIENCE, || {
+        server.ask(ORDER);
+        lines() > 0
+    });
+    for _ in 0..20 {
+        server.ask(ORDER);
+    }
+    assert_eq!(lines(), 1, "{}", server.process.log());
+    for words in ["permission denied for table pg_range", "let this role read pg_type, pg_range and pg_namespace"] {
+        assert!(server.process.log().contains(words), "{words}: {}", server.process.log());
+    }
+    server.stop();
+}
+
 #[test]
 fn a_server_that_loses_its_rights_stops_and_says_which() {
     let folder = Folder::new("postgres-rights");
