@@ -169,6 +169,7 @@ fn read(row: &tokio_postgres::Row) -> Result<Standing, StoreError> {
 }
 
 /// Raises the epoch in the name of `name`: no transaction that an earlier server still sends is committed from now on.
+/// Removes positions of zero, which say the same as none.
 pub(crate) async fn raise_epoch(session: &Session, name: &str) -> Result<Standing, StoreError> {
     let action = "take over the database";
     let raise = "
@@ -176,7 +177,12 @@ pub(crate) async fn raise_epoch(session: &Session, name: &str) -> Result<Standin
         RETURNING sequence, time, next_order, next_execution, epoch, writer, to_char(since, 'YYYY-MM-DD HH24:MI:SS TZ')";
     // Read committed: the statement waits for a batch that is being committed, and comes behind it.
     session.run("BEGIN ISOLATION LEVEL READ COMMITTED", action).await?;
-    let raised = session.client.query_one(raise, &[&name]).await.map_err(|error| session.error(&error, action));
+    let raised = async {
+        let row = session.client.query_one(raise, &[&name]).await?;
+        session.client.batch_execute("DELETE FROM pricetime.positions WHERE shares = 0").await?;
+        Ok(row)
+    };
+    let raised = raised.await.map_err(|error| session.error(&error, action));
     let ended = session.run(if raised.is_ok() { "COMMIT" } else { "ROLLBACK" }, action).await;
     let row = raised?;
     ended?;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::common::market::Market;
 use crate::common::postgres::database;
+use crate::common::simple::{limit, place, rich, shares};
 use engine::{DoneOrders, Engine};
 use store::{AskedOrder, History, Stop};
 use terms::{AccountId, Command, DoneOrder, Money, NewOrder, OrderId, Position, Price, Reply, Shares, Side, Symbol};
@@ -153,6 +154,27 @@ fn an_empty_database_is_an_empty_market() {
     market.apply(cancel);
     market.commit(&mut writer).unwrap();
     assert_eq!(database.sql("SELECT sequence, next_order FROM pricetime.command_sequence"), ["1|1"]);
+}
+
+/// Each pair of an account and a symbol that it once held had a row for ever.
+#[test]
+fn positions_of_zero_go_with_the_next_start() {
+    let (database, mut market) = (database(), rich(&[1, 2]));
+    let all = NewOrder { shares: shares(1_000_000_000), ..limit(Side::Sell, 1, 1) };
+    place(&mut market, 1, all);
+    place(&mut market, 2, NewOrder { side: Side::Buy, ..all });
+    let zeros = "SELECT account FROM pricetime.positions WHERE shares = 0";
+    market.restart(&database, "one");
+    assert_eq!(database.sql(zeros), ["0"]);
+    // The account buys again in the batch behind the start.
+    place(&mut market, 2, limit(Side::Sell, 1, 1));
+    place(&mut market, 1, limit(Side::Buy, 1, 1));
+    let mut writer = database.writer("two");
+    assert_eq!(database.sql(zeros), [] as [&str; 0]);
+    market.commit(&mut writer).unwrap();
+    market.check(&database);
+    writer.close();
+    market.restart(&database, "three");
 }
 
 #[test]
