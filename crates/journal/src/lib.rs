@@ -51,7 +51,7 @@ pub use error::{JournalError, VisitError};
 pub use journal::{Durability, Journal, Options, SegmentInfo};
 pub use lock::{DataLock, LOCK_NAME, LockError};
 pub use make_folder::make_folder;
-pub use oldest::{file_point, newest_segment, oldest_point, replays_from_start};
+pub use oldest::{file_point, newest_segment, oldest_point, replays_behind, replays_from_start};
 pub use point::JournalPoint;
 pub use read::{ReadEnd, check, read, visit_batches};
 pub use recover::Recovery;

@@ -21,14 +21,18 @@ pub fn oldest_point<S: Storage>(storage: &S) -> Result<Option<JournalPoint>, Jou
 /// is of earlier rules, whose commands are not replayed. Errors: the folder or the header of the oldest segment cannot
 /// be read. A replay names later segments that cannot be.
 pub fn replays_from_start<S: Storage>(storage: &S) -> Result<bool, JournalError> {
-    if oldest_point(storage)? != Some(JournalPoint::ZERO) {
-        return Ok(false);
-    }
+    Ok(oldest_point(storage)? == Some(JournalPoint::ZERO) && replays_behind(storage)? == Some(Sequence::ZERO))
+}
+
+/// The command behind which the rest of a folder's journal can be replayed: no later segment is of earlier rules. None
+/// if the last one is, or there is none. Errors: the folder cannot be read. A replay names segments that cannot be.
+pub fn replays_behind<S: Storage>(storage: &S) -> Result<Option<Sequence>, JournalError> {
     let segments = segments_among(storage.list().map_err(JournalError::io("list the data folder"))?);
     let is_earlier = |(first, name): &(Sequence, String)| {
         SegmentReader::open(storage, name, *first).is_ok_and(|segment| segment.header.rules < RULES_VERSION)
     };
-    Ok(!segments.iter().any(is_earlier))
+    let replayed = segments.iter().rposition(is_earlier).map_or(0, |at| at + 1);
+    Ok(segments.get(replayed).map(|(first, _)| Sequence(first.0.saturating_sub(1))))
 }
 
 /// The point before the first command of the segment that holds a command, or will: a reader that begins there knows

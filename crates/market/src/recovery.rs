@@ -101,7 +101,7 @@ pub fn open_followed<S: Storage>(
     follow: impl FnOnce(&Engine) -> Result<Option<EventSink>, HistoryError>,
 ) -> Result<Recovered<S>, RecoveryError> {
     let has_journal = begin_if_new(storage, options)?;
-    let (loaded, refused_snapshots) = load_newest(storage, needed_history(storage)?)?;
+    let (loaded, refused_snapshots) = load_fitting(storage)?;
     if loaded.is_none() && !has_journal {
         return Err(RecoveryError::OnlySnapshots { refused: refused_snapshots });
     }
@@ -198,14 +198,23 @@ fn trace_of_a_market<S: Storage>(storage: &S) -> Result<Option<String>, Recovery
 /// The newest sound snapshot, as an engine, and the reasons why newer ones are not.
 pub type Newest = (Option<(SnapshotInfo, Engine, JournalPoint)>, Vec<String>);
 
-/// The last command of the history, if the journal can be replayed from its start. A snapshot must not go beyond it:
-/// the replay after the snapshot makes the rest of the history, and must leave no gap. If the journal cannot be
-/// replayed, any snapshot will do, and what the history lacks is lost.
-fn needed_history<S: Storage>(storage: &S) -> Result<Option<Sequence>, RecoveryError> {
-    if !journal::replays_from_start(storage).unwrap_or(false) {
-        return Ok(None);
+/// Loads the newest sound snapshot that does not go beyond the history: the replay after it makes the rest of the
+/// history, and must leave no gap. If the journal can be replayed neither from its start nor from such a snapshot, the
+/// newest one will do, and what the history lacks is lost.
+fn load_fitting<S: Storage>(storage: &S) -> Result<Newest, RecoveryError> {
+    if journal::replays_from_start(storage).unwrap_or(false) {
+        return load_newest(storage, Some(history::through(storage)?.unwrap_or(Sequence::ZERO)));
     }
-    Ok(Some(history::through(storage)?.unwrap_or(Sequence::ZERO)))
+    if let (Ok(Some(replayed)), Ok(Some(through))) = (journal::replays_behind(storage), history::through(storage)) {
+        let fits = |info: &SnapshotInfo| (replayed..=through).contains(&info.sequence);
+        if snapshot::list(storage).map_err(RecoveryError::Snapshots)?.iter().any(fits) {
+            let (loaded, refused) = load_newest(storage, Some(through))?;
+            if loaded.as_ref().is_some_and(|(info, ..)| fits(info)) {
+                return Ok((loaded, refused));
+            }
+        }
+    }
+    load_newest(storage, None)
 }
 
 /// Loads the newest sound snapshot, which must not go beyond `history` if that is given. Errors: snapshots cannot be
@@ -215,8 +224,9 @@ pub fn load_newest<S: Storage>(storage: &S, history: Option<Sequence>) -> Result
     for info in snapshot::list(storage).map_err(RecoveryError::Snapshots)? {
         if let Some(history) = history.filter(|history| info.sequence > *history) {
             let name = &info.name;
-            let why =
-                format!("{name} is not used, for the history ends at command {history}: the journal has all of it");
+            let why = format!(
+                "{name} is not used, for the history ends at command {history}: the journal has the rest of it"
+            );
             tracing::warn!("{why}");
             refused.push(why);
             continue;

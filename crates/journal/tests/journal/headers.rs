@@ -73,6 +73,7 @@ fn commands_of_earlier_rules_are_shown_and_not_replayed() {
     }
     assert_eq!(disk.contents(FIRST), before);
     assert!(!journal::replays_from_start(&disk).unwrap());
+    assert_eq!(journal::replays_behind(&disk).unwrap(), None);
     assert_eq!(journal::check(&disk, JournalPoint::ZERO).unwrap().point, end);
     let mut shown = Vec::new();
     journal::visit_batches(&disk, JournalPoint::ZERO, None, &mut |batch| {
@@ -95,6 +96,7 @@ fn a_journal_of_earlier_rules_goes_on_in_a_new_segment_behind_a_snapshot_at_its_
     let names = segment_names(&disk);
     assert_eq!(names, [FIRST, "journal-00000000000000000006.log"]);
     assert!(!journal::replays_from_start(&disk).unwrap());
+    assert_eq!(journal::replays_behind(&disk).unwrap(), Some(Sequence(5)));
     let versions = |name| {
         let header = disk.contents(name);
         [12, 16].map(|at| u32::from_le_bytes(header[at..at + 4].try_into().unwrap()))

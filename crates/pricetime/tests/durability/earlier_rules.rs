@@ -47,6 +47,35 @@ fn a_market_of_two_rules_goes_on_from_its_snapshot_without_its_history() {
     server.stop();
 }
 
+/// A history behind the newest snapshot was set aside, though an older snapshot and the journal behind it had the rest.
+#[test]
+fn a_history_behind_the_newest_snapshot_goes_on_from_an_older_one() {
+    let folder = Folder::new("history-behind-the-snapshot");
+    let (launch, history) = (Launch::new(&folder.data()).with("--keep-journal"), folder.data().join("history"));
+    let older = folder.path().join("older-history");
+    for account in 1..=3 {
+        let server = launch.start();
+        let made = server.ask(&format!("<create><account id=\"{account}\" balance=\"9\"/></create>"));
+        assert!(made.contains("<created"), "{made}");
+        server.stop();
+        match account {
+            1 => make_earlier(&folder.data()),
+            2 => assert!(Command::new("cp").arg("-a").args([&history, &older]).status().unwrap().success()),
+            _ => {}
+        }
+    }
+    std::fs::remove_dir_all(&history).unwrap();
+    std::fs::rename(&older, &history).unwrap();
+    let server = launch.start();
+    assert_eq!(server.process.log().matches("is not used, for the history ends at command 2").count(), 1);
+    let names = std::fs::read_dir(folder.data()).unwrap().map(|entry| entry.unwrap().file_name());
+    let aside: Vec<_> = names.filter(|name| name.to_string_lossy().starts_with("history-through-")).collect();
+    assert_eq!(aside, [] as [std::ffi::OsString; 0]);
+    let made = server.ask("<create><account id=\"3\" balance=\"9\"/></create>");
+    assert!(made.contains("<error"), "it is there: {made}");
+    server.stop();
+}
+
 /// A new program on the folder of a killed older one, whose commands it does not replay, once gave no backup of it.
 #[test]
 fn a_folder_of_earlier_rules_is_copied_and_its_bytes_are_checked() {
