@@ -882,9 +882,11 @@ CREATE VIEW pricetime.killed_orders AS
             AND u.first_command >= coalesce(
                 (SELECT max(b.first_command) FROM pricetime.audited b WHERE b.first_command <= o.sequence), 0)
         ORDER BY u.command LIMIT 1
-    ) k;
+    ) k
+    WHERE c.why IN (1, 6, 7);
 COMMENT ON VIEW pricetime.killed_orders IS
-    'The orders that were canceled after a kill of their account, their symbol or everything, and its caller.';
+    'The orders that were canceled after a kill of their account, their symbol or everything, and its caller. An order '
+    'that its account canceled before the kill came to it has a row, too.';
 COMMENT ON COLUMN pricetime.killed_orders.canceled_by IS 'The command that canceled the order, often a later one.';
 COMMENT ON COLUMN pricetime.killed_orders.kill IS
     'The command that threw the switch; time, member, protocol, session, address, key and what are its own.';
@@ -1013,9 +1015,13 @@ BEGIN
         )
         SELECT count(*), max(order_id) INTO looked_at, last FROM seen;
         IF looked_at < most THEN
-            DELETE FROM pricetime.reached_triggers d WHERE (d.sequence, d.nth) = (t.sequence, t.nth);
+            DELETE FROM pricetime.reached_triggers d
+                WHERE (d.symbol, d.trigger_price, d.from_below, d.sequence, d.nth)
+                    = (t.symbol, t.trigger_price, t.from_below, t.sequence, t.nth);
         ELSE
-            UPDATE pricetime.reached_triggers u SET noted_up_to = last WHERE (u.sequence, u.nth) = (t.sequence, t.nth);
+            UPDATE pricetime.reached_triggers u SET noted_up_to = last
+                WHERE (u.symbol, u.trigger_price, u.from_below, u.sequence, u.nth)
+                    = (t.symbol, t.trigger_price, t.from_below, t.sequence, t.nth);
         END IF;
         most := most - looked_at;
     END LOOP;
