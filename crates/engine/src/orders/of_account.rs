@@ -154,7 +154,10 @@ impl AccountOrders {
             (behind, is_any_newer) = (Bound::Excluded(of), true);
         }
         // Orders that are not sorted are newer than all that are.
-        while !is_any_newer {
+        if is_any_newer {
+            return false;
+        }
+        loop {
             let first = self.unsorted.get(account.0 as usize).map_or(NONE, |list| list.first);
             if first == NONE {
                 if self.enter_next(orders, asked) {
@@ -168,7 +171,6 @@ impl AccountOrders {
             }
             self.pop_unsorted(account);
         }
-        false
     }
 
     /// Enters open orders of accounts that have no entries, oldest first.
