@@ -1,11 +1,11 @@
-//! The model against docs/PROTOCOL.md: the worked example, and each rule of matching by itself.
+//! The model against docs/PROTOCOL.md: refusals, caps, events and client order ids. Scenarios have the rules of
+//! matching; `engine/scenarios.rs` plays them to the model.
 #![allow(clippy::unwrap_used, clippy::wildcard_enum_match_arm)]
 
 use model::Model;
 use terms::{
-    AccountId, AccountIndex, CancelReason, Cancellation, ClientOrderId, Command, DOLLAR, Entry, Event, Execution, Fee,
-    Money, NewOrder, OrderDifference, OrderId, Position, Price, Query, Reject, Reply, Sequence, Shares, Side, Symbol,
-    SymbolIndex, Time,
+    AccountId, AccountIndex, CancelReason, Cancellation, ClientOrderId, Command, DOLLAR, Entry, Event, Money, NewOrder,
+    OrderDifference, OrderId, Position, Price, Query, Reject, Reply, Sequence, Shares, Side, Symbol, SymbolIndex, Time,
 };
 
 const UNIT: i64 = 100_000_000;
@@ -120,117 +120,6 @@ fn client_id(text: &str) -> ClientOrderId {
 }
 
 use Side::{Buy, Sell};
-
-#[test]
-fn the_worked_example_comes_out_as_the_protocol_says() {
-    let mut x = Exchange::new();
-    for (side, whole, limit) in
-        [(Buy, 300, 125), (Sell, 100, 130), (Buy, 200, 127), (Sell, 500, 128), (Sell, 200, 140), (Buy, 400, 125)]
-    {
-        let order = x.order(if side == Buy { 0 } else { 1 }, side, whole, limit);
-        x.check(order, whole, 0, &[]);
-    }
-    let seventh = x.order(2, Sell, 400, 124);
-    x.check(seventh, 0, 0, &[(200, 127), (200, 125)]);
-    x.check(OrderId(3), 0, 0, &[(200, 127)]);
-    x.check(OrderId(1), 100, 0, &[(200, 125)]);
-    x.check(OrderId(6), 400, 0, &[]);
-    let mut executions = Vec::new();
-    let reply = x.model.query(&Query { account: account(0), order: OrderId(1).into() }, &mut executions);
-    let Reply::Status(status) = reply else { panic!("{reply:?}") };
-    assert_eq!((status.open, status.canceled), (shares(100), None));
-    let expected =
-        Execution { shares: shares(200), price: price(125), time: Time(x.sequence * 1_000_000), fee: Fee::NONE };
-    assert_eq!(executions[status.executions], [expected]);
-}
-
-#[test]
-fn a_buy_executes_at_the_resting_price_and_keeps_the_improvement() {
-    let mut x = Exchange::new();
-    x.order(0, Sell, 10, 100);
-    let buy = x.order(1, Buy, 10, 105);
-    x.check(buy, 0, 0, &[(10, 100)]);
-    x.check_account(0, 1_001_000, 990);
-    x.check_account(1, 999_000, 1_010);
-}
-
-#[test]
-fn a_sell_executes_at_the_resting_price() {
-    let mut x = Exchange::new();
-    x.order(0, Buy, 10, 105);
-    x.check_account(0, 998_950, 1_000);
-    x.order(1, Sell, 10, 100);
-    x.check_account(0, 998_950, 1_010);
-    x.check_account(1, 1_001_050, 990);
-}
-
-#[test]
-fn orders_that_do_not_meet_rest() {
-    let mut x = Exchange::new();
-    let sell = x.order(0, Sell, 10, 101);
-    let buy = x.order(1, Buy, 10, 100);
-    x.check(sell, 10, 0, &[]);
-    x.check(buy, 10, 0, &[]);
-    x.check_account(0, 1_000_000, 990);
-    x.check_account(1, 999_000, 1_000);
-}
-
-#[test]
-fn the_best_price_goes_first_then_the_older_order() {
-    let mut x = Exchange::new();
-    let dear = x.order(0, Sell, 10, 102);
-    let older = x.order(0, Sell, 10, 101);
-    let younger = x.order(1, Sell, 10, 101);
-    let buy = x.order(2, Buy, 15, 102);
-    x.check(buy, 0, 0, &[(10, 101), (5, 101)]);
-    x.check(older, 0, 0, &[(10, 101)]);
-    x.check(younger, 5, 0, &[(5, 101)]);
-    x.check(dear, 10, 0, &[]);
-}
-
-#[test]
-fn the_rest_of_a_split_order_keeps_its_time_priority() {
-    let mut x = Exchange::new();
-    let first = x.order(0, Buy, 10, 100);
-    let second = x.order(1, Buy, 10, 100);
-    x.order(2, Sell, 4, 100);
-    x.order(2, Sell, 8, 100);
-    x.check(first, 0, 0, &[(4, 100), (6, 100)]);
-    x.check(second, 8, 0, &[(2, 100)]);
-}
-
-#[test]
-fn what_an_aggressor_does_not_execute_rests_at_its_limit() {
-    let mut x = Exchange::new();
-    x.order(0, Sell, 10, 100);
-    let buy = x.order(1, Buy, 25, 103);
-    x.check(buy, 15, 0, &[(10, 100)]);
-    x.check_account(1, 1_000_000 - 1_000 - 15 * 103, 1_010);
-}
-
-#[test]
-fn an_account_may_trade_with_itself() {
-    let mut x = Exchange::new();
-    x.order(0, Sell, 10, 100);
-    let buy = x.order(0, Buy, 10, 104);
-    x.check(buy, 0, 0, &[(10, 100)]);
-    x.check_account(0, 1_000_000, 1_000);
-}
-
-#[test]
-fn a_cancel_returns_what_was_held_and_keeps_what_executed() {
-    let mut x = Exchange::new();
-    let buy = x.order(0, Buy, 10, 100);
-    x.order(1, Sell, 4, 100);
-    let Reply::Canceled(status) = x.cancel(0, buy) else { panic!("refused") };
-    assert_eq!(status.canceled.map(|canceled| canceled.shares), Some(shares(6)));
-    x.check(buy, 0, 6, &[(4, 100)]);
-    x.check_account(0, 999_600, 1_004);
-    let sell = x.order(0, Sell, 10, 100);
-    x.cancel(0, sell);
-    x.check(sell, 0, 10, &[]);
-    x.check_account(0, 999_600, 1_004);
-}
 
 #[test]
 fn nothing_is_canceled_twice_or_by_another() {
