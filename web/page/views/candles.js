@@ -5,8 +5,9 @@ import { find, make, setAttribute, setText } from "../dom.js";
 import { barsFrom, volumeBar } from "./candle-bars.js";
 import { candleChart, paintChart } from "./candle-chart.js";
 import { candleLegend } from "./candle-legend.js";
+import { fillMarkers } from "./chart-fills.js";
 import { markLines } from "./chart-marks.js";
-import { fillMarkers, orderLines } from "./chart-orders.js";
+import { orderLines } from "./chart-orders.js";
 import { linesView } from "./lines.js";
 import { studiesView } from "./studies.js";
 

@@ -8,16 +8,16 @@ import { Table } from "./table.js";
 
 /** @import { Api } from "../api.js" */
 /** @import { AuditedCommand } from "../types.js" */
-/** @import { May } from "./venue-view.js" */
+/** @import { Rights } from "./venue-view.js" */
 /** @import { Column } from "./table.js" */
 
 /** The most rows that are kept; a filter finds older ones. */
 const ROWS_MAX = 2_000;
 
 /** @param {AuditedCommand} row */
-const whoOf = ({ by }) => (by === null ? "not kept" : by.protocol === null ? "the server" : (by.member ?? "–"));
+const callerOf = ({ by }) => (by === null ? "not kept" : by.protocol === null ? "the server" : (by.member ?? "–"));
 /** @param {(by: NonNullable<AuditedCommand["by"]>) => string|number|null} part @returns {(row: AuditedCommand) => string} */
-const of =
+const callerPart =
   (part) =>
   ({ by }) =>
     String((by && part(by)) ?? "–");
@@ -26,22 +26,22 @@ const of =
 const COLUMNS = [
   { head: "Command", text: ({ sequence }) => String(sequence), kind: "id", value: ({ sequence }) => sequence },
   { head: "Time", text: ({ time }) => dayAndTime(time), kind: "number", value: ({ time }) => time },
-  { head: "Member", text: whoOf },
+  { head: "Member", text: callerOf },
   { head: "What", text: ({ what }) => what, kind: "what" },
   { head: "Account", text: ({ account }) => account ?? "–", kind: "number wide" },
-  { head: "Protocol", text: of(({ protocol }) => protocol), kind: "wide" },
-  { head: "Key", text: of(({ key }) => key), kind: "wide" },
-  { head: "Session", text: of(({ session }) => session), kind: "number wide" },
-  { head: "Address", text: of(({ address }) => address), kind: "wide" },
+  { head: "Protocol", text: callerPart(({ protocol }) => protocol), kind: "wide" },
+  { head: "Key", text: callerPart(({ key }) => key), kind: "wide" },
+  { head: "Session", text: callerPart(({ session }) => session), kind: "number wide" },
+  { head: "Address", text: callerPart(({ address }) => address), kind: "wide" },
 ];
 
-/** @param {{api: Api, may: () => May}} parts */
-export function venueAudit({ api, may }) {
+/** @param {{api: Api, rights: () => Rights}} parts */
+export function venueAudit({ api, rights }) {
   const field = (/** @type {string} */ name, /** @type {string} */ text, /** @type {Record<string, string>} */ more) => {
     const id = `control-audit-${name}`;
     return [make("label", { class: "unseen", for: id }, text), make("input", { id, name, placeholder: text, autocomplete: "off", ...more })];
   };
-  const wrong = make("p", { class: "fault", "data-fault": "form", role: "alert" });
+  const fault = make("p", { class: "fault", "data-fault": "form", role: "alert" });
   const form = make(
     "form",
     { id: "control-audit-form", novalidate: true, autocomplete: "off" },
@@ -55,7 +55,7 @@ export function venueAudit({ api, may }) {
     "section",
     { id: "control-audit", class: "panel", "aria-labelledby": "control-audit-title" },
     make("header", { class: "panel-head" }, make("h3", { id: "control-audit-title" }, "Commands and their callers"), whose, form),
-    wrong,
+    fault,
     place,
   );
   find("control").append(panel);
@@ -65,59 +65,59 @@ export function venueAudit({ api, may }) {
     caption: "Commands, newest first",
     columns: COLUMNS,
     key: ({ sequence }) => String(sequence),
-    more: () => ask(false),
+    more: () => load(false),
     resort: () => draw(),
   });
   /** @type {AuditedCommand[]} */
   let rows = [];
   /** @type {number|null} */
   let next = null;
-  let asking = false;
-  let asked = false;
+  let loading = false;
+  let loaded = false;
 
   function draw() {
-    const empty = asking ? "Loading…" : next !== null ? `None of the commands from ${count(next)} on` : asked ? "No commands" : "";
-    table.draw(rows, { empty, more: next === null || asking || rows.length >= ROWS_MAX ? null : "Older" });
+    const empty = loading ? "Loading…" : next !== null ? `None of the commands from ${count(next)} on` : loaded ? "No commands" : "";
+    table.draw(rows, { empty, more: next === null || loading || rows.length >= ROWS_MAX ? null : "Older" });
   }
 
   /** @param {boolean} anew from the newest one on, or what is older */
-  async function ask(anew) {
-    if (asking) return;
-    asking = true;
+  async function load(anew) {
+    if (loading) return;
+    loading = true;
     clearFaults(form);
-    setText(wrong, "");
+    setText(fault, "");
     if (anew) [rows, next] = [[], null];
     draw();
     try {
       const page = await api.audit({ before: next, member: valueOf(form, "member") || null, account: valueOf(form, "account") || null });
       rows = [...rows, ...page.commands];
       next = page.next;
-      asked = true;
+      loaded = true;
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       // What is older may be kept no more: then the list ends there.
       if (error.code === "no-longer-kept") next = null;
-      setText(wrong, error.message);
+      setText(fault, error.message);
       if (error.field) showFault(form, error.field, "");
     } finally {
-      asking = false;
+      loading = false;
       draw();
     }
   }
 
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    ask(true);
+    load(true);
   });
 
   return {
     show() {
-      const { sees, members } = may();
+      const { sees, members } = rights();
       memberInput.hidden = !sees || !members;
       setText(whose, sees ? "" : "by you");
       setAttribute(whose, "hidden", sees);
       // It is looked at: the rest is on demand, for each look reads a file of the journal.
-      if (!find("control").hidden && !asked) ask(true);
+      if (!find("control").hidden && !loaded) load(true);
     },
   };
 }

@@ -1,0 +1,69 @@
+// The elements of the sandbox's dialog: the traders and their pace, and the table of the accounts that they have.
+
+import { make } from "../dom.js";
+
+/** @import { Sandbox } from "../types.js" */
+
+/** The deeds of each strategy. */
+const DEEDS = /** @type {Record<string, string>} */ ({
+  makers: "quote both sides around a price that wanders",
+  noise: "take what is offered, on either side",
+  momentum: "buy what rises, sell what falls",
+  patient: "leave orders of all kinds that rest or wait",
+});
+
+export function sandboxElements() {
+  const close = make("button", { type: "button", class: "quiet icon", "data-close": true, "aria-label": "Close" }, "×");
+  const about = make("p", { id: "sandbox-about", role: "status" });
+  const strategies = make("fieldset", { class: "sandbox-strategies" }, make("legend", {}, "Traders"));
+  const rate = make("input", { id: "sandbox-rate", type: "number", min: "1", max: "1000", step: "1", class: "number", value: "50" });
+  const seed = make("input", { id: "sandbox-seed", type: "number", min: "0", max: "2147483647", step: "1", class: "number", value: "1" });
+  const fields = make(
+    "div",
+    { class: "pair" },
+    make("div", { class: "field" }, make("label", { for: "sandbox-rate" }, "Orders a second"), rate),
+    make("div", { class: "field" }, make("label", { for: "sandbox-seed" }, "Seed"), seed),
+  );
+  const run = make("button", { id: "sandbox-run", type: "submit", class: "primary" }, "Start");
+  const fault = make("p", { class: "fault", role: "alert" });
+  const list = make("tbody");
+  const form = make("form", { novalidate: true }, about, strategies, fields, make("p", { class: "actions" }, run), fault);
+  const dialog = make(
+    "dialog",
+    { id: "sandbox", class: "dialog sandbox", "aria-labelledby": "sandbox-title" },
+    make("header", {}, make("h2", { id: "sandbox-title" }, "Sandbox"), close),
+    form,
+    make("div", { class: "table-body", tabindex: "0", role: "region", "aria-label": "Accounts" }, accountTable(list)),
+  );
+  document.body.append(dialog);
+  return { dialog, form, about, strategies, rate, seed, run, fault, list };
+}
+
+/** @param {HTMLElement} list */
+function accountTable(list) {
+  const heads = ["Account", "Name", "Does", ""].map((head) => make("th", { scope: "col" }, head || make("span", { class: "unseen" }, "Look")));
+  return make(
+    "table",
+    { class: "sandbox-accounts" },
+    make("caption", { class: "unseen" }, "Accounts of the sandbox"),
+    make("thead", {}, make("tr", {}, ...heads)),
+    list,
+  );
+}
+
+/** @param {string} name */
+export function strategyBox(name) {
+  const input = make("input", { type: "checkbox", value: name, checked: true });
+  return make("label", { class: "only" }, input, make("span", {}, make("b", {}, name), ` ${DEEDS[name] ?? ""}`));
+}
+
+/** @param {Sandbox["accounts"][number]} account @param {() => void} chosen */
+export function accountRow({ account, name, strategy }, chosen) {
+  const look = make(
+    "button",
+    { type: "button", class: "row-action", "aria-label": `${strategy === null ? "Trade with" : "Look at"} account ${account}` },
+    strategy === null ? "Trade" : "Look",
+  );
+  look.addEventListener("click", chosen);
+  return make("tr", {}, make("td", { class: "number" }, account), make("td", {}, name), make("td", {}, strategy ?? "–"), make("td", { class: "action" }, look));
+}
