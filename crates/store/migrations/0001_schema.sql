@@ -163,7 +163,8 @@ CREATE TABLE pricetime.positions (
     shares numeric(29,8) NOT NULL CHECK (shares >= 0),
     PRIMARY KEY (account, symbol)
 ) WITH (fillfactor = 70);
-COMMENT ON TABLE pricetime.positions IS 'The shares that accounts own. A row stays when its shares become zero.';
+COMMENT ON TABLE pricetime.positions IS 'The shares that accounts own. A row whose shares become '
+    'zero stays until a server takes over.';
 COMMENT ON COLUMN pricetime.positions.shares IS
     'The shares that it may sell: its own without those that its open sells hold.';
 
@@ -883,7 +884,7 @@ CREATE VIEW pricetime.killed_orders AS
                 (SELECT max(b.first_command) FROM pricetime.audited b WHERE b.first_command <= o.sequence), 0)
         ORDER BY u.command LIMIT 1
     ) k
-    WHERE c.why IN (1, 6, 7);
+    WHERE c.why IN (1, 3, 6, 7);
 COMMENT ON VIEW pricetime.killed_orders IS
     'The orders that were canceled after a kill of their account, their symbol or everything, and its caller. An order '
     'that its account canceled before the kill came to it has a row, too.';

@@ -191,7 +191,7 @@ impl fmt::Display for Reject {
                 )
             }
             Reject::WouldWait => f.write_str(
-                "An order for money executes at once, and orders of this symbol wait for their turn now: try again in a moment",
+                "An order for money executes at once, and would have to wait for its turn now: try again in a moment",
             ),
             Reject::UnknownOrder => f.write_str("Unknown order"),
             Reject::Killed(scope) => write!(
