@@ -25,14 +25,17 @@ pub fn replays_from_start<S: Storage>(storage: &S) -> Result<bool, JournalError>
 }
 
 /// The command behind which the rest of a folder's journal can be replayed: no later segment is of earlier rules. None
-/// if the last one is, or there is none. Errors: the folder cannot be read. A replay names segments that cannot be.
+/// if the last one is, or there is none. Errors: the folder or the header of the next segment cannot be read. A replay
+/// names later segments that cannot be.
 pub fn replays_behind<S: Storage>(storage: &S) -> Result<Option<Sequence>, JournalError> {
     let segments = segments_among(storage.list().map_err(JournalError::io("list the data folder"))?);
     let is_earlier = |(first, name): &(Sequence, String)| {
         SegmentReader::open(storage, name, *first).is_ok_and(|segment| segment.header.rules < RULES_VERSION)
     };
     let replayed = segments.iter().rposition(is_earlier).map_or(0, |at| at + 1);
-    Ok(segments.get(replayed).map(|(first, _)| Sequence(first.0.saturating_sub(1))))
+    let Some((first, name)) = segments.get(replayed) else { return Ok(None) };
+    point_before(storage, name, *first)?;
+    Ok(Some(Sequence(first.0.saturating_sub(1))))
 }
 
 /// The point before the first command of the segment that holds a command, or will: a reader that begins there knows
