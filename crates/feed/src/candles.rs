@@ -26,7 +26,14 @@ pub(crate) fn candles(
             let minutes = limit.saturating_mul((interval.micros() / Interval::Minute.micros()) as usize);
             // The first candle may lack its first minutes: it is one candle more than wanted, and is cut off.
             let minutes = minutes.saturating_add(15);
-            joined(&kept(view, history, symbol, Interval::Minute, before, minutes)?, interval)
+            let mut longer = joined(&kept(view, history, symbol, Interval::Minute, before, minutes)?, interval);
+            let whole_from = view.listing(symbol).series(Interval::Minute).and_then(|minutes| minutes.whole_from);
+            // Without a history, memory may lack the first minutes of the first candle.
+            let is_cut = longer.first().zip(whole_from).is_some_and(|(first, whole_from)| first.start < whole_from);
+            if is_cut && history.is_none() {
+                longer.remove(0);
+            }
+            longer
         }
         Interval::Second => {
             let trades = trades(view, history, symbol, before, limit)?;

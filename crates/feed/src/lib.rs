@@ -39,6 +39,6 @@ pub use market::{FormerMarket, Listing, RECALLED, Traded};
 pub use order_progress::{OrderProgress, progress_before};
 pub use orders::Open;
 pub use queue_position::{QueuePosition, QueueTotal};
-pub use remembered::{CANDLES_BYTES_MAX, RECENT_MAX, TRADES_BYTES_MAX};
+pub use remembered::{CANDLES_BYTES_MAX, MINUTES_BYTES_MAX, RECENT_MAX, TRADES_BYTES_MAX};
 pub use symbols::SymbolFollowers;
 pub use view::{EndedOrder, InitialHistory, MarketClock, News, View};

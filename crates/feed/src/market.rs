@@ -9,7 +9,7 @@ use terms::{
 };
 
 use crate::book::{Book, Level};
-use crate::remembered::{CANDLES_MAX, Remembered};
+use crate::remembered::Remembered;
 
 /// Trades of each symbol that a start puts back into memory.
 pub const RECALLED: usize = 100;
@@ -48,6 +48,8 @@ pub struct Listing {
 /// The trades from some minute on, in a few numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Traded {
+    /// The time from which the trades are counted.
+    pub from: Time,
     pub open: Price,
     pub high: Price,
     pub low: Price,
@@ -73,6 +75,8 @@ pub struct FormerMarket {
 /// Candles of one interval.
 #[derive(Debug, Default)]
 pub(crate) struct Series {
+    /// The time from which memory has all candles; `None` if it lacks none of the last day.
+    pub(crate) whole_from: Option<Time>,
     /// The candle that trades still change.
     pub(crate) current: Option<Candle>,
     /// The candles before it, oldest first.
@@ -123,18 +127,24 @@ impl Listing {
         self.traded_since(Time(now.0.saturating_sub(DAY_MICROS)))
     }
 
-    /// Sums up all minutes that began at `from` or later, which is at most a day ago; `None` if they have no trade.
+    /// Sums up all minutes that began at `from` or later, which is at most a day ago; `None` if they have no trade. The
+    /// sum begins with the hour of `from` where memory no longer has all minutes.
     pub fn traded_since(&self, from: Time) -> Option<Traded> {
-        let minutes = &self.series[0];
-        let begin = minutes.closed.partition_point(|candle| candle.start < from);
-        let current = minutes.current.iter().filter(|candle| candle.start >= from);
-        let mut inside = minutes.closed.range(begin..).chain(current);
+        let [minutes, hours, _] = &self.series;
+        let (mut from, mut minutes_from) = (from, from);
+        if let Some(whole_from) = minutes.whole_from.filter(|whole_from| from < *whole_from) {
+            from = Interval::Hour.start_of(from);
+            // The hour of the last minute that memory dropped is complete.
+            let dropped = Time(whole_from.0.saturating_sub(1));
+            minutes_from = Time(Interval::Hour.start_of(dropped).0.saturating_add(Interval::Hour.micros()));
+        }
+        let mut inside = hours.between(from, minutes_from).chain(minutes.between(minutes_from, Time(u64::MAX)));
         let first = *inside.next()?;
         let mut joined = first;
         inside.for_each(|candle| joined.extend(candle));
         let Candle { open, high, low, volume, money, trades, .. } = joined;
         let first_trade = self.first_trade(first.start, trades);
-        Some(Traded { open, high, low, volume, money, trades, first_trade })
+        Some(Traded { from, open, high, low, volume, money, trades, first_trade })
     }
 
     /// Returns the number of a minute's first trade; `trades` is how many there were from that minute on.
@@ -163,12 +173,10 @@ impl Listing {
                 current => {
                     let next = Candle::of(trade, interval);
                     if let Some(full) = current.replace(next) {
-                        series.closed.push_back(full);
-                        all.candles += 1;
-                        series.keep_within(interval, all);
+                        series.close(full, interval, all);
                     }
                     if interval == Interval::Minute {
-                        if self.first_trades.len() > CANDLES_MAX {
+                        if self.first_trades.len() >= all.candles_each(interval) {
                             self.first_trades.pop_front();
                         }
                         self.first_trades.push_back((next.start, trade.id));
@@ -183,24 +191,27 @@ impl Listing {
 
     /// Adds a trade to the recent ones, without news for subscribers.
     pub(crate) fn remember(&mut self, trade: Trade, all: &mut Remembered) {
+        self.drop_trades(all.trades_each() - 1, all);
         self.recent.push_back(trade);
         all.trades += 1;
         self.last = Some(trade);
-        self.drop_trades(all);
     }
 
     /// Drops the oldest trades and candles beyond the symbol's share, and their room.
     pub(crate) fn keep_within(&mut self, all: &mut Remembered) {
-        self.drop_trades(all);
+        self.drop_trades(all.trades_each(), all);
         self.recent.shrink_to_fit();
         for (series, interval) in self.series.iter_mut().zip(KEPT) {
-            series.keep_within(interval, all);
+            series.keep(all.candles_each(interval), interval, all);
             series.closed.shrink_to_fit();
         }
+        let beyond = self.first_trades.len().saturating_sub(all.candles_each(Interval::Minute));
+        self.first_trades.drain(..beyond);
+        self.first_trades.shrink_to_fit();
     }
 
-    fn drop_trades(&mut self, all: &mut Remembered) {
-        while self.recent.len() > all.trades_each() {
+    fn drop_trades(&mut self, most: usize, all: &mut Remembered) {
+        while self.recent.len() > most {
             self.recent.pop_front();
             all.trades -= 1;
             self.has_older = true;
@@ -208,18 +219,12 @@ impl Listing {
     }
 
     /// Puts back the candles of a kept interval, the current one last.
-    pub(crate) fn recall(
-        &mut self,
-        interval: Interval,
-        closed: Vec<Candle>,
-        current: Option<Candle>,
-        all: &mut Remembered,
-    ) {
+    pub(crate) fn recall(&mut self, interval: Interval, recalled: Series, all: &mut Remembered) {
         let at = KEPT.iter().position(|kept| *kept == interval).expect("invariant: only kept candles are recalled");
         let series = &mut self.series[at];
-        all.candles = all.candles + closed.len() - series.closed.len();
-        *series = Series { current, closed: closed.into() };
-        series.keep_within(interval, all);
+        all.candles = all.candles + recalled.closed.len() - series.closed.len();
+        *series = recalled;
+        series.keep(all.candles_each(interval), interval, all);
     }
 
     /// Puts back what another history knows.
@@ -230,7 +235,7 @@ impl Listing {
             // Candles that begin before the minutes do may lack some of theirs.
             candles.retain(|candle| candle.start >= former.since);
             let current = candles.pop();
-            self.recall(interval, candles, current, all);
+            self.recall(interval, Series::recalled(candles, current, usize::MAX), all);
         }
         // A database is asked for so many at most.
         self.has_older |= former.trades.len() >= RECALLED;
@@ -254,12 +259,42 @@ impl FormerMarket {
 }
 
 impl Series {
-    /// Drops the oldest closed candles beyond the share of a symbol.
-    fn keep_within(&mut self, interval: Interval, all: &mut Remembered) {
-        while self.closed.len() > all.candles_each(interval) {
-            self.closed.pop_front();
+    /// Makes a series of the last candles that a history has, `most` of which were asked for.
+    pub(crate) fn recalled(mut closed: Vec<Candle>, current: Option<Candle>, most: usize) -> Series {
+        closed.shrink_to_fit();
+        let cut = closed.first().filter(|_| closed.len() >= most);
+        Series { whole_from: cut.map(|first| first.start), current, closed: closed.into() }
+    }
+
+    /// Adds a candle that is complete. The oldest one goes before, so that the queue has room for a symbol's share
+    /// alone.
+    fn close(&mut self, full: Candle, interval: Interval, all: &mut Remembered) {
+        let most = all.candles_each(interval);
+        self.keep(most - 1, interval, all);
+        let count = self.closed.len();
+        if count == self.closed.capacity() {
+            self.closed.reserve_exact(count.max(4).min(most - count));
+        }
+        self.closed.push_back(full);
+        all.candles += 1;
+    }
+
+    /// Drops the oldest closed candles beyond the last `most`.
+    fn keep(&mut self, most: usize, interval: Interval, all: &mut Remembered) {
+        while self.closed.len() > most
+            && let Some(dropped) = self.closed.pop_front()
+        {
+            self.whole_from = Some(Time(dropped.start.0.saturating_add(interval.micros())));
             all.candles -= 1;
         }
+    }
+
+    /// Lists the candles that begin from one time on and before another one, oldest first.
+    fn between(&self, from: Time, to: Time) -> impl Iterator<Item = &Candle> {
+        let begin = self.closed.partition_point(|candle| candle.start < from);
+        let end = self.closed.partition_point(|candle| candle.start < to).max(begin);
+        let current = self.current.iter().filter(move |candle| (from..to).contains(&candle.start));
+        self.closed.range(begin..end).chain(current)
     }
 }
 
@@ -270,6 +305,7 @@ mod tests {
     use terms::{AccountIndex, Fee, OrderId, Sequence, Shares};
 
     use super::*;
+    use crate::remembered::{HOURS_MIN, MINUTES_MIN};
 
     fn trade(minute: u64, price: i64) -> Trade {
         Trade {
@@ -305,13 +341,52 @@ mod tests {
         assert_eq!(shown(2 * DAY + 1), None);
     }
 
+    /// Each symbol that traded all day kept 150 KB of minutes, however many symbols there were.
+    #[test]
+    fn where_many_symbols_trade_the_last_24_hours_begin_with_an_hour() {
+        const DAY: u64 = 24 * 60;
+        let new = || Listing::new(Symbol::parse(b"S").unwrap());
+        let (mut listing, all) = (new(), &mut Remembered::of(100_000));
+        let trades: Vec<Trade> = (0..3 * DAY).map(|minute| trade(minute, 1 + (minute * 7919 % 1000) as i64)).collect();
+        let sum = |from: u64, to: u64| {
+            let prices = || trades[from as usize..=to as usize].iter().map(|trade| trade.price.units());
+            (prices().next().unwrap(), prices().max().unwrap(), prices().min().unwrap(), to - from + 1)
+        };
+        let numbers = |day: Option<Traded>| {
+            day.map(|day| (day.open.units(), day.high.units(), day.low.units(), day.trades)).unwrap()
+        };
+        for minute in 0..3 * DAY {
+            listing.traded(&trades[minute as usize], all);
+            let hour = minute.saturating_sub(DAY) / 60 * 60;
+            let now = Time(minute * 60_000_000);
+            assert_eq!(numbers(listing.day(now)), sum(hour, minute), "minute {minute}");
+            assert_eq!(listing.day(now).map(|day| day.from), Some(trades[hour as usize].time), "minute {minute}");
+            let lately = minute.saturating_sub(MINUTES_MIN as u64);
+            let told = numbers(listing.traded_since(Time(lately * 60_000_000)));
+            assert_eq!(told, sum(lately, minute), "minute {minute}");
+        }
+        assert!(all.candles <= MINUTES_MIN + 2 * HOURS_MIN, "{} candles", all.candles);
+        assert!(listing.first_trades.capacity() <= MINUTES_MIN && listing.series[0].closed.capacity() <= MINUTES_MIN);
+        // A start puts back as many.
+        let mut again = new();
+        for interval in KEPT {
+            let Series { closed, current, .. } = listing.series(interval).unwrap();
+            let recalled = Series::recalled(closed.iter().copied().collect(), *current, all.candles_each(interval));
+            // A symbol that is recalled early has the share of few.
+            again.recall(interval, recalled, &mut Remembered::new());
+        }
+        let now = Time((3 * DAY - 1) * 60_000_000);
+        assert_eq!(numbers(again.day(now)), numbers(listing.day(now)));
+    }
+
     #[test]
     fn the_first_trade_is_known_as_far_back_as_memory_goes() {
         let mut listing = Listing::new(Symbol::parse(b"S").unwrap());
         // Minutes before the start, of which memory has only the last trades.
         let minute = |minute: u64, trades: u64| Candle { trades, ..Candle::of(&trade(minute, 1), Interval::Minute) };
         let all = &mut Remembered::new();
-        listing.recall(Interval::Minute, vec![minute(1, 2), minute(2, 1)], Some(minute(3, 1)), all);
+        let closed = vec![minute(1, 2), minute(2, 1)];
+        listing.recall(Interval::Minute, Series::recalled(closed, Some(minute(3, 1)), usize::MAX), all);
         [2, 3].into_iter().for_each(|minute| listing.remember(trade(minute, 1), all));
         listing.traded(&trade(3, 1), all);
         listing.traded(&Trade { id: 5, ..trade(4, 1) }, all);

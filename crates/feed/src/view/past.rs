@@ -1,11 +1,11 @@
 //! Puts back from the history, when a view begins, the trades and candles that memory held before the restart, and the
 //! times at which open orders were triggered.
 
-use history::{Candle, History, HistoryError, KEPT, Note, Noted};
+use history::{History, HistoryError, Interval, KEPT, Note, Noted};
 use terms::SymbolIndex;
 
 use super::View;
-use crate::market::RECALLED;
+use crate::market::{RECALLED, Series};
 use crate::remembered::Remembered;
 
 /// The history's trades and candles of a symbol.
@@ -15,26 +15,29 @@ pub(super) struct Recalled {
     trades: Vec<history::Trade>,
     /// Whether there were trades before these.
     has_older: bool,
-    /// The complete candles of each kept interval, oldest first, and the incomplete one.
-    candles: [(Vec<Candle>, Option<Candle>); KEPT.len()],
+    /// The candles of each kept interval.
+    candles: [Series; KEPT.len()],
 }
 
 impl View {
     /// Takes what the history knows of the symbols' markets, before either follows anything. The history may be ahead:
     /// then the view puts it back once it has followed events up to there.
     pub fn recall(&mut self, history: &History) -> Result<(), HistoryError> {
-        let shares = Remembered::of(history.symbol_count());
-        for symbol in (0..).map(SymbolIndex).take(history.symbol_count()) {
+        let symbols = || (0..).map(SymbolIndex).take(history.symbol_count());
+        let was_traded = |symbol: &SymbolIndex| history.current_candle(*symbol, Interval::Day).is_some();
+        let shares = Remembered::of(symbols().filter(was_traded).count());
+        for symbol in symbols() {
             let (mut trades, has_older) = match history.trades_of(symbol, None, RECALLED.min(shares.trades_each())) {
                 // The symbol's last trade was long ago.
                 Err(HistoryError::NoLongerKept { .. }) => (Vec::new(), true),
                 page => page?.ok_or(HistoryError::Ended).map(|(trades, next)| (trades, next.is_some()))?,
             };
             trades.reverse();
-            let mut candles: [(Vec<Candle>, Option<Candle>); KEPT.len()] = Default::default();
+            let mut candles: [Series; KEPT.len()] = Default::default();
             for (interval, candles) in KEPT.into_iter().zip(&mut candles) {
-                let closed = history.closed_candles(symbol, interval, None, shares.candles_each(interval))?;
-                *candles = (closed, history.current_candle(symbol, interval));
+                let most = shares.candles_each(interval);
+                let closed = history.closed_candles(symbol, interval, None, most)?;
+                *candles = Series::recalled(closed, history.current_candle(symbol, interval), most);
             }
             self.recalled.push(Recalled { trades, has_older, candles });
         }
@@ -68,8 +71,8 @@ impl View {
             }
             let (listing, all) = (&mut self.listings[symbol.0 as usize], &mut self.remembered);
             listing.has_older |= has_older;
-            for (interval, (closed, current)) in KEPT.into_iter().zip(candles) {
-                listing.recall(interval, closed, current, all);
+            for (interval, recalled) in KEPT.into_iter().zip(candles) {
+                listing.recall(interval, recalled, all);
             }
             trades.into_iter().for_each(|trade| listing.remember(trade, all));
         }

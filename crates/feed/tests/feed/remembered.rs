@@ -1,12 +1,20 @@
 //! Memory keeps trades and candles within a bound, however many symbols are traded.
 
+use crate::auctions;
+use crate::common::{self, EAGER, Nobody, follow};
 use engine::{DoneOrders, Engine};
 use exchange::EventBatch;
-use feed::{CANDLES_BYTES_MAX, Candle, RECENT_MAX, TRADES_BYTES_MAX, Trade, View};
+use feed::{
+    CANDLES_BYTES_MAX, Candle, History, Interval, Listeners, MINUTES_BYTES_MAX, RECENT_MAX, ReadModel,
+    TRADES_BYTES_MAX, Trade, Traded, View,
+};
+use journal::simulated::SimulatedDisk;
 use terms::{
-    AccountId, AccountIndex, Event, NewOrder, OrderId, Price, Sequence, Shares, Side, Symbol, SymbolIndex, Time,
+    AccountId, AccountIndex, Command, Event, Money, NewOrder, OrderId, Position, Price, Sequence, Shares, Side, Symbol,
+    SymbolIndex, Time,
 };
 
+const MINUTE_US: u64 = 60_000_000;
 const HOUR_US: u64 = 3_600_000_000;
 /// Shares of each resting order: more than are traded.
 const MANY: u64 = 1 << 40;
@@ -14,24 +22,27 @@ const MANY: u64 = 1 << 40;
 /// A view with one account, which trades with itself.
 struct Market {
     view: View,
+    /// The time between two commands.
+    step_us: u64,
     sequence: u64,
     orders: u64,
 }
 
 impl Market {
-    fn new() -> Market {
-        let mut market = Market { view: View::new(&Engine::new(1, DoneOrders::Keep), None), sequence: 0, orders: 0 };
+    fn new(step_us: u64) -> Market {
+        let view = View::new(&Engine::new(1, DoneOrders::Keep), None);
+        let mut market = Market { view, step_us, sequence: 0, orders: 0 };
         let id = AccountId::parse(b"1").unwrap();
         market.apply([Event::AccountCreated { account: AccountIndex(0), id }]);
         market
     }
 
-    /// Applies the events of the next command, an hour after the last one.
+    /// Applies the events of the next command.
     fn apply(&mut self, events: impl IntoIterator<Item = Event>) {
         self.sequence += 1;
         let mut batch = EventBatch::default();
         events.into_iter().for_each(|event| batch.add(Sequence(self.sequence), event));
-        batch.seal(Sequence(self.sequence), Time(self.sequence * HOUR_US));
+        batch.seal(Sequence(self.sequence), Time(self.sequence * self.step_us));
         self.view.apply(&batch);
     }
 
@@ -68,7 +79,7 @@ impl Market {
 fn symbols_share_what_memory_keeps_of_trades_and_candles() {
     const SYMBOLS: u32 = 2_000;
     const TRADES: usize = 300;
-    let mut market = Market::new();
+    let mut market = Market::new(HOUR_US);
     market.add_traded(0, 1_500);
     assert_eq!(market.recent(0), RECENT_MAX);
     let alone = market.view.remembered_bytes();
@@ -79,12 +90,63 @@ fn symbols_share_what_memory_keeps_of_trades_and_candles() {
     assert!(kept.iter().all(|count| *count == kept[0] && *count > 50), "{kept:?}");
     let trades = kept.iter().sum::<usize>() * size_of::<Trade>();
     assert!(trades <= TRADES_BYTES_MAX && trades > TRADES_BYTES_MAX / 4, "{trades} bytes");
-    // All minutes of each symbol are kept.
+    // Fewer minutes than a symbol's share are all kept.
     let minutes = (1_500 + SYMBOLS as usize * TRADES) * size_of::<Candle>();
+    assert!(minutes < MINUTES_BYTES_MAX);
     let bytes = market.view.remembered_bytes();
     assert!(bytes > alone && bytes <= trades + CANDLES_BYTES_MAX + minutes, "{bytes} bytes");
     for number in 0..=SYMBOLS {
         let listing = market.view.listing(SymbolIndex(number));
         assert!(listing.has_older && listing.recent().next() == listing.last.as_ref(), "symbol {number}");
     }
+}
+
+/// The oldest candle of 5 minutes lacked the minutes that memory no longer had.
+#[test]
+fn a_candle_that_memory_has_in_part_is_not_told() {
+    let mut market = Market::new(MINUTE_US);
+    market.add_traded(0, 1_600);
+    let model = ReadModel { view: market.view, history: None, watcher: Nobody, listeners: Listeners::default() };
+    for (interval, minutes) in [(Interval::FiveMinutes, 5), (Interval::FifteenMinutes, 15)] {
+        let candles = model.candles(SymbolIndex(0), interval, None, usize::MAX).unwrap();
+        let (_, whole) = candles.split_last().unwrap();
+        assert!(whole.len() >= 1_500 / minutes - 2 && whole.iter().all(|candle| candle.trades == minutes as u64));
+    }
+}
+
+/// A start counted all symbols, and so put back fewer minutes than memory had before.
+#[test]
+fn a_start_puts_back_as_many_minutes_where_most_symbols_were_never_traded() {
+    const OTHERS: usize = 5_000;
+    const TRADES: usize = 600;
+    let mut market = common::Market::new(1);
+    let (symbol, [buyer, seller]) = (auctions::symbol(), ["1", "2"].map(auctions::account));
+    let name = |other: usize| Symbol::parse(format!("N{other}").as_bytes()).unwrap();
+    let mut commands: Vec<Command> = (0..OTHERS).map(|other| Command::CreateSymbol { symbol: name(other) }).collect();
+    commands.extend([
+        Command::CreateSymbol { symbol },
+        Command::CreateAccount { account: buyer, balance: Money::from_units(10_i128.pow(24)) },
+        Command::CreateAccount { account: seller, balance: Money::ZERO },
+        Command::IssueShares { symbol, account: seller, shares: Position::from_units(10_i128.pow(12)) },
+        auctions::place("2", Side::Sell, 1, 1_000),
+    ]);
+    commands.extend((0..TRADES).map(|_| auctions::place("1", Side::Buy, 1, 1)));
+    for (minute, command) in commands.into_iter().enumerate() {
+        let (mut events, time) = (Vec::new(), Time(minute as u64 * MINUTE_US));
+        market.apply(command, time, &mut events);
+        market.batches.push((market.engine.sequence(), time, events));
+    }
+    let disk = SimulatedDisk::new();
+    let (view, mut history) = follow(&market, &disk, market.batches.len());
+    history.checkpoint().unwrap();
+    drop(history);
+    let history = History::open_sized(&disk, &market.engine, EAGER).unwrap();
+    let mut again = View::new(&market.engine, Some(&history));
+    again.recall(&history).unwrap();
+    let [before, after] = [&view, &again].map(|view| {
+        let day = view.listing(SymbolIndex(OTHERS as u32)).day(view.time()).unwrap();
+        Traded { first_trade: None, ..day }
+    });
+    assert_eq!(before.trades, TRADES as u64);
+    assert_eq!(after, before);
 }

@@ -133,8 +133,8 @@ async fn show_days(
 }
 
 fn with_earlier(later: Option<Traded>, earlier: &Candle) -> Traded {
-    let Candle { open, high, low, volume, money, trades, .. } = *earlier;
-    let alone = Traded { open, high, low, volume, money, trades, first_trade: None };
+    let Candle { start, open, high, low, volume, money, trades, .. } = *earlier;
+    let alone = Traded { from: start, open, high, low, volume, money, trades, first_trade: None };
     let Some(later) = later else { return alone };
     Traded {
         high: high.max(later.high),

@@ -43,9 +43,11 @@ impl WindowNumbers {
         WindowNumbers::since(view, symbol, from, to)
     }
 
-    /// Sums up the trades from a time that is a day ago at most.
+    /// Sums up the trades from a time that is a day ago at most, or from the hour of that time on, where memory has no
+    /// more.
     pub(crate) fn since(view: &View, symbol: SymbolIndex, from: Time, to: Time) -> WindowNumbers {
-        WindowNumbers::of(view, symbol, view.listing(symbol).traded_since(from), (from, to))
+        let traded = view.listing(symbol).traded_since(from);
+        WindowNumbers::of(view, symbol, traded, (traded.map_or(from, |traded| traded.from), to))
     }
 
     pub(crate) fn of(
