@@ -205,7 +205,10 @@ fn load_fitting<S: Storage>(storage: &S) -> Result<Newest, RecoveryError> {
     if journal::replays_from_start(storage).unwrap_or(false) {
         return load_newest(storage, Some(history::through(storage)?.unwrap_or(Sequence::ZERO)));
     }
-    if let (Ok(Some(replayed)), Ok(Some(through))) = (journal::replays_behind(storage), history::through(storage)) {
+    // Looking at a history makes its folder, which is not made beside a journal that cannot be read.
+    if let Ok(Some(replayed)) = journal::replays_behind(storage)
+        && let Ok(Some(through)) = history::through(storage)
+    {
         let fits = |info: &SnapshotInfo| (replayed..=through).contains(&info.sequence);
         if snapshot::list(storage).map_err(RecoveryError::Snapshots)?.iter().any(fits) {
             let (loaded, refused) = load_newest(storage, Some(through))?;
