@@ -67,7 +67,8 @@ impl Session {
         }
     }
 
-    /// Sends a request under a new name, and returns the answer that has the name. Errors: a refusal.
+    /// Sends a request under a new name, and returns the answer that has the name. Errors: a refusal of the order,
+    /// or of a value in it. Panics with any other: then this player wrote the message wrongly.
     fn ask(&mut self, kind: &str, fields: &str) -> Answer<String> {
         let name = self.name();
         let number = self.fix.next.to_string();
@@ -76,8 +77,12 @@ impl Session {
             Some("3") => field(message, 45) == Some(&number),
             _ => field(message, 11) == Some(&name),
         });
-        let is_refused = field(&answer, 35) != Some("8") || field(&answer, 39) == Some("8");
-        if is_refused { Err(Refused(answer)) } else { Ok(answer) }
+        match (field(&answer, 35), field(&answer, 39)) {
+            (Some("8"), Some("8")) | (Some("9"), _) => Err(Refused(answer)),
+            (Some("3"), _) if field(&answer, 373) == Some("5") => Err(Refused(answer)),
+            (Some("8"), _) => Ok(answer),
+            _ => panic!("{kind} {fields} has the answer {answer}"),
+        }
     }
 
     /// Waits until all reports of an account came: an order is reported behind all that happened before.

@@ -154,11 +154,17 @@ fn secret(account: usize) -> String {
     format!("a secret that account {account} has")
 }
 
+/// The codes of refusals of an order, or of a value in it: a filter, characters, decimals, a symbol, an order, a
+/// cancel, an order that is not there, an amendment.
+const REFUSALS: [i64; 8] = [-1013, -1100, -1111, -1121, -2010, -2011, -2013, -2038];
+
+/// The body of an answer. Errors: a refusal of the order. Panics with any other: then this player asked wrongly.
 fn accepted(answer: HttpAnswer) -> Answer<Value> {
     if answer.status < 400 {
         return Ok(answer.body);
     }
-    assert!(answer.body["code"].is_i64() && answer.body["msg"].is_string(), "{}", answer.text);
+    let is_of_order = answer.body["code"].as_i64().is_some_and(|code| REFUSALS.contains(&code));
+    assert!(is_of_order && answer.body["msg"].is_string(), "{}", answer.text);
     Err(Refused(format!("{} {}", answer.body["code"], answer.body["msg"])))
 }
 

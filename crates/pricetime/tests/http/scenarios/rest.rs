@@ -89,12 +89,15 @@ impl Rest {
     }
 }
 
-/// The body of an answer. Errors: a refusal, in the form of refusals.
+/// The body of an answer. Errors: a refusal of the order, or of an amount in it. Panics with any other: then this
+/// player asked wrongly.
 fn accepted(answer: HttpAnswer) -> Answer<Value> {
     if answer.status < 400 {
         return Ok(answer.body);
     }
     let (status, code) = answer.code();
+    let is_of_amount = ["shares", "funds", "limit", "stop", "display"].map(Value::from).contains(&answer.body["field"]);
+    assert!([404, 409, 422].contains(&status) || is_of_amount, "{}", answer.text);
     Err(Refused(format!("{status} {code}")))
 }
 
