@@ -56,7 +56,7 @@ impl<M: Market> CommandPlayer<M> {
         Ok(order.to_string())
     }
 
-    /// The order of the terms. Errors: an amount or price that is none.
+    /// The order of the terms. Errors: an invalid amount or price.
     fn asked(&self, order: &Order) -> Answer<NewOrder> {
         let side = side(order);
         let kind = match order.kind {

@@ -91,8 +91,8 @@ fn an_order_with_funds_is_refused_where_it_would_wait() {
     }
 }
 
-/// A regression: where a hundred trailing orders stood and a turn was used up, whoever placed a post-only order or one
-/// that met nobody waited for a further command, and a post-only order that may move kept a limit that crossed.
+/// A hundred trailing orders and a used-up turn had such orders wait for a further command. A post-only order that may
+/// move kept a limit that crossed.
 #[test]
 fn orders_that_execute_nothing_wait_for_no_moves() {
     let mut market = market(ExecutionBounds { command: 100, turn: FOLLOWING as u32, small: 10, share: 100 });

@@ -16,7 +16,7 @@ impl Importer {
             return Err("a phase before its turn, or twice");
         }
         if phase.phase == Phase::Open || !phase.is_sound() {
-            return Err("a phase that is none");
+            return Err("a phase that is open or invalid");
         }
         self.engine.instruments.set_phase(symbol, phase);
         self.engine.stops.hold_back(symbol);

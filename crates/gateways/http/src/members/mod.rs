@@ -169,8 +169,8 @@ impl Members {
         elsewhere.take(principal.member(), mark(key, text)).await
     }
 
-    /// Notes a request that only reads, which may come again. Errors: it came before as a change, so whoever recorded
-    /// that may have sent it, or too many came.
+    /// Notes a request that only reads, which may come again. Errors: the same text came before as a change, which
+    /// somebody may have recorded, or too many came.
     pub fn note_compatible(&self, signer: Signer<'_>, text: &[&[u8]], signed_at: Time) -> Result<(), NotTaken> {
         let now = Time(now());
         if self.compatible_taken.has(signer.key, text, signed_at, now) == Ok(true) {
