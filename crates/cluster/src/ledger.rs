@@ -93,6 +93,13 @@ pub enum ClusterError {
     Stopping,
 }
 
+/// A statement at a mark, and the time at which it was sent last.
+#[derive(Clone)]
+struct SentStatement {
+    message: Bytes,
+    at: Duration,
+}
+
 /// A log and the node's own journal behind it.
 pub struct ClusterLedger<S: Storage, C: LogClient> {
     own: JournalLedger<S>,
@@ -117,8 +124,8 @@ pub struct ClusterLedger<S: Storage, C: LogClient> {
     sent: Option<SentMessage>,
     /// The time at which the messages that it waits for were sent first.
     sent_at: Duration,
-    /// The statement at a mark for which the node did not wait because it began to stop. It may still come back.
-    given_up: Option<Bytes>,
+    /// The statement at a mark that has not come back from the log. The next message of this node waits for it.
+    stating: Option<SentStatement>,
     inbox: Arc<Inbox>,
     standing: NodeStatus,
     time: LogTime,
@@ -148,7 +155,7 @@ impl<S: Storage, C: LogClient> ClusterLedger<S, C> {
             (RecentMessages::behind(seen), MessageParts::default(), Marks::new(member.marks_every));
         let (commands, count, epoch) = (Vec::new(), 0, 0);
         let (asked, callers, unsettled) = (CallerRuns::default(), Callers::default(), Unsettled::default());
-        let (sent, sent_at, given_up) = (None, client.passed(), None);
+        let (sent, sent_at, stating) = (None, client.passed(), None);
         let time = LogTime::new(shows, sent_at);
         let mut ledger = ClusterLedger {
             own,
@@ -165,7 +172,7 @@ impl<S: Storage, C: LogClient> ClusterLedger<S, C> {
             unsettled,
             sent,
             sent_at,
-            given_up,
+            stating,
             inbox,
             standing,
             time,
@@ -186,7 +193,7 @@ impl<S: Storage, C: LogClient> ClusterLedger<S, C> {
         ledger.epoch = last.saturating_add(1);
         ledger.standing.begins(member.node.number(), Some(ledger.epoch));
         let begins = ledger.message(0, (0, 1), (0, Bytes::new())).to_bytes();
-        ledger.send(engine, &[begins])?;
+        ledger.send(engine, &[begins], None)?;
         Ok(ledger)
     }
 
@@ -234,11 +241,16 @@ impl<S: Storage, C: LogClient> ClusterLedger<S, C> {
         self.standing.stands(engine, self.client.end());
     }
 
-    /// Sends the messages of one batch, and takes everything that comes until the batch is taken. Returns its time.
-    fn send(&mut self, engine: &mut Engine, messages: &[Bytes]) -> Result<Time, ClusterError> {
+    /// Sends the messages of one batch, unless they were `sent` at a time, and takes everything that comes until the
+    /// batch is taken. Returns its time.
+    fn send(
+        &mut self,
+        engine: &mut Engine,
+        messages: &[Bytes],
+        mut sent: Option<Duration>,
+    ) -> Result<Time, ClusterError> {
         let begun = self.client.passed();
-        self.sent_at = begun;
-        let mut sent = None;
+        self.sent_at = sent.unwrap_or(begun);
         loop {
             let passed = self.client.passed();
             if sent.is_none_or(|sent| passed.saturating_sub(sent) >= self.member.send_again_after) {
@@ -321,8 +333,12 @@ impl<S: Storage, C: LogClient> ClusterLedger<S, C> {
         }
         let is_own = (node, epoch) == (self.member.node, self.epoch) && self.epoch > 0;
         let is_awaited = is_own && sent.contains(bytes);
-        if is_own && !is_awaited && self.given_up.as_ref() != Some(bytes) {
+        let is_statement = self.stating.as_ref().is_some_and(|sent| sent.message == *bytes);
+        if is_own && !is_awaited && !is_statement {
             return Err(ClusterError::Replaced { node, epoch });
+        }
+        if is_statement {
+            self.stating = None;
         }
         self.time.hear(time, self.client.passed(), is_awaited.then_some(self.sent_at));
         let time = market_time(time, written).max(engine.time().later_by_us(1));
@@ -385,8 +401,17 @@ impl<S: Storage, C: LogClient> ClusterLedger<S, C> {
         }
     }
 
-    /// States in the log the hash of the last snapshot, if it was made at a mark since the last call.
-    fn state(&mut self, engine: &mut Engine) -> Result<(), ClusterError> {
+    /// States in the log the hash of the last snapshot, if it was made at a mark since the last call. Does not wait until
+    /// the log has taken the statement: while the log is away, questions are answered.
+    fn state(&mut self, engine: &Engine) -> Result<(), ClusterError> {
+        let passed = self.client.passed();
+        if let Some(sent) = &mut self.stating {
+            if passed.saturating_sub(sent.at) >= self.member.send_again_after {
+                sent.at = passed;
+                self.client.publish(sent.message.clone())?;
+            }
+            return Ok(());
+        }
         let Some(made) = self.own.snapshot_made() else { return Ok(()) };
         let StateAt { sequence, hash } = made;
         let changed = |in_memory| ClusterError::Changed { sequence, in_memory, journaled: hash };
@@ -396,17 +421,8 @@ impl<S: Storage, C: LogClient> ClusterLedger<S, C> {
             return self.compare(compared);
         }
         let message = self.message(self.next_number(engine), (0, 1), (0, statement.to_bytes())).to_bytes();
-        match self.send(engine, std::slice::from_ref(&message)) {
-            Ok(_) => {}
-            // No turn waits for the statement.
-            Err(ClusterError::Stopping) => {
-                self.given_up = Some(message);
-                return self.settle(engine);
-            }
-            Err(error) => return Err(error),
-        }
-        self.own.applied(engine);
-        self.note_standing(engine);
+        self.client.publish(message.clone())?;
+        self.stating = Some(SentStatement { message, at: passed });
         Ok(())
     }
 
@@ -496,9 +512,12 @@ impl<S: Storage, C: LogClient> Ledger for ClusterLedger<S, C> {
             self.follow(engine)?;
             return Ok(time.max(engine.time()));
         }
+        if let Some(SentStatement { message, at }) = self.stating.clone() {
+            self.send(engine, &[message], Some(at))?;
+        }
         let messages = self.messages(self.next_number(engine));
         let (commands, begun) = (std::mem::take(&mut self.count), self.client.passed());
-        let time = self.send(engine, &messages)?;
+        let time = self.send(engine, &messages, None)?;
         self.sent = Some(SentMessage { commands, took: self.client.passed().saturating_sub(begun) });
         Ok(time)
     }
@@ -549,9 +568,9 @@ impl<S: Storage, C: LogClient> Ledger for ClusterLedger<S, C> {
     }
 
     /// The time until `idle` has something to do, also while a snapshot is made of which the node has to state the
-    /// hash.
+    /// hash, and until the log has taken that statement.
     fn patience(&self) -> Option<Duration> {
-        let waits = self.own.waits_for_snapshot().then_some(LOOK_AFTER);
+        let waits = (self.own.waits_for_snapshot() || self.stating.is_some()).then_some(LOOK_AFTER);
         self.own.patience().or(waits)
     }
 

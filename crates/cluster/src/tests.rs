@@ -226,6 +226,29 @@ fn what_a_node_says_at_a_mark_may_come_when_it_has_begun_to_stop() {
     node.turn.close().map(drop).expect("the disk has no faults");
 }
 
+/// It waited for the log with all that it was asked, when the mark came just before the log was away.
+#[test]
+fn a_statement_that_the_log_has_not_taken_keeps_no_question_waiting() {
+    let log = SimulatedLog::new(1, Faults::default());
+    let mut node = Node::open(&log, 1, &SimulatedDisk::new()).expect("it begins");
+    (1..150).for_each(|number| drop(node.ask(&[create(number)]).expect("the log is whole")));
+    log.hold_back();
+    node.idle().expect("it says something and goes on");
+    let query = Op::Query(Query { account: account(1), order: OrderId(1).into() });
+    let (back, answers) = channel();
+    let mut batch = Batch::detached(back);
+    batch.requests.push(&[query]);
+    node.turn.step(&mut vec![batch]).expect("nothing is sent");
+    assert_eq!(answers.recv().map(|batch| batch.answers.len()), Ok(1));
+    assert_eq!(node.standing.report().mark, None);
+    assert!(log.let_go() > 0, "it has said something");
+    // The next command comes behind the statement, also if the node has not heard of it yet.
+    assert_eq!(node.ask(&[create(1_000)]).expect("the log is whole"), [Answer::Reply(Reply::Created)]);
+    let mark = node.standing.report().mark.expect("it was said");
+    assert_eq!((mark.same, mark.other), (1, 0), "{mark:?}");
+    node.turn.close().map(drop).expect("the disk has no faults");
+}
+
 /// Opens three nodes that trade in turns, and make snapshots at the marks.
 fn three(log: &SimulatedLog, disks: &[SimulatedDisk; 3]) -> Vec<Node> {
     (1..=3).map(|number| Node::open(log, number, &disks[usize::from(number) - 1]).expect("it begins")).collect()

@@ -22,7 +22,7 @@ fn without_its_log_a_node_refuses_what_is_new_and_answers_what_was_on_its_way_wh
     let node = launch.start();
     assert!(node.ask(CREATE).contains("created"));
     let mut first = node.client();
-    first.ask(&sell(1));
+    assert!(first.ask(&sell(1)).contains("<opened"));
     servers.kill(0);
     // The node says so also while nobody sends anything.
     wait_until("the node says that its log is away", Duration::from_secs(20), || {
