@@ -1,20 +1,12 @@
 //! The demonstration in `deploy/cluster/local`: what it starts and shows.
 
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 
 use crate::common::folder::Folder;
+use crate::common::port;
 
 use super::log_servers::program;
-
-/// The first of three free ports, of four that nobody else gets.
-fn three_ports(nth: u32) -> String {
-    let mut candidates = (0..1_500).map(|next| 14_000 + 4 * ((std::process::id() * 4 + nth + 4 * next) % 1_500));
-    let is_free = |port: u32| TcpListener::bind(("127.0.0.1", port as u16)).is_ok();
-    let found = candidates.find(|first| (*first..first + 3).all(is_free));
-    found.expect("some ports are free").to_string()
-}
 
 #[test]
 fn the_cluster_on_one_machine_shows_what_happens_when_a_leader_and_a_node_are_killed() {
@@ -22,8 +14,9 @@ fn the_cluster_on_one_machine_shows_what_happens_when_a_leader_and_a_node_are_ki
     let mut command = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/cluster/local"));
     command.arg("--once").env("FOLDER", folder.path().join("cluster"));
     command.env("PRICETIME", env!("CARGO_BIN_EXE_pricetime")).env("NATS_SERVER", program());
-    for (nth, port) in (0..).zip(["LOG_PORT", "ROUTE_PORT", "XML_PORT", "HTTP_PORT"]) {
-        command.env(port, three_ports(nth));
+    // Each is the first of three.
+    for port in ["LOG_PORT", "ROUTE_PORT", "XML_PORT", "HTTP_PORT"] {
+        command.env(port, port::free_run(3).to_string());
     }
     let ran = command.output().unwrap();
     let said = String::from_utf8(ran.stdout).unwrap() + &String::from_utf8(ran.stderr).unwrap();

@@ -2,30 +2,17 @@
 //! dropped.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use crate::common::port;
 use crate::common::wait::wait_until;
-
-/// The next port, below those that the system assigns to other tests.
-static NEXT_PORT: AtomicU16 = AtomicU16::new(0);
-
-fn free_port() -> u16 {
-    loop {
-        let next = NEXT_PORT.fetch_add(1, Ordering::Relaxed);
-        let port = 20_000 + (std::process::id() as u16 ^ next) % 12_000;
-        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
-            return port;
-        }
-    }
-}
 
 pub struct LogServers {
     running: Vec<Child>,
@@ -60,7 +47,7 @@ impl LogServers {
     /// Starts servers with further settings.
     pub fn start_with(folder: &Path, count: usize, settings: &str) -> LogServers {
         let further = settings;
-        let ports: Vec<[u16; 2]> = (0..count).map(|_| [free_port(), free_port()]).collect();
+        let ports: Vec<[u16; 2]> = (0..count).map(|_| [port::free(), port::free()]).collect();
         let routes: Vec<String> = ports.iter().map(|[_, route]| format!("nats://127.0.0.1:{route}")).collect();
         let running = ports.iter().enumerate().map(|(at, [port, route])| {
             let store = folder.join(format!("log-{at}"));

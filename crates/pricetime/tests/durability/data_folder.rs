@@ -2,6 +2,7 @@
 //! runs, read-only folders, and a disk without room for the next journal file.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,6 +10,7 @@ use std::process::Command;
 use crate::common::folder::Folder;
 use crate::common::load::{fill, load_together};
 use crate::common::members::AccessFile;
+use crate::common::port;
 use crate::common::server::{Launch, PATIENCE, Server, state_of};
 use crate::common::small_disk::SmallDisk;
 use crate::common::trace::{require_strace, traced};
@@ -406,7 +408,7 @@ fn a_start_that_fails_notes_no_members() {
 #[test]
 fn a_demo_that_is_stopped_while_it_recovers_removes_its_folder() {
     let folder = Folder::new("stopped-demo");
-    let http = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let http = SocketAddr::from(([127, 0, 0, 1], port::free()));
     let mut process = Launch::new(&folder.data()).with_traders().on_http(http).spawn();
     let made = std::env::temp_dir().join(format!("pricetime-demo-{}", process.id()));
     // Its health is served from the beginning of the recovery on.

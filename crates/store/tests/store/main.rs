@@ -18,6 +18,7 @@ mod owners;
 mod pages;
 mod pendings;
 mod phases;
+mod ports;
 mod protections;
 mod readers;
 mod retention;
