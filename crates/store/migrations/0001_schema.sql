@@ -997,35 +997,39 @@ END $$;
 -- Changes the rows in waiting of orders whose triggers were reached, and looks at this many at most. Later batches go on.
 CREATE FUNCTION pricetime.note_reached(most bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    t pricetime.reached_triggers;
     looked_at bigint;
-    last bigint;
+    last pricetime.reached_triggers;
 BEGIN
-    FOR t IN SELECT * FROM pricetime.reached_triggers ORDER BY sequence, nth LOOP
-        EXIT WHEN most = 0;
-        WITH seen AS MATERIALIZED (
-            SELECT w.order_id, m.sequence, m.nth FROM pricetime.waiting w
-            JOIN pricetime.resting r ON r.order_id = w.order_id JOIN pricetime.orders o ON o.id = w.order_id
-            LEFT JOIN LATERAL pricetime.reached_by(w, coalesce(r.queued_sequence, o.sequence, 0)) m ON true
-            WHERE w.symbol = t.symbol AND w.trigger_price = t.trigger_price AND w.from_below = t.from_below
-                AND w.order_id > t.noted_up_to
-            ORDER BY w.order_id LIMIT most
-        ), changed AS (
-            UPDATE pricetime.waiting w SET reached_sequence = s.sequence, reached_nth = s.nth FROM seen s
-                WHERE w.order_id = s.order_id AND s.sequence IS NOT NULL
-        )
-        SELECT count(*), max(order_id) INTO looked_at, last FROM seen;
-        IF looked_at < most THEN
-            DELETE FROM pricetime.reached_triggers d
-                WHERE (d.symbol, d.trigger_price, d.from_below, d.sequence, d.nth)
-                    = (t.symbol, t.trigger_price, t.from_below, t.sequence, t.nth);
-        ELSE
-            UPDATE pricetime.reached_triggers u SET noted_up_to = last
-                WHERE (u.symbol, u.trigger_price, u.from_below, u.sequence, u.nth)
-                    = (t.symbol, t.trigger_price, t.from_below, t.sequence, t.nth);
-        END IF;
-        most := most - looked_at;
-    END LOOP;
+    -- Sorted triggers first, so that no more of them are looked at than there is room for.
+    WITH page AS MATERIALIZED (
+        SELECT t.sequence, t.nth, w.order_id FROM (SELECT * FROM pricetime.reached_triggers ORDER BY sequence, nth) t
+        CROSS JOIN LATERAL (
+            SELECT u.order_id FROM pricetime.waiting u
+            WHERE u.symbol = t.symbol AND u.trigger_price = t.trigger_price AND u.from_below = t.from_below
+                AND u.order_id > t.noted_up_to
+            ORDER BY u.order_id LIMIT most
+        ) w
+        ORDER BY t.sequence, t.nth, w.order_id LIMIT most
+    ), reached AS MATERIALIZED (
+        SELECT w.order_id, m.sequence, m.nth FROM (SELECT DISTINCT order_id FROM page) p
+        JOIN pricetime.waiting w ON w.order_id = p.order_id
+        JOIN pricetime.resting r ON r.order_id = w.order_id JOIN pricetime.orders o ON o.id = w.order_id
+        CROSS JOIN LATERAL pricetime.reached_by(w, coalesce(r.queued_sequence, o.sequence, 0)) m
+    ), changed AS (
+        UPDATE pricetime.waiting w SET reached_sequence = s.sequence, reached_nth = s.nth FROM reached s
+            WHERE w.order_id = s.order_id
+    ), ended AS (
+        SELECT sequence, nth, order_id FROM page ORDER BY sequence DESC, nth DESC, order_id DESC LIMIT 1
+    )
+    SELECT (SELECT count(*) FROM page), e.sequence, e.nth, e.order_id
+        INTO looked_at, last.sequence, last.nth, last.noted_up_to FROM (SELECT) one LEFT JOIN ended e ON true;
+    IF looked_at < most THEN
+        DELETE FROM pricetime.reached_triggers;
+    ELSE
+        DELETE FROM pricetime.reached_triggers d WHERE (d.sequence, d.nth) < (last.sequence, last.nth);
+        UPDATE pricetime.reached_triggers u SET noted_up_to = last.noted_up_to
+            WHERE (u.sequence, u.nth) = (last.sequence, last.nth);
+    END IF;
 END $$;
 
 -- Writes the rows that only some orders have.

@@ -179,13 +179,16 @@ pub(crate) async fn raise_epoch(session: &Session, name: &str) -> Result<Standin
     session.run("BEGIN ISOLATION LEVEL READ COMMITTED", action).await?;
     let raised = async {
         let row = session.client.query_one(raise, &[&name]).await?;
-        session.client.batch_execute("DELETE FROM pricetime.positions WHERE shares = 0").await?;
-        Ok(row)
+        let removed = session.client.execute("DELETE FROM pricetime.positions WHERE shares = 0", &[]).await?;
+        Ok((row, removed))
     };
     let raised = raised.await.map_err(|error| session.error(&error, action));
     let ended = session.run(if raised.is_ok() { "COMMIT" } else { "ROLLBACK" }, action).await;
-    let row = raised?;
+    let (row, removed) = raised?;
     ended?;
+    if removed > 0 {
+        tracing::info!(rows = removed, "rows of positions with zero shares are removed");
+    }
     read(&row)
 }
 

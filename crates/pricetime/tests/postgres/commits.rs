@@ -28,6 +28,22 @@ fn launch(folder: &Folder, database: &Database) -> Launch {
 
 const MARKET: &str = r#"<create><account id="1" balance="1000"/><account id="2" balance="0"/><symbol sym="SPY"><account id="2">10</account></symbol></create>"#;
 
+/// A start removed them without a word, however long that took in a large database.
+#[test]
+fn a_start_says_how_many_rows_of_zero_shares_it_removes() {
+    let (folder, database) = (Folder::new("postgres-zero-shares"), crate::postgres::database());
+    let said = |server: &Server| server.process.log().contains("rows of positions with zero shares are removed rows=1");
+    for removes in [false, true, false] {
+        let server = launch(&folder, &database).start();
+        assert_eq!(said(&server), removes, "{}", server.process.log());
+        if database.sql("SELECT count(*) FROM pricetime.orders") == ["0"] {
+            server.ask(MARKET);
+            server.ask(r#"<transactions id="2"><order sym="SPY" amount="-10" limit="11"/></transactions>"#);
+        }
+        server.stop();
+    }
+}
+
 #[test]
 fn the_protocol_holds_and_rows_say_what_was_told() {
     let folder = Folder::new("postgres");

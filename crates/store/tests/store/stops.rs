@@ -139,6 +139,34 @@ fn more_orders_of_one_price_than_a_command_executes_are_reached_in_pieces() {
     assert_eq!((rows("waiting"), rows("reached_triggers")), (0, 0));
 }
 
+/// Each trigger was noted by statements of its own, and every answer waited for thousands of them.
+#[test]
+fn thousands_of_triggers_with_few_orders_each_are_reached_in_pieces() {
+    const PIECE: i64 = 10_000;
+    const TRIGGERS: i64 = 4_000;
+    let (database, mut market) = (database(), market());
+    for at in 0..3 * TRIGGERS {
+        wait(&mut market, limit(Side::Buy, 50, 1), Trigger::from_below(price(100 + at % TRIGGERS)));
+    }
+    market.restart(&database, "before");
+    let number = |sql: &str| database.sql(sql)[0].parse::<i64>().unwrap();
+    let rows = |state: &str| number(&format!("SELECT count(*) FROM pricetime.{state}"));
+    let reached = "waiting WHERE reached_sequence IS NOT NULL";
+    trade(&mut market, 100 + TRIGGERS);
+    market.restart(&database, "reached");
+    // The last trigger of the piece, which begins behind the orders that are active, is noted in part.
+    let noted = (ACTIVATED_MAX as i64 + PIECE) / 3;
+    assert_eq!((rows(reached), rows("reached_triggers")), (PIECE, TRIGGERS - noted));
+    market.apply(Command::ActivateReached);
+    market.restart(&database, "one turn later");
+    assert_eq!(rows("reached_triggers"), 0);
+    while market.engine.reached_orders() > 0 {
+        market.apply(Command::ActivateReached);
+    }
+    market.restart(&database, "all are active");
+    assert_eq!(rows("waiting"), 0);
+}
+
 #[test]
 fn triggers_that_one_command_left_are_reached_by_later_ones_over_restarts() {
     let database = database();
