@@ -10,6 +10,7 @@ use terms::{
 
 use crate::accounts::state::{Accounts, Positions, Symbols};
 use crate::icebergs::state::Icebergs;
+use crate::kill_switch::together::KillsTogether;
 use crate::limits::state::LimitedAccounts;
 use crate::links::state::Links;
 use crate::matching::book::Books;
@@ -61,6 +62,9 @@ pub struct Engine {
     /// Kills that may still have orders to cancel. All other killed scopes have no open orders. It is not part of the
     /// state, because it follows from it.
     pub(crate) kills_going_on: BTreeSet<KillScope<AccountIndex, SymbolIndex>>,
+    /// The accounts that the commands before kill or release together with that of the next. They are not part of the
+    /// exported state, as `last_cancel` is not.
+    pub(crate) kills_together: KillsTogether,
     /// Accounts whose orders are canceled when their last protected connection has ended.
     pub(crate) protections: Protections,
     /// Accounts with limits. Their counts are no part of the state, because they follow from it.
@@ -129,6 +133,7 @@ impl Engine {
             pendings: Pendings::new(),
             kills: Kills::new(),
             kills_going_on: BTreeSet::new(),
+            kills_together: KillsTogether::new(),
             protections: Protections::new(),
             limits: LimitedAccounts::default(),
             shared_log: SharedLog::new(),
@@ -278,6 +283,8 @@ impl Engine {
             Command::CancelAll { account, symbol, through } => self.cancel_all(account, symbol, through, events),
             Command::Kill { scope } => self.change_kill(scope, true, events),
             Command::Release { scope } => self.change_kill(scope, false, events),
+            Command::KillTogether { account, among } => self.change_kills(account, among, true, events),
+            Command::ReleaseTogether { account, among } => self.change_kills(account, among, false, events),
             Command::Protect { account, grace } => self.protect(account, grace, events),
             Command::Unprotect { account, is_lost, through } => self.unprotect(account, (is_lost, through), events),
             Command::ChangeLimits { account, ref limits } => self.change_limits(account, limits, events),

@@ -1,7 +1,7 @@
 //! Estimates of what ops cost the market's loop, before they are done. This module knows no state: nobody knows in
 //! advance how much an order executes.
 
-use terms::{CommandKind, Op};
+use terms::{Among, Command, CommandKind, Op};
 
 /// The estimated cost of a command that cancels or kills many orders at once.
 pub const MASS_COST: u64 = 100;
@@ -13,6 +13,10 @@ pub const LIGHT_COST: u64 = 256;
 /// The estimated cost of an op; placing a limit order costs about 1.
 pub fn cost(op: &Op) -> u64 {
     let Op::Command(command) = op else { return 1 };
+    // The last of several accounts pays for all of them.
+    if matches!(command, Command::KillTogether { among: Among::First | Among::Between, .. }) {
+        return 1;
+    }
     match command.kind() {
         CommandKind::CancelAll
         | CommandKind::Kill

@@ -1,8 +1,7 @@
-//! The kill switch for a member: a command for each of its accounts, in requests of at most [`KILLED_AT_ONCE_MAX`]. The
-//! answer leaves when the last of them is done, so no order of these accounts executes after it. The engine knows no
-//! members, and one command for many accounts would change no more than that.
+//! The kill switch for a member: a command for each of its accounts, all in one request. The last one kills or releases
+//! all of them at once, or none. The engine knows no members.
 
-use terms::{AccountId, Command, KillScope, Op, Reject, Reply};
+use terms::{AccountId, Among, Command, KillScope, Op, Reject, Reply};
 
 use crate::answer::Answer;
 use crate::principal::Rights;
@@ -10,7 +9,7 @@ use crate::principal::Rights;
 /// The most accounts of a member that one request kills.
 pub const KILLED_TOGETHER_MAX: usize = 4096;
 
-/// Accounts of members that one request kills, at most: each kill may cancel many orders, and others wait meanwhile.
+/// Accounts of members that one request of a few bytes kills or releases, at most.
 pub const KILLED_AT_ONCE_MAX: usize = 100;
 
 /// The outcome of a kill of several accounts.
@@ -45,7 +44,7 @@ impl std::fmt::Display for NotKilled {
     }
 }
 
-/// The ops that kill a member, or release it: one for each account that it has now. Only an asker with the right to
+/// The ops of one request that kill a member, or release it: one for each account that it has now. Only an asker with the right to
 /// kill each of these accounts learns that the member exists; the exchange checks the right to release them.
 pub fn member_kill(asker: &Rights, member: Option<&Rights>, is_killed: bool) -> Result<Vec<Op>, NotKilled> {
     let kill = |account| Command::Kill { scope: KillScope::Account(account) };
@@ -55,19 +54,23 @@ pub fn member_kill(asker: &Rights, member: Option<&Rights>, is_killed: bool) -> 
         return Err(NotKilled::Unknown);
     }
     let accounts: Vec<AccountId> = member.accounts.iter().collect();
-    let command = |account| match is_killed {
-        true => kill(account),
-        false => Command::Release { scope: KillScope::Account(account) },
-    };
-    match accounts.len() {
-        0 => Err(NotKilled::NoAccounts),
-        1..=KILLED_TOGETHER_MAX => Ok(accounts.into_iter().map(|account| Op::Command(command(account))).collect()),
-        _ => Err(NotKilled::TooManyAccounts),
+    match accounts[..] {
+        [] => Err(NotKilled::NoAccounts),
+        [account] if is_killed => Ok(vec![Op::Command(kill(account))]),
+        [account] => Ok(vec![Op::Command(Command::Release { scope: KillScope::Account(account) })]),
+        _ if accounts.len() > KILLED_TOGETHER_MAX => Err(NotKilled::TooManyAccounts),
+        _ => {
+            let command = |(index, &account)| match (is_killed, Among::of(index, accounts.len())) {
+                (true, among) => Command::KillTogether { account, among },
+                (false, among) => Command::ReleaseTogether { account, among },
+            };
+            Ok(accounts.iter().enumerate().map(command).map(Op::Command).collect())
+        }
     }
 }
 
-/// Adds up what these answers say was canceled. An account that does not exist yet has no orders. Errors: the first
-/// refusal.
+/// The outcome that the answers to a kill or release of a member's accounts give together. An account that does not
+/// exist yet has no orders. Errors: the first refusal.
 pub fn killed_together<'a>(answers: impl IntoIterator<Item = &'a Answer>) -> Result<KilledTogether, &'a Answer> {
     answers.into_iter().try_fold(KilledTogether::default(), |killed, answer| match answer {
         Answer::Reply(Reply::CanceledAll { orders, left, .. }) => {
@@ -95,11 +98,11 @@ mod tests {
     fn a_member_is_killed_by_operators_and_by_itself_and_others_do_not_learn_of_it() {
         let (operator, alice) = (rights(Role::Operator, &[]), rights(Role::Trader, &["2", "1"]));
         let kills = member_kill(&operator, Some(&alice), true).expect("ops");
-        let kill = |id: &str| {
+        let kill = |id: &str, among| {
             let account = AccountId::parse(id.as_bytes()).expect("digits");
-            Op::Command(Command::Kill { scope: KillScope::Account(account) })
+            Op::Command(Command::KillTogether { account, among })
         };
-        assert_eq!(kills, [kill("1"), kill("2")]);
+        assert_eq!(kills, [kill("1", Among::First), kill("2", Among::Last)]);
         assert_eq!(member_kill(&alice, Some(&alice), true), Ok(kills));
         for other in [rights(Role::Trader, &["1"]), rights(Role::Viewer, &["1", "2"]), rights(Role::Auditor, &[])] {
             assert_eq!(member_kill(&other, Some(&alice), true), Err(NotKilled::Unknown));

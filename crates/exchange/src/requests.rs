@@ -31,8 +31,6 @@ pub struct Requests {
     protectors: Vec<(usize, ProtectorId)>,
     /// The connections that have ended, behind everything that came over them.
     departed: Vec<ProtectorId>,
-    /// The releases that are done together or not at all, as indices into `ops`.
-    released_together: Vec<Range<usize>>,
 }
 
 impl Requests {
@@ -52,19 +50,6 @@ impl Requests {
     pub fn push_op(&mut self, op: Op) {
         self.asks_for_days |= day_orders::is_undecided(&op);
         self.ops.push(op);
-    }
-
-    /// Appends the releases of a member's accounts to the request that is being made: all are done, or none.
-    pub fn push_releases(&mut self, ops: &[Op]) {
-        let start = self.ops.len();
-        self.ops.extend_from_slice(ops);
-        self.released_together.push(start..self.ops.len());
-    }
-
-    /// The releases that are done together, or not at all, from the op of this index on.
-    pub fn released_together(&self, from: usize) -> Option<Range<usize>> {
-        let place = self.released_together.binary_search_by_key(&from, |releases| releases.start).ok()?;
-        Some(self.released_together[place].clone())
     }
 
     /// Ends the request that is being made.
@@ -164,7 +149,6 @@ impl Requests {
     pub fn drop_unfinished(&mut self) {
         let end = self.ends.last().copied().unwrap_or(0);
         self.ops.truncate(end);
-        self.released_together.retain(|releases| releases.end <= end);
     }
 
     /// Drops all requests and keeps the memory.
@@ -177,7 +161,6 @@ impl Requests {
         self.denied.clear();
         self.protectors.clear();
         self.departed.clear();
-        self.released_together.clear();
     }
 
     /// Whether an op asks, or asked, for a day order.

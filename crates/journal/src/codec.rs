@@ -12,7 +12,7 @@ use crate::fields::{
     take_amount, take_balance, take_client_order_id, take_group, take_issue, take_phase, take_price, take_shares,
     take_symbol, take_terms, take_trail,
 };
-use crate::kill_codec::{put_scope, take_scope};
+use crate::kill_codec::{Killing, put_among, put_scope, take_killing};
 use crate::limits_codec::{put_limits, take_limits};
 use crate::protection_codec::{put_protect, put_unprotect, take_protect, take_unprotect};
 use crate::rules_codec::{put_rules, take_rules};
@@ -228,6 +228,14 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
             out.push(RELEASE);
             put_scope(out, scope);
         }
+        Command::KillTogether { account, among } => {
+            out.push(KILL);
+            put_among(out, account, among);
+        }
+        Command::ReleaseTogether { account, among } => {
+            out.push(RELEASE);
+            put_among(out, account, among);
+        }
         Command::Protect { account, grace } => {
             out.push(PROTECT);
             put_protect(out, account, grace);
@@ -430,8 +438,14 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
             let through = if which & THROUGH != 0 { Some(OrderId(take_u64(bytes)?)) } else { None };
             Ok(Command::CancelAll { account, symbol, through })
         }
-        KILL => Ok(Command::Kill { scope: take_scope(bytes)? }),
-        RELEASE => Ok(Command::Release { scope: take_scope(bytes)? }),
+        KILL => Ok(match take_killing(bytes)? {
+            Killing::Scope(scope) => Command::Kill { scope },
+            Killing::Among(account, among) => Command::KillTogether { account, among },
+        }),
+        RELEASE => Ok(match take_killing(bytes)? {
+            Killing::Scope(scope) => Command::Release { scope },
+            Killing::Among(account, among) => Command::ReleaseTogether { account, among },
+        }),
         PROTECT => take_protect(bytes),
         UNPROTECT => take_unprotect(bytes),
         MESSAGE => Ok(Command::TakeMessage(take_message(bytes)?)),

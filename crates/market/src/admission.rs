@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use engine::Engine;
 use exchange::{Bound, Principal, Requests, Unavailable, without_day_end};
-use terms::{AccountId, ClientOrderId, Command, KillScope, Money, Op, OrderId, Position, Symbol, Time};
+use terms::{AccountId, Among, ClientOrderId, Command, KillScope, Money, Op, OrderId, Position, Symbol, Time};
 
 use crate::given_ids::GivenIds;
 use crate::ledger::Writers;
@@ -141,7 +141,6 @@ struct TurnSoFar {
     /// The accounts whose orders are all canceled, or those in one symbol.
     all_canceled: HashSet<(AccountId, Option<Symbol>)>,
     killed: HashSet<KillScope>,
-    has_released: bool,
     accounts: HashSet<AccountId>,
     symbols: HashSet<Symbol>,
     money: i128,
@@ -156,6 +155,8 @@ struct TurnSoFar {
 /// The money and shares that a request has been let create so far.
 #[derive(Default)]
 struct RequestSoFar {
+    /// Whether the kill of several accounts that is being decided is let in.
+    kills_together: bool,
     money: i128,
     shares: HashMap<Symbol, i128>,
 }
@@ -183,15 +184,8 @@ impl Admission {
                 self.request.clear();
                 let range = requests.ops_of(request);
                 let (first, ops) = (range.start, &requests.ops()[range]);
-                let mut kept_killed = 0..0;
                 for (place, op) in ops.iter().enumerate() {
                     let Op::Command(command) = op else { continue };
-                    let together = requests.released_together(first + place);
-                    if let Some(together) =
-                        together.filter(|range| self.refuses_one(engine, &requests.ops()[range.clone()]))
-                    {
-                        kept_killed = together;
-                    }
                     let no_day_end = requests.asks_for_days().then(|| no_day_end(&ops[place..])).flatten();
                     let decision = match (conditions.disk_low, no_day_end) {
                         _ if requests.denial(first + place).is_some() => Decision::Denied,
@@ -203,8 +197,7 @@ impl Admission {
                         _ if is_protection(command) => {
                             self.protection(engine, conditions, (requests, request), command)
                         }
-                        (true, _) => self.below_the_low_water(engine, command),
-                        _ if kept_killed.contains(&(first + place)) => Decision::NoEffect,
+                        (true, _) => self.below_the_low_water(engine, command, &ops[place + 1..]),
                         (false, Some(why)) => Decision::Refused(why),
                         (false, None) => {
                             let facts = Facts { engine, bounds: &conditions.bounds, now, requests, request };
@@ -235,7 +228,10 @@ impl Admission {
     /// does cancel, unless an earlier one also ended its order, because the two were linked or one was pending on the
     /// other; and a cancel that finds nothing open still finds nothing when its turn comes.
     #[cold]
-    fn below_the_low_water(&mut self, engine: &mut Engine, command: &Command) -> Decision {
+    fn below_the_low_water(&mut self, engine: &mut Engine, command: &Command, behind: &[Op]) -> Decision {
+        if let Command::KillTogether { account, among: Among::First } = *command {
+            self.request.kills_together = self.kills_one(engine, account, behind);
+        }
         if let Some(frees) = self.frees_many(engine, command) {
             return if frees { Decision::Admitted } else { Decision::NoEffect };
         }
@@ -255,8 +251,23 @@ impl Admission {
             let frees = is_new && engine.would_cancel_any(account, symbol, through) == Ok(true);
             return Some(frees && self.turn.all_canceled.insert((account, symbol)));
         }
+        if matches!(command, Command::KillTogether { .. }) {
+            return Some(self.request.kills_together);
+        }
         let Command::Kill { scope } = *command else { return None };
         Some(engine.is_killed(scope) == Ok(false) && self.turn.killed.insert(scope))
+    }
+
+    /// Whether a kill of several accounts, of which this is the first, kills one that is not killed yet. Then all of its
+    /// commands are let in, because the last of them kills only together with the others.
+    fn kills_one(&mut self, engine: &Engine, first: AccountId, behind: &[Op]) -> bool {
+        let others = behind.iter().map_while(|op| match *op {
+            Op::Command(Command::KillTogether { account, among: Among::Between | Among::Last }) => Some(account),
+            Op::Command(_) | Op::Query(_) => None,
+        });
+        let scopes = std::iter::once(first).chain(others).map(KillScope::Account);
+        let new = scopes.filter(|&scope| engine.is_killed(scope) == Ok(false));
+        new.fold(false, |is_any, scope| self.turn.killed.insert(scope) || is_any)
     }
 
     /// Checks a command against the bounds. `before` are the ops before it in its request, and `behind` those behind
@@ -275,6 +286,10 @@ impl Admission {
             | Command::PlaceByFunds { client_id: None, .. }
             | Command::CancelOrder { .. }
             | Command::CancelAll { .. }
+            | Command::Kill { .. }
+            | Command::Release { .. }
+            | Command::KillTogether { .. }
+            | Command::ReleaseTogether { .. }
             | Command::ChangeLimits { .. }
             | Command::AmendOrder { .. }
             | Command::ActivateReached
@@ -289,17 +304,6 @@ impl Admission {
             | Command::Unprotect { .. }
             | Command::EndAuction
             | Command::FollowCalendar { .. } => Ok(()),
-            // A kill of what is killed changes nothing, unless this turn has released it.
-            Command::Kill { scope } => {
-                if self.turn.has_released || engine.is_killed(scope) != Ok(true) {
-                    self.turn.killed.insert(scope);
-                }
-                Ok(())
-            }
-            Command::Release { .. } => {
-                self.turn.has_released = true;
-                Ok(())
-            }
             Command::CreateAccount { account, balance } => self.account(engine, bounds, account, balance),
             Command::CreateSymbol { symbol } => self.symbol(engine, bounds, symbol),
             Command::IssueShares { symbol, account, shares } => self.shares(engine, bounds, symbol, account, shares),
@@ -519,18 +523,6 @@ impl Admission {
         *new_client_orders = new_client_orders.saturating_add(1);
         Ok(())
     }
-
-    /// Whether one of these releases is refused because a kill goes on, or because this turn has let in its kill: the
-    /// orders that it leaves may have come in this turn, too. Then none of them is done.
-    #[cold]
-    fn refuses_one(&self, engine: &mut Engine, releases: &[Op]) -> bool {
-        releases.iter().any(|op| match *op {
-            Op::Command(Command::Release { scope }) => {
-                self.turn.killed.contains(&scope) || engine.refuses_release(scope)
-            }
-            Op::Command(_) | Op::Query(_) => false,
-        })
-    }
 }
 
 /// The refusal of the first op, if it places an order for a day that has no end, or if orders behind it that belong to
@@ -583,7 +575,6 @@ impl TurnSoFar {
             canceled,
             all_canceled,
             killed,
-            has_released,
             accounts,
             symbols,
             money,
@@ -595,7 +586,6 @@ impl TurnSoFar {
         canceled.clear();
         all_canceled.clear();
         killed.clear();
-        *has_released = false;
         accounts.clear();
         symbols.clear();
         *money = 0;
@@ -608,6 +598,7 @@ impl TurnSoFar {
 
 impl RequestSoFar {
     fn clear(&mut self) {
+        self.kills_together = false;
         self.money = 0;
         self.shares.clear();
     }
@@ -776,6 +767,11 @@ mod tests {
             [KillScope::Everything, KillScope::Everything, KillScope::Account(nobody), KillScope::Account(account)];
         let decided = [Decision::Admitted, Decision::NoEffect, Decision::NoEffect, Decision::Admitted];
         assert_eq!(decide(&kills.map(kill)), decided, "once each, and none that there is not");
+        let together = [(nobody, Among::First), (account, Among::Between), (nobody, Among::Last)];
+        let together = together.map(|(account, among)| Op::Command(Command::KillTogether { account, among }));
+        assert_eq!(decide(&together), [Decision::Admitted; 3], "the last kills with the others");
+        let twice = [together, together].concat();
+        assert_eq!(decide(&twice), [[Decision::Admitted; 3], [Decision::NoEffect; 3]].concat());
         let release = Op::Command(Command::Release { scope: KillScope::Everything });
         assert_eq!(decide(&[release]), [Decision::Refused(Unavailable::DiskLow)]);
         let entry = Entry {

@@ -4,7 +4,7 @@
 
 use engine::Engine;
 use exchange::{Answer, Batch, Unavailable};
-use terms::{Command, Event, Execution, Op, Reject, Reply, Sequence, Time};
+use terms::{Command, Event, Execution, KillScope, Op, Reply, Sequence, Time};
 
 use crate::admission::Decision;
 use crate::protection::unchanging;
@@ -115,9 +115,9 @@ fn vain(engine: &mut Engine, command: &Command) -> Reply {
         assert!(found != Ok(false), "invariant: what changes something is let in");
         return engine.goes_on(scope).map_or_else(Reply::Rejected, |is_left| none(is_left, newest));
     }
-    // The kill of this account, or of another one of its member, goes on.
-    if matches!(command, Command::Release { .. }) {
-        return Reply::Rejected(Reject::KillGoesOn);
+    if let Command::KillTogether { account, .. } = *command {
+        let goes_on = engine.goes_on(KillScope::Account(account));
+        return goes_on.map_or_else(Reply::Rejected, |is_left| none(is_left, newest));
     }
     if let Some(told) = unchanging(engine, command) {
         return told;

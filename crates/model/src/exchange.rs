@@ -53,6 +53,8 @@ pub struct Model {
     pub(crate) moved_beyond: u64,
     /// The killed scopes, sorted.
     pub(crate) kills: Vec<KillScope<AccountIndex, SymbolIndex>>,
+    /// The accounts that the commands before kill or release together with the next, and the last such command.
+    pub(crate) together: (Vec<AccountIndex>, bool, Sequence),
     /// The protected accounts, in no particular order.
     pub(crate) protected: Vec<(AccountIndex, Grace)>,
     /// All messages of the shared log that the market took.
@@ -224,6 +226,7 @@ impl Model {
             prices: Vec::new(),
             moved_beyond: 0,
             kills: Vec::new(),
+            together: (Vec::new(), false, Sequence::ZERO),
             protected: Vec::new(),
             messages: Vec::new(),
             phase_changes: Vec::new(),
@@ -420,6 +423,8 @@ impl Model {
             Command::CancelAll { account, symbol, through } => self.cancel_all(account, symbol, through, events),
             Command::Kill { scope } => self.kill(scope, events),
             Command::Release { scope } => self.release_killed(scope, events),
+            Command::KillTogether { account, among } => Ok(self.kill_together(account, among, events)),
+            Command::ReleaseTogether { account, among } => self.release_together(account, among, events),
             Command::TakeMessage(message) => {
                 self.take_message(message);
                 Ok(Reply::Created)

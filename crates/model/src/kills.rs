@@ -1,7 +1,9 @@
 //! The kill switch: a killed scope takes no orders, and its open orders execute no more: each command cancels a bounded
 //! number of them.
 
-use terms::{AccountIndex, CancelReason, Event, KillScope, OrderId, Reject, Reply, Side, SymbolIndex};
+use terms::{
+    AccountId, AccountIndex, Among, CancelReason, Event, KillScope, OrderId, Reject, Reply, Side, SymbolIndex,
+};
 
 use crate::exchange::{Delay, Model, Order};
 
@@ -26,11 +28,7 @@ impl Model {
 
     pub(crate) fn kill(&mut self, scope: KillScope, events: &mut Vec<Event>) -> Result<Reply, Reject> {
         let scope = self.scope(scope)?;
-        if !self.kills.contains(&scope) {
-            self.kills.push(scope);
-            self.kills.sort();
-            events.push(Event::KillChanged { scope, is_killed: true });
-        }
+        self.switch_on(scope, events);
         Ok(self.cancel_first(self.open_in(scope), None, CancelReason::Asked, events))
     }
 
@@ -102,14 +100,76 @@ impl Model {
 
     pub(crate) fn release_killed(&mut self, scope: KillScope, events: &mut Vec<Event>) -> Result<Reply, Reject> {
         let scope = self.scope(scope)?;
-        if self.kills.contains(&scope) {
-            if !self.open_in(scope).is_empty() {
-                return Err(Reject::KillGoesOn);
+        self.release_all(vec![scope], events)
+    }
+
+    fn switch_on(&mut self, scope: KillScope<AccountIndex, SymbolIndex>, events: &mut Vec<Event>) {
+        if !self.kills.contains(&scope) {
+            self.kills.push(scope);
+            self.kills.sort();
+            events.push(Event::KillChanged { scope, is_killed: true });
+        }
+    }
+
+    pub(crate) fn kill_together(&mut self, account: AccountId, among: Among, events: &mut Vec<Event>) -> Reply {
+        let Some(scopes) = self.name_among(account, among, true) else { return Reply::Created };
+        for &scope in &scopes {
+            self.switch_on(scope, events);
+        }
+        let mut ended = 0;
+        for &scope in &scopes {
+            let mut meant = self.open_in(scope);
+            meant.truncate(self.cancels_left);
+            ended += self.cancel_each(meant, CancelReason::Asked, events);
+        }
+        let is_left = scopes.iter().any(|&scope| !self.open_in(scope).is_empty());
+        Reply::CanceledAll { orders: ended, left: is_left.then(|| self.newest()), sequence: self.sequence }
+    }
+
+    pub(crate) fn release_together(
+        &mut self,
+        account: AccountId,
+        among: Among,
+        events: &mut Vec<Event>,
+    ) -> Result<Reply, Reject> {
+        let Some(scopes) = self.name_among(account, among, false) else { return Ok(Reply::Created) };
+        self.release_all(scopes, events)
+    }
+
+    fn release_all(
+        &mut self,
+        mut scopes: Vec<KillScope<AccountIndex, SymbolIndex>>,
+        events: &mut Vec<Event>,
+    ) -> Result<Reply, Reject> {
+        scopes.retain(|scope| self.kills.contains(scope));
+        if scopes.iter().any(|&scope| !self.open_in(scope).is_empty()) {
+            return Err(Reject::KillGoesOn);
+        }
+        for scope in scopes {
+            if self.kills.contains(&scope) {
+                self.kills.retain(|&killed| killed != scope);
+                events.push(Event::KillChanged { scope, is_killed: false });
             }
-            self.kills.retain(|&killed| killed != scope);
-            events.push(Event::KillChanged { scope, is_killed: false });
         }
         Ok(Reply::Created)
+    }
+
+    /// Notes an account that is killed or released together with others. Returns all of them with the last one.
+    fn name_among(
+        &mut self,
+        account: AccountId,
+        among: Among,
+        is_killed: bool,
+    ) -> Option<Vec<KillScope<AccountIndex, SymbolIndex>>> {
+        let found = self.account_named(account).ok();
+        let (named, named_killed, last) = &mut self.together;
+        if among == Among::First || (*named_killed, last.next()) != (is_killed, self.sequence) {
+            named.clear();
+        }
+        named.extend(found);
+        (*named_killed, *last) = (is_killed, self.sequence);
+        let all = || named.drain(..).map(KillScope::Account).collect();
+        (among == Among::Last).then(all)
     }
 
     /// Checks that an order of this account in this symbol may be placed. Errors: a scope that covers it is killed.

@@ -5,7 +5,7 @@ use std::iter::repeat_n;
 
 use http_gateway::{AuditPage, AuditQuestion, AuditTrail, AuditedBy, AuditedCommand, NoAudit};
 use journal::{BatchView, Caller, CallerReader, Disk, JournalError, JournalPoint, VisitError};
-use terms::{Command, Entry, Sequence};
+use terms::{Command, CommandKind, Entry, Sequence};
 
 use crate::journal_tool::describe;
 
@@ -132,7 +132,7 @@ impl Look<'_> {
         member.as_ref().is_none_or(|member| by.is_some_and(|by| by.member == *member))
             && session.is_none_or(|session| by.is_some_and(|by| by.session == session))
             && wanted.is_none_or(|wanted| command.account() == Some(wanted))
-            && (!kills || matches!(command, Command::Kill { .. } | Command::Release { .. }))
+            && (!kills || matches!(command.kind(), CommandKind::Kill | CommandKind::Release))
     }
 
     fn page(self) -> AuditPage {

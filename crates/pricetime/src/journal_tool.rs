@@ -128,6 +128,8 @@ pub fn describe(command: &Command) -> String {
         }
         Command::Kill { scope } => format!("kill {}", scoped(scope)),
         Command::Release { scope } => format!("release {}", scoped(scope)),
+        Command::KillTogether { account, .. } => format!("kill account {account}"),
+        Command::ReleaseTogether { account, .. } => format!("release account {account}"),
         Command::Protect { account, grace } => format!("protect account {account} with a grace of {grace}"),
         Command::Unprotect { account, is_lost: false, .. } => format!("protect account {account} no longer"),
         Command::Unprotect { account, is_lost: true, through } => {

@@ -213,6 +213,9 @@ impl Oracle {
                 }
                 return;
             }
+            Command::KillTogether { .. } | Command::ReleaseTogether { .. } => {
+                unreachable!("this market has no members")
+            }
             Command::Protect { .. } | Command::Unprotect { .. } => unreachable!("this workload protects nobody"),
             Command::EndAuction | Command::FollowCalendar { .. } => {
                 unreachable!("this workload draws no commands of the market's loop")
@@ -331,6 +334,8 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::ChangeGroup { .. }
             | Command::Kill { .. }
             | Command::Release { .. }
+            | Command::KillTogether { .. }
+            | Command::ReleaseTogether { .. }
             | Command::Protect { .. }
             | Command::Unprotect { .. }
             | Command::ChangeLimits { .. }

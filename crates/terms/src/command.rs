@@ -7,7 +7,7 @@ use crate::amount::{Money, Position, Price, Shares};
 use crate::fees::{Fees, Tier};
 use crate::groups::Group;
 use crate::ids::{AccountId, ClientOrderId, Deadline, OrderId, Sequence, Symbol, Time};
-use crate::kills::KillScope;
+use crate::kills::{Among, KillScope};
 use crate::log_message::LogMessage;
 use crate::order::{FundsOrder, NewOrder, OrderName, Trigger};
 use crate::phase::Phase;
@@ -124,6 +124,13 @@ pub enum Command {
     Kill { scope: KillScope },
     /// Accept orders again in a scope that was killed.
     Release { scope: KillScope },
+    /// Kill an account together with others, each named by such a command of its own, one behind the other. The last of
+    /// them kills all, and cancels as many orders as one `Kill` does; the others change nothing. An account that does
+    /// not exist is passed over.
+    KillTogether { account: AccountId, among: Among },
+    /// Release an account together with others, each named by such a command of its own, one behind the other. The last
+    /// of them releases all, or none while one of their kills goes on; the others change nothing.
+    ReleaseTogether { account: AccountId, among: Among },
     /// Protect an account: its open orders are canceled when its last protected connection ends and none returns within
     /// this grace.
     Protect { account: AccountId, grace: Grace },

@@ -66,8 +66,8 @@ impl Command {
             Command::ChangeGroup { .. } => CommandKind::ChangeGroup,
             Command::ChangeLimits { .. } => CommandKind::ChangeLimits,
             Command::ChangePhase { .. } => CommandKind::ChangePhase,
-            Command::Kill { .. } => CommandKind::Kill,
-            Command::Release { .. } => CommandKind::Release,
+            Command::Kill { .. } | Command::KillTogether { .. } => CommandKind::Kill,
+            Command::Release { .. } | Command::ReleaseTogether { .. } => CommandKind::Release,
             Command::Protect { .. } => CommandKind::Protect,
             Command::Unprotect { .. } => CommandKind::Unprotect,
             Command::ActivateReached => CommandKind::ActivateReached,
@@ -103,6 +103,8 @@ impl Command {
             | Command::ChangeLimits { account, .. }
             | Command::Kill { scope: KillScope::Account(account) }
             | Command::Release { scope: KillScope::Account(account) }
+            | Command::KillTogether { account, .. }
+            | Command::ReleaseTogether { account, .. }
             | Command::Protect { account, .. }
             | Command::Unprotect { account, .. } => Some(account),
             Command::ChangeFees { fees, .. } => fees.map(|fees| fees.account),

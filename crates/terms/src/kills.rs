@@ -36,6 +36,25 @@ impl<A, S> KillScope<A, S> {
     }
 }
 
+/// The place of an account among those that are killed or released together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Among {
+    First,
+    Between,
+    Last,
+}
+
+impl Among {
+    /// The place of the account with this index in a list of at least two.
+    pub fn of(index: usize, accounts: usize) -> Among {
+        match index {
+            0 => Among::First,
+            _ if index.saturating_add(1) == accounts => Among::Last,
+            _ => Among::Between,
+        }
+    }
+}
+
 /// The kill switches that are on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kills {

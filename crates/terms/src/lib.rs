@@ -55,7 +55,7 @@ pub use ids::{
     AccountId, AccountIndex, CLIENT_ORDER_ID_BYTES_MAX, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Deadline, IdError,
     NAME_BYTES_MAX, OrderId, Sequence, Symbol, SymbolIndex, Time,
 };
-pub use kills::{KillScope, Kills};
+pub use kills::{Among, KillScope, Kills};
 pub use log_message::{LogMessage, NodeId};
 pub use manner::IcebergOrder;
 pub use order::{CancelReason, FundsOrder, NewOrder, OrderKind, OrderName, SelfTrade, Side, Trigger};

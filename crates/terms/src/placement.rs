@@ -166,6 +166,8 @@ impl Command {
             | Command::ChangePhase { .. }
             | Command::Kill { .. }
             | Command::Release { .. }
+            | Command::KillTogether { .. }
+            | Command::ReleaseTogether { .. }
             | Command::Protect { .. }
             | Command::Unprotect { .. } => None,
         }

@@ -42,21 +42,33 @@ impl Engine {
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
         let scope = self.scope(scope)?;
-        if self.kills.is_killed(scope) != is_killed {
-            if !is_killed && self.has_open_orders(scope) {
-                return Err(Reject::KillGoesOn);
-            }
-            self.kills.set(scope, is_killed);
-            events(Event::KillChanged { scope, is_killed });
-            self.kills_going_on.extend(Some(scope).filter(|_| is_killed));
+        if !is_killed && self.has_open_orders(scope) {
+            return Err(Reject::KillGoesOn);
         }
+        self.switch(scope, is_killed, events);
         if !is_killed {
-            self.kills_going_on.remove(&scope);
             return Ok(Reply::Created);
         }
         let orders = self.cancel_killed(scope, events);
         let left = self.kills_going_on.contains(&scope).then(|| self.newest_order());
         Ok(Reply::CanceledAll { orders, left, sequence: self.sequence })
+    }
+
+    /// Kills or releases a scope, and cancels nothing. A release of what has open orders was refused before.
+    pub(crate) fn switch(
+        &mut self,
+        scope: KillScope<AccountIndex, SymbolIndex>,
+        is_killed: bool,
+        events: &mut impl FnMut(Event),
+    ) {
+        if !is_killed {
+            self.kills_going_on.remove(&scope);
+        }
+        if self.kills.is_killed(scope) != is_killed {
+            self.kills.set(scope, is_killed);
+            events(Event::KillChanged { scope, is_killed });
+            self.kills_going_on.extend(Some(scope).filter(|_| is_killed));
+        }
     }
 
     /// Cancels the remaining orders of kills, one scope after the other, as far as the command goes.
@@ -68,7 +80,11 @@ impl Engine {
 
     /// Cancels the first open orders of a scope if its kill goes on; the kill is over if there are no more. Returns the
     /// number of orders that ended.
-    fn cancel_killed(&mut self, scope: KillScope<AccountIndex, SymbolIndex>, events: &mut impl FnMut(Event)) -> usize {
+    pub(crate) fn cancel_killed(
+        &mut self,
+        scope: KillScope<AccountIndex, SymbolIndex>,
+        events: &mut impl FnMut(Event),
+    ) -> usize {
         if !self.kills_going_on.contains(&scope) {
             return 0;
         }
@@ -110,12 +126,7 @@ impl Engine {
         Ok(self.kills_going_on.contains(&self.scope(scope)?))
     }
 
-    /// Whether a release of this scope is refused, because orders of its kill are left to cancel.
-    pub fn refuses_release(&mut self, scope: KillScope) -> bool {
-        self.scope(scope).is_ok_and(|scope| self.has_open_orders(scope))
-    }
-
-    fn has_open_orders(&mut self, scope: KillScope<AccountIndex, SymbolIndex>) -> bool {
+    pub(crate) fn has_open_orders(&mut self, scope: KillScope<AccountIndex, SymbolIndex>) -> bool {
         self.kills_going_on.contains(&scope)
             && match scope {
                 KillScope::Account(account) => self.has_orders_of(account, None, None),

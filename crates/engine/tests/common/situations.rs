@@ -444,6 +444,8 @@ impl Situations {
             | Command::FundAccount { .. }
             | Command::GiveShares { .. }
             | Command::Release { .. }
+            | Command::KillTogether { .. }
+            | Command::ReleaseTogether { .. }
             | Command::Protect { .. }
             | Command::Unprotect { .. }
             | Command::ChangeLimits { .. }

@@ -2,9 +2,9 @@
 //! the next command, and killed orders no longer execute meanwhile. Each step is compared with the model.
 
 use terms::{
-    AccountId, CANCELS_MAX, CancelBounds, Command, DOLLAR, Deadline, EXECUTIONS_MAX, ExecutionBounds, FundsOrder,
-    Grace, KillScope, Money, NewOrder, Op, OrderId, OrderKind, Phase, Position, Price, Reply, SelfTrade, Shares, Side,
-    Symbol, Trigger,
+    AccountId, Among, CANCELS_MAX, CancelBounds, Command, DOLLAR, Deadline, EXECUTIONS_MAX, ExecutionBounds,
+    FundsOrder, Grace, KillScope, Money, NewOrder, Op, OrderId, OrderKind, Phase, Position, Price, Reply, SelfTrade,
+    Shares, Side, Symbol, Trigger,
 };
 
 use crate::common::duel::Duel;
@@ -170,6 +170,47 @@ fn a_kill_of_a_symbol_cancels_an_order_under_way_and_those_behind_it() {
     market.limit(3, Side::Buy, 10, 1);
     assert_eq!(market.executions(3), 1, "nobody waits behind what was canceled");
     market.duel.end();
+}
+
+/// A member's accounts were killed and released one by one, so that a part of them could be left.
+#[test]
+fn several_accounts_are_killed_and_released_all_together_or_not_at_all() {
+    let mut market = Market::new();
+    (10..12).for_each(|price| market.limit(1, Side::Sell, price, 5));
+    (10..12).for_each(|price| market.limit(2, Side::Sell, price, 5));
+    let kills = |market: &Market| market.duel.model().kills().len();
+    // Account 9 does not exist.
+    let of = |number, among| (account(number), among);
+    let named = [of(1, Among::First), of(9, Among::Between), of(3, Among::Between), of(2, Among::Last)];
+    for (account, among) in &named[..3] {
+        market.play(Command::KillTogether { account: *account, among: *among });
+        assert_eq!(kills(&market), 0, "the last one does it");
+    }
+    market.play(Command::KillTogether { account: account(2), among: Among::Last });
+    assert_eq!((kills(&market), market.open(1), market.open(2)), (3, 0, 1), "one command cancels no more than others");
+    let release = |market: &mut Market| {
+        named.iter().for_each(|&(account, among)| market.play(Command::ReleaseTogether { account, among }))
+    };
+    release(&mut market);
+    assert_eq!(kills(&market), 3, "the kill of one account goes on");
+    market.duel.export_and_import();
+    market.play(Command::ExpireOrders);
+    release(&mut market);
+    assert_eq!((kills(&market), market.open(2)), (0, 0));
+    market.limit(1, Side::Sell, 10, 5);
+    market.limit(2, Side::Sell, 10, 5);
+    // Others that come between end the list: the last command has its own account alone.
+    market.play(Command::KillTogether { account: account(3), among: Among::First });
+    market.play(Command::ExpireOrders);
+    market.play(Command::KillTogether { account: account(1), among: Among::Last });
+    assert_eq!((kills(&market), market.open(1), market.open(2)), (1, 0, 1));
+    market.play(Command::KillTogether { account: account(3), among: Among::First });
+    market.play(Command::ReleaseTogether { account: account(1), among: Among::Last });
+    assert_eq!(kills(&market), 0);
+    market.play(Command::KillTogether { account: account(3), among: Among::First });
+    market.play(Command::KillTogether { account: account(2), among: Among::First });
+    market.play(Command::KillTogether { account: account(2), among: Among::Last });
+    assert_eq!((kills(&market), market.open(2)), (1, 0));
 }
 
 #[test]

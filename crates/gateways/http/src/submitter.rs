@@ -95,15 +95,6 @@ impl Submitter {
         self.ask_all(ops, None, Requests::push).await
     }
 
-    /// Submits the releases of a member's accounts as one request: all are done, or none.
-    pub async fn ask_releases(&self, releases: &[Op]) -> Result<Vec<Answer>, Unknown> {
-        let push = |requests: &mut Requests, ops: &[Op]| {
-            requests.push_releases(ops);
-            requests.end_request();
-        };
-        Ok(self.ask_all(releases, None, push).await?.0)
-    }
-
     /// Submits one request, which `push` appends to the next batch.
     async fn ask_all(
         &self,
@@ -239,7 +230,7 @@ fn hand_out(batch: &Batch, back: Instant, askers: Askers) {
 #[cfg(test)]
 mod tests {
     use exchange::Lookup;
-    use terms::{AccountId, Command, KillScope, OrderId, Query, Reject, Reply};
+    use terms::{AccountId, OrderId, Query, Reject, Reply};
 
     use super::*;
 
@@ -293,25 +284,5 @@ mod tests {
             let answers = asked.await.expect("it ends");
             assert_eq!(answers.map(|answers| answers.len()), Ok(count));
         }
-    }
-
-    /// A member's accounts were released by several requests, and some could be released before another was refused.
-    #[tokio::test]
-    async fn releases_of_a_member_are_one_request_which_is_done_as_a_whole_or_not_at_all() {
-        let behind = Arc::new(Keeps::default());
-        let submitter = Submitter::new(behind.clone(), GatewayMetrics::new("rest"));
-        let scope = KillScope::Account(AccountId::parse(b"1").expect("digits"));
-        let releases = vec![Op::Command(Command::Release { scope }); IN_FLIGHT_MAX];
-        let asked = tokio::spawn(async move { submitter.ask_releases(&releases).await });
-        for _ in 0..100 {
-            tokio::task::yield_now().await;
-        }
-        {
-            let batches = behind.0.lock().expect("nobody panics");
-            let requests = &batches[0].requests;
-            assert_eq!((batches.len(), requests.len()), (1, 1));
-            assert_eq!(requests.released_together(0), Some(0..IN_FLIGHT_MAX));
-        }
-        asked.abort();
     }
 }

@@ -5,9 +5,9 @@ use std::num::NonZeroU32;
 use journal::{CodecError, decode, encode};
 use proptest::prelude::*;
 use terms::{
-    AccountId, AccountLimits, ClientOrderId, Command, DOLLAR, Deadline, Distance, FeeRate, Fees, FundsOrder, Grace,
-    Group, IcebergOrder, KillScope, Money, NewOrder, OrderId, OrderKind, Pause, Phase, Position, Price, SelfTrade,
-    Shares, Side, Symbol, SymbolRules, Tier, Time, Trail, TrailingOrder, Trigger,
+    AccountId, AccountLimits, Among, ClientOrderId, Command, DOLLAR, Deadline, Distance, FeeRate, Fees, FundsOrder,
+    Grace, Group, IcebergOrder, KillScope, Money, NewOrder, OrderId, OrderKind, Pause, Phase, Position, Price,
+    SelfTrade, Shares, Side, Symbol, SymbolRules, Tier, Time, Trail, TrailingOrder, Trigger,
 };
 
 fn account() -> impl Strategy<Value = AccountId> {
@@ -133,6 +133,10 @@ fn command() -> impl Strategy<Value = Command> {
             .prop_map(|(symbol, phase, due)| Command::ChangePhase { symbol, phase, due }),
         1 => (kill_scope(), any::<bool>()).prop_map(|(scope, kills)| {
             if kills { Command::Kill { scope } } else { Command::Release { scope } }
+        }),
+        1 => (account(), 0..3usize, any::<bool>()).prop_map(|(account, place, kills)| {
+            let among = [Among::First, Among::Between, Among::Last][place];
+            if kills { Command::KillTogether { account, among } } else { Command::ReleaseTogether { account, among } }
         }),
         1 => (account(), limits()).prop_map(|(account, limits)| Command::ChangeLimits { account, limits }),
         1 => Just(Command::EndAuction),
@@ -369,7 +373,15 @@ fn kills_have_one_encoding_and_scopes() {
             assert_eq!(bytes, [&[tag][..], written].concat());
         }
     }
-    assert_eq!(decode(&mut &[41, 3][..]).unwrap_err(), CodecError::OutOfBounds("scope of a kill"));
+    for (byte, among) in [(3, Among::First), (4, Among::Between), (5, Among::Last)] {
+        let together = [Command::KillTogether { account, among }, Command::ReleaseTogether { account, among }];
+        for (tag, command) in [41, 42].into_iter().zip(together) {
+            let mut bytes = Vec::new();
+            encode(&command, &mut bytes);
+            assert_eq!(bytes, [tag, byte, 0xc1, 3]);
+        }
+    }
+    assert_eq!(decode(&mut &[41, 6][..]).unwrap_err(), CodecError::OutOfBounds("scope of a kill"));
 }
 
 #[test]

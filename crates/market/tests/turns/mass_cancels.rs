@@ -10,8 +10,8 @@ use exchange::{Answer, Batch, Requests};
 use market::memory_ledger::MemoryLedger;
 use market::turn::MarketLoop;
 use terms::{
-    AccountId, CANCELS_MAX, CancelBounds, Command, DOLLAR, Entry, Grace, KillScope, Money, NewOrder, Op, OrderId,
-    Phase, Position, Price, Reject, Reply, Shares, Side, Symbol, Time,
+    AccountId, Among, CANCELS_MAX, CancelBounds, Command, DOLLAR, Entry, Grace, KillScope, Money, NewOrder, Op,
+    OrderId, Phase, Position, Price, Reject, Reply, Shares, Side, Symbol, Time,
 };
 
 use crate::turn_options::options;
@@ -174,60 +174,53 @@ fn the_cancels_of_a_turn_end_a_bounded_number_of_orders_together() {
     market.restart();
 }
 
-/// A refused release of a member had released those of its accounts of which nothing was left.
-#[test]
-fn releases_of_a_member_are_all_refused_while_the_kill_of_one_account_goes_on() {
-    let mut market = Market::new(3 * CANCELS_MAX);
-    let scopes = [2, 1].map(|number| KillScope::Account(account(number)));
-    market.asks(&scopes.map(|scope| Command::Kill { scope }));
-    let release = |scope| Op::Command(Command::Release { scope });
-    let cancel = Op::Command(Command::CancelAll { account: account(2), symbol: None, through: None });
-    let ask = |market: &mut Market| {
-        market.requests(|requests| {
-            requests.push(&[cancel]);
-            requests.push_op(cancel);
-            requests.push_releases(&scopes.map(release));
-            requests.end_request();
-            requests.push(&[cancel]);
-        })
-    };
-    let told = ask(&mut market);
-    let goes_on = Answer::Reply(Reply::Rejected(Reject::KillGoesOn));
-    assert_eq!(told[2..4], [goes_on.clone(), goes_on], "{told:?}");
-    assert_eq!(market.turn.engine().kills().all().count(), 2);
-    (0..2).for_each(|_| market.turn.idle().unwrap());
-    let told = ask(&mut market);
-    assert_eq!(told[2..4], [Answer::Reply(Reply::Created), Answer::Reply(Reply::Created)], "{told:?}");
-    assert!(market.turn.engine().kills().is_empty());
-    // By themselves they are judged one by one.
-    let mut market = Market::new(3 * CANCELS_MAX);
-    market.asks(&scopes.map(|scope| Command::Kill { scope }));
-    let told = market.asks(&scopes.map(|scope| Command::Release { scope }));
-    assert_eq!(told, [Answer::Reply(Reply::Created), Answer::Reply(Reply::Rejected(Reject::KillGoesOn))]);
+/// The commands that kill, or release, both accounts together.
+fn together(is_killed: bool) -> [Command; 2] {
+    [(2, Among::First), (1, Among::Last)].map(|(number, among)| match is_killed {
+        true => Command::KillTogether { account: account(number), among },
+        false => Command::ReleaseTogether { account: account(number), among },
+    })
 }
 
-/// A kill and a release of a member in one turn released those of its accounts of which nothing was left, last where
-/// all orders had come in that turn.
+/// In a cluster, a kill of one account by another node could come before a release of a member in the log: the release
+/// of that account was refused, and the others of the member were released.
 #[test]
-fn a_release_of_a_member_in_the_turn_of_its_kill_is_refused_wherever_its_orders_came_from() {
-    let scopes = [2, 1].map(|number| KillScope::Account(account(number)));
+fn a_release_of_several_accounts_releases_none_while_the_kill_of_one_goes_on_wherever_it_came_from() {
+    let mut market = Market::new(3 * CANCELS_MAX);
+    market.asks(&[2, 1].map(|number| Command::Kill { scope: KillScope::Account(account(number)) }));
+    let (done, goes_on) = (Answer::Reply(Reply::Created), Answer::Reply(Reply::Rejected(Reject::KillGoesOn)));
+    assert_eq!(market.asks(&together(false)), [done.clone(), goes_on]);
+    assert_eq!(market.turn.engine().kills().all().count(), 2);
+    (0..2).for_each(|_| market.turn.idle().unwrap());
+    assert_eq!(market.asks(&together(false)), [done.clone(), done]);
+    assert!(market.turn.engine().kills().is_empty());
+    market.restart();
+}
+
+#[test]
+fn a_kill_of_several_accounts_kills_all_with_its_last_command_and_holds_against_a_release_of_its_turn() {
     for (before, in_the_turn) in [(CANCELS_MAX + 1, 0), (0, CANCELS_MAX + 1), (0, 0)] {
         let mut market = Market::new(before);
+        let ops = |is_killed| together(is_killed).map(Op::Command);
         let told = market.requests(|requests| {
             (0..in_the_turn).for_each(|_| requests.push(&[Op::Command(place(1, Side::Sell, 10))]));
-            scopes.iter().for_each(|&scope| requests.push_op(Op::Command(Command::Kill { scope })));
-            requests.push_releases(&scopes.map(|scope| Op::Command(Command::Release { scope })));
-            requests.end_request();
+            requests.push(&ops(true));
+            requests.push(&ops(false));
         });
-        let goes_on = Answer::Reply(Reply::Rejected(Reject::KillGoesOn));
-        assert_eq!(told[in_the_turn + 2..], [goes_on.clone(), goes_on], "{before} before, {in_the_turn} in the turn");
-        assert_eq!(market.turn.engine().kills().all().count(), 2);
-        market.turn.idle().unwrap();
-        let told = market.requests(|requests| {
-            requests.push_releases(&scopes.map(|scope| Op::Command(Command::Release { scope })));
-            requests.end_request();
-        });
-        assert_eq!(told, [Answer::Reply(Reply::Created), Answer::Reply(Reply::Created)]);
+        let last = told.last().unwrap();
+        if before + in_the_turn > CANCELS_MAX {
+            assert_eq!(
+                *last,
+                Answer::Reply(Reply::Rejected(Reject::KillGoesOn)),
+                "{before}, {in_the_turn} in the turn"
+            );
+            assert_eq!(market.turn.engine().kills().all().count(), 2);
+            market.turn.idle().unwrap();
+            market.asks(&together(false));
+        } else {
+            assert_eq!(*last, Answer::Reply(Reply::Created), "nothing is left");
+        }
+        assert!(market.turn.engine().kills().is_empty());
         market.restart();
     }
 }
@@ -235,23 +228,12 @@ fn a_release_of_a_member_in_the_turn_of_its_kill_is_refused_wherever_its_orders_
 /// A trader that shared one account with a member could keep it from being released, by killing that account again.
 #[test]
 fn a_kill_of_what_is_killed_keeps_no_member_from_being_released() {
-    let scopes = [2, 1].map(|number| KillScope::Account(account(number)));
     let mut market = Market::new(1);
-    market.asks(&scopes.map(|scope| Command::Kill { scope }));
-    let again = Op::Command(Command::Kill { scope: scopes[0] });
-    let releases = scopes.map(|scope| Op::Command(Command::Release { scope }));
-    let told = market.requests(|requests| {
-        requests.push(&[again]);
-        requests.push_releases(&releases);
-        requests.end_request();
-        // Released before in this turn, it is killed anew.
-        requests.push(&[again]);
-        requests.push_releases(&releases);
-        requests.end_request();
-    });
-    let goes_on = Answer::Reply(Reply::Rejected(Reject::KillGoesOn));
+    market.asks(&together(true));
+    let again = Command::Kill { scope: KillScope::Account(account(2)) };
+    let told = market.asks(&[[again].as_slice(), &together(false), &[again], &together(false)].concat());
     assert_eq!(told[1..3], [Answer::Reply(Reply::Created), Answer::Reply(Reply::Created)], "{told:?}");
-    assert_eq!(told[4..], [goes_on.clone(), goes_on], "{told:?}");
+    assert_eq!(told[4..], [Answer::Reply(Reply::Created), Answer::Reply(Reply::Created)], "nothing is left: {told:?}");
 }
 
 /// A trader that killed its own account kept every auction of the market from ending, as long as it had orders left.

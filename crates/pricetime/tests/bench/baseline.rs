@@ -104,9 +104,9 @@ impl Both {
         use terms::Command::{
             ActivateReached, AmendOrder, CancelAll, CancelOrder, ChangeFees, ChangeGroup, ChangeLimits, ChangePhase,
             ChangeRules, ChangeTier, CreateAccount, CreateSymbol, EndAuction, ExpireOrders, FollowCalendar,
-            FreeClientOrderId, FundAccount, GiveShares, IssueShares, Kill, PlaceByFunds, PlaceByFundsIfCanceled,
-            PlaceIceberg, PlaceIfCanceled, PlaceLinked, PlaceOrder, PlacePending, PlaceTrailing, PlaceWorking, Protect,
-            Release, TakeMessage, Unprotect,
+            FreeClientOrderId, FundAccount, GiveShares, IssueShares, Kill, KillTogether, PlaceByFunds,
+            PlaceByFundsIfCanceled, PlaceIceberg, PlaceIfCanceled, PlaceLinked, PlaceOrder, PlacePending,
+            PlaceTrailing, PlaceWorking, Protect, Release, ReleaseTogether, TakeMessage, Unprotect,
         };
         let mut events = Vec::new();
         let reply = self.model.apply(entry, &mut Vec::new(), &mut events);
@@ -149,6 +149,8 @@ impl Both {
             | CancelAll { .. }
             | Kill { .. }
             | Release { .. }
+            | KillTogether { .. }
+            | ReleaseTogether { .. }
             | Protect { .. }
             | Unprotect { .. }
             | ChangeLimits { .. }

@@ -246,6 +246,8 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::ChangeGroup { .. }
             | Command::Kill { .. }
             | Command::Release { .. }
+            | Command::KillTogether { .. }
+            | Command::ReleaseTogether { .. }
             | Command::Protect { .. }
             | Command::Unprotect { .. }
             | Command::ChangeLimits { .. }
@@ -296,6 +298,8 @@ fn push_create(body: &mut String, op: &Op) {
             | Command::PlaceByFundsIfCanceled { .. }
             | Command::CancelOrder { .. }
             | Command::CancelAll { .. }
+            | Command::KillTogether { .. }
+            | Command::ReleaseTogether { .. }
             | Command::Protect { .. }
             | Command::Unprotect { .. }
             | Command::AmendOrder { .. }
@@ -356,6 +360,8 @@ fn push_transaction(body: &mut String, op: &Op) {
             | Command::ChangeGroup { .. }
             | Command::Kill { .. }
             | Command::Release { .. }
+            | Command::KillTogether { .. }
+            | Command::ReleaseTogether { .. }
             | Command::Protect { .. }
             | Command::Unprotect { .. }
             | Command::ChangeLimits { .. }

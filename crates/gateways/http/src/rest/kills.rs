@@ -4,7 +4,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use exchange::{KILLED_AT_ONCE_MAX, KILLED_TOGETHER_MAX, KilledTogether, NotKilled, killed_together, member_kill};
+use exchange::{KilledTogether, NotKilled, killed_together, member_kill};
 use serde::{Deserialize, Serialize};
 use terms::{Command, KillScope, Op, Reply};
 use utoipa::ToSchema;
@@ -167,17 +167,12 @@ pub(crate) async fn member(
     let access = app.members().ok_or_else(no_members)?.access();
     let asker = current_principal::asker().map(|asker| asker.rights()).unwrap_or_default();
     let ops = member_kill(&asker, access.rights_of(&name).as_deref(), asked.killed).map_err(not_killed)?;
-    let (submitter, mut given) = (app.submitter()?, KillGiven { killed: asked.killed, canceled: 0, goes_on: false });
-    // Releases cancel nothing, so that others wait for few of them; and all are done, or none.
-    let at_once = if asked.killed { KILLED_AT_ONCE_MAX } else { KILLED_TOGETHER_MAX };
-    for some in ops.chunks(at_once) {
-        let answers = if asked.killed { submitter.ask(some).await } else { submitter.ask_releases(some).await };
-        match killed_together(&answers.map_err(|_| Problem::unknown_outcome())?) {
-            Ok(killed) => given = given.and(killed),
-            Err(why) => return Err(problem::reply(why.clone()).err().unwrap_or_else(Problem::unknown_outcome)),
-        }
+    let given = KillGiven { killed: asked.killed, canceled: 0, goes_on: false };
+    let answers = app.submitter()?.ask(&ops).await.map_err(|_| Problem::unknown_outcome())?;
+    match killed_together(&answers) {
+        Ok(killed) => Ok(Json(given.and(killed))),
+        Err(why) => Err(problem::reply(why.clone()).err().unwrap_or_else(Problem::unknown_outcome)),
     }
-    Ok(Json(given))
 }
 
 fn not_killed(why: NotKilled) -> Problem {

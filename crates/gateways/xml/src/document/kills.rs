@@ -32,10 +32,7 @@ impl<'a> Grammar<'a, '_> {
             Ok(ops) if fields.values[2].is_some() => {
                 let own = Span { start, end: self.documents.text.len() };
                 let last = ops.len().saturating_sub(1);
-                match is_killed {
-                    true => ops.iter().for_each(|op| self.documents.requests.push_op(*op)),
-                    false => self.documents.requests.push_releases(&ops),
-                }
+                ops.iter().for_each(|op| self.documents.requests.push_op(*op));
                 for place in 0..ops.len() {
                     let kind = if place == last { PartKind::LastOfMember } else { PartKind::OfMember };
                     self.documents.parts.push(Part { kind, symbol: Span::default(), own });

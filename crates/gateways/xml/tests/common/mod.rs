@@ -1,7 +1,7 @@
 //! Helpers for the tests of requests and replies: the ops of a request, and its reply when everything is accepted.
 
 use exchange::Answer;
-use terms::{Command, Op, OrderId, Reply, Sequence, Shares, Status};
+use terms::{Among, Command, Op, OrderId, Reply, Sequence, Shares, Status};
 use xml::{Documents, Limits, ReplyLimits, write_reply};
 
 pub const LIMITS: Limits = Limits { children_max: 10_000 };
@@ -35,9 +35,9 @@ pub fn accept(ops: &[Op]) -> Vec<Answer> {
         Op::Query(_) => Reply::Status(nothing.clone()),
         Op::Command(Command::CancelOrder { .. }) => Reply::Canceled(nothing.clone()),
         Op::Command(Command::AmendOrder { shares, .. }) => Reply::Amended { order: OrderId(7), open: *shares },
-        Op::Command(Command::CancelAll { .. } | Command::Kill { .. }) => {
-            Reply::CanceledAll { orders: 3, left: None, sequence: Sequence(1) }
-        }
+        Op::Command(
+            Command::CancelAll { .. } | Command::Kill { .. } | Command::KillTogether { among: Among::Last, .. },
+        ) => Reply::CanceledAll { orders: 3, left: None, sequence: Sequence(1) },
         Op::Command(Command::FreeClientOrderId { .. }) => Reply::Freed(OrderId(7)),
         Op::Command(
             Command::PlaceOrder { .. }
@@ -70,6 +70,8 @@ pub fn accept(ops: &[Op]) -> Vec<Answer> {
             | Command::ChangeGroup { .. }
             | Command::ChangePhase { .. }
             | Command::Release { .. }
+            | Command::KillTogether { .. }
+            | Command::ReleaseTogether { .. }
             | Command::Protect { .. }
             | Command::Unprotect { .. }
             | Command::ChangeLimits { .. },

@@ -1,0 +1,63 @@
+//! Kills or releases several accounts together. Commands that follow each other name one account each, and the last of
+//! them changes all: a command has room for one name. Nothing can come between, because one request holds them all.
+
+use terms::{AccountId, AccountIndex, Among, Event, KillScope, Reject, Reply, Sequence};
+
+use crate::engine::Engine;
+
+/// The accounts that commands up to the last one have named.
+pub(crate) struct KillsTogether {
+    accounts: Vec<AccountIndex>,
+    is_killed: bool,
+    /// The last command that named one.
+    last: Sequence,
+}
+
+impl KillsTogether {
+    pub(crate) fn new() -> KillsTogether {
+        KillsTogether { accounts: Vec::new(), is_killed: false, last: Sequence::ZERO }
+    }
+
+    /// Adds the account that the command of this sequence names, unless it does not exist. Those of commands that this
+    /// one does not go on with are forgotten.
+    fn add(&mut self, sequence: Sequence, account: Option<AccountIndex>, among: Among, is_killed: bool) {
+        let goes_on = self.last.next() == sequence && self.is_killed == is_killed && among != Among::First;
+        if !goes_on {
+            self.accounts.clear();
+        }
+        (self.is_killed, self.last) = (is_killed, sequence);
+        self.accounts.extend(account);
+    }
+}
+
+impl Engine {
+    /// Names an account that is killed or released together with others; the last one kills or releases all of them.
+    #[cold]
+    pub(crate) fn change_kills(
+        &mut self,
+        account: AccountId,
+        among: Among,
+        is_killed: bool,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        let found = self.accounts.find(account);
+        self.kills_together.add(self.sequence, found, among, is_killed);
+        if among != Among::Last {
+            return Ok(Reply::Created);
+        }
+        let scopes = std::mem::take(&mut self.kills_together.accounts).into_iter().map(KillScope::Account);
+        let scopes: Vec<KillScope<AccountIndex, _>> = scopes.collect();
+        if !is_killed {
+            if scopes.iter().any(|&scope| self.has_open_orders(scope)) {
+                return Err(Reject::KillGoesOn);
+            }
+            scopes.iter().for_each(|&scope| self.switch(scope, false, events));
+            return Ok(Reply::Created);
+        }
+        scopes.iter().for_each(|&scope| self.switch(scope, true, events));
+        let ended = scopes.iter().map(|&scope| self.cancel_killed(scope, events));
+        let orders = ended.fold(0, usize::saturating_add);
+        let goes_on = scopes.iter().any(|scope| self.kills_going_on.contains(scope));
+        Ok(Reply::CanceledAll { orders, left: goes_on.then(|| self.newest_order()), sequence: self.sequence })
+    }
+}
