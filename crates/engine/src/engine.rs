@@ -10,7 +10,7 @@ use terms::{
 
 use crate::accounts::state::{Accounts, Positions, Symbols};
 use crate::icebergs::state::Icebergs;
-use crate::kill_switch::together::KillsTogether;
+use crate::kill_switch::state::KillsTogether;
 use crate::limits::state::LimitedAccounts;
 use crate::links::state::Links;
 use crate::matching::book::Books;

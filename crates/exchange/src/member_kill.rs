@@ -44,8 +44,9 @@ impl std::fmt::Display for NotKilled {
     }
 }
 
-/// The ops of one request that kill a member, or release it: one for each account that it has now. Only an asker with the right to
-/// kill each of these accounts learns that the member exists; the exchange checks the right to release them.
+/// The ops of one request that kill a member, or release it: one for each account that it has now. Only an asker with
+/// the right to kill each of these accounts learns that the member exists; the exchange checks the right to release
+/// them.
 pub fn member_kill(asker: &Rights, member: Option<&Rights>, is_killed: bool) -> Result<Vec<Op>, NotKilled> {
     let kill = |account| Command::Kill { scope: KillScope::Account(account) };
     let member = member.ok_or(NotKilled::Unknown)?;

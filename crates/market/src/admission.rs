@@ -258,16 +258,17 @@ impl Admission {
         Some(engine.is_killed(scope) == Ok(false) && self.turn.killed.insert(scope))
     }
 
-    /// Whether a kill of several accounts, of which this is the first, kills one that is not killed yet. Then all of its
-    /// commands are let in, because the last of them kills only together with the others.
+    /// Whether a kill of several accounts, of which this is the first, kills one that is not killed yet. Then admission
+    /// lets all of its commands in, because the last of them kills only together with the others.
     fn kills_one(&mut self, engine: &Engine, first: AccountId, behind: &[Op]) -> bool {
         let others = behind.iter().map_while(|op| match *op {
             Op::Command(Command::KillTogether { account, among: Among::Between | Among::Last }) => Some(account),
             Op::Command(_) | Op::Query(_) => None,
         });
         let scopes = std::iter::once(first).chain(others).map(KillScope::Account);
-        let new = scopes.filter(|&scope| engine.is_killed(scope) == Ok(false));
-        new.fold(false, |is_any, scope| self.turn.killed.insert(scope) || is_any)
+        let killed = self.turn.killed.len();
+        self.turn.killed.extend(scopes.filter(|&scope| engine.is_killed(scope) == Ok(false)));
+        self.turn.killed.len() > killed
     }
 
     /// Checks a command against the bounds. `before` are the ops before it in its request, and `behind` those behind

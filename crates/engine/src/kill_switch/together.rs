@@ -1,34 +1,9 @@
 //! Kills or releases several accounts together. Commands that follow each other name one account each, and the last of
 //! them changes all: a command has room for one name. Nothing can come between, because one request holds them all.
 
-use terms::{AccountId, AccountIndex, Among, Event, KillScope, Reject, Reply, Sequence};
+use terms::{AccountId, AccountIndex, Among, Event, KillScope, Reject, Reply};
 
 use crate::engine::Engine;
-
-/// The accounts that commands up to the last one have named.
-pub(crate) struct KillsTogether {
-    accounts: Vec<AccountIndex>,
-    is_killed: bool,
-    /// The last command that named one.
-    last: Sequence,
-}
-
-impl KillsTogether {
-    pub(crate) fn new() -> KillsTogether {
-        KillsTogether { accounts: Vec::new(), is_killed: false, last: Sequence::ZERO }
-    }
-
-    /// Adds the account that the command of this sequence names, unless it does not exist. Those of commands that this
-    /// one does not go on with are forgotten.
-    fn add(&mut self, sequence: Sequence, account: Option<AccountIndex>, among: Among, is_killed: bool) {
-        let goes_on = self.last.next() == sequence && self.is_killed == is_killed && among != Among::First;
-        if !goes_on {
-            self.accounts.clear();
-        }
-        (self.is_killed, self.last) = (is_killed, sequence);
-        self.accounts.extend(account);
-    }
-}
 
 impl Engine {
     /// Names an account that is killed or released together with others; the last one kills or releases all of them.

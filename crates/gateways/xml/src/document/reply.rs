@@ -311,7 +311,8 @@ impl Writer<'_> {
 
     /// Writes one answer for all accounts of a member.
     fn of_member(&mut self, part: &Part, answers: &[&Answer]) {
-        let is_release = answers.iter().any(|answer| matches!(answer, Answer::Reply(Reply::Created)));
+        // The commands before the last one answer a kill, too, with that they were taken.
+        let is_release = matches!(answers.last(), Some(Answer::Reply(Reply::Created)));
         match killed_together(answers.iter().copied()) {
             Err(why) => self.changed(part, why),
             Ok(_) if is_release => self.changed(part, &Answer::Reply(Reply::Created)),
