@@ -6,10 +6,10 @@
 //! since the last question are entered, oldest first and no more than the answer needs. Each is looked at once, so all
 //! questions together cost a few steps for each order that was ever placed, about 60 ns, and asking again costs
 //! nothing. Where more than a quarter as many orders were placed since then as there are slots, for example after a
-//! start, all open orders are entered at once, which takes 60 ms for a million. An account's orders are sorted by symbol
-//! when its orders of one symbol are asked for, each order once. The caller ends the orders that it gets, so they are
-//! taken out. Entries of orders that ended otherwise are dropped when they are found, and all at once when there are
-//! twice as many entries as slots. An entry has 16 bytes, in markets in which such commands occur.
+//! start, all open orders are entered at once: 60 ms for a million. An account's orders are sorted by symbol when its
+//! orders of one symbol are asked for, each order once. The caller ends the orders that it gets, so they are taken out.
+//! Entries of orders that ended otherwise are dropped when they are found, and all at once when there are twice as many
+//! entries as slots. An entry has 16 bytes, in markets in which such commands occur.
 
 #[cfg(test)]
 use std::cell::Cell;

@@ -182,8 +182,8 @@ fn together(is_killed: bool) -> [Command; 2] {
     })
 }
 
-/// In a cluster, a kill of one account by another node could come before a release of a member in the log: the release
-/// of that account was refused, and the others of the member were released.
+/// A release of a member was done by halves: in a cluster another node's kill of one account could come before it in
+/// the log, and refused the release of that account alone.
 #[test]
 fn a_release_of_several_accounts_releases_none_while_the_kill_of_one_goes_on_wherever_it_came_from() {
     let mut market = Market::new(3 * CANCELS_MAX);
