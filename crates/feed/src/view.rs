@@ -496,6 +496,10 @@ impl View {
             Event::OrderReduced { order, account, shares, why, .. } => {
                 let slot = self.find(order);
                 self.note_amendment(slot, shares, why);
+                if self.orders.pends(slot) {
+                    self.orders.reduce(slot, shares);
+                    return;
+                }
                 self.hold(slot, shares, false);
                 let hidden = self.hidden(slot);
                 self.orders.reduce(slot, shares);

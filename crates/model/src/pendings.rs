@@ -1,7 +1,7 @@
 //! Orders that wait until another one is executed wholly.
 
 use terms::{
-    AccountId, AccountIndex, CancelReason, Command, Event, NewOrder, OrderId, OrderKind, Reject, Reply, Side,
+    AccountId, AccountIndex, CancelReason, Command, Event, NewOrder, OrderId, OrderKind, Reject, Reply, Shares, Side,
     StateItem, SymbolIndex,
 };
 
@@ -219,7 +219,11 @@ impl Model {
         if order.until.is_some_and(|until| until.time() <= self.time) {
             return Err(CancelReason::Expired);
         }
-        let NewOrder { side, limit, shares, kind, trigger, self_trade, .. } = order.as_placed();
+        if !self.is_killed_order(id) {
+            self.fit_to_position(id, events);
+        }
+        let shares = self.order(id).open;
+        let NewOrder { side, limit, kind, trigger, self_trade, .. } = order.as_placed();
         let symbol = self.symbols[order.symbol.0 as usize].name;
         let account = self.accounts[order.account.0 as usize].id;
         let asked = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
@@ -230,11 +234,36 @@ impl Model {
         placed.map(|_| ()).map_err(|_| CancelReason::Refused)
     }
 
+    /// Takes off a sell the shares that its account does not have, in whole lots, if the rules allow what is left.
+    fn fit_to_position(&mut self, id: OrderId, events: &mut Vec<Event>) {
+        let Order { account, symbol, side, open: shares, .. } = *self.order(id);
+        let (has, rules) = (self.position(account, symbol).units(), self.rules(symbol));
+        if side == Side::Buy || has >= i128::from(shares.units()) {
+            return;
+        }
+        let left = has as i64 - has as i64 % rules.lot.units();
+        if left > 0 && left >= rules.shares_min.units() {
+            self.leave(id, Shares::from_units(left).expect("it is above zero"), events);
+        }
+    }
+
+    /// Leaves a pending order with this many shares.
+    fn leave(&mut self, id: OrderId, left: Shares, events: &mut Vec<Event>) {
+        let order = &mut self.orders[id.0 as usize - 1];
+        let (account, symbol, shares) = (order.account, order.symbol, order.open.less(left));
+        (order.open, order.reduced) = (left, shares);
+        events.push(Event::OrderReduced { order: id, account, symbol, shares, why: CancelReason::Refused });
+    }
+
     fn release_two(&mut self, first: OrderId, second: OrderId, events: &mut Vec<Event>) {
         if let Err(why) = self.release(first, events) {
             self.end(first, why, events);
             self.end(second, CancelReason::Linked, events);
             return;
+        }
+        let left = self.order(first).open;
+        if left < self.order(second).open {
+            self.leave(second, left, events);
         }
         let mut after = self.clone();
         let mut told = Vec::new();

@@ -4,8 +4,8 @@
 //! refused then.
 
 use terms::{
-    AccountId, AccountIndex, CancelReason, Event, NewOrder, OrderId, Reject, Reply, Sequence, Side, StateItem,
-    SymbolIndex,
+    AccountId, AccountIndex, CancelReason, Event, NewOrder, OrderId, Reject, Reply, Sequence, Shares, Side, StateItem,
+    SymbolIndex, SymbolRules,
 };
 
 use crate::engine::Engine;
@@ -230,10 +230,10 @@ impl Engine {
         }
         match due {
             [None, None] => return false,
-            [Some(first), Some(second)] => self.release_two(&first, &second, events),
+            [Some(first), Some(second)] => self.release_two(first, second, events),
             [one, other] => {
-                for pending in [one, other].into_iter().flatten() {
-                    if let Err(why) = self.release(&pending, events) {
+                for mut pending in [one, other].into_iter().flatten() {
+                    if let Err(why) = self.release(&mut pending, events) {
                         self.end_pending(pending.slot, &pending.placed, why, events);
                     }
                 }
@@ -243,8 +243,8 @@ impl Engine {
     }
 
     /// Places a pending order. Error: the reason why it is canceled instead.
-    fn release(&mut self, pending: &Pending, events: &mut impl FnMut(Event)) -> Result<(), CancelReason> {
-        let Pending { order, slot, ref placed, .. } = *pending;
+    fn release(&mut self, pending: &mut Pending, events: &mut impl FnMut(Event)) -> Result<(), CancelReason> {
+        let Pending { order, slot, placed, .. } = *pending;
         if self.deadline(order).is_some_and(|until| until.time() <= self.time) {
             return Err(CancelReason::Expired);
         }
@@ -253,6 +253,10 @@ impl Engine {
         if self.is_killed_order(account, placed.symbol) {
             return Err(CancelReason::Refused);
         }
+        if let Some(left) = self.sellable(account, &placed) {
+            self.leave(pending, account, left, events);
+        }
+        let placed = &pending.placed;
         self.check_released(account, placed).map_err(|_| CancelReason::Refused)?;
         let terms = OrderTerms { released: Some((order, slot)), ..OrderTerms::NONE };
         // The caller activates the orders that these executions reach.
@@ -262,15 +266,40 @@ impl Engine {
         reply.map(drop).map_err(|_| CancelReason::Refused)
     }
 
+    /// The shares that are left of a pending sell whose account has fewer, in whole lots: the fee of a buyer is taken
+    /// from the shares that the working order bought. None where nothing is taken off it: also if too few would be left,
+    /// so that the sell is refused.
+    fn sellable(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Option<Shares> {
+        let available = self.positions.get(account, placed.symbol);
+        if placed.side == Side::Buy || available >= placed.shares.position() {
+            return None;
+        }
+        let rules = self.rules(placed.symbol).unwrap_or(&SymbolRules::NONE);
+        let left = Shares::from_units(i64::try_from(available.units()).ok()?)?.rounded_down(rules.lot);
+        (!left.is_zero() && rules.check_amended(left).is_ok()).then_some(left)
+    }
+
+    /// Leaves a pending order with this many shares, fewer than it has.
+    fn leave(&mut self, pending: &mut Pending, account: AccountIndex, left: Shares, events: &mut impl FnMut(Event)) {
+        let Pending { order, slot, placed: NewOrder { symbol, shares, .. }, .. } = *pending;
+        pending.placed.shares = left;
+        self.orders.get_mut(slot).open = left;
+        events(Event::OrderReduced { order, account, symbol, shares: shares.less(left), why: CancelReason::Refused });
+    }
+
     /// Places two pending orders and links them. If one of them is refused, neither stays.
-    fn release_two(&mut self, first: &Pending, second: &Pending, events: &mut impl FnMut(Event)) {
-        if let Err(why) = self.release(first, events) {
+    fn release_two(&mut self, mut first: Pending, mut second: Pending, events: &mut impl FnMut(Event)) {
+        if let Err(why) = self.release(&mut first, events) {
             self.end_pending(first.slot, &first.placed, why, events);
             self.end_pending(second.slot, &second.placed, CancelReason::Linked, events);
             return;
         }
         let account = self.orders.get(first.slot).account;
-        match self.release_linked(account, first, second, events) {
+        let left = first.placed.shares;
+        if left < second.placed.shares {
+            self.leave(&mut second, account, left, events);
+        }
+        match self.release_linked(account, &first, &mut second, events) {
             Ok(()) => {
                 self.links.link(first.order, second.order);
                 let NewOrder { symbol, side, .. } = first.placed;
@@ -290,7 +319,7 @@ impl Engine {
         &mut self,
         account: AccountIndex,
         first: &Pending,
-        second: &Pending,
+        second: &mut Pending,
         events: &mut impl FnMut(Event),
     ) -> Result<(), CancelReason> {
         let NewOrder { symbol, side, shares, .. } = first.placed;

@@ -1,7 +1,8 @@
 //! Orders that wait for others: the cases that a count of the comparison with the model cannot show.
 
 use terms::{
-    AccountId, Command, DOLLAR, Money, NewOrder, Op, OrderId, Position, Price, Reject, Reply, Shares, Side, Symbol,
+    AccountId, Command, DOLLAR, FeeRate, Fees, Money, NewOrder, Op, OrderId, Position, Price, Reject, Reply, Shares,
+    Side, Symbol, SymbolRules, Tier,
 };
 
 use crate::common::duel::Duel;
@@ -46,4 +47,36 @@ fn a_refused_request_places_the_exits_of_those_with_whom_its_first_order_execute
     assert_eq!(duel.play_told(pending), Reply::Rejected(Reject::CannotPend { order: OrderId(3) }));
     assert!(!is_due(&duel) && duel.model().order(exit).pends_on.is_none(), "the exit stands in the book");
     duel.end();
+}
+
+/// The exits were refused: the fee of a buyer is taken from the shares that it bought.
+#[test]
+fn an_exit_sells_what_the_fee_has_left_in_whole_lots_or_is_refused() {
+    // 10 shares less the fee of 1; the lot, and the fewest shares of an order.
+    for (lot, fewest, left) in [(1, 1, Some(9)), (2, 2, Some(8)), (1, 10, None), (10, 10, None)] {
+        let mut duel = Duel::new(1, 1);
+        let symbol = Symbol::parse(b"SPY").unwrap();
+        duel.play(Op::Command(Command::CreateSymbol { symbol }));
+        for account in [1, 2, 3].map(account) {
+            duel.play(Op::Command(Command::CreateAccount { account, balance: Money::from_units(DOLLAR) }));
+        }
+        let shares = Position::from_units(100);
+        duel.play(Op::Command(Command::IssueShares { symbol, account: account(2), shares }));
+        let [lot, shares_min] = [lot, fewest].map(|units| Shares::from_units(units).unwrap());
+        let rules = SymbolRules { lot, shares_min, ..SymbolRules::NONE };
+        duel.play(Op::Command(Command::ChangeRules { symbol, rules }));
+        let tenth = FeeRate::from_millionths(100_000).unwrap();
+        let fees = Some(Fees { maker: tenth, taker: tenth, account: account(3) });
+        duel.play(Op::Command(Command::ChangeFees { symbol, tier: Tier::FIRST, fees }));
+        for command in chain(1, order(symbol, Side::Buy, 5), order(symbol, Side::Sell, 7)) {
+            duel.play(Op::Command(command));
+        }
+        let order = order(symbol, Side::Sell, 5);
+        let sell = Command::PlaceOrder { account: account(2), order, client_id: None, until: None };
+        assert_eq!(duel.play_told(sell), Reply::Opened(OrderId(3)));
+        let exit = duel.model().order(OrderId(2));
+        let is = (!exit.open.is_zero()).then(|| exit.open.units());
+        assert_eq!((is, exit.canceled.is_some()), (left, left.is_none()), "in lots of {lot:?}, at least {fewest}");
+        duel.end();
+    }
 }
