@@ -226,7 +226,7 @@ fn what_a_node_says_at_a_mark_may_come_when_it_has_begun_to_stop() {
     node.turn.close().map(drop).expect("the disk has no faults");
 }
 
-/// It waited for the log with all that it was asked, when the mark came just before the log was away.
+/// The node waited for the log, and all questions with it, where a mark came just before the log was away.
 #[test]
 fn a_statement_that_the_log_has_not_taken_keeps_no_question_waiting() {
     let log = SimulatedLog::new(1, Faults::default());
