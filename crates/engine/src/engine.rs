@@ -78,8 +78,6 @@ pub struct Engine {
     pub(crate) execution_bounds: ExecutionBounds,
     /// The number of executions that the current command may still make.
     pub(crate) executions_left: u32,
-    /// The moves of triggers for which a turn had no executions left; `within` counts them from the turn's begin.
-    pub(crate) moved_beyond: u32,
     /// The number of executions that the commands of the current time may still make together. It is not written down
     /// as a part of the state: no two turns have the same time, and no state is written down within a turn.
     turn_executions_left: u32,
@@ -141,7 +139,6 @@ impl Engine {
             account_orders: AccountOrders::new(),
             execution_bounds: ExecutionBounds::ALL,
             executions_left: 0,
-            moved_beyond: 0,
             turn_executions_left: ExecutionBounds::ALL.turn,
             cancel_bounds: CancelBounds::ALL,
             cancels_left: 0,

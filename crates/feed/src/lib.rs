@@ -14,6 +14,7 @@ mod accounts;
 mod book;
 mod candles;
 mod feed;
+mod followed;
 mod holdings;
 mod listeners;
 mod market;

@@ -12,6 +12,7 @@ use terms::{
     SymbolIndex, Time, Trail, Trigger,
 };
 
+use crate::followed::Followed;
 use crate::sparse_column::SparseColumn;
 
 /// An open order.
@@ -220,11 +221,14 @@ pub struct Orders {
     rarities: HashMap<u32, Rarity, RandomState>,
     /// The orders that show a part of their shares at a time, by slot.
     icebergs: HashMap<u32, Iceberg, RandomState>,
+    /// The orders whose triggers follow the market.
+    pub(crate) followed: Followed,
 }
 
 /// Terms that some orders have. A market may have a million orders that wait, so it is small.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Special {
+    /// Of an order that follows the market, the trigger that was told last.
     trigger: Option<Trigger>,
     kind: OrderKind,
     waits: bool,
@@ -238,7 +242,6 @@ const _: () = assert!(size_of::<Special>() == 16);
 /// Terms that few orders have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Rarity {
-    trail: Option<Trail>,
     pends_on: Option<OrderId>,
     until: Option<Deadline>,
     triggered: Option<Time>,
@@ -260,6 +263,7 @@ impl Orders {
             specials: SparseColumn::default(),
             rarities: HashMap::default(),
             icebergs: HashMap::default(),
+            followed: Followed::default(),
         }
     }
 
@@ -271,9 +275,9 @@ impl Orders {
     pub(crate) fn insert(&mut self, open: &Open) -> u32 {
         let slot = self.nodes.insert(Node::new(open));
         self.by_id.insert(open.order, slot, |other| self.nodes[other].order);
-        let Open { kind, trigger, trail, waits, delayed, pends_on, self_trade, until, triggered, linked, .. } = *open;
+        let Open { kind, trigger, waits, delayed, pends_on, self_trade, until, triggered, linked, .. } = *open;
         self.set_special(slot, Special { kind, trigger, waits, delayed, self_trade, is_rare: false });
-        self.set_rarity(slot, Rarity { trail, pends_on, until, triggered, linked });
+        self.set_rarity(slot, Rarity { pends_on, until, triggered, linked });
         slot
     }
 
@@ -303,7 +307,8 @@ impl Orders {
         let money = if node.has_traded() { self.paid.get(&slot).copied() } else { None };
         let (side, limit, money) = (node.side(), node.limit(), money.unwrap_or(Money::ZERO));
         let Special { kind, trigger, waits, delayed, self_trade, .. } = self.special(slot);
-        let Rarity { trail, pends_on, until, triggered, linked } = self.rarity(slot);
+        let Rarity { pends_on, until, triggered, linked } = self.rarity(slot);
+        let follows = if waits { self.followed.get(slot, (symbol, side)) } else { None };
         Open {
             order,
             account,
@@ -314,8 +319,8 @@ impl Orders {
             open,
             money,
             kind,
-            trigger,
-            trail,
+            trigger: follows.map(|(_, trigger)| trigger).or(trigger),
+            trail: follows.map(|(trail, _)| trail),
             waits,
             delayed,
             pends_on,
@@ -414,20 +419,24 @@ impl Orders {
         self.set_rarity(slot, Rarity { linked: Some(partner), ..self.rarity(slot) });
     }
 
-    /// Returns the trigger for which an order waits or waited.
-    pub(crate) fn trigger(&self, slot: u32) -> Option<Trigger> {
-        self.special(slot).trigger
+    /// Lets the trigger of an order that waits follow the market at this distance.
+    pub(crate) fn follow_market(&mut self, slot: u32, trail: Trail) {
+        let node = &self.nodes[slot];
+        let trigger = self.special(slot).trigger.expect("invariant: what follows the market has a trigger");
+        self.followed.add(slot, (node.symbol, node.side()), trail, trigger);
     }
 
-    /// Sets the distance at which its trigger follows the market.
-    pub(crate) fn set_trail(&mut self, slot: u32, trail: Option<Trail>) {
-        self.set_rarity(slot, Rarity { trail, ..self.rarity(slot) });
+    /// Ends the following of an order, if it follows the market.
+    pub(crate) fn follow_no_more(&mut self, slot: u32) {
+        let node = &self.nodes[slot];
+        self.followed.remove(slot, (node.symbol, node.side()));
     }
 
-    /// Moves the trigger nearer to the market.
-    pub(crate) fn move_trigger(&mut self, slot: u32, trigger: Trigger) {
+    /// Sets the trigger of an order. Returns whether it is another one than before.
+    pub(crate) fn set_trigger(&mut self, slot: u32, trigger: Trigger) -> bool {
         let special = self.special(slot);
         self.set_special(slot, Special { trigger: Some(trigger), ..special });
+        special.trigger != Some(trigger)
     }
 
     /// Sets an open order's deadline.
@@ -491,6 +500,7 @@ impl Orders {
     pub(crate) fn remove(&mut self, slot: u32) {
         let order = self.nodes[slot].order;
         self.by_id.remove(order, |at| at == slot);
+        self.follow_no_more(slot);
         if self.special(slot).is_rare {
             self.rarities.remove(&slot);
         }

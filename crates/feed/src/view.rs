@@ -22,7 +22,7 @@ use terms::{
     AccountId, AccountIndex, AccountLimits, CancelReason, ClientOrderId, Event, Fee, FeeSchedule, Groups, KillScope,
     Kills, Money, NewOrder, OrderId, Position, Price, Protections, Sequence, Shares, Side, Symbol, SymbolIndex, Time,
 };
-use trails::Trails;
+use trails::Moves;
 
 use crate::accounts::{Account, Accounts};
 use crate::market::Listing;
@@ -54,8 +54,8 @@ pub struct View {
     client_ids: HashMap<OrderId, ClientOrderId, RandomState>,
     /// Linked orders, both ways.
     links: HashMap<OrderId, OrderId, RandomState>,
-    /// The orders whose triggers follow the market.
-    trails: Trails,
+    /// The moves of triggers that follow the market.
+    moves: Moves,
     /// The fees by symbol and tier.
     fees: FeeSchedule,
     /// The groups of accounts.
@@ -329,19 +329,21 @@ impl View {
 
     /// Adds a watcher of an account, or removes one.
     pub fn watch_account(&mut self, account: AccountIndex, watched: bool) {
+        // The watcher hears of later moves alone.
+        self.tell_moves();
         let watchers = &mut self.accounts.get_mut(account).watchers;
         *watchers = if watched { *watchers + 1 } else { watchers.saturating_sub(1) };
     }
 
     /// Takes the news of watched accounts.
     pub fn take_news(&mut self) -> Vec<News> {
-        self.trails.forget_moves();
+        self.tell_moves();
         std::mem::take(&mut self.news)
     }
 
     /// Returns at least the number of bytes that the waiting news take.
     pub fn gathered(&self) -> usize {
-        self.news.len() * size_of::<News>() + self.symbol_changes * size_of::<Trade>()
+        (self.news.len() + self.moves.len()) * size_of::<News>() + self.symbol_changes * size_of::<Trade>()
     }
 
     /// Takes the watched symbols in which something happened.
@@ -488,7 +490,7 @@ impl View {
             Event::TipShown { order, shares, stands_last, .. } => self.show_tip(order, shares, stands_last),
             Event::TrailGiven { order, trail } => self.give_trail(order, trail),
             Event::TrailsMoved { symbol, side, price } => self.move_trails(symbol, side, price),
-            Event::TrailReached { order, .. } => self.forget_trail(order),
+            Event::TrailReached { order, trigger, .. } => self.reach_trail(order, trigger),
             Event::DeadlineGiven { order, until } => {
                 let slot = self.find(order);
                 self.orders.set_until(slot, until);
@@ -675,7 +677,6 @@ impl View {
 
     /// Forgets an order with nothing open that has left its book; `money` was paid for it.
     fn end(&mut self, slot: u32, canceled: Shares, why: Option<CancelReason>, money: Money) {
-        self.forget_trail(self.orders.terms(slot).order);
         let Terms { order, account: its_account, .. } = self.orders.terms(slot);
         // Few orders have one, and the others should not pay for the search.
         let client_id = if self.client_ids.is_empty() { None } else { self.client_ids.remove(&order) };

@@ -49,8 +49,6 @@ pub struct Model {
     pub(crate) fees: Vec<(SymbolIndex, Tier, Fees<AccountIndex>)>,
     /// The prices at which an order executed.
     pub(crate) prices: Vec<Price>,
-    /// The moves of triggers of a turn for which it had no executions left.
-    pub(crate) moved_beyond: u64,
     /// The killed scopes, sorted.
     pub(crate) kills: Vec<KillScope<AccountIndex, SymbolIndex>>,
     /// The accounts that the commands before kill or release together with the next, and the last such command.
@@ -159,8 +157,11 @@ pub struct Order {
     pub until: Option<Deadline>,
     /// The trigger that it waits for, or waited for.
     pub trigger: Option<Trigger>,
-    /// The distance that its trigger keeps from the market until an execution reaches it, if it follows the market.
+    /// The distance that its trigger keeps from the market until an execution reaches it, if it was placed to follow
+    /// the market.
     pub trail: Option<Trail>,
+    /// Whether its trigger follows the market: no execution has reached it.
+    pub follows: bool,
     /// Whether its trigger moved.
     pub has_moved: bool,
     /// Whether it still waits for its trigger.
@@ -224,7 +225,6 @@ impl Model {
             is_releasing: false,
             fees: Vec::new(),
             prices: Vec::new(),
-            moved_beyond: 0,
             kills: Vec::new(),
             together: (Vec::new(), false, Sequence::ZERO),
             protected: Vec::new(),
@@ -572,7 +572,7 @@ impl Model {
         let start = executions.len();
         executions.extend_from_slice(&order.executions);
         let waits = order.trigger.filter(|_| order.waits && !order.open.is_zero());
-        let trail = order.trail.filter(|_| waits.is_some() && !self.reached.contains(&order.id));
+        let trail = order.trail.filter(|_| waits.is_some() && order.follows);
         let terms = OpenTerms {
             waits,
             trail,

@@ -12,7 +12,8 @@ impl Model {
         }
         let placed = NewOrder { kind: OrderKind::PostOnly, ..asked };
         let best = self.matching(asked.symbol, asked.side, asked.limit).first().map(|&best| self.order(best).limit);
-        let Some(best) = best.filter(|_| asked.trigger.is_none() && self.is_open(asked.symbol) && !self.delays(&asked))
+        let Some(best) =
+            best.filter(|_| asked.trigger.is_none() && self.is_open(asked.symbol) && !self.delays(asked.symbol))
         else {
             return placed;
         };

@@ -99,7 +99,7 @@ impl Model {
         if side == Side::Buy && funds > available {
             return Err(Reject::InsufficientFunds { needed: funds, available });
         }
-        if self.delays(&market) {
+        if self.delays(symbol) {
             return Err(Reject::WouldWait);
         }
         let (mut left, mut units) = (funds, 0);
@@ -142,7 +142,7 @@ impl Model {
         let waits = trigger.is_some() || terms.trail.is_some();
         let waits_for = trigger.or_else(|| self.trigger_behind(symbol, side, terms.trail?));
         let valued = NewOrder { trigger: waits_for, ..placed };
-        let comes_later = self.is_open(symbol) && self.delays(&placed);
+        let comes_later = self.is_open(symbol) && self.delays(symbol);
         let past = match terms.released {
             None => self.past_limit(account, &valued, waits || comes_later),
             Some(_) => {
@@ -256,6 +256,7 @@ impl Model {
             until,
             trigger,
             trail,
+            follows: trail.is_some(),
             has_moved: false,
             waits: trigger.is_some(),
             delayed: None,

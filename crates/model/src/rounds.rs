@@ -139,7 +139,6 @@ impl Model {
     fn with_part<T>(&mut self, part: Part, take: impl FnOnce(&mut Model) -> T) -> T {
         let left = self.executions_left;
         let share = u64::from(self.execution_bounds.share).min(left);
-        self.moved_beyond = 0;
         self.executions_left = match part {
             Part::All => left,
             Part::Share => share,
@@ -148,8 +147,8 @@ impl Model {
         let taken = take(self);
         self.executions_left = match part {
             Part::All => self.executions_left,
-            Part::Share => (left - share).saturating_sub(self.moved_beyond) + self.executions_left,
-            Part::WholeCommand => left.saturating_sub(self.moved_beyond),
+            Part::Share => left - share + self.executions_left,
+            Part::WholeCommand => left,
         };
         taken
     }

@@ -50,7 +50,7 @@ impl Model {
 
     /// The orders that follow a symbol's price.
     pub(crate) fn following(&self, symbol: SymbolIndex) -> Vec<OrderId> {
-        let follow = self.waiting().filter(|order| order.symbol == symbol && order.trail.is_some());
+        let follow = self.waiting().filter(|order| order.symbol == symbol && order.follows);
         follow.map(|order| order.id).collect()
     }
 

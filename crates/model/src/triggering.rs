@@ -46,8 +46,9 @@ impl Model {
     }
 
     /// Reaches and moves triggers at the prices of the executions of an order of this side, and appends the events. An
-    /// order that follows the market is moved by each price until one reaches it. Each trigger and each move counts as
-    /// an execution; later commands reach the fixed triggers for which this one has none left.
+    /// order that follows the market is moved by each price until one reaches it: then it follows no more, and begins
+    /// to wait behind those with the same trigger. Each trigger that is reached counts as an execution; later commands
+    /// reach those for which this one has none left.
     pub(crate) fn say_what_was_reached(&mut self, symbol: SymbolIndex, side: Side, events: &mut Vec<Event>) {
         self.forget_prices();
         let prices = std::mem::take(&mut self.prices);
@@ -60,17 +61,24 @@ impl Model {
             reached.extend(now);
             moved.extend(self.come_nearer(symbol, price, &reached));
         }
-        let fixed = self.waiting().filter(|order| order.symbol == symbol && order.trail.is_none());
+        self.say_moves(symbol, side, &prices, &moved, events);
+        reached.sort_by_key(|&id| (self.place_in_line(id), id));
+        for id in reached {
+            self.arrivals += 1;
+            let arrival = self.arrivals;
+            let order = &mut self.orders[id.0 as usize - 1];
+            (order.follows, order.arrival) = (false, arrival);
+            events.push(Event::TrailReached { order: id, symbol, trigger: order.trigger.expect("it waits") });
+        }
+        let fixed = self.waiting().filter(|order| order.symbol == symbol && !order.follows);
         let is_reached = |trigger: Trigger| prices.iter().any(|&price| trigger.is_reached_by(price));
-        reached.extend(fixed.filter(|order| order.trigger.is_some_and(is_reached)).map(|order| order.id));
+        let reached = fixed.filter(|order| order.trigger.is_some_and(is_reached)).map(|order| order.id).collect();
         let listing = &mut self.symbols[symbol.0 as usize];
         listing.last = Some(last);
         listing.rose.extend(&prices);
         listing.fell.extend(&prices);
-        self.say_moves(symbol, side, &prices, &moved, events);
-        let beyond = self.reach(symbol, reached, events);
+        self.reach(symbol, reached, events);
         self.say_moves(symbol, side.opposite(), &prices, &moved, events);
-        self.count_moves(beyond + moved.len() as u64);
         self.forget_prices();
     }
 
@@ -89,48 +97,33 @@ impl Model {
         }
     }
 
-    /// Marks these orders as reached, as far as the command may go on. Those that follow the market are all reached,
-    /// and the thousand nearest triggers of the fixed ones before them. Returns the number of triggers beyond what the
-    /// command may do.
-    fn reach(&mut self, symbol: SymbolIndex, orders: Vec<OrderId>, events: &mut Vec<Event>) -> u64 {
-        let orders = orders.into_iter().map(|id| self.order(id));
-        let mut reached: Vec<(bool, i64, bool, u64, OrderId)> = orders
-            .map(|order| (order.id, order.arrival, order.trail.is_some(), order.trigger.expect("it waits")))
-            .map(|(id, arrival, trails, trigger)| match trigger.is_from_below() {
-                true => (false, trigger.price().units(), trails, arrival, id),
-                false => (true, -trigger.price().units(), trails, arrival, id),
-            })
-            .collect();
-        // The order: triggers from below first; then the nearest trigger; then fixed triggers before those that follow
-        // the market; then the longest wait.
-        reached.sort();
-        let (mut told, mut beyond, mut nearer) = (None, 0, 0);
-        for (at, &(falls, .., id)) in reached.iter().enumerate() {
-            let Order { trail, trigger, .. } = *self.order(id);
-            let trigger = trigger.expect("it waited");
-            let is_next = told != Some((trigger, trail.is_some()));
-            if is_next && self.executions_left == 0 {
-                let trails_behind = reached[at..].iter().any(|&(other, _, trails, ..)| trails && other == falls);
-                if trail.is_none() && (nearer == 1_000 || !trails_behind) {
-                    continue;
+    /// Marks these orders as reached, as far as the command may go on: triggers from below first, then the nearest
+    /// trigger, then the longest wait.
+    fn reach(&mut self, symbol: SymbolIndex, mut orders: Vec<OrderId>, events: &mut Vec<Event>) {
+        orders.sort_by_key(|&id| (self.place_in_line(id), self.order(id).arrival));
+        let mut told = None;
+        for id in orders {
+            let trigger = self.order(id).trigger.expect("it waited");
+            if told != Some(trigger) {
+                if self.executions_left == 0 {
+                    return;
                 }
-                nearer += u64::from(trail.is_none());
-                beyond += 1;
-            } else {
-                self.executions_left -= u64::from(is_next);
-            }
-            told = Some((trigger, trail.is_some()));
-            if trail.is_some() {
-                events.push(Event::TrailReached { order: id, trigger });
-            } else if is_next {
+                self.executions_left -= 1;
+                told = Some(trigger);
                 events.push(Event::TriggerReached { symbol, trigger });
             }
             self.reached.push(id);
         }
-        beyond
     }
 
-    /// The orders that wait for fixed triggers which executions have reached, and no command yet.
+    /// The place of an order's trigger among those that one order reaches.
+    fn place_in_line(&self, id: OrderId) -> (bool, i64) {
+        let trigger = self.order(id).trigger.expect("it waits");
+        let price = trigger.price().units();
+        if trigger.is_from_below() { (false, price) } else { (true, -price) }
+    }
+
+    /// The orders that wait for triggers which do not follow the market, and which executions have reached, and no command yet.
     fn left(&self, symbol: SymbolIndex) -> Vec<OrderId> {
         let Listing { rose, fell, .. } = &self.symbols[symbol.0 as usize];
         if rose.is_empty() && fell.is_empty() {
@@ -140,7 +133,7 @@ impl Model {
             let prices = if trigger.is_from_below() { rose } else { fell };
             prices.iter().any(|&price| trigger.is_reached_by(price))
         };
-        let of_symbol = self.waiting().filter(|order| order.symbol == symbol && order.trail.is_none());
+        let of_symbol = self.waiting().filter(|order| order.symbol == symbol && !order.follows);
         of_symbol.filter(|order| order.trigger.is_some_and(is_left)).map(|order| order.id).collect()
     }
 
@@ -168,12 +161,6 @@ impl Model {
             rose.retain(|_| rises);
             fell.retain(|_| falls);
         }
-    }
-
-    /// Counts moves as executions.
-    pub(crate) fn count_moves(&mut self, moves: u64) {
-        self.moved_beyond += moves.saturating_sub(self.executions_left);
-        self.executions_left = self.executions_left.saturating_sub(moves);
     }
 
     /// Whether executions of a symbol have reached triggers that no command has reached yet.

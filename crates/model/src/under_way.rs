@@ -12,19 +12,9 @@ use crate::icebergs::LOOKED_AT_MAX;
 use crate::placing::pays_as_it_goes;
 
 impl Model {
-    /// Whether an order that arrives at its symbol's book waits for its turn: behind others, or because it may execute,
-    /// and its command has less than all its executions, and no more than orders follow the price.
-    pub fn delays(&self, placed: &NewOrder<SymbolIndex>) -> bool {
-        let symbol = placed.symbol;
-        let left = self.executions_left;
-        let following = self.following(symbol).len() as u64;
-        let is_short = left < self.execution_bounds.command.into() && following > 0 && following >= left;
-        let takes = || {
-            !matches!(placed.kind, OrderKind::PostOnly | OrderKind::PostOnlyMove)
-                && !self.matching(symbol, placed.side, placed.limit).is_empty()
-        };
-        is_short && takes()
-            || self.open_orders().any(|order| order.symbol == symbol && order.delayed.is_some())
+    /// Whether an order that arrives at its symbol's book waits for its turn behind others.
+    pub fn delays(&self, symbol: SymbolIndex) -> bool {
+        self.open_orders().any(|order| order.symbol == symbol && order.delayed.is_some())
             || self.is_being_reached(symbol)
     }
 

@@ -178,7 +178,7 @@ impl Model {
         let ruled = ruled.filter(|(_, listing)| listing.rules != SymbolRules::NONE);
         items.extend(ruled.map(|(symbol, listing)| StateItem::Rules { symbol, rules: listing.rules }));
         let mut waiting: Vec<&Order> = self.waiting().collect();
-        waiting.sort_by_key(|order| (order.symbol, order.trail.is_some(), order.trigger, order.arrival));
+        waiting.sort_by_key(|order| (order.symbol, order.follows, order.trigger, order.arrival));
         items.extend(waiting.into_iter().map(|order| stop_item(order, false)));
         for order in self.reached.iter().map(|&order| self.order(order)) {
             match order.delayed {
@@ -242,7 +242,7 @@ fn order_item(order: &Order) -> StateItem {
 
 fn stop_item(order: &Order, is_reached: bool) -> StateItem {
     let placed = NewOrder { shares: order.open, ..order.as_placed() };
-    let trail = order.trail.filter(|_| !is_reached);
+    let trail = order.trail.filter(|_| order.follows);
     StateItem::Stop { order: order.id, account: order.account, placed, is_reached, trail }
 }
 

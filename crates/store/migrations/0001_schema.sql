@@ -372,7 +372,7 @@ COMMENT ON TABLE pricetime.resting IS
 COMMENT ON COLUMN pricetime.resting.open IS 'The shares that are neither executed nor canceled.';
 COMMENT ON COLUMN pricetime.resting.queued_sequence IS
     'The command with which it came behind the others of its price after it was placed: the command activated it, '
-    'released it, or showed its next part. 0: before an import. Null: it stands where it came when it was placed.';
+    'released it, came to its trigger, which followed the market before, or showed its next part. 0: before an import. Null: it stands where it came when it was placed.';
 COMMENT ON COLUMN pricetime.resting.queued_nth IS
     'Its number among those that did so with that command; null like queued_sequence.';
 
@@ -1042,6 +1042,7 @@ CREATE FUNCTION pricetime.write_orders(
     new_links pricetime.links[], parted pricetime.links[],
     new_icebergs pricetime.icebergs[], changed_icebergs pricetime.icebergs[], queued_icebergs pricetime.resting[],
     new_trails pricetime.trails[], moved pricetime.waiting[], reached_trails pricetime.waiting[],
+    queued_trails pricetime.resting[],
     new_pending pricetime.pending[], closed pricetime.pending[], queued_pending pricetime.resting[],
     delayed_orders pricetime.waiting[]
 ) RETURNS void LANGUAGE plpgsql AS $$
@@ -1076,7 +1077,7 @@ BEGIN
     END IF;
     IF cardinality(reached) > 0 THEN
         -- Orders that waited before the batch. Those whose trigger it reached twice were reached the first time.
-        -- Trailing stops are reached by their ids, because their triggers may have moved in the same batch.
+        -- Trailing stops of the batch are reached by their ids, because their triggers may have moved in it.
         reached := ARRAY(
             SELECT DISTINCT ON (r.symbol, r.trigger_price, r.from_below) r FROM unnest(reached) r
             ORDER BY r.symbol, r.trigger_price, r.from_below, r.reached_nth
@@ -1152,6 +1153,7 @@ BEGIN
         UPDATE pricetime.waiting w SET trigger_price = u.trigger_price, follows = false,
                 reached_sequence = u.reached_sequence, reached_nth = u.reached_nth
             FROM unnest(reached_trails) u WHERE w.order_id = u.order_id;
+        PERFORM pricetime.queue(queued_trails);
     END IF;
     IF cardinality(new_pending) > 0 THEN
         INSERT INTO pricetime.pending SELECT * FROM unnest(new_pending);

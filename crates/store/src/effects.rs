@@ -340,7 +340,10 @@ impl Effects {
                     self.stops.open(order, placed.symbol, trigger);
                 }
             }
-            Event::TriggerReached { symbol, trigger } => self.stops.reach(symbol, trigger, sequence),
+            Event::TriggerReached { symbol, trigger } => {
+                let turn = self.stops.reach(symbol, trigger, sequence);
+                self.trails.give_turn(symbol, trigger, turn);
+            }
             Event::OrderTriggered { order, account, placed } => {
                 let turn = self.next_turn(sequence);
                 self.stops.activate(order, turn);
@@ -414,9 +417,9 @@ impl Effects {
                 self.trails.open(order, trail);
             }
             Event::TrailsMoved { symbol, .. } => self.trails.touch(symbol),
-            Event::TrailReached { order, trigger } => {
-                let turn = self.stops.next_turn(sequence);
-                self.trails.reach(order, trigger, turn);
+            Event::TrailReached { order, symbol, trigger } => {
+                let came = self.next_turn(sequence);
+                self.trails.reach(order, symbol, trigger, came);
             }
             Event::DeadlineGiven { order, until } => self.just_opened(order).until = Some(until),
             Event::OrdersLinked { order, partner, account, .. } => {

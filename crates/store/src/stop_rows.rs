@@ -29,7 +29,7 @@ pub(crate) struct StopRows {
     activated_at: BTreeMap<OrderId, usize>,
     /// The places in `waiting` of orders whose trigger was not reached.
     queues: BTreeMap<(SymbolIndex, Trigger), Vec<usize>>,
-    /// The number of triggers and trailing stops reached, and of orders that had to wait for their turn.
+    /// The number of triggers reached, and of orders that had to wait for their turn.
     turns: u64,
     /// The number of executions that `seal` has seen.
     executions: usize,
@@ -154,13 +154,15 @@ impl StopRows {
         self.waiting.push(WaitingRow { order, symbol, trigger, reached, follows: false, delayed, waits: true });
     }
 
-    pub(crate) fn reach(&mut self, symbol: SymbolIndex, trigger: Trigger, sequence: Sequence) {
+    /// Notes that a trigger was reached. Returns the turn of its orders.
+    pub(crate) fn reach(&mut self, symbol: SymbolIndex, trigger: Trigger, sequence: Sequence) -> QueueRank {
         let turn = self.next_turn(sequence);
         note(&mut self.reached_in, symbol);
         self.reached.push(ReachedRow { symbol, trigger, turn });
         for at in self.queues.remove(&(symbol, trigger)).unwrap_or_default() {
             self.waiting[at].reached = Some(turn);
         }
+        turn
     }
 
     /// The rank of what is reached next.
@@ -169,7 +171,7 @@ impl StopRows {
         QueueRank { sequence, nth: self.turns }
     }
 
-    /// Notes that the order just opened is a trailing stop, which is reached by its id.
+    /// Notes that the order just opened is a trailing stop. It waits at no fixed trigger.
     pub(crate) fn follow(&mut self, order: OrderId) {
         let row = self.waiting.last_mut().filter(|row| row.order == order);
         let row = row.expect("invariant: an order that follows the market was opened to wait");

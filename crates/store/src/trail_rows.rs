@@ -18,6 +18,8 @@ pub(crate) struct TrailRows {
     /// The triggers that moved, each order once.
     moved: Vec<MovedRow>,
     reached: Vec<ReachedTrailRow>,
+    /// The places in `reached` of orders without a turn.
+    left: BTreeMap<(SymbolIndex, Trigger), Vec<usize>>,
     /// The symbols of moved triggers.
     symbols: BTreeSet<SymbolIndex>,
     /// The place of an order in `moved`.
@@ -37,12 +39,15 @@ pub(crate) struct MovedRow {
     pub trigger: Trigger,
 }
 
-/// An order whose trigger was reached, and its rank among all that were.
+/// An order that follows the market no more: an execution came to its trigger.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReachedTrailRow {
     pub order: OrderId,
     pub trigger: Trigger,
-    pub turn: QueueRank,
+    /// Its rank among those that wait for the same trigger.
+    pub came: QueueRank,
+    /// Its turn, if these commands reached the trigger, too.
+    pub turn: Option<QueueRank>,
 }
 
 table! { trails: TrailRow, row =>
@@ -57,6 +62,7 @@ impl TrailRows {
         self.opened.clear();
         self.moved.clear();
         self.reached.clear();
+        self.left.clear();
         self.symbols.clear();
         self.places.clear();
     }
@@ -87,8 +93,17 @@ impl TrailRows {
         self.symbols.insert(symbol);
     }
 
-    pub(crate) fn reach(&mut self, order: OrderId, trigger: Trigger, turn: QueueRank) {
-        self.reached.push(ReachedTrailRow { order, trigger, turn });
+    /// Notes that an order follows the market no more, and waits for this trigger.
+    pub(crate) fn reach(&mut self, order: OrderId, symbol: SymbolIndex, trigger: Trigger, came: QueueRank) {
+        self.left.entry((symbol, trigger)).or_default().push(self.reached.len());
+        self.reached.push(ReachedTrailRow { order, trigger, came, turn: None });
+    }
+
+    /// Gives a turn to the orders among these that wait for a trigger.
+    pub(crate) fn give_turn(&mut self, symbol: SymbolIndex, trigger: Trigger, turn: QueueRank) {
+        for at in self.left.remove(&(symbol, trigger)).unwrap_or_default() {
+            self.reached[at].turn = Some(turn);
+        }
     }
 
     /// Adds the present trigger of each order, which no event carries. Orders that were reached meanwhile have rows of

@@ -118,7 +118,7 @@ const WAITING: &str = "
         OR o.trigger_from_below IS DISTINCT FROM w.from_below
         OR (o.kind <> 'market' AND w.goes_to <> o.limit_price)
         OR (w.follows AND (t.order_id IS NULL OR w.reached_sequence IS NOT NULL OR w.from_below <> (o.side = 'buy')))
-        OR (r.queued_sequence > 0 AND w.delayed IS NULL AND NOT EXISTS (
+        OR (r.queued_sequence > 0 AND w.delayed IS NULL AND (t.order_id IS NULL OR w.follows) AND NOT EXISTS (
             SELECT FROM pricetime.notes n WHERE n.order_id = w.order_id AND n.kind = 'released'
         ))
     LIMIT 1";

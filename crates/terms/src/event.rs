@@ -128,9 +128,9 @@ pub enum Event {
     /// The executions of the order before came to this price. The triggers of all trailing stops of this symbol and
     /// side that were not reached are now where [`Trail::moved`] says; at least one of them moved.
     TrailsMoved { symbol: SymbolIndex, side: Side, price: Price },
-    /// The executions of the order before reached the trigger of a trailing stop. It is activated like one with a fixed
-    /// trigger, behind all that were reached before, and no longer follows the market.
-    TrailReached { order: OrderId, trigger: Trigger },
+    /// The executions of the order before came to the trigger of a trailing stop. It follows the market no more, and
+    /// waits from now on as one with this fixed trigger, behind all that wait for the same one.
+    TrailReached { order: OrderId, symbol: SymbolIndex, trigger: Trigger },
     /// An order was accepted that waits until its working order has executed completely: see [`Event::working`]. It
     /// holds nothing and stands in no book.
     OrderPends { order: OrderId, account: AccountIndex, is_second: bool, placed: NewOrder<SymbolIndex> },

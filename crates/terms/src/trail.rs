@@ -10,14 +10,15 @@ use crate::ids::{AccountId, ClientOrderId, Deadline};
 use crate::order::{NewOrder, Side, Trigger};
 use crate::placement::{Bond, OrderForm, Placement};
 
-/// The most trailing stops in one symbol: each new high or low may move all of them.
+/// The most trailing stops in one symbol: one execution may reach all of them, and each has an event.
 pub const TRAILING_MAX: usize = 1_000;
 
 /// The largest distance in hundredths of a per cent, so that a sell's trigger is above zero.
 pub const TRAIL_BIPS_MAX: u16 = 9_999;
 
 /// The whole, in hundredths of a per cent.
-const WHOLE: i128 = 10_000;
+const WHOLE_BIPS: u32 = 10_000;
+const WHOLE: i128 = WHOLE_BIPS as i128;
 
 impl Trail {
     /// A distance of this many dollars.
@@ -79,6 +80,38 @@ impl Trail {
             Side::Sell => to.price() > now.price(),
         };
         is_nearer.then_some(to)
+    }
+
+    /// Whether the trigger moves where the best price goes from one to another that is better for an order of this
+    /// side. A part of a unit is rounded, so a sell's may stay at a part of the price; those of buys never do.
+    pub fn moves_between(self, side: Side, from: Price, to: Price) -> bool {
+        let Some(bips) = self.bips().filter(|_| side == Side::Sell) else { return true };
+        let (kept, step) = (WHOLE.saturating_sub(i128::from(bips)), to.units().saturating_sub(from.units()));
+        let (Ok(kept), Ok(step)) = (u32::try_from(kept), u32::try_from(step)) else { return true };
+        let (whole, of_whole) =
+            (u64::from(WHOLE_BIPS), from.units().unsigned_abs().wrapping_rem(u64::from(WHOLE_BIPS)));
+        let part = of_whole.saturating_mul(u64::from(kept)).wrapping_rem(whole);
+        part.saturating_add(u64::from(step).saturating_mul(u64::from(kept))) >= whole
+    }
+
+    /// A best price behind which an order of this side has this trigger, no farther from it than `last`. A part of a
+    /// unit is rounded, so it may be another one than the order had: both have the same triggers from now on. None if
+    /// there is no such price.
+    pub fn best_behind(self, side: Side, trigger: Trigger, last: Price) -> Option<Price> {
+        let at = i128::from(trigger.price().units());
+        let best = match (self.bips(), side) {
+            (None, Side::Sell) => at.saturating_add(i128::from(self.0.get())),
+            (None, Side::Buy) => at.saturating_sub(i128::from(self.0.get())),
+            // The least price that is rounded down to a sell's, and the greatest that is rounded up to a buy's.
+            (Some(bips), Side::Sell) => {
+                let kept = WHOLE.saturating_sub(i128::from(bips));
+                at.saturating_mul(WHOLE).saturating_add(kept).saturating_sub(1).wrapping_div(kept)
+            }
+            (Some(bips), Side::Buy) => at.saturating_mul(WHOLE).wrapping_div(WHOLE.saturating_add(i128::from(bips))),
+        };
+        let best = i64::try_from(best).ok().and_then(Price::from_units)?;
+        let best = if side == Side::Sell { best.max(last) } else { best.min(last) };
+        (self.trigger(side, best) == Some(trigger)).then_some(best)
     }
 }
 
@@ -158,6 +191,32 @@ mod tests {
         let buy = Trigger::from_below(price(110));
         assert_eq!(trail.moved(Side::Buy, buy, price(99)), Some(Trigger::from_below(price(109))));
         assert_eq!(trail.moved(Side::Buy, buy, price(101)), None);
+    }
+
+    /// Engines that read a market back do not know the best price of an order.
+    #[test]
+    fn a_trigger_moves_with_a_best_price_that_is_made_of_it_as_with_the_one_that_it_had() {
+        let trails = [1, 7, 4_999, 5_000, 9_998, 9_999].into_iter().filter_map(Trail::by_bips);
+        for trail in trails.chain([1, 40].map(|units| Trail::by(price(units)))) {
+            for (side, best) in (60..140).flat_map(|best| [(Side::Sell, best), (Side::Buy, best)]) {
+                let Some(trigger) = trail.trigger(side, price(best)) else { continue };
+                let last = if side == Side::Sell { 50 } else { 150 };
+                let made = trail.best_behind(side, trigger, price(last)).unwrap();
+                assert_eq!(trail.trigger(side, made), Some(trigger), "{trail:?} {side:?} {best}");
+                for step in 1..300 {
+                    let to = if side == Side::Sell { best + step } else { best - step };
+                    let Some(to) = Price::from_units(to).filter(|&to| trail.trigger(side, to).is_some()) else { break };
+                    let moves = trail.moved(side, trigger, to).is_some();
+                    assert_eq!(trail.moves_between(side, price(best), to), moves, "{trail:?} {side:?} {best} {to:?}");
+                    assert_eq!(moves, trail.trigger(side, to) != Some(trigger));
+                }
+            }
+        }
+        let bips = Trail::by_bips(TRAIL_BIPS_MAX).unwrap();
+        assert_eq!(bips.best_behind(Side::Buy, Trigger::from_below(price(4)), price(9)), Some(price(2)));
+        assert_eq!(bips.best_behind(Side::Buy, Trigger::from_below(price(3)), price(9)), None, "1 is at 2, and 2 at 4");
+        assert_eq!(bips.best_behind(Side::Sell, Trigger::from_above(Price::MAX), price(9)), None);
+        assert_eq!(Trail::by(price(5)).best_behind(Side::Sell, Trigger::from_above(price(3)), price(9)), None);
     }
 
     #[test]

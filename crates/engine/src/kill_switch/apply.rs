@@ -157,7 +157,7 @@ impl Engine {
     /// The slots of the open orders of a symbol.
     fn open_slots(&self, symbol: SymbolIndex) -> impl Iterator<Item = u32> {
         let on_book = [Side::Buy, Side::Sell].into_iter().flat_map(move |side| self.books.levels(symbol, side));
-        let first = on_book.map(|level| level.oldest).chain(self.stops.queues_of(symbol));
+        let first = on_book.map(|level| level.oldest).chain(self.stops.queues_of(&self.orders, symbol));
         let pending = self.pendings.of_symbol(symbol).map(|pending| pending.slot);
         first.flat_map(|first| self.orders.queue_from(first)).chain(pending)
     }

@@ -147,7 +147,7 @@ impl Engine {
 
     /// Whether an order without a trigger would queue behind others of its symbol that are not done yet.
     fn comes_later(&self, placed: &NewOrder<SymbolIndex>) -> bool {
-        self.delays(placed) && self.phase(placed.symbol).phase == Phase::Open
+        self.stops.delays(placed.symbol) && self.phase(placed.symbol).phase == Phase::Open
     }
 
     /// Whether the collar allows the limit of an order that comes to its book. Errors: `PastLimit`.

@@ -67,8 +67,8 @@ impl Engine {
         }
     }
 
-    /// Applies the executions of an order, from its first to its last price, to triggers. Each one that they reach or
-    /// move counts as an execution; later commands reach the fixed ones for which this one has none left.
+    /// Applies the executions of an order, from its first to its last price, to triggers. Each one that they reach
+    /// counts as an execution; later commands reach those for which this one has none left.
     #[inline(always)]
     pub(crate) fn follow_prices(
         &mut self,
@@ -78,15 +78,8 @@ impl Engine {
     ) {
         if self.stops.traded(symbol, first, last) {
             let left = self.executions_left;
-            let (left, moves) = self.stops.follow(&mut self.orders, (symbol, side), (first, last), left, events);
-            self.count_moves(left, moves);
+            self.executions_left = self.stops.follow(&mut self.orders, (symbol, side), (first, last), left, events);
         }
-    }
-
-    /// Counts moves as executions of a command that has so many left besides.
-    pub(crate) fn count_moves(&mut self, left: u32, moves: u32) {
-        self.executions_left = left.saturating_sub(moves);
-        self.moved_beyond = self.moved_beyond.saturating_add(moves.saturating_sub(left));
     }
 
     /// Executes against the other side of the book, best level first, while the limit and the bound of the command

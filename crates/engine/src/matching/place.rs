@@ -112,7 +112,7 @@ impl Engine {
         if side == Side::Buy && available < funds {
             return Err(Reject::InsufficientFunds { needed: funds, available });
         }
-        if self.delays(&NewOrder::market(listing, side, Shares::MAX)) {
+        if self.stops.delays(listing) {
             return Err(Reject::WouldWait);
         }
         let shares = self.traded_for(index, listing, asked);
@@ -153,7 +153,7 @@ impl Engine {
             }
         }
         let is_plain = kind == OrderKind::Limit && trigger.is_none() && self_trade == SelfTrade::Allowed;
-        if !is_plain || self.instruments.get(symbol).is_some() || self.delays_any() {
+        if !is_plain || self.instruments.get(symbol).is_some() || self.stops.delays_any() {
             let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
             return self.place_special(account, &placed, terms, events);
         }
@@ -181,7 +181,7 @@ impl Engine {
         if let Some(trigger) = placed.trigger {
             return self.place_stop(account, placed, trigger, terms, events);
         }
-        if self.delays(placed) {
+        if self.stops.delays(placed.symbol) {
             return self.place_behind_others(account, placed, terms, events);
         }
         let arriving = self.within_collar(account, placed);

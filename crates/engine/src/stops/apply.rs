@@ -85,7 +85,7 @@ impl Engine {
         let (order, slot) = self.open_order(account, placed, terms, events);
         match terms.trail {
             None => self.stops.wait(&mut self.orders, slot, placed, trigger),
-            Some(trail) => self.trail_behind(order, slot, placed, trigger, trail, events),
+            Some(trail) => self.trail_behind(order, slot, placed, trail, events),
         }
         self.tell_held(account, symbol, before, events);
         Ok(Reply::Opened(order))
@@ -136,7 +136,7 @@ impl Engine {
         let part = half.checked_div(parts).unwrap_or(0).max(1);
         for symbol in symbols {
             let may = part.min(self.executions_left);
-            let left = self.stops.reach_further(&self.orders, symbol, may, events);
+            let left = self.stops.reach_further(symbol, may, events);
             self.executions_left = self.executions_left.saturating_sub(may.saturating_sub(left));
         }
     }

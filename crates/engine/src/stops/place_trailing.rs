@@ -17,9 +17,9 @@ impl Engine {
         }
     }
 
-    /// Visits the orders that follow a symbol's price, with their triggers.
+    /// Visits the orders that follow a symbol's price, with their triggers, in no order that means anything.
     pub fn visit_trailing(&self, symbol: SymbolIndex, visit: &mut impl FnMut(OrderId, Trigger)) {
-        self.stops.visit_trailing(&self.orders, symbol, &mut |slot, trigger| visit(self.orders.get(slot).id, trigger));
+        self.stops.visit_trailing(symbol, &mut |slot, trigger| visit(self.orders.get(slot).id, trigger));
     }
 
     /// Places a trailing stop, at a distance from the last execution's price.
@@ -78,12 +78,11 @@ impl Engine {
         order: OrderId,
         slot: u32,
         placed: &NewOrder<SymbolIndex>,
-        trigger: Trigger,
         trail: Trail,
         events: &mut impl FnMut(Event),
     ) {
         let last = self.stops.last_price(placed.symbol).expect("invariant: the trigger was made of it");
-        self.stops.wait_trailing(&mut self.orders, slot, placed, trigger, trail, last);
+        self.stops.wait_trailing(&mut self.orders, slot, placed, trail, last);
         events(Event::TrailGiven { order, trail });
     }
 
@@ -103,7 +102,8 @@ impl Engine {
         if self.stops.trailing(symbol) >= TRAILING_MAX {
             return Err("more stops that follow a symbol's price than there may be");
         }
-        self.stops.wait_trailing(&mut self.orders, slot, placed, trigger, trail, last);
+        let best = trail.best_behind(placed.side, trigger, last).ok_or("a stop at a price that is behind no other")?;
+        self.stops.wait_trailing(&mut self.orders, slot, placed, trail, best);
         Ok(())
     }
 }

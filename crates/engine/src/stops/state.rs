@@ -1,6 +1,7 @@
 //! Orders that wait for a price. Those with the same symbol and trigger stand in one queue, oldest first. When an
 //! execution reaches its trigger, the queue moves behind the queues that were reached before it, until its orders are
-//! activated (`stops/state/turns.rs`). Orders that wait for their turn without a trigger stand there, too. This file
+//! activated (`stops/state/turns.rs`). Orders that wait for their turn without a trigger stand there, too. Orders whose
+//! triggers follow the market stand in groups until an execution reaches them (`stops/state/trails.rs`). This file
 //! knows nothing of accounts, and of books no more than each symbol's last price.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,8 +13,7 @@ use crate::orders::state::Orders;
 mod trails;
 mod turns;
 
-use slots::{NONE, Slab};
-use trails::Followed;
+use slots::{Following, NONE, Slab};
 pub(crate) use turns::Turn;
 use turns::Turns;
 
@@ -22,18 +22,16 @@ use turns::Turns;
 pub(crate) struct Stop {
     /// The slot of its order; `NONE` if this stop is not in use.
     slot: u32,
+    /// Its queue, or its group while its trigger follows the market.
     queue: u32,
+    symbol: SymbolIndex,
     limit: Price,
     side: Side,
     kind: OrderKind,
     self_trade: SelfTrade,
-    /// The distance that its trigger kept to the market until it was reached, if it followed that.
+    /// The distance at which its trigger follows the market; none once that was reached.
     trail: Option<Trail>,
 }
-
-/// The most fixed triggers that an order reaches before the trailing ones behind them while its command has no
-/// executions left.
-const NEARER_MAX: u32 = 1_000;
 
 /// Orders with the same symbol and trigger.
 #[derive(Clone, Copy)]
@@ -44,15 +42,13 @@ struct Queue {
     oldest: u32,
     newest: u32,
     orders: u32,
-    /// Whether its orders follow the market. Orders with the same trigger that is fixed are reached before these.
-    trails: bool,
     /// The turn of its orders, and their rank among all that have a turn; none while they wait for a price.
     turn: Option<(Turn, u64)>,
 }
 
 impl Queue {
     fn new(symbol: SymbolIndex, trigger: Option<Trigger>) -> Queue {
-        Queue { symbol, trigger, oldest: NONE, newest: NONE, orders: 0, trails: false, turn: None }
+        Queue { symbol, trigger, oldest: NONE, newest: NONE, orders: 0, turn: None }
     }
 }
 
@@ -76,25 +72,22 @@ impl Watch {
     }
 }
 
-/// The key of a queue that no execution has reached: whether it follows the market, and its trigger.
-type Key = (SymbolIndex, bool, Trigger);
-
-/// The triggers of a symbol from the nearest to the farthest.
-type Range = (SymbolIndex, Trigger, Trigger);
+/// The key of a queue that has no turn.
+type Key = (SymbolIndex, Trigger);
 
 /// All waiting orders.
 pub(crate) struct Stops {
     stops: Slab<Stop>,
     queues: Slab<Queue>,
-    /// The queues that no execution has reached, in each symbol fixed triggers before trailing ones. Triggers rank
-    /// nearest first: those reached from above by falling price, and those reached from below by rising price.
+    /// The queues without a turn. Triggers rank nearest first: those reached from above by falling price, and those
+    /// reached from below by rising price.
     waiting: BTreeMap<Key, u32>,
     /// The queues whose orders wait for their turn.
     turns: Turns,
     /// The watches by symbol.
     watches: Vec<Watch>,
-    /// The symbols whose prices orders follow.
-    followed: BTreeMap<SymbolIndex, Followed>,
+    /// The orders that follow the price of a symbol, by side.
+    followed: BTreeMap<(SymbolIndex, Side), Following>,
     /// The symbols in which triggers are left. Nothing executes in them until these are reached, except for an order
     /// that is under way.
     being_reached: BTreeSet<SymbolIndex>,
@@ -176,16 +169,18 @@ impl Stops {
     /// The order that a waiting one becomes; its shares are the open ones.
     pub(crate) fn placed(&self, orders: &Orders, slot: u32) -> NewOrder<SymbolIndex> {
         let order = orders.get(slot);
-        let Stop { queue, limit, side, kind, self_trade, .. } = self.stops[order.level];
-        let Queue { symbol, trigger, .. } = self.queues[queue];
+        let Stop { symbol, queue, limit, side, kind, self_trade, trail, .. } = self.stops[order.level];
+        let trigger = match trail {
+            Some(trail) => self.followed.get(&(symbol, side)).map(|following| following.trigger(trail, queue)),
+            None => self.queues[queue].trigger,
+        };
         NewOrder { symbol, side, limit, shares: order.open, kind, trigger, self_trade }
     }
 
     /// Has an order wait for a price. Its trigger was not reached, or is left.
     pub(crate) fn wait(&mut self, orders: &mut Orders, slot: u32, placed: &NewOrder<SymbolIndex>, trigger: Trigger) {
         let symbol = placed.symbol;
-        let new = || self.queues.insert(Queue::new(symbol, Some(trigger)));
-        let queue = *self.waiting.entry((symbol, false, trigger)).or_insert_with(new);
+        let queue = self.queue_at(symbol, trigger);
         self.append(orders, slot, placed, queue);
         let watch = &mut self.watches[symbol.0 as usize];
         match trigger.is_from_below() {
@@ -194,8 +189,19 @@ impl Stops {
         }
     }
 
+    /// The queue of a trigger that no execution has reached, or that is left.
+    fn queue_at(&mut self, symbol: SymbolIndex, trigger: Trigger) -> u32 {
+        let new = || self.queues.insert(Queue::new(symbol, Some(trigger)));
+        *self.waiting.entry((symbol, trigger)).or_insert_with(new)
+    }
+
     fn append(&mut self, orders: &mut Orders, slot: u32, placed: &NewOrder<SymbolIndex>, queue: u32) {
-        let stop = self.insert_stop(orders, slot, placed, queue);
+        orders.get_mut(slot).level = self.insert_stop(orders, slot, placed, queue);
+        self.join(orders, slot, queue);
+    }
+
+    /// Puts an order at the end of a queue. Its `level` is its stop.
+    fn join(&mut self, orders: &mut Orders, slot: u32, queue: u32) {
         let at = &mut self.queues[queue];
         at.orders = at.orders.saturating_add(1);
         let older = std::mem::replace(&mut at.newest, slot);
@@ -204,14 +210,15 @@ impl Stops {
             older => orders.get_mut(older).newer = slot,
         }
         let order = orders.get_mut(slot);
-        (order.level, order.older, order.newer) = (stop, older, NONE);
+        (order.older, order.newer) = (older, NONE);
+        self.stops[order.level].queue = queue;
     }
 
     fn insert_stop(&mut self, orders: &mut Orders, slot: u32, placed: &NewOrder<SymbolIndex>, queue: u32) -> u32 {
         orders.begin_to_wait(slot);
-        let NewOrder { limit, side, kind, self_trade, .. } = *placed;
+        let NewOrder { symbol, limit, side, kind, self_trade, .. } = *placed;
         // The slab fills the slots by which it grows with this value, which is not in use.
-        let stop = self.stops.insert(Stop { slot: NONE, queue, limit, side, kind, self_trade, trail: None });
+        let stop = self.stops.insert(Stop { slot: NONE, queue, symbol, limit, side, kind, self_trade, trail: None });
         self.stops[stop].slot = slot;
         stop
     }
@@ -225,43 +232,27 @@ impl Stops {
     }
 
     /// Reaches the queues whose triggers lie in these ranges, as many as the command may: in each range the nearest
-    /// trigger first. Those `with_trails` are all reached, because no later command would know which, and of the fixed
-    /// ones that are nearer at most [`NEARER_MAX`] beyond what the command may, so that these stay before them. Returns
-    /// how many more the command may reach, and the number beyond.
+    /// trigger first. Returns how many more the command may reach.
     fn reach(
         &mut self,
-        orders: &Orders,
         symbol: SymbolIndex,
         ranges: [Option<(Trigger, Trigger)>; 2],
-        with_trails: bool,
         left: u32,
         events: &mut impl FnMut(Event),
-    ) -> (u32, u32) {
-        let (mut left, mut beyond, mut nearer) = (left, 0u32, 0u32);
-        for (nearest, farthest) in ranges.into_iter().flatten() {
-            let range = (symbol, nearest, farthest);
-            while let Some((key, queue)) = self.next_in(range, left > 0 || nearer < NEARER_MAX, with_trails)
-                && (left > 0 || self.next_in(range, false, with_trails).is_some())
+    ) -> u32 {
+        let mut left = left;
+        for range in ranges.into_iter().flatten() {
+            while left > 0
+                && let Some((trigger, queue)) = self.next_in(symbol, range)
             {
-                let (_, trails, trigger) = key;
-                match left {
-                    0 => {
-                        beyond = beyond.saturating_add(1);
-                        nearer = nearer.saturating_add(u32::from(!trails));
-                    }
-                    _ => left = left.saturating_sub(1),
-                }
-                self.waiting.remove(&key);
-                self.queues[queue].trails = false;
+                left = left.saturating_sub(1);
+                self.waiting.remove(&(symbol, trigger));
                 self.give_turn(queue, Turn::Reached);
-                match trails {
-                    true => self.trails_reached(orders, queue, trigger, events),
-                    false => events(Event::TriggerReached { symbol, trigger }),
-                }
+                events(Event::TriggerReached { symbol, trigger });
             }
         }
         self.look_out(symbol);
-        (left, beyond)
+        left
     }
 
     /// Symbols in which triggers are left, at most `most`. An order under way keeps no symbol from this list: the stops
@@ -283,47 +274,29 @@ impl Stops {
     /// Goes on with the triggers that are left in a symbol, as many as the command may. Returns how many more it may
     /// reach.
     #[cold]
-    pub(crate) fn reach_further(
-        &mut self,
-        orders: &Orders,
-        symbol: SymbolIndex,
-        left: u32,
-        events: &mut impl FnMut(Event),
-    ) -> u32 {
+    pub(crate) fn reach_further(&mut self, symbol: SymbolIndex, left: u32, events: &mut impl FnMut(Event)) -> u32 {
         let left_triggers = self.triggers_left(symbol);
         let ranges = [left_triggers.up_to.map(rising_to), left_triggers.down_to.map(falling_to)];
-        self.reach(orders, symbol, ranges, false, left, events).0
+        self.reach(symbol, ranges, left, events)
     }
 
-    /// The queue of the nearest trigger in a range, of the fixed ones, of those that follow the market, or of both. Of
-    /// two with the same trigger, the one that does not follow.
-    fn next_in(&self, (symbol, nearest, farthest): Range, fixed: bool, trails: bool) -> Option<(Key, u32)> {
-        let first = |trails: bool| {
-            let mut range = self.waiting.range((symbol, trails, nearest)..=(symbol, trails, farthest));
-            range.next().map(|(&key, &queue)| (key, queue))
-        };
-        let still = if fixed { first(false) } else { None };
-        if !trails || self.followed.is_empty() {
-            return still;
-        }
-        [still, first(true)].into_iter().flatten().min_by_key(|&((_, trails, trigger), _)| (trigger, trails))
+    /// The queue of the nearest trigger in a range.
+    fn next_in(&self, symbol: SymbolIndex, (nearest, farthest): (Trigger, Trigger)) -> Option<(Trigger, u32)> {
+        let mut range = self.waiting.range((symbol, nearest)..=(symbol, farthest));
+        range.next().map(|(&(_, trigger), &queue)| (trigger, queue))
     }
 
-    /// Notes the nearest prices of a symbol for which orders wait, and in which directions triggers are left.
+    /// Notes the nearest prices of a symbol for which orders wait or at which triggers move, and in which directions
+    /// triggers are left.
     fn look_out(&mut self, symbol: SymbolIndex) {
-        let nearest = |(from, through): (Trigger, Trigger), fixed: bool| {
-            let next = self.next_in((symbol, from, through), fixed, !fixed);
-            next.map(|((_, _, trigger), _)| trigger.price().units())
-        };
-        let [rising, falling] = [rising_to(Price::MAX), falling_to(Price::MIN)];
-        let (still_rising, still_falling) = (nearest(rising, true), nearest(falling, true));
-        let (rising, falling) = (nearest(rising, false), nearest(falling, false));
-        let (above, below) = self.moved_from(symbol);
+        let nearest = |range| self.next_in(symbol, range).map(|(trigger, _)| trigger.price().units());
+        let (rising, falling) = (nearest(rising_to(Price::MAX)), nearest(falling_to(Price::MIN)));
+        let (above, below) = self.followed_from(symbol);
         let watch = &mut self.watches[symbol.0 as usize];
-        watch.rising = [still_rising, rising].into_iter().flatten().min().unwrap_or(i64::MAX).min(above);
-        watch.falling = [still_falling, falling].into_iter().flatten().max().unwrap_or(0).max(below);
-        watch.left.up_to = watch.left.up_to.filter(|up_to| still_rising.is_some_and(|price| price <= up_to.units()));
-        watch.left.down_to = watch.left.down_to.filter(|down| still_falling.is_some_and(|price| price >= down.units()));
+        watch.rising = rising.unwrap_or(i64::MAX).min(above);
+        watch.falling = falling.unwrap_or(0).max(below);
+        watch.left.up_to = watch.left.up_to.filter(|up_to| rising.is_some_and(|price| price <= up_to.units()));
+        watch.left.down_to = watch.left.down_to.filter(|down| falling.is_some_and(|price| price >= down.units()));
         let is_being_reached = !watch.left.is_none();
         self.note_being_reached(symbol, is_being_reached);
     }
@@ -348,19 +321,25 @@ impl Stops {
     /// Takes out a waiting order.
     pub(crate) fn remove(&mut self, orders: &mut Orders, slot: u32) {
         let stop = orders.get(slot).level;
-        let (queue, key) = self.unlink(orders, slot);
+        if self.stops[stop].trail.is_some() {
+            self.forget_trailing(stop);
+        } else {
+            self.leave(orders, slot);
+        }
         orders.get_mut(slot).level = NONE;
         orders.end_to_wait(slot);
         self.stops[stop].slot = NONE;
         self.stops.remove(stop);
-        let Queue { symbol, trails, oldest, turn, .. } = self.queues[queue];
-        if trails {
-            self.forget_trailing(symbol, 1);
-        }
-        match (turn, key) {
+    }
+
+    /// Takes an order out of its queue. The last one takes the queue with it.
+    fn leave(&mut self, orders: &mut Orders, slot: u32) {
+        let queue = self.unlink(orders, slot);
+        let Queue { symbol, trigger, oldest, turn, .. } = self.queues[queue];
+        match (turn, trigger) {
             (Some((turn, rank)), _) => self.leave_turn(queue, symbol, turn, rank),
-            (None, Some(key)) if oldest == NONE => {
-                self.waiting.remove(&key);
+            (None, Some(trigger)) if oldest == NONE => {
+                self.waiting.remove(&(symbol, trigger));
                 self.queues.remove(queue);
                 self.look_out(symbol);
             }
@@ -368,9 +347,8 @@ impl Stops {
         }
     }
 
-    /// Takes an order out of its queue, which may be empty then. Returns the queue, and its key if no execution has
-    /// reached it.
-    fn unlink(&mut self, orders: &mut Orders, slot: u32) -> (u32, Option<Key>) {
+    /// Takes an order out of its queue, which may be empty then. Returns the queue.
+    fn unlink(&mut self, orders: &mut Orders, slot: u32) -> u32 {
         let order = orders.get_mut(slot);
         let (stop, older, newer) = (order.level, order.older, order.newer);
         (order.older, order.newer) = (NONE, NONE);
@@ -385,32 +363,43 @@ impl Stops {
             NONE => at.newest = older,
             newer => orders.get_mut(newer).older = older,
         }
-        (queue, at.trigger.map(|trigger| (at.symbol, at.trails, trigger)))
+        queue
     }
 
     /// Visits the slots of all waiting orders: by symbol those that no execution has reached, fixed triggers first, in
     /// the order in which an execution would reach them, and then those that wait for their turn, in the order in which
     /// they began to, with the turn of each.
     pub(crate) fn walk(&self, orders: &Orders, visit: &mut impl FnMut(u32, Option<Turn>)) {
-        let with_turns = self.turns.in_order();
-        for &queue in self.waiting.values().chain(&with_turns) {
+        let mut walked = None;
+        let following = self.followed.keys().map(|&(symbol, _)| symbol);
+        let mut following = following.filter(|&symbol| walked.replace(symbol) != Some(symbol)).peekable();
+        for (&(symbol, _), &queue) in &self.waiting {
+            while let Some(before) = following.next_if(|&followed| followed < symbol) {
+                self.in_order(orders, before).into_iter().for_each(|slot| visit(slot, None));
+            }
+            self.walk_queue(orders, queue, &mut |slot| visit(slot, None));
+        }
+        for symbol in following {
+            self.in_order(orders, symbol).into_iter().for_each(|slot| visit(slot, None));
+        }
+        for queue in self.turns.in_order() {
             self.walk_queue(orders, queue, &mut |slot| visit(slot, self.queues[queue].turn.map(|(turn, _)| turn)));
         }
     }
 
     fn walk_queue(&self, orders: &Orders, queue: u32, visit: &mut impl FnMut(u32)) {
-        let mut slot = self.queues[queue].oldest;
-        while slot != NONE {
-            visit(slot);
-            slot = orders.get(slot).newer;
-        }
+        orders.queue_from(self.queues[queue].oldest).for_each(visit);
     }
 
-    /// The slots of the first orders of all queues of a symbol, in the order of [`Stops::walk`].
-    pub(crate) fn queues_of(&self, symbol: SymbolIndex) -> impl Iterator<Item = u32> {
+    /// The slots of the first orders of all queues of a symbol, and of each order that follows its price, in the order
+    /// of [`Stops::walk`].
+    pub(crate) fn queues_of(&self, orders: &Orders, symbol: SymbolIndex) -> impl Iterator<Item = u32> {
         let (first, last) = (Trigger::from_above(Price::MAX), Trigger::from_below(Price::MAX));
-        let waiting = self.waiting.range((symbol, false, first)..=(symbol, true, last)).map(|(_, &queue)| queue);
-        waiting.chain(self.turns.of_symbol(symbol)).map(|queue| self.queues[queue].oldest)
+        let waiting = self.waiting.range((symbol, first)..=(symbol, last)).map(|(_, &queue)| queue);
+        let waiting = waiting.map(|queue| self.queues[queue].oldest);
+        // These are sorted only when the walk comes to them.
+        let following = std::iter::once(symbol).flat_map(|symbol| self.in_order(orders, symbol));
+        waiting.chain(following).chain(self.turns.of_symbol(symbol).map(|queue| self.queues[queue].oldest))
     }
 }
 

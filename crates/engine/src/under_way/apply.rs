@@ -52,34 +52,6 @@ impl Filling {
 }
 
 impl Engine {
-    /// Whether an order that comes to its symbol's book waits for its turn: behind others, or because it may execute,
-    /// and the commands of its time have left its own one no more executions than orders follow the price: each of
-    /// these may move.
-    #[inline]
-    pub(crate) fn delays(&self, placed: &NewOrder<SymbolIndex>) -> bool {
-        self.delays_any()
-            && (self.stops.delays(placed.symbol) || self.is_short_of_moves(placed.symbol) && self.may_execute(placed))
-    }
-
-    /// Whether an order that comes to a book may have to wait for its turn.
-    #[inline]
-    pub(crate) fn delays_any(&self) -> bool {
-        self.stops.delays_any() || self.executions_left < self.execution_bounds.command
-    }
-
-    #[cold]
-    fn is_short_of_moves(&self, symbol: SymbolIndex) -> bool {
-        let following = self.stops.trailing(symbol);
-        let is_short = self.executions_left < self.execution_bounds.command;
-        is_short && following > 0 && following >= self.executions_left as usize
-    }
-
-    /// Whether an order that comes to its book now may execute there.
-    fn may_execute(&self, placed: &NewOrder<SymbolIndex>) -> bool {
-        let is_passive = matches!(placed.kind, OrderKind::PostOnly | OrderKind::PostOnlyMove);
-        !is_passive && self.meets(placed)
-    }
-
     /// Whether the best order on the other side is within the limit of an order.
     pub(crate) fn meets(&self, placed: &NewOrder<SymbolIndex>) -> bool {
         let best = self.books.best(placed.symbol, placed.side.opposite());

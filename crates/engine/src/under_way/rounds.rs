@@ -147,7 +147,7 @@ impl Engine {
         std::mem::take(&mut rounds.may_fill).then_some(Part::Command)
     }
 
-    /// Has a turn make no more than its part of the executions. What it moves beyond, the command has less for others.
+    /// Has a turn make no more than its part of the executions.
     fn within<T>(&mut self, part: Part, take: impl FnOnce(&mut Engine) -> T) -> T {
         let left = self.executions_left;
         let (may, kept) = match part {
@@ -155,9 +155,8 @@ impl Engine {
             Part::Share => (left.min(self.execution_bounds.share), left.saturating_sub(self.execution_bounds.share)),
             Part::Command => (self.execution_bounds.command, left),
         };
-        (self.executions_left, self.moved_beyond) = (may, 0);
+        self.executions_left = may;
         let taken = take(self);
-        let kept = kept.saturating_sub(self.moved_beyond);
         self.executions_left = match part {
             Part::All | Part::Share => self.executions_left.saturating_add(kept),
             Part::Command => kept,

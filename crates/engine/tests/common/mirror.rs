@@ -198,9 +198,10 @@ impl Mirror {
                 self.waiting.retain(|_, queue| !queue.is_empty());
                 assert_eq!(self.trails.insert(order, (trail, trigger)), None);
             }
-            Event::TrailReached { order, trigger } => {
+            Event::TrailReached { order, symbol, trigger } => {
                 assert_eq!(self.trails.remove(&order).map(|(_, trigger)| trigger), Some(trigger), "it waited for that");
-                self.reached.push(order);
+                assert_eq!(self.symbols[&order], symbol);
+                self.waiting.entry((symbol, trigger)).or_default().push(order);
             }
             Event::TrailsMoved { symbol, side, price } => self.move_trails(symbol, side, price),
             Event::TipShown { order, shares, .. } => {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use model::Model;
 use terms::{Command, Event, Op, OrderId, Phase, Reply, SymbolIndex};
 
-pub const ALL: [&str; 10] = [
+pub const ALL: [&str; 11] = [
     "reach: some triggers are left to another command",
     "reach: another command goes on",
     "reach: another command goes on, and leaves some",
@@ -15,6 +15,7 @@ pub const ALL: [&str; 10] = [
     "reach: an order is under way where triggers are left",
     "reach: triggers are left that the last price does not reach",
     "reach: an order follows the market and is reached where others are left",
+    "reach: an order that followed the market is left",
     "reach: an auction waits for it",
     "state: imported while further triggers are to be reached",
 ];
@@ -30,7 +31,7 @@ impl Before {
     pub fn of(model: &Model) -> Before {
         let symbols = (0..model.symbols().count() as u32).map(SymbolIndex);
         let being_reached: BTreeSet<_> = symbols.filter(|&symbol| model.is_being_reached(symbol)).collect();
-        let waits = model.open_orders().filter(|order| order.waits && order.trail.is_none());
+        let waits = model.open_orders().filter(|order| order.waits && !order.follows);
         let is_left = |order: &&model::Order| {
             order.trigger.is_some_and(|trigger| model.triggers_left(order.symbol).reaches(trigger))
         };
@@ -82,6 +83,13 @@ pub fn after(before: &Before, op: &Op, reply: &Reply, events: &[Event], model: &
     };
     if events.iter().any(is_reached) {
         seen.push("reach: an order follows the market and is reached where others are left");
+    }
+    let is_left = |order: &model::Order| {
+        let of = |trigger| !order.follows && model.triggers_left(order.symbol).reaches(trigger);
+        order.waits && order.trail.is_some() && now.contains(&order.symbol) && order.trigger.is_some_and(of)
+    };
+    if model.open_orders().any(is_left) {
+        seen.push("reach: an order that followed the market is left");
     }
     let ends = matches!(command, Command::EndAuction | Command::ChangePhase { phase: Phase::Open, .. });
     let is_to_end = |&symbol: &SymbolIndex| model.phase(symbol).until.is_some_and(|until| until <= model.time());

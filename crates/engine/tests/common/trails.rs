@@ -1,12 +1,12 @@
 //! Situations with trailing stops in a duel.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use model::{Model, Order};
-use terms::{Command, Event, Op, OrderId, OrderKind, Reject, Reply, Side, SymbolIndex, Trigger};
+use terms::{Command, Event, Op, OrderId, OrderKind, Reject, Reply, Side, Trigger};
 
 /// All situations of this file that a comparison should meet.
-pub const ALL: [&str; 24] = [
+pub const ALL: [&str; 23] = [
     "rejected: nothing to trail",
     "rejected: trail too far",
     "trail: waits behind the market",
@@ -30,15 +30,12 @@ pub const ALL: [&str; 24] = [
     "trail: reached with one that stands still",
     "trail: reached by one that was triggered",
     "trail: canceled after it moved",
-    "trail: an order waits, because it might move more than executions are left",
 ];
 
 /// The trailing stops, and their triggers.
 #[derive(Clone, Debug, Default)]
 pub struct Before {
     triggers: BTreeMap<OrderId, (Trigger, bool)>,
-    /// The symbols in which orders wait for their turn.
-    delayed: BTreeSet<SymbolIndex>,
 }
 
 /// Whether an open order's trigger follows the market, or did until it was reached.
@@ -49,12 +46,7 @@ fn follows(order: &Order) -> bool {
 impl Before {
     pub fn of(model: &Model) -> Before {
         let trigger = |order: &Order| Some((order.id, (order.trigger?, order.has_moved)));
-        let delayed =
-            model.open_orders().filter(|order| order.delayed.is_some() || model.is_being_reached(order.symbol));
-        Before {
-            triggers: model.open_orders().filter(|order| follows(order)).filter_map(trigger).collect(),
-            delayed: delayed.map(|order| order.symbol).collect(),
-        }
+        Before { triggers: model.open_orders().filter(|order| follows(order)).filter_map(trigger).collect() }
     }
 }
 
@@ -65,9 +57,6 @@ pub fn after(before: &Before, op: &Op, reply: &Reply, events: &[Event], model: &
     placed(&command, reply, events, model, &mut seen);
     moved(before, events, model, &mut seen);
     reached(before, events, &mut seen);
-    if waits_for_moves(before, events, model) {
-        seen.push("trail: an order waits, because it might move more than executions are left");
-    }
     let canceled = if let Reply::Canceled(status) = reply { before.triggers.get(&status.order) } else { None };
     if canceled.is_some_and(|(_, has_moved)| *has_moved) {
         seen.push("trail: canceled after it moved");
@@ -134,18 +123,6 @@ fn moved(before: &Before, events: &[Event], model: &Model, seen: &mut Vec<&'stat
     );
 }
 
-/// Whether the first order of its symbol that waits for its turn is one that no other kind of bound delays.
-fn waits_for_moves(before: &Before, events: &[Event], model: &Model) -> bool {
-    let delayed = events.iter().find_map(|event| match event {
-        Event::OrderDelayed { is_under_way, placed, .. } => Some((*is_under_way, placed)),
-        _ => None,
-    });
-    delayed.is_some_and(|(is_under_way, placed)| {
-        let others = before.delayed.contains(&placed.symbol) || model.is_being_reached(placed.symbol);
-        !is_under_way && placed.kind != OrderKind::FillOrKill && !others
-    })
-}
-
 fn side_of_moves(event: &Event) -> Option<Side> {
     if let Event::TrailsMoved { side, .. } = event { Some(*side) } else { None }
 }
@@ -169,8 +146,13 @@ fn reached(before: &Before, events: &[Event], seen: &mut Vec<&'static str>) {
         if !is_of_one_order {
             seen.push("trail: reached by one that was triggered");
         }
-        let is_still = |event: &Event| matches!(event, Event::TriggerReached { trigger, symbol } if (Some(*trigger), *symbol) == (placed.trigger, placed.symbol));
-        if events[..told].iter().any(is_still) {
+        let is_still = |event: &Event| match event {
+            Event::OrderTriggered { order, placed: other, .. } => {
+                !before.triggers.contains_key(order) && (other.trigger, other.symbol) == (placed.trigger, placed.symbol)
+            }
+            _ => false,
+        };
+        if events[..at].iter().any(is_still) {
             seen.push("trail: reached with one that stands still");
         }
     }

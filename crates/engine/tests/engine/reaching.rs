@@ -1,8 +1,8 @@
 //! The most triggers that one command reaches, and what happens until later commands have reached the others.
 
 use terms::{
-    Command, Event, ExecutionBounds, FundsOrder, Money, NewOrder, OrderId, OrderKind, Phase, Position, Price, Reject,
-    Reply, SelfTrade, Shares, Side, Symbol, SymbolIndex, Trail, TrailingOrder, Trigger,
+    Command, Event, ExecutionBounds, FundsOrder, Money, NewOrder, OrderId, OrderKind, Phase, Position, Price, Query,
+    Reject, Reply, SelfTrade, Shares, Side, Symbol, SymbolIndex, Trail, TrailingOrder, Trigger,
 };
 
 use crate::bounds::{Market, account, open_of, order, restart, symbol};
@@ -414,66 +414,100 @@ fn an_order_that_follows_the_market_is_not_reached_by_a_price_before_it_moved() 
     assert_eq!((market.executed(), open_of(&market, 2, taker)), (1, 0));
     let moved = |event: &Event| matches!(event, Event::TrailsMoved { price, .. } if price.units() == 95);
     assert!(market.events.iter().any(moved), "its trigger is 107, and triggers up to 110 are left");
+    assert!(ended(&market).is_empty());
     while market.engine.reached_orders() > 0 {
         market.check();
         restart(&mut market);
         market.apply(Command::ActivateReached);
-        assert!(!market.events.iter().any(|event| matches!(event, Event::TrailReached { .. })));
+        assert!(ended(&market).is_empty());
     }
     market.check();
 }
 
 /// Has account 2 buy one share when an execution is at this distance above the lowest one.
-fn trail(market: &mut Market, distance: i64) {
+fn trail(market: &mut Market, distance: i64) -> OrderId {
     let trail = Trail::by(Price::from_units(distance).unwrap());
     let order = order(Side::Buy, 1, 1);
     let asked = TrailingOrder { account: account(2), order, trail, client_id: None, until: None };
-    assert!(matches!(market.apply(asked.command()), Reply::Opened(_)));
+    let told = market.apply(asked.command());
+    let Reply::Opened(order) = told else { panic!("{told:?}") };
+    order
 }
 
-/// The triggers that the last command reached, in their order, and whether each followed the market.
-fn reached_of_both(market: &Market) -> Vec<(i64, bool)> {
+/// The orders that the last command reached where they followed the market.
+fn ended(market: &Market) -> Vec<i64> {
     let of = |event: &Event| match event {
-        Event::TriggerReached { trigger, .. } => Some((trigger.price().units(), false)),
-        Event::TrailReached { trigger, .. } => Some((trigger.price().units(), true)),
+        Event::TrailReached { trigger, .. } => Some(trigger.price().units()),
         _ => None,
     };
     market.events.iter().filter_map(of).collect()
 }
 
-/// Later commands would not know which of them an execution reached and which only came to stand there. A regression:
-/// they came before nearer fixed ones, for which the command had no executions left.
+/// A regression: all that followed the market were reached at once, so where more than a thousand fixed triggers were
+/// nearer and the command had no executions left, they came before these.
 #[test]
-fn orders_that_follow_the_market_are_reached_at_once() {
+fn orders_that_follow_the_market_are_reached_in_their_turn() {
     let mut market = Market::new(MOST);
     trade(&mut market, 100);
-    let most = 2 * MOST as i64;
-    (1..=most).for_each(|distance| trail(&mut market, distance));
-    for distance in 1..=most + 5 {
-        stop(&mut market, 100 + distance, 1);
+    let (far, most) = (1_500, 2 * MOST as i64);
+    for distance in (1..=most).chain([far]) {
+        trail(&mut market, distance);
     }
-    trade(&mut market, 200);
-    let in_order = (101..=100 + most).flat_map(|trigger| [(trigger, false), (trigger, true)]);
-    assert_eq!(reached_of_both(&market), in_order.collect::<Vec<_>>(), "the nearest first, the last five are left");
-    assert_eq!(market.engine.reached_orders(), 4 * MOST as usize + 1);
-    market.check();
-    restart(&mut market);
+    let stops: Vec<OrderId> = (0..1_200).map(|nth| stop(&mut market, 101 + nth, 1)).collect();
+    trade(&mut market, 2_000);
+    assert_eq!(ended(&market), (101..=100 + most).chain([1_600]).collect::<Vec<_>>(), "no later price moves them");
+    let (mut told, mut in_turn) = (reached(&market), turns(&market));
+    while market.engine.reached_orders() > 0 {
+        restart(&mut market);
+        market.apply(Command::ActivateReached);
+        market.check();
+        assert!(reached(&market).len() <= MOST as usize && ended(&market).is_empty());
+        told.extend(reached(&market));
+        in_turn.extend(turns(&market));
+    }
+    assert_eq!(told, (101..1_301).chain([1_600]).collect::<Vec<_>>(), "the nearest first");
+    let fixed_first: Vec<bool> = in_turn.iter().map(|order| stops.contains(order)).collect();
+    assert!((0..2 * most as usize).all(|nth| fixed_first[nth] == (nth % 2 == 0)), "at one price the fixed ones first");
+    assert_eq!((fixed_first.len(), fixed_first.last()), (1_200 + most as usize + 1, Some(&false)));
 }
 
-/// However many fixed ones there are, a command reaches no more of them for that.
+/// Those that are left would otherwise go on with the market, and wait for a price that was not theirs.
 #[test]
-fn a_thousand_nearer_triggers_go_before_an_order_that_follows_the_market() {
+fn orders_that_are_left_follow_the_market_no_more() {
     let mut market = Market::new(MOST);
-    trade(&mut market, 100);
-    trail(&mut market, 1_500);
-    for nth in 0..1_200 {
-        stop(&mut market, 101 + nth, 1);
+    trade(&mut market, 1_000);
+    for nth in 0..2 * MOST as i64 {
+        stop(&mut market, 1_001 + nth, 1);
     }
-    trade(&mut market, 2_000);
-    let told = reached_of_both(&market);
-    let of_command = MOST as usize - 1;
-    assert_eq!((told.len(), told.last()), (of_command + 1_000 + 1, Some(&(1_600, true))));
+    let trails = [30, 31, 32].map(|distance| trail(&mut market, distance));
+    for limit in [1_031, 900] {
+        market.place(2, order(Side::Buy, limit, 1));
+    }
+    market.place(1, order(Side::Sell, 900, 2));
+    assert_eq!((market.executed(), reached(&market).len(), ended(&market)), (2, 8, vec![1_030, 1_031]));
+    let waits = |market: &Market| {
+        trails.map(|order| {
+            let query = Query { account: account(2), order: order.into() };
+            let Reply::Status(status) = market.engine.query(&query, &mut Vec::new()) else { panic!("{order}") };
+            let terms = status.terms.unwrap();
+            (terms.waits.unwrap().price().units(), terms.trail.is_some())
+        })
+    };
+    let told = [(1_030, false), (1_031, false), (932, true)];
+    assert_eq!(waits(&market), told, "the first price reached two, and the last one moves the other");
+    restart(&mut market);
+    assert_eq!(waits(&market), told);
     market.check();
+    let canceled = market.apply(Command::CancelOrder { account: account(2), order: trails[0].into() });
+    assert!(matches!(canceled, Reply::Canceled(_)), "{canceled:?}");
+    let mut in_line = Vec::new();
+    while market.engine.reached_orders() > 0 {
+        market.apply(Command::ActivateReached);
+        market.check();
+        restart(&mut market);
+        in_line.extend(reached(&market));
+    }
+    assert_eq!(in_line, (1_009..1_021).chain([1_031]).collect::<Vec<_>>());
 }
 
 /// The price of an auction would be another last price.

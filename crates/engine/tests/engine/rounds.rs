@@ -2,7 +2,7 @@
 
 use terms::{
     Command, Event, ExecutionBounds, NewOrder, OrderId, OrderKind, Position, Price, Reply, Shares, Side, Symbol, Time,
-    Trail, TrailingOrder, Trigger,
+    Trigger,
 };
 
 use crate::bounds::{Market, account, open_of, order};
@@ -174,48 +174,6 @@ fn a_clients_own_command_places_no_large_fill_or_kill_beyond_what_its_turn_may_e
     assert_eq!((open_of(&market, 1, fill), market.engine.reached_orders()), (100, 1));
     market.apply(Command::ActivateReached);
     assert_eq!((market.executed(), open_of(&market, 1, fill)), (100, 0), "a command of the loop places it");
-    market.check();
-}
-
-/// A move counted as an execution and as ten turns, so one turn with a thousand moves ended each command.
-#[test]
-fn a_thousand_triggers_that_move_with_each_order_leave_turns_to_other_symbols() {
-    const SELLS: i64 = 60;
-    let bounds = ExecutionBounds { command: 10_000, turn: 10, small: 1, share: 100 };
-    let mut market = Market::with_bounds(bounds);
-    for symbol in (0..2).map(listed) {
-        market.apply(Command::CreateSymbol { symbol });
-        let shares = Position::from_units(1_000_000);
-        market.apply(Command::IssueShares { symbol, account: account(1), shares });
-    }
-    sell_each(&mut market, 0, 1);
-    market.place(2, of(0, Side::Buy, 1));
-    let any = Side::Buy.any_price();
-    let order = NewOrder::of_kind(OrderKind::Market, listed(0), Side::Buy, any, Shares::MIN);
-    let trail = Trail::by(Price::from_units(500).unwrap());
-    for _ in 0..1_000 {
-        let asked = TrailingOrder { account: account(2), order, trail, client_id: None, until: None };
-        assert!(matches!(market.apply(asked.command()), Reply::Opened(_)));
-    }
-    let at = |side, nth| NewOrder { symbol: listed(0), ..crate::bounds::order(side, 499 - nth, 1) };
-    for nth in 0..SELLS {
-        market.place(2, at(Side::Buy, nth));
-    }
-    sell_each(&mut market, 1, 20_000);
-    begin_turn(&mut market);
-    let sells: Vec<OrderId> = (0..SELLS).map(|nth| market.place(1, at(Side::Sell, nth))).collect();
-    let sweep = market.place(2, of(1, Side::Buy, 20_000));
-    let left = |market: &Market| sells.iter().filter(|&&sell| open_of(market, 1, sell) > 0).count();
-    assert_eq!(left(&market), SELLS as usize, "they wait");
-    let mut commands = 0;
-    while left(&market) > 0 {
-        let before = (left(&market), open_of(&market, 2, sweep));
-        market.apply(Command::ActivateReached);
-        commands += 1;
-        assert!(open_of(&market, 2, sweep) < before.1, "an order of another symbol has its turn with each command");
-        assert!(before.0 - left(&market) <= 10, "a command moves no more than it may execute, and one order beyond");
-    }
-    assert!(commands <= 8, "{commands} commands");
     market.check();
 }
 

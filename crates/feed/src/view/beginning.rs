@@ -9,7 +9,7 @@ use terms::{
 };
 
 use super::View;
-use super::trails::Trails;
+use super::trails::Moves;
 use crate::accounts::Accounts;
 use crate::market::{FormerMarket, Listing};
 use crate::orders::{In, Open, Orders};
@@ -48,7 +48,7 @@ impl View {
             recalled: Vec::new(),
             client_ids: HashMap::default(),
             links: HashMap::default(),
-            trails: Trails::default(),
+            moves: Moves::default(),
             fees: FeeSchedule::new(),
             groups: Groups::new(),
             kills: Kills::new(),

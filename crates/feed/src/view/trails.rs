@@ -1,26 +1,24 @@
-//! Trailing stops: the orders whose triggers follow the market, each moved as the events say.
+//! Trailing stops: the orders whose triggers follow the market. A price moves them together, and watchers of their
+//! accounts hear of it once for all moves since they got the last news.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeSet;
 
-use foldhash::fast::RandomState;
-use terms::{OrderId, Price, Side, SymbolIndex, Trail};
+use terms::{OrderId, Price, Side, SymbolIndex, Trail, Trigger};
 
 use super::{News, View};
 use crate::orders::Terms;
 
-/// The orders that follow their symbol's price, by symbol. The engine allows few.
+/// The symbols and sides whose triggers moved since the news were taken, and at least as many orders as moved there.
 #[derive(Debug, Default)]
-pub(super) struct Trails {
-    of_symbol: BTreeMap<SymbolIndex, BTreeMap<OrderId, Trail>>,
-    /// Orders of watched accounts that moved since the news were taken. Each makes one piece of news, however often the
-    /// market moves it: one execution may move a thousand orders.
-    moved: HashSet<OrderId, RandomState>,
+pub(super) struct Moves {
+    of: BTreeSet<(SymbolIndex, Side)>,
+    orders: usize,
 }
 
-impl Trails {
-    /// Notes that the news were taken.
-    pub(super) fn forget_moves(&mut self) {
-        self.moved.clear();
+impl Moves {
+    /// The number of pieces of news that the moves make at most.
+    pub(super) fn len(&self) -> usize {
+        self.orders
     }
 }
 
@@ -28,41 +26,46 @@ impl View {
     /// Lets the trigger of an order that waits follow the market.
     pub(super) fn give_trail(&mut self, order: OrderId, trail: Trail) {
         let slot = self.find(order);
-        let symbol = self.orders.terms(slot).symbol;
-        self.orders.set_trail(slot, Some(trail));
-        self.trails.of_symbol.entry(symbol).or_default().insert(order, trail);
+        self.orders.follow_market(slot, trail);
+        let Terms { symbol, side, .. } = self.orders.terms(slot);
+        if self.moves.of.contains(&(symbol, side)) {
+            self.moves.orders += 1;
+        }
     }
 
     /// Moves the triggers of this side to follow a price.
     pub(super) fn move_trails(&mut self, symbol: SymbolIndex, side: Side, price: Price) {
-        let follow = self.trails.of_symbol.get(&symbol).into_iter().flatten();
-        let follow: Vec<(OrderId, Trail)> = follow.map(|(&order, &trail)| (order, trail)).collect();
-        for (order, trail) in follow {
-            let slot = self.find(order);
-            let Terms { side: its, account, .. } = self.orders.terms(slot);
-            let now = self.orders.trigger(slot).filter(|_| its == side);
-            if let Some(to) = now.and_then(|now| trail.moved(side, now, price)) {
-                self.orders.move_trigger(slot, to);
-                if self.accounts.get(account).is_watched() && self.trails.moved.insert(order) {
-                    self.news.push(News::Order(account, order));
+        self.orders.followed.move_behind((symbol, side), price);
+        if self.moves.of.insert((symbol, side)) {
+            self.moves.orders += self.orders.followed.len((symbol, side));
+        }
+    }
+
+    /// Makes news of the orders of watched accounts that moved since the last news, each one piece, however often the
+    /// market moved it.
+    pub(super) fn tell_moves(&mut self) {
+        self.moves.orders = 0;
+        while let Some(of) = self.moves.of.pop_first() {
+            let mut moved: Vec<(OrderId, u32)> = Vec::new();
+            for (slot, trigger) in self.orders.followed.all(of) {
+                if self.orders.set_trigger(slot, trigger) {
+                    moved.push((self.orders.terms(slot).order, slot));
                 }
+            }
+            moved.sort_unstable();
+            for (order, slot) in moved {
+                let account = self.orders.terms(slot).account;
+                self.tell(account, News::Order(account, order));
             }
         }
     }
 
-    /// Forgets the trail of an order that ends or whose trigger is reached, if it has one.
-    pub(super) fn forget_trail(&mut self, order: OrderId) {
-        if self.trails.of_symbol.is_empty() {
-            return;
-        }
+    /// Notes that an order follows the market no more: its trigger, which is this one, was reached.
+    pub(super) fn reach_trail(&mut self, order: OrderId, trigger: Trigger) {
         let slot = self.find(order);
-        let symbol = self.orders.terms(slot).symbol;
-        let Some(follow) = self.trails.of_symbol.get_mut(&symbol) else { return };
-        if follow.remove(&order).is_some() {
-            self.orders.set_trail(slot, None);
-        }
-        if follow.is_empty() {
-            self.trails.of_symbol.remove(&symbol);
+        self.orders.follow_no_more(slot);
+        if self.orders.set_trigger(slot, trigger) {
+            self.tell(self.orders.terms(slot).account, News::Order(self.orders.terms(slot).account, order));
         }
     }
 }

@@ -2,7 +2,7 @@
 //! know neither the engine nor the model.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use terms::{
     AccountId, AccountIndex, AccountLimits, Cancellation, ClientOrderId, DoneOrder, Executed, Execution, Fee,
@@ -45,6 +45,8 @@ pub(super) struct Rows {
     /// The distances of trailing stops, and the triggers that follow or were reached.
     trails: BTreeMap<OrderId, Trail>,
     triggers: BTreeMap<OrderId, Trigger>,
+    /// The trailing stops that follow the market no more.
+    fixed: BTreeSet<OrderId>,
     /// The turns at which waiting orders, and tips of icebergs, came to their places.
     queued: BTreeMap<OrderId, QueueRank>,
     watches: BTreeMap<SymbolIndex, (Option<Price>, TriggersLeft)>,
@@ -78,6 +80,7 @@ impl Rows {
             icebergs: BTreeMap::new(),
             trails: BTreeMap::new(),
             triggers: BTreeMap::new(),
+            fixed: BTreeSet::new(),
             queued: BTreeMap::new(),
             watches: BTreeMap::new(),
             rules: BTreeMap::new(),
@@ -166,11 +169,12 @@ impl Rows {
         self.waiting.retain(|order, _| !stops.canceled.contains(order));
         self.delayed.retain(|order, _| !stops.canceled.contains(order));
         for row in &stops.reached {
-            let trails = &self.trails;
-            let still =
-                |(order, turn): &(&OrderId, &mut Option<QueueRank>)| turn.is_none() && !trails.contains_key(order);
-            for (order, turn) in self.waiting.iter_mut().filter(still) {
-                let OrderRow { symbol, trigger, .. } = self.orders[order];
+            let Rows { trails, triggers, fixed, waiting, orders, .. } = &mut *self;
+            let follows = |order: &OrderId| trails.contains_key(order) && !fixed.contains(order);
+            let still = |(order, turn): &(&OrderId, &mut Option<QueueRank>)| turn.is_none() && !follows(order);
+            for (order, turn) in waiting.iter_mut().filter(still) {
+                let OrderRow { symbol, trigger, .. } = orders[order];
+                let trigger = triggers.get(order).copied().or(trigger);
                 *turn = Some(row.turn).filter(|_| (symbol, trigger) == (row.symbol, Some(row.trigger)));
             }
         }
@@ -185,8 +189,11 @@ impl Rows {
         self.triggers.extend(trails.moved().iter().map(|row| (row.order, row.trigger)));
         self.triggers.extend(trails.reached().iter().map(|row| (row.order, row.trigger)));
         for row in trails.reached() {
+            self.fixed.insert(row.order);
+            let came = self.queued.entry(row.order).or_insert(row.came);
+            *came = row.came.max(*came);
             if let Some(turn) = self.waiting.get_mut(&row.order) {
-                *turn = Some(row.turn);
+                *turn = row.turn;
             }
         }
     }
@@ -199,6 +206,11 @@ impl Rows {
                 self.delayed.insert(row.order, delayed);
             }
         }
+    }
+
+    /// Whether the trigger of an order follows the market.
+    fn follows(&self, order: OrderId) -> bool {
+        self.trails.contains_key(&order) && !self.fixed.contains(&order)
     }
 
     /// The present trigger of an order.
@@ -258,8 +270,7 @@ impl Rows {
         items.extend(self.rules.iter().map(|(&symbol, &rules)| StateItem::Rules { symbol, rules }));
         let mut waiting: Vec<_> = self.waiting.iter().map(|(order, turn)| (turn, &self.orders[order])).collect();
         waiting.sort_by_key(|(turn, order)| {
-            let trails = self.trails.contains_key(&order.order);
-            let place = turn.is_none().then_some((order.symbol, trails, self.trigger(order)));
+            let place = turn.is_none().then_some((order.symbol, self.follows(order.order), self.trigger(order)));
             (**turn, place, self.came(order), order.order)
         });
         for (turn, row) in waiting {
@@ -267,7 +278,7 @@ impl Rows {
             let placed = NewOrder { shares, trigger: self.trigger(row), ..row.placed() };
             match self.delayed.get(&order) {
                 None => {
-                    let trail = self.trails.get(&order).copied().filter(|_| turn.is_none());
+                    let trail = self.trails.get(&order).copied().filter(|_| self.follows(order));
                     items.push(StateItem::Stop { order, account, placed, is_reached: turn.is_some(), trail });
                 }
                 Some(&Delayed { is_under_way, goes_to: limit }) => {

@@ -5,7 +5,7 @@ use crate::common::market::Market;
 use crate::common::postgres::database;
 use crate::common::simple::{account, goes_in_and_comes_out, limit, place, price, rich, shares, spy};
 use engine::DoneOrders;
-use terms::{ClientOrderId, NewOrder, Side, StateItem, Trail, TrailingOrder};
+use terms::{ClientOrderId, Command, NewOrder, Side, StateItem, Trail, TrailingOrder, Trigger};
 
 /// A sell of this many shares at any price.
 fn sell(count: i64) -> NewOrder {
@@ -81,6 +81,42 @@ fn triggers_move_and_are_reached_by_one_batch() {
     market.restart(&database, "reached");
     assert_eq!(database.sql(rows), ["5|70||5000"]);
     database.store("auditor").verify().unwrap();
+}
+
+/// One execution comes to more triggers than its command reaches. Those that followed the market are left with the
+/// others, behind the fixed one at the same price, and the next servers come to them in the same line.
+#[test]
+fn what_is_left_of_trailing_stops_is_found_again() {
+    const MOST: u32 = 6;
+    let database = database();
+    let mut market = rich(&[1, 2]).with_executions_max_from_now_on(MOST);
+    trade(&mut market, 100);
+    behind(&mut market, None, sell(1), Trail::by(price(30)));
+    behind(&mut market, Some("twin"), sell(2), Trail::by_bips(3_000).unwrap());
+    for stop in (80..100).chain([70]) {
+        place(&mut market, 1, sell(1).triggered_by(Trigger::from_above(price(stop))));
+    }
+    market.restart(&database, "before");
+    market = market.with_executions_max_from_now_on(MOST);
+    place(&mut market, 2, limit(Side::Buy, 60, 1));
+    place(&mut market, 1, limit(Side::Sell, 60, 1));
+    market.restart(&database, "left");
+    let rows = "SELECT order_id FROM pricetime.waiting WHERE trigger_price = 70 AND NOT follows";
+    assert_eq!(database.sql(rows).len(), 3, "none of them follows the market");
+    goes_in_and_comes_out(
+        &market,
+        &crate::common::postgres::database(),
+        (21, |item| matches!(item, StateItem::Stop { .. })),
+    );
+    let mut restarts = 0;
+    while market.engine.reached_orders() > 0 {
+        market = market.with_executions_max_from_now_on(MOST);
+        market.apply(Command::ActivateReached);
+        market.restart(&database, "next");
+        database.store("auditor").verify().unwrap();
+        restarts += 1;
+    }
+    assert!(restarts > 3, "{restarts}");
 }
 
 #[test]

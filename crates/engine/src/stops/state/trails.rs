@@ -1,80 +1,84 @@
 //! Orders that wait for a price which follows the market: a sell's is the highest price since it was placed less its
-//! distance, a buy's the lowest price plus it. They stand in queues of their own, by age, so that an order that moves
-//! finds its place among few.
+//! distance, a buy's the lowest price plus it. They stand in groups by that price (`slots::Following`), so a new price
+//! moves them together. When an execution reaches their triggers they follow no more: each joins the queue of its
+//! trigger, as an order with a fixed one, and is reached in its turn.
 
-use slots::NONE;
+use slots::{Following, NONE};
 use terms::{Event, NewOrder, OrderId, Price, Side, SymbolIndex, Trail, Trigger};
 
-use super::{Queue, Stop, Stops, falling_to, rising_to};
+use super::{Stop, Stops, falling_to, rising_to};
 use crate::orders::state::Orders;
-
-/// The prices with which an execution is compared for the orders that follow a symbol's price.
-#[derive(Clone, Copy)]
-pub(super) struct Followed {
-    orders: usize,
-    /// The price above which a sell may move, and the one below which a buy may.
-    above: i64,
-    below: i64,
-}
 
 impl Stops {
     /// The number of orders that follow a symbol's price.
     pub(crate) fn trailing(&self, symbol: SymbolIndex) -> usize {
-        self.followed.get(&symbol).map_or(0, |followed| followed.orders)
+        self.following(symbol).fold(0, |orders, following| orders.saturating_add(following.len()))
+    }
+
+    fn following(&self, symbol: SymbolIndex) -> impl Iterator<Item = &Following> {
+        [Side::Buy, Side::Sell].into_iter().filter_map(move |side| self.followed.get(&(symbol, side)))
     }
 
     /// The distance of a waiting order's trigger; none for a fixed trigger, or one that was reached.
     pub(crate) fn trail(&self, orders: &Orders, slot: u32) -> Option<Trail> {
-        let Stop { queue, trail, .. } = self.stops[orders.get(slot).level];
-        trail.filter(|_| self.queues[queue].trails)
+        self.stops[orders.get(slot).level].trail
     }
 
-    /// Has an order wait for a trigger that follows the price of a symbol, which was `last` at last.
+    /// Has an order wait for a trigger that follows the price of a symbol. `best` is the best price since it was
+    /// placed.
     pub(crate) fn wait_trailing(
         &mut self,
         orders: &mut Orders,
         slot: u32,
         placed: &NewOrder<SymbolIndex>,
-        trigger: Trigger,
         trail: Trail,
-        last: Price,
+        best: Price,
     ) {
-        let symbol = placed.symbol;
+        let NewOrder { symbol, side, .. } = *placed;
         let stop = self.insert_stop(orders, slot, placed, NONE);
-        self.stops[stop].trail = Some(trail);
-        orders.get_mut(slot).level = stop;
-        self.stand(orders, slot, symbol, trigger);
-        let none = Followed { orders: 0, above: i64::MAX, below: 0 };
-        let followed = self.followed.entry(symbol).or_insert(none);
-        followed.orders = followed.orders.saturating_add(1);
-        match placed.side {
-            // Its best price is no lower than the last one, and need not be known exactly.
-            Side::Sell => followed.above = followed.above.min(last.units()),
-            Side::Buy => followed.below = followed.below.max(last.units()),
-        }
+        let following = self.followed.entry((symbol, side)).or_insert_with(|| Following::new(side));
+        let group = following.insert(stop, trail, best);
+        (self.stops[stop].trail, self.stops[stop].queue) = (Some(trail), group);
+        let order = orders.get_mut(slot);
+        (order.level, order.older, order.newer) = (stop, NONE, NONE);
         self.look_out(symbol);
     }
 
-    /// Counts fewer orders that follow a symbol's price.
-    pub(super) fn forget_trailing(&mut self, symbol: SymbolIndex, orders: usize) {
-        let followed = self.followed.get_mut(&symbol).expect("invariant: an order followed its price");
-        followed.orders = followed.orders.saturating_sub(orders);
-        if followed.orders == 0 {
-            self.followed.remove(&symbol);
+    /// Takes an order out of those that follow.
+    pub(super) fn forget_trailing(&mut self, stop: u32) {
+        let Stop { symbol, side, queue: group, trail, .. } = self.stops[stop];
+        if let (Some(following), Some(trail)) = (self.followed.get_mut(&(symbol, side)), trail) {
+            following.remove(stop, trail, group);
+            self.forget_if_empty(symbol, side);
+            self.look_out(symbol);
         }
     }
 
-    /// The prices from which on a symbol's orders move, upwards and downwards; prices that no execution reaches if none
-    /// follows.
-    pub(super) fn moved_from(&self, symbol: SymbolIndex) -> (i64, i64) {
-        let Some(followed) = self.followed.get(&symbol) else { return (i64::MAX, 0) };
-        (followed.above.saturating_add(1), followed.below.saturating_sub(1).max(0))
+    fn forget_if_empty(&mut self, symbol: SymbolIndex, side: Side) {
+        if self.followed.get(&(symbol, side)).is_some_and(Following::is_empty) {
+            self.followed.remove(&(symbol, side));
+        }
+    }
+
+    /// The prices from which on an execution moves or reaches triggers that follow, upwards and downwards; prices that
+    /// no execution reaches if none follows.
+    pub(super) fn followed_from(&self, symbol: SymbolIndex) -> (i64, i64) {
+        if self.followed.is_empty() {
+            return (i64::MAX, 0);
+        }
+        let of = |side| self.followed.get(&(symbol, side));
+        let nearest = |side| of(side).and_then(Following::nearest).map(|trigger| trigger.price().units());
+        let passed = |side| of(side).and_then(Following::passed_first).map(Price::units);
+        let (above, rising) = (passed(Side::Sell).map(|best| best.saturating_add(1)), nearest(Side::Buy));
+        let (below, falling) = (passed(Side::Buy).map(|best| best.saturating_sub(1)), nearest(Side::Sell));
+        let (up, down) = (above.into_iter().chain(rising).min(), below.into_iter().chain(falling).max());
+        (up.unwrap_or(i64::MAX), down.unwrap_or(0))
     }
 
     /// Applies the executions of an order of this side, whose prices lie between these two, to triggers. Its first
     /// price moves those of its own side, which its last one may reach: a buy goes up, a sell down. Then its executions
     /// reach triggers, and last those of the other side move that were not reached. Returns how many triggers the
-    /// command may reach further, and the number of those beyond and of moves: it leaves none of these to others.
+    /// command may reach further.
     #[cold]
     pub(crate) fn follow(
         &mut self,
@@ -83,157 +87,66 @@ impl Stops {
         (first, last): (Price, Price),
         left: u32,
         events: &mut impl FnMut(Event),
-    ) -> (u32, u32) {
+    ) -> u32 {
         let (lowest, highest) = (first.min(last), first.max(last));
-        let before = self.move_behind(orders, symbol, side, first, events);
+        self.move_behind(symbol, side, first, events);
+        self.end_following(orders, (symbol, Side::Buy), highest, events);
+        self.end_following(orders, (symbol, Side::Sell), lowest, events);
         self.watches[symbol.0 as usize].left.extend(lowest, highest);
-        let ranges = [Some(rising_to(highest)), Some(falling_to(lowest))];
-        let (left, beyond) = self.reach(orders, symbol, ranges, true, left, events);
-        let behind = self.move_behind(orders, symbol, side.opposite(), last, events);
-        (left, before.saturating_add(beyond).saturating_add(behind))
+        let left = self.reach(symbol, [Some(rising_to(highest)), Some(falling_to(lowest))], left, events);
+        self.move_behind(symbol, side.opposite(), last, events);
+        self.look_out(symbol);
+        left
     }
 
-    /// Moves the triggers of one side that follow an execution at this price. Returns the number of moves.
-    fn move_behind(
+    /// Moves the triggers of one side that follow an execution at this price.
+    fn move_behind(&mut self, symbol: SymbolIndex, side: Side, price: Price, events: &mut impl FnMut(Event)) {
+        let Stops { followed, stops, .. } = self;
+        if let Some(following) = followed.get_mut(&(symbol, side))
+            && following.follow(price, |stop, group| stops[stop].queue = group)
+        {
+            events(Event::TrailsMoved { symbol, side, price });
+        }
+    }
+
+    /// Ends the following of the orders of one side whose triggers this price reaches: each joins the queue of its
+    /// trigger, where nothing moves it any more, the oldest order first.
+    fn end_following(
         &mut self,
         orders: &mut Orders,
-        symbol: SymbolIndex,
-        side: Side,
+        (symbol, side): (SymbolIndex, Side),
         price: Price,
-        events: &mut impl FnMut(Event),
-    ) -> u32 {
-        if !self.followed.contains_key(&symbol) {
-            return 0;
-        }
-        let moves = self.trail_behind(orders, symbol, side, price, events);
-        self.look_out(symbol);
-        u32::try_from(moves).unwrap_or(u32::MAX)
-    }
-
-    /// Ends the following of the orders in a queue that was reached.
-    pub(super) fn trails_reached(
-        &mut self,
-        orders: &Orders,
-        queue: u32,
-        trigger: Trigger,
         events: &mut impl FnMut(Event),
     ) {
-        let Queue { symbol, oldest, orders: count, .. } = self.queues[queue];
-        let mut slot = oldest;
-        while slot != NONE {
-            let order = orders.get(slot);
-            events(Event::TrailReached { order: order.id, trigger });
-            slot = order.newer;
-        }
-        self.forget_trailing(symbol, count as usize);
-    }
-
-    /// Visits the slots of the orders that follow a symbol's price, with their triggers.
-    pub(crate) fn visit_trailing(&self, orders: &Orders, symbol: SymbolIndex, visit: &mut impl FnMut(u32, Trigger)) {
-        let (first, last) = (Trigger::from_above(Price::MAX), Trigger::from_below(Price::MAX));
-        for (&(_, _, trigger), &queue) in self.waiting.range((symbol, true, first)..=(symbol, true, last)) {
-            let mut slot = self.queues[queue].oldest;
-            while slot != NONE {
-                visit(slot, trigger);
-                slot = orders.get(slot).newer;
-            }
+        let Some(following) = self.followed.get_mut(&(symbol, side)) else { return };
+        let mut reached: Vec<(Trigger, OrderId, u32)> = Vec::new();
+        let stops = &self.stops;
+        following.take_reached(price, |stop, trigger| {
+            let slot = stops[stop].slot;
+            reached.push((trigger, orders.get(slot).id, slot));
+        });
+        self.forget_if_empty(symbol, side);
+        reached.sort_unstable();
+        for (trigger, order, slot) in reached {
+            self.stops[orders.get(slot).level].trail = None;
+            let queue = self.queue_at(symbol, trigger);
+            self.join(orders, slot, queue);
+            events(Event::TrailReached { order, symbol, trigger });
         }
     }
 
-    /// Moves the triggers of one side behind a price. Returns the number of moves.
-    fn trail_behind(
-        &mut self,
-        orders: &mut Orders,
-        symbol: SymbolIndex,
-        side: Side,
-        price: Price,
-        events: &mut impl FnMut(Event),
-    ) -> usize {
-        let Some(followed) = self.followed.get_mut(&symbol) else { return 0 };
-        let is_new = match side {
-            Side::Sell => price.units() > followed.above,
-            Side::Buy => price.units() < followed.below,
-        };
-        if !is_new {
-            return 0;
-        }
-        match side {
-            Side::Sell => followed.above = price.units(),
-            Side::Buy => followed.below = price.units(),
-        }
-        let mut moves = self.moves_behind(orders, symbol, side, price);
-        if moves.is_empty() {
-            return 0;
-        }
-        // Each order finds its place at the end, or near it.
-        moves.sort_unstable_by_key(|&(order, ..)| order);
-        let count = moves.len();
-        for (_, slot, trigger) in moves {
-            self.leave(orders, slot);
-            self.stand(orders, slot, symbol, trigger);
-        }
-        events(Event::TrailsMoved { symbol, side, price });
-        count
+    /// Visits the slots of the orders that follow a symbol's price, with their triggers, in no order that means
+    /// anything.
+    pub(crate) fn visit_trailing(&self, symbol: SymbolIndex, visit: &mut impl FnMut(u32, Trigger)) {
+        let visit = &mut |stop, trigger| visit(self.stops[stop].slot, trigger);
+        self.following(symbol).for_each(|following| following.visit(visit));
     }
 
-    /// The orders of one side whose triggers a price moves, and their new triggers.
-    fn moves_behind(
-        &self,
-        orders: &Orders,
-        symbol: SymbolIndex,
-        side: Side,
-        price: Price,
-    ) -> Vec<(OrderId, u32, Trigger)> {
-        let (nearest, farthest) = match side {
-            Side::Sell => falling_to(Price::MIN),
-            Side::Buy => rising_to(Price::MAX),
-        };
-        let mut moves = Vec::new();
-        for (&(_, _, now), &queue) in self.waiting.range((symbol, true, nearest)..=(symbol, true, farthest)) {
-            let mut slot = self.queues[queue].oldest;
-            while slot != NONE {
-                let order = orders.get(slot);
-                let trail = self.stops[order.level].trail.expect("invariant: what stands here trails");
-                moves.extend(trail.moved(side, now, price).map(|trigger| (order.id, slot, trigger)));
-                slot = order.newer;
-            }
-        }
-        moves
-    }
-
-    /// Puts an order into the queue of a trigger that follows, behind all older ones. It stands in no queue, and its
-    /// `level` is its stop.
-    fn stand(&mut self, orders: &mut Orders, slot: u32, symbol: SymbolIndex, trigger: Trigger) {
-        let new = || self.queues.insert(Queue { trails: true, ..Queue::new(symbol, Some(trigger)) });
-        let queue = *self.waiting.entry((symbol, true, trigger)).or_insert_with(new);
-        let id = orders.get(slot).id;
-        let (mut older, mut newer) = (self.queues[queue].newest, NONE);
-        while older != NONE && orders.get(older).id > id {
-            (older, newer) = (orders.get(older).older, older);
-        }
-        let at = &mut self.queues[queue];
-        at.orders = at.orders.saturating_add(1);
-        match older {
-            NONE => at.oldest = slot,
-            older => orders.get_mut(older).newer = slot,
-        }
-        match newer {
-            NONE => at.newest = slot,
-            newer => orders.get_mut(newer).older = slot,
-        }
-        let order = orders.get_mut(slot);
-        (order.older, order.newer) = (older, newer);
-        let stop = order.level;
-        self.stops[stop].queue = queue;
-    }
-
-    /// Takes an order out of its queue, before it joins another one.
-    fn leave(&mut self, orders: &mut Orders, slot: u32) {
-        if let (queue, Some(key)) = self.unlink(orders, slot)
-            && self.queues[queue].oldest == NONE
-        {
-            self.waiting.remove(&key);
-            self.queues.remove(queue);
-        }
+    /// The slots of the orders that follow a symbol's price, in the order in which executions would reach them.
+    pub(super) fn in_order(&self, orders: &Orders, symbol: SymbolIndex) -> Vec<u32> {
+        let mut all = Vec::new();
+        self.visit_trailing(symbol, &mut |slot, trigger| all.push((trigger, orders.get(slot).id, slot)));
+        all.sort_unstable();
+        all.into_iter().map(|(.., slot)| slot).collect()
     }
 }

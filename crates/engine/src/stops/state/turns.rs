@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use slots::NONE;
 use terms::{NewOrder, SymbolIndex, Trigger};
 
-use super::{Queue, Stops};
+use super::{Queue, Stop, Stops};
 use crate::orders::state::Orders;
 
 /// The turn of an order: what happens when it comes.
@@ -230,7 +230,8 @@ impl Stops {
 
     /// The turn of the waiting order in a slot; none if it waits for a price.
     pub(crate) fn turn(&self, orders: &Orders, slot: u32) -> Option<Turn> {
-        self.queues[self.stops[orders.get(slot).level].queue].turn.map(|(turn, _)| turn)
+        let Stop { queue, trail, .. } = self.stops[orders.get(slot).level];
+        if trail.is_some() { None } else { self.queues[queue].turn.map(|(turn, _)| turn) }
     }
 
     /// Holds back a symbol that is no longer open: its orders keep their places, and have no turn.
