@@ -1,10 +1,12 @@
 //! The time for which the market stands still while one execution reaches a million orders that wait for a price, until
-//! all of them have had their turn; and the time of one turn whose executions all move as many triggers as they can.
+//! all of them have had their turn; the time of one turn whose executions all move as many triggers as they can; and
+//! the time in which one price moves triggers in as many groups as there are.
 
 use std::hint::black_box;
 use std::time::Instant;
 
 use engine::{DoneOrders, Engine};
+use slots::Following;
 use terms::{
     Command, Entry, NewOrder, Op, OrderKind, Price, Reply, Sequence, Shares, Side, TRAILING_MAX, Time, Trail,
     TrailingOrder, Trigger,
@@ -20,6 +22,35 @@ pub fn report() {
     for trailing in [0, TRAILING_MAX / 10, TRAILING_MAX] {
         report_moves(trailing);
     }
+    report_groups();
+}
+
+/// Has 100,000 orders follow the price from as many best prices, a hundred times what a symbol allows, and moves all of
+/// them with one price; and has 1,000 orders at parts of the price stay, because the step is rounded away.
+fn report_groups() {
+    const FOLLOWING: u32 = 100_000;
+    let price = |units: u32| Price::from_units(units.into()).expect("above zero");
+    let mut following = Following::new(Side::Sell);
+    for nth in 0..FOLLOWING {
+        following.insert(nth, Trail::by(price(1 + nth % 977)), price(1_000 + nth));
+    }
+    let (start, mut told) = (Instant::now(), 0usize);
+    assert!(following.follow(price(1_000 + 2 * FOLLOWING), |_, _| told += 1));
+    let merged = start.elapsed();
+    let start = Instant::now();
+    following.take_reached(price(1), |handle, trigger| drop(black_box((handle, trigger))));
+    let reached = start.elapsed();
+    for nth in 0..1_000 {
+        let trail = Trail::by_bips(9_000 + nth).expect("a part of the price");
+        following.insert(nth.into(), trail, price(10_000));
+    }
+    let start = Instant::now();
+    assert!(!following.follow(price(10_000 + 1), |_, _| ()), "a step of one moves none of them");
+    let stayed = start.elapsed();
+    println!(
+        "groups: {FOLLOWING} groups of one order merge with one price in {merged:.1?} ({told} orders told), and all are \
+         reached in {reached:.1?}; 1,000 orders that stay are asked in {stayed:.1?}"
+    );
 }
 
 /// The orders of one request.

@@ -106,7 +106,7 @@ fn what_is_left_of_trailing_stops_is_found_again() {
     goes_in_and_comes_out(
         &market,
         &crate::common::postgres::database(),
-        (21, |item| matches!(item, StateItem::Stop { .. })),
+        (23, |item| matches!(item, StateItem::Stop { .. })),
     );
     let mut restarts = 0;
     while market.engine.reached_orders() > 0 {
