@@ -228,7 +228,7 @@ pub struct Orders {
 /// Terms that some orders have. A market may have a million orders that wait, so it is small.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Special {
-    /// Of an order that follows the market, the trigger that was told last.
+    /// The trigger; of an order that follows the market, the one that was told last.
     trigger: Option<Trigger>,
     kind: OrderKind,
     waits: bool,

@@ -123,7 +123,7 @@ impl Model {
         if trigger.is_from_below() { (false, price) } else { (true, -price) }
     }
 
-    /// The orders that wait for triggers which do not follow the market, and which executions have reached, and no command yet.
+    /// The orders whose triggers do not follow the market, and that executions have reached and no command yet.
     fn left(&self, symbol: SymbolIndex) -> Vec<OrderId> {
         let Listing { rose, fell, .. } = &self.symbols[symbol.0 as usize];
         if rose.is_empty() && fell.is_empty() {

@@ -471,7 +471,7 @@ fn orders_that_follow_the_market_are_reached_in_their_turn() {
     assert_eq!((fixed_first.len(), fixed_first.last()), (1_200 + most as usize + 1, Some(&false)));
 }
 
-/// Those that are left would otherwise go on with the market, and wait for a price that was not theirs.
+/// A trailing stop that is left would otherwise go on with the market, and wait for a price that was not its own.
 #[test]
 fn orders_that_are_left_follow_the_market_no_more() {
     let mut market = Market::new(MOST);
