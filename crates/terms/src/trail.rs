@@ -17,7 +17,7 @@ pub const TRAILING_MAX: usize = 1_000;
 pub const TRAIL_BIPS_MAX: u16 = 9_999;
 
 /// The whole, in hundredths of a per cent.
-const WHOLE_BIPS: u32 = 10_000;
+const WHOLE_BIPS: u64 = 10_000;
 const WHOLE: i128 = WHOLE_BIPS as i128;
 
 impl Trail {
@@ -86,12 +86,10 @@ impl Trail {
     /// side. A part of a unit is rounded, so a sell's may stay at a part of the price; those of buys never do.
     pub fn moves_between(self, side: Side, from: Price, to: Price) -> bool {
         let Some(bips) = self.bips().filter(|_| side == Side::Sell) else { return true };
-        let (kept, step) = (WHOLE.saturating_sub(i128::from(bips)), to.units().saturating_sub(from.units()));
-        let (Ok(kept), Ok(step)) = (u32::try_from(kept), u32::try_from(step)) else { return true };
-        let (whole, of_whole) =
-            (u64::from(WHOLE_BIPS), from.units().unsigned_abs().wrapping_rem(u64::from(WHOLE_BIPS)));
-        let part = of_whole.saturating_mul(u64::from(kept)).wrapping_rem(whole);
-        part.saturating_add(u64::from(step).saturating_mul(u64::from(kept))) >= whole
+        let kept = WHOLE_BIPS.saturating_sub(u64::from(bips));
+        let step = to.units().saturating_sub(from.units()).unsigned_abs();
+        let part = from.units().unsigned_abs().wrapping_rem(WHOLE_BIPS).saturating_mul(kept).wrapping_rem(WHOLE_BIPS);
+        part.saturating_add(step.saturating_mul(kept)) >= WHOLE_BIPS
     }
 
     /// A best price behind which an order of this side has this trigger, no farther from it than `last`. A part of a
@@ -105,9 +103,9 @@ impl Trail {
             // The least price that is rounded down to a sell's, and the greatest that is rounded up to a buy's.
             (Some(bips), Side::Sell) => {
                 let kept = WHOLE.saturating_sub(i128::from(bips));
-                at.saturating_mul(WHOLE).saturating_add(kept).saturating_sub(1).wrapping_div(kept)
+                at.saturating_mul(WHOLE).saturating_add(kept).saturating_sub(1).checked_div(kept)?
             }
-            (Some(bips), Side::Buy) => at.saturating_mul(WHOLE).wrapping_div(WHOLE.saturating_add(i128::from(bips))),
+            (Some(bips), Side::Buy) => at.saturating_mul(WHOLE).checked_div(WHOLE.saturating_add(i128::from(bips)))?,
         };
         let best = i64::try_from(best).ok().and_then(Price::from_units)?;
         let best = if side == Side::Sell { best.max(last) } else { best.min(last) };
