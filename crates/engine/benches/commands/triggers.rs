@@ -38,7 +38,9 @@ fn report_groups() {
     assert!(following.follow(price(1_000 + 2 * FOLLOWING), |_, _| told += 1));
     let merged = start.elapsed();
     let start = Instant::now();
-    following.take_reached(price(1), |handle, trigger| drop(black_box((handle, trigger))));
+    let mut taken = 0usize;
+    following.take_reached(price(1), |_, _| taken += 1);
+    assert_eq!(black_box(taken), FOLLOWING as usize);
     let reached = start.elapsed();
     for nth in 0..1_000 {
         let trail = Trail::by_bips(9_000 + nth).expect("a part of the price");

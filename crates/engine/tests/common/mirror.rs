@@ -201,7 +201,7 @@ impl Mirror {
             Event::TrailReached { order, symbol, trigger } => {
                 assert_eq!(self.trails.remove(&order).map(|(_, trigger)| trigger), Some(trigger), "it waited for that");
                 assert_eq!(self.symbols[&order], symbol);
-                self.waiting.entry((symbol, trigger)).or_default().push(order);
+                self.wait(order, symbol, Some(trigger));
             }
             Event::TrailsMoved { symbol, side, price } => self.move_trails(symbol, side, price),
             Event::TipShown { order, shares, .. } => {
