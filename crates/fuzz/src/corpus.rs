@@ -7,9 +7,11 @@ use base64::prelude::BASE64_STANDARD;
 
 use crate::Target;
 
-/// The file with the inputs of a target.
+/// The file with the inputs of a target. A gateway's are also those of what it reads alone.
 pub fn file(target: Target) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../proof/fuzz/corpus").join(target.name())
+    let name = target.name();
+    let name = name.strip_suffix("-reading").unwrap_or(name);
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../proof/fuzz/corpus").join(name)
 }
 
 /// Reads the inputs of a text. Panics: a line is not base64.

@@ -40,6 +40,17 @@ impl Gateway {
 }
 
 pub(crate) fn send(input: &[u8]) {
+    let bytes = stream(input);
+    STAGE.with(|stage| {
+        on(stage, input, Gateway::new, |gateway| {
+            let answer = gateway.runtime.block_on(talk(&bytes, |stream| fix::serve(stream, gateway.market.clone())));
+            assert!(answer.starts_with(b"8=FIX.4.4\x01"), "a Logon is answered");
+        });
+    });
+}
+
+/// The bytes of a connection: a Logon, and the messages of the input.
+pub(crate) fn stream(input: &[u8]) -> Vec<u8> {
     let mut bytes = message(1, b"35=A|98=0|108=30|");
     for (number, part) in (2..).zip(parts(input)) {
         match part {
@@ -48,12 +59,7 @@ pub(crate) fn send(input: &[u8]) {
             body => bytes.extend(message(number, body)),
         }
     }
-    STAGE.with(|stage| {
-        on(stage, input, Gateway::new, |gateway| {
-            let answer = gateway.runtime.block_on(talk(&bytes, |stream| fix::serve(stream, gateway.market.clone())));
-            assert!(answer.starts_with(b"8=FIX.4.4\x01"), "a Logon is answered");
-        });
-    });
+    bytes
 }
 
 /// A message of fields that end in `|`, with the names of both sides.

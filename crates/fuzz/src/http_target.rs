@@ -18,10 +18,14 @@ pub(crate) fn send(input: &[u8]) {
 
 /// A request: its first line is a method and a target, and what stands behind that is its body.
 fn request(part: &[u8]) -> Vec<u8> {
-    let end = part.iter().position(|byte| *byte == b'\n').unwrap_or(part.len());
-    let (line, body) = (&part[..end], part.get(end.saturating_add(1)..).unwrap_or_default());
+    let (line, body) = line_and_body(part);
     let (line, body) = (signed(line), signed(body));
     let kind = if body.first() == Some(&b'{') { "application/json" } else { "application/x-www-form-urlencoded" };
     let length = format!("content-type: {kind}\r\ncontent-length: {}\r\n\r\n", body.len());
     [&line, &head()[..], length.as_bytes(), &body].concat()
+}
+
+pub(crate) fn line_and_body(part: &[u8]) -> (&[u8], &[u8]) {
+    let end = part.iter().position(|byte| *byte == b'\n').unwrap_or(part.len());
+    (&part[..end], part.get(end.saturating_add(1)..).unwrap_or_default())
 }

@@ -1,5 +1,6 @@
 //! Inputs of fuzzing. For the gateways, bytes become documents, messages and requests for a market in memory; the
-//! readers of stored bytes, and of a cluster's log, get them nearly unchanged. Each target is one function. It panics
+//! readers of stored bytes, and of a cluster's log, get them nearly unchanged. The gateways' inputs are also read
+//! without a market behind, which tries many more in the same time. Each target is one function. It panics
 //! if the fuzzed code does, or if an answer is malformed. `proof/fuzz` runs the targets under libFuzzer, and the tests
 //! here run them over the kept corpora and some changes of these.
 
@@ -9,6 +10,7 @@ mod http_target;
 mod memory_market;
 mod message_target;
 mod mutation;
+pub mod reading;
 mod served;
 mod stage;
 mod stored_target;
@@ -23,7 +25,7 @@ pub const SEPARATOR: u8 = 0;
 /// The most documents, messages or requests of one input that are sent.
 const SENT_MAX: usize = 16;
 
-/// A fuzzed gateway, or a fuzzed reader of stored bytes.
+/// A fuzzed gateway, or a fuzzed reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// Documents of the XML protocol.
@@ -42,10 +44,18 @@ pub enum Target {
     Block,
     /// Messages of a cluster's log, each behind its length.
     Message,
+    /// Documents of the XML protocol that are read alone.
+    XmlReading,
+    /// Lines of FIX fields that a session reads alone.
+    FixReading,
+    /// HTTP requests of which the parameters and bodies are read alone.
+    HttpReading,
+    /// Text messages of WebSockets that are read alone.
+    WebSocketReading,
 }
 
 impl Target {
-    pub const ALL: [Target; 8] = [
+    pub const ALL: [Target; 12] = [
         Target::Xml,
         Target::Fix,
         Target::Http,
@@ -54,6 +64,10 @@ impl Target {
         Target::Items,
         Target::Block,
         Target::Message,
+        Target::XmlReading,
+        Target::FixReading,
+        Target::HttpReading,
+        Target::WebSocketReading,
     ];
 
     pub fn name(self) -> &'static str {
@@ -66,10 +80,14 @@ impl Target {
             Target::Items => "items",
             Target::Block => "block",
             Target::Message => "message",
+            Target::XmlReading => "xml-reading",
+            Target::FixReading => "fix-reading",
+            Target::HttpReading => "http-reading",
+            Target::WebSocketReading => "websocket-reading",
         }
     }
 
-    /// Sends an input to this gateway. Panics: the gateway or what is behind it has a fault.
+    /// Sends an input to this gateway or reader. Panics: it, or what is behind it, has a fault.
     pub fn send(self, input: &[u8]) {
         match self {
             Target::Xml => xml_target::send(input),
@@ -80,6 +98,10 @@ impl Target {
             Target::Items => stored_target::items(input),
             Target::Block => stored_target::block(input),
             Target::Message => message_target::take(input),
+            Target::XmlReading => reading::xml(input),
+            Target::FixReading => reading::fix(input),
+            Target::HttpReading => reading::http(input),
+            Target::WebSocketReading => reading::websocket(input),
         }
     }
 }

@@ -8,7 +8,8 @@ use crate::served::{Served, head, signed};
 use crate::stage::on;
 
 /// The WebSockets of a server.
-const TARGETS: [&str; 4] = ["/ws/v1", "/binance/ws", "/binance/stream?streams=s@trade/s@depth", "/binance/ws-api/v3"];
+pub(crate) const TARGETS: [&str; 4] =
+    ["/ws/v1", "/binance/ws", "/binance/stream?streams=s@trade/s@depth", "/binance/ws-api/v3"];
 /// The first byte of a client's whole text frame.
 const TEXT: u8 = 0x81;
 /// The bit of a masked frame, and the code for a length in two bytes.

@@ -10,7 +10,7 @@ use crate::parts;
 use crate::stage::on;
 
 /// The most elements of a document.
-const CHILDREN_MAX: usize = 100;
+pub(crate) const CHILDREN_MAX: usize = 100;
 /// The most bytes of a reply.
 const REPLY_BYTES_MAX: usize = 1 << 16;
 

@@ -58,3 +58,23 @@ fn the_history_takes_any_block() {
 fn a_node_takes_any_message() {
     takes_any_bytes(Target::Message);
 }
+
+#[test]
+fn any_document_is_read() {
+    takes_any_bytes(Target::XmlReading);
+}
+
+#[test]
+fn any_message_of_a_fix_session_is_read() {
+    takes_any_bytes(Target::FixReading);
+}
+
+#[test]
+fn any_parameters_and_body_are_read() {
+    takes_any_bytes(Target::HttpReading);
+}
+
+#[test]
+fn any_text_of_a_websocket_is_read() {
+    takes_any_bytes(Target::WebSocketReading);
+}

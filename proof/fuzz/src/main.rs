@@ -9,7 +9,8 @@ use libfuzzer_sys::fuzz_target;
 static TARGET: LazyLock<Target> = LazyLock::new(|| {
     let name = std::env::var("PRICETIME_FUZZ_TARGET").unwrap_or_default();
     let found = Target::ALL.into_iter().find(|target| target.name() == name);
-    found.unwrap_or_else(|| panic!("PRICETIME_FUZZ_TARGET is xml, fix, http, websocket, commands, items or block"))
+    let names = || Target::ALL.map(Target::name).join(", ");
+    found.unwrap_or_else(|| panic!("PRICETIME_FUZZ_TARGET is one of {}", names()))
 });
 
 fuzz_target!(|input: &[u8]| TARGET.send(input));

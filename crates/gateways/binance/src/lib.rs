@@ -13,6 +13,8 @@ mod empty_lists;
 mod events;
 mod fees;
 mod find_order;
+#[cfg(feature = "fuzz")]
+pub mod fuzzing;
 mod history;
 mod keys;
 mod kline;

@@ -5,7 +5,7 @@ use axum::Json;
 use axum::extract::State;
 use exchange::{linked, placed_pair};
 use serde_json::{Value, json};
-use terms::{AccountId, ClientOrderId};
+use terms::{AccountId, ClientOrderId, Op};
 
 use crate::market::Answer;
 use crate::order_lists::{Contingency, Member, list_shape};
@@ -51,20 +51,29 @@ const RESPONSE: &str = "newOrderRespType";
 /// Answers `orderList/oco`.
 pub(crate) async fn place(State(app): State<BinanceState>, asked: Parameters) -> Answer {
     let account = asked.account(&app).await?;
-    known(&asked, &[&ABOVE, &BELOW])?;
-    let [above, below] = [one(&asked, &ABOVE, &OF_BOTH, None), one(&asked, &BELOW, &OF_BOTH, None)];
-    place_two(&app, account, &asked, [(above?, &ABOVE), (below?, &BELOW)]).await
+    place_two(&app, account, &asked, above_and_below(&asked)?).await
+}
+
+/// Returns the parameters of the order above the market and of the one below it.
+pub(crate) fn above_and_below(asked: &Parameters) -> Result<[(Parameters, &'static Names); 2], Refusal> {
+    known(asked, &[&ABOVE, &BELOW])?;
+    let [above, below] = [one(asked, &ABOVE, &OF_BOTH, None), one(asked, &BELOW, &OF_BOTH, None)];
+    Ok([(above?, &ABOVE), (below?, &BELOW)])
 }
 
 /// Answers `order/oco`.
 pub(crate) async fn place_legacy_oco(State(app): State<BinanceState>, asked: Parameters) -> Answer {
     let account = asked.account(&app).await?;
-    known(&asked, &[&LIMIT, &STOP])?;
+    place_two(&app, account, &asked, limit_and_stop(&asked)?).await
+}
+
+/// Returns the same, for the older words.
+pub(crate) fn limit_and_stop(asked: &Parameters) -> Result<[(Parameters, &'static Names); 2], Refusal> {
+    known(asked, &[&LIMIT, &STOP])?;
     let stop_type = if asked.text("stopLimitPrice").is_some() { "STOP_LOSS_LIMIT" } else { "STOP_LOSS" };
-    let limit = (one(&asked, &LIMIT, &OF_BOTH, Some("LIMIT_MAKER"))?, &LIMIT[..]);
-    let stop = (one(&asked, &STOP, &OF_BOTH, Some(stop_type))?, &STOP[..]);
-    let two = if asked.text("side") == Some("BUY") { [stop, limit] } else { [limit, stop] };
-    place_two(&app, account, &asked, two).await
+    let limit: (Parameters, &Names) = (one(asked, &LIMIT, &OF_BOTH, Some("LIMIT_MAKER"))?, &LIMIT);
+    let stop: (Parameters, &Names) = (one(asked, &STOP, &OF_BOTH, Some(stop_type))?, &STOP);
+    Ok(if asked.text("side") == Some("BUY") { [stop, limit] } else { [limit, stop] })
 }
 
 /// Checks the parameters. Errors: the request has one that belongs to neither an order nor the list.
@@ -93,13 +102,12 @@ pub(crate) fn one(
     Ok(asked.part(renamed.chain(fixed.into_iter().flatten())))
 }
 
-/// Places the order above the market and the one below it.
-async fn place_two(
-    app: &BinanceState,
+/// Reads the order above the market and the one below it, and the ops that place them.
+pub(crate) fn read_two(
     account: AccountId,
     asked: &Parameters,
     two: [(Parameters, &Names); 2],
-) -> Answer {
+) -> Result<([Placing; 2], [Op; 2]), Refusal> {
     let list_name = asked.text(LIST_NAME).map(|name| client_order_id(LIST_NAME, name)).transpose()?;
     let [(above, above_names), (below, below_names)] = two;
     let mut above = Placing::read(&above, &[]).map_err(|refusal| in_words_of(refusal, above_names))?;
@@ -114,6 +122,17 @@ async fn place_two(
     )?;
     let ops = linked(above.command(account), below.command(account));
     let ops = ops.map_err(|fault| Refusal::new(-2010, format!("{fault}.")))?;
+    Ok(([above, below], ops))
+}
+
+/// Places the order above the market and the one below it.
+async fn place_two(
+    app: &BinanceState,
+    account: AccountId,
+    asked: &Parameters,
+    two: [(Parameters, &Names); 2],
+) -> Answer {
+    let (two, ops) = read_two(account, asked, two)?;
     let answers = app.submitter()?.ask(&ops).await.map_err(|_| Refusal::unknown_outcome())?;
     let [one, other] = <[_; 2]>::try_from(answers).map_err(|_| Refusal::unknown_outcome())?;
     let pair = placed_pair(&one, &other).map_err(|(_, why)| not_placed(*why))?;
@@ -123,7 +142,7 @@ async fn place_two(
     pair.orders.iter().for_each(|_| app.count_order(account));
     let list = pair.orders[0];
     let (mut reports, mut members) = (Vec::new(), Vec::new());
-    for (placing, order) in [&above, &below].into_iter().zip(pair.orders) {
+    for (placing, order) in two.iter().zip(pair.orders) {
         // The orders are placed: an error in writing the answer must not invite the client to try again.
         let told = placing.tell(app, account, order, asked.unit).await;
         let mut told = told.map_err(|_| Refusal::unknown_outcome())?;

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use exchange::{PendingFault, pending, placed_tree};
 use serde_json::{Value, json};
-use terms::{AccountId, Command};
+use terms::{AccountId, Command, Op};
 
 use crate::market::Answer;
 use crate::oco::{LIST_NAME, NAME, Names, OF_LIST, in_words_of, name_first, not_placed, one};
@@ -50,23 +50,30 @@ const BELOW: [(&str, &str); 7] = [
     ("pendingBelowTimeInForce", "timeInForce"),
     ("pendingBelowClientOrderId", NAME),
 ];
+/// The orders of the two kinds of lists.
+pub(crate) const OTO: [&Names; 2] = [&WORKING, &PENDING];
+pub(crate) const OTOCO: [&Names; 3] = [&WORKING, &ABOVE, &BELOW];
 /// The parameters that all orders share.
 const OF_ALL: [(&str, &str); 2] = [("symbol", "symbol"), (self_trade::MODE, self_trade::MODE)];
 
 /// Answers `orderList/oto`.
 pub(crate) async fn place_oto(State(app): State<BinanceState>, asked: Parameters) -> Answer {
     let account = asked.account(&app).await?;
-    place(&app, account, &asked, &[&WORKING, &PENDING]).await
+    place(&app, account, &asked, &OTO).await
 }
 
 /// Answers `orderList/otoco`.
 pub(crate) async fn place_otoco(State(app): State<BinanceState>, asked: Parameters) -> Answer {
     let account = asked.account(&app).await?;
-    place(&app, account, &asked, &[&WORKING, &ABOVE, &BELOW]).await
+    place(&app, account, &asked, &OTOCO).await
 }
 
-/// Places the order that `lists` names first, and the others pending on it.
-async fn place(app: &BinanceState, account: AccountId, asked: &Parameters, lists: &[&Names]) -> Answer {
+/// Reads the order that `lists` names first, and the others pending on it, and the ops that place them.
+pub(crate) fn read(
+    account: AccountId,
+    asked: &Parameters,
+    lists: &[&Names],
+) -> Result<(Vec<Placing>, Vec<Op>), Refusal> {
     let of_orders = |name: &str| lists.iter().copied().flatten().chain(&OF_ALL).any(|(outer, _)| *outer == name);
     if let Some(unknown) = asked.names().find(|name| !of_orders(name) && !OF_LIST.contains(name)) {
         return Err(Refusal::not_required(unknown));
@@ -90,6 +97,12 @@ async fn place(app: &BinanceState, account: AccountId, asked: &Parameters, lists
     let commands: Vec<Command> = orders.iter().map(|order| order.command(account)).collect();
     let ops = pending(commands[0], &commands[1..]);
     let ops = ops.map_err(|fault: PendingFault| Refusal::new(-2010, format!("{fault}.")))?;
+    Ok((orders, ops))
+}
+
+/// Places the order that `lists` names first, and the others pending on it.
+async fn place(app: &BinanceState, account: AccountId, asked: &Parameters, lists: &[&Names]) -> Answer {
+    let (orders, ops) = read(account, asked, lists)?;
     let answers = app.submitter()?.ask(&ops).await.map_err(|_| Refusal::unknown_outcome())?;
     let tree = placed_tree(&answers).map_err(|(_, why)| not_placed(*why))?;
     if tree.repeated {

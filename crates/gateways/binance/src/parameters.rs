@@ -100,6 +100,15 @@ impl Parameters {
         Parameters { key: None, unit, proof: Proof::LoggedOn, changes, is_taken_once, parameters }
     }
 
+    /// Reads the parameters of a request that goes nowhere.
+    #[cfg(feature = "fuzz")]
+    pub(crate) fn read_alone(query: &[u8], body: &[u8]) -> Result<Parameters, Refusal> {
+        let mut parameters = parsed(query)?;
+        parameters.extend(parsed(body)?);
+        let unit = TimeUnit::Millisecond;
+        Ok(Parameters { key: None, unit, proof: Proof::LoggedOn, changes: true, is_taken_once: true, parameters })
+    }
+
     /// Returns a parameter. The query's counts if the body has it too.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         let found = self.parameters.iter().find(|(other, _)| other == name);

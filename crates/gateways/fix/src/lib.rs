@@ -25,7 +25,7 @@ mod times;
 mod trader;
 
 #[cfg(feature = "fuzz")]
-pub use in_memory::{framed, serve};
+pub use in_memory::{framed, read, serve};
 pub use market::FixBackend;
 pub use server::Fix;
 pub use settings::Settings;

@@ -32,13 +32,17 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
             let detail = "a write needs the header content-type: application/json";
             return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not-json", "Not JSON", detail));
         }
-        let bytes = whole(request.into_body()).await?;
-        // A type with named fields would also be read from a list, in their order.
-        if bytes.trim_ascii_start().first().is_some_and(|first| *first != b'{') {
-            return Err(Problem::malformed("the body is a JSON object"));
-        }
-        serde_json::from_slice(&bytes).map(Body).map_err(|error| named(&error.to_string()))
+        object(&whole(request.into_body()).await?).map(Body)
     }
+}
+
+/// Reads a JSON object.
+pub(crate) fn object<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    // A type with named fields would also be read from a list, in their order.
+    if bytes.trim_ascii_start().first().is_some_and(|first| *first != b'{') {
+        return Err(Problem::malformed("the body is a JSON object"));
+    }
+    serde_json::from_slice(bytes).map_err(|error| named(&error.to_string()))
 }
 
 /// Bytes of the longest body.

@@ -22,6 +22,8 @@ mod denied;
 mod describe;
 pub mod dialect;
 mod drop_copy;
+#[cfg(feature = "fuzz")]
+pub mod fuzzing;
 mod health;
 pub mod history_pages;
 pub mod history_port;

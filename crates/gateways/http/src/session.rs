@@ -184,6 +184,12 @@ impl Session {
     }
 }
 
+/// Reads a message that goes nowhere.
+#[cfg(feature = "fuzz")]
+pub(crate) fn read_alone(text: &str) {
+    drop(crate::json::request(text).map(|request| drop(read(&request))));
+}
+
 fn read(request: &Value) -> Result<Request, Problem> {
     let known = ["op", "id", "channel", "symbol", "account", "interval", "from", "accounts", "member", "grace"];
     let fields = request.as_object().ok_or_else(|| Problem::malformed("a request is a JSON object"))?;

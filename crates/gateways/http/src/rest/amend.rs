@@ -61,7 +61,7 @@ pub(crate) async fn amend_by_client_id(
     amend_by(&app, account, input::client_order_id(&id)?.into(), shares).await
 }
 
-fn read(asked: &AmendBody) -> Result<(AccountId, Shares), Problem> {
+pub(super) fn read(asked: &AmendBody) -> Result<(AccountId, Shares), Problem> {
     Ok((input::account(&asked.account)?, input::order_shares(&asked.shares)?))
 }
 

@@ -14,12 +14,17 @@ mod orders;
 mod past_market;
 mod phases;
 mod placing;
+#[cfg(feature = "fuzz")]
+mod reading;
 mod replace;
 mod sandbox;
 mod seconds;
 mod sessions;
 mod status;
 mod symbols;
+
+#[cfg(feature = "fuzz")]
+pub(crate) use reading::read;
 
 use axum::http::{Method, StatusCode};
 use exchange::Unavailable;

@@ -66,25 +66,7 @@ pub(crate) async fn place(
     State(app): State<AppState>,
     Body(asked): Body<PlaceOrderListBody>,
 ) -> Result<(StatusCode, Json<PlacedOrderListShape>), Problem> {
-    let PlaceOrderListBody { kind, orders } = asked;
-    if orders.len() != kind.orders() {
-        let these = match kind {
-            ListKind::Oco | ListKind::Oto => "these are two orders",
-            ListKind::Otoco => "these are three orders",
-        };
-        return Err(Problem::field("orders", these));
-    }
-    let read = |(place, order)| Placing::read(order).map_err(|problem: Problem| problem.within(ORDERS[place]));
-    let mut orders = orders.into_iter().enumerate().map(read).collect::<Result<Vec<Placing>, Problem>>()?;
-    if let Some(other) = orders.iter().position(|order| order.account() != orders[0].account()) {
-        let why = match kind {
-            ListKind::Oco => "two orders that are linked are of one account",
-            ListKind::Oto | ListKind::Otoco => "orders that wait for another one are of its account",
-        };
-        return Err(Problem::field("account", why).within(ORDERS[other]));
-    }
-    let commands: Vec<Command> = orders.iter().map(Placing::command).collect();
-    let ops = kind.ops(&commands)?;
+    let (kind, mut orders, ops) = read(asked)?;
     let (answers, decided) = app.submitter()?.ask_decided(&ops).await.map_err(|_| Problem::unknown_outcome())?;
     for (order, op) in orders.iter_mut().zip(decided) {
         order.decide(&[op]);
@@ -98,6 +80,30 @@ pub(crate) async fn place(
     }
     let status = if repeated { StatusCode::OK } else { StatusCode::CREATED };
     Ok((status, Json(PlacedOrderListShape { order_list_id: ids[0].0, orders: placed })))
+}
+
+/// Reads a list: its orders, and the ops that place them.
+pub(super) fn read(asked: PlaceOrderListBody) -> Result<(ListKind, Vec<Placing>, Vec<Op>), Problem> {
+    let PlaceOrderListBody { kind, orders } = asked;
+    if orders.len() != kind.orders() {
+        let these = match kind {
+            ListKind::Oco | ListKind::Oto => "these are two orders",
+            ListKind::Otoco => "these are three orders",
+        };
+        return Err(Problem::field("orders", these));
+    }
+    let read = |(place, order)| Placing::read(order).map_err(|problem: Problem| problem.within(ORDERS[place]));
+    let orders = orders.into_iter().enumerate().map(read).collect::<Result<Vec<Placing>, Problem>>()?;
+    if let Some(other) = orders.iter().position(|order| order.account() != orders[0].account()) {
+        let why = match kind {
+            ListKind::Oco => "two orders that are linked are of one account",
+            ListKind::Oto | ListKind::Otoco => "orders that wait for another one are of its account",
+        };
+        return Err(Problem::field("account", why).within(ORDERS[other]));
+    }
+    let commands: Vec<Command> = orders.iter().map(Placing::command).collect();
+    let ops = kind.ops(&commands)?;
+    Ok((kind, orders, ops))
 }
 
 const ORDERS: [&str; 3] = ["orders.0", "orders.1", "orders.2"];
