@@ -23,8 +23,8 @@ use market::snapshots::{JournalCoverage, SnapshotMaker};
 use market::timekeeper::Clock;
 use market::turn::{MarketLoop, TurnOptions};
 use terms::{
-    AccountId, Command, Deadline, Money, NewOrder, NodeId, Op, OrderId, Price, Query, Reply, Sequence, Shares, Side,
-    StateItem, Symbol, Time,
+    AccountId, Command, Deadline, Money, NewOrder, NodeId, Op, OrderId, Place, Price, Query, Reply, Sequence, Shares,
+    Side, StateItem, Symbol, Time,
 };
 
 use crate::message::{Message, MessageId};
@@ -437,7 +437,7 @@ fn order_with_a_deadline() -> [Command; 3] {
         (Price::from_units(100).expect("above zero"), Shares::from_units(100).expect("not below zero"));
     let order = NewOrder::limit(symbol, Side::Buy, limit, shares);
     let until = Deadline::new(Time(31_000_000));
-    let place = Command::PlaceOrder { account: account(1), order, client_id: None, until };
+    let place = Command::Place(Place::order(account(1), order).until(until));
     [create(1), Command::CreateSymbol { symbol }, place]
 }
 

@@ -17,7 +17,7 @@ use crate::matching::book::Books;
 use crate::orders::client_ids::ClientOrders;
 use crate::orders::deadlines::Deadlines;
 use crate::orders::of_account::AccountOrders;
-use crate::orders::order_terms::{Condition, OrderTerms};
+use crate::orders::order_terms::OrderTerms;
 use crate::orders::state::Orders;
 use crate::pending::state::Pendings;
 use crate::rules::state::Instruments;
@@ -212,29 +212,10 @@ impl Engine {
             Command::GiveShares { payer, symbol, account, shares } => {
                 self.give_shares(payer, symbol, account, shares, events)
             }
-            Command::PlaceOrder { account, ref order, client_id: None, until: None } => {
-                self.place_order(account, order, &OrderTerms::NONE, events)
-            }
-            Command::PlaceOrder { account, ref order, client_id, until } => {
-                self.place_on_terms(account, order, &OrderTerms { client_id, until, ..OrderTerms::NONE }, events)
-            }
-            Command::PlaceByFunds { account, ref order, client_id } => {
-                let terms = OrderTerms { client_id, ..OrderTerms::NONE };
-                self.place_by_funds(account, order, &terms, events)
-            }
-            Command::PlaceIfCanceled { account, ref order, client_id, until } => self.place_on_terms(
-                account,
-                order,
-                &OrderTerms { client_id, until, condition: Condition::Canceled, ..OrderTerms::NONE },
-                events,
-            ),
-            Command::PlaceLinked { account, ref order, client_id, until } => {
-                self.place_linked(account, order, &OrderTerms { client_id, until, ..OrderTerms::NONE }, events)
-            }
-            Command::PlaceByFundsIfCanceled { account, ref order, client_id } => {
-                let terms = OrderTerms { client_id, condition: Condition::Canceled, ..OrderTerms::NONE };
-                self.place_by_funds(account, order, &terms, events)
-            }
+            Command::Place(ref place) => match place.bare() {
+                Some(ref order) => self.place_order(place.account, order, &OrderTerms::NONE, events),
+                None => self.place(place, events),
+            },
             Command::CancelOrder { account, order } => match order {
                 OrderName::Id(order) => self.cancel_order(account, order, executions, events),
                 OrderName::Client(id) => self.cancel_client_order(account, id, executions, events),
@@ -253,8 +234,6 @@ impl Engine {
             }
             Command::ChangeRules { symbol, ref rules } => self.change_rules(symbol, rules, events),
             Command::FreeClientOrderId { account, id } => self.free_client_order_id(account, id, events),
-            Command::PlaceIceberg { .. } => self.place_iceberg(command, events),
-            Command::PlaceTrailing { .. } => self.place_trailing(command, events),
             Command::ChangeFees { symbol, tier, fees } => self.change_fees(symbol, tier, fees, events),
             Command::ChangeTier { account, tier } => self.change_tier(account, tier, events),
             Command::ChangePhase { symbol, phase, due } => self.change_phase(symbol, (phase, due), events),
@@ -267,16 +246,6 @@ impl Engine {
                 Ok(Reply::Created)
             }
             Command::ChangeGroup { account, group } => self.change_group(account, group, events),
-            Command::PlaceWorking { account, ref order, client_id, until, two_wait } => self.place_working(
-                account,
-                order,
-                &OrderTerms { client_id, until, ..OrderTerms::NONE },
-                two_wait,
-                events,
-            ),
-            Command::PlacePending { account, ref order, client_id, until } => {
-                self.place_pending(account, order, &OrderTerms { client_id, until, ..OrderTerms::NONE }, events)
-            }
             Command::CancelAll { account, symbol, through } => self.cancel_all(account, symbol, through, events),
             Command::Kill { scope } => self.change_kill(scope, true, events),
             Command::Release { scope } => self.change_kill(scope, false, events),
@@ -327,7 +296,7 @@ impl Engine {
 
 #[cfg(test)]
 mod tests {
-    use terms::{AccountId, NewOrder, Price, Reject, Shares, Side, Symbol};
+    use terms::{AccountId, NewOrder, Place, Price, Reject, Shares, Side, Symbol};
 
     use super::*;
 
@@ -346,7 +315,7 @@ mod tests {
         apply(&mut engine, Command::CreateSymbol { symbol });
         engine.orders.pretend_full();
         let order = NewOrder::limit(symbol, Side::Buy, limit, shares);
-        let order = Command::PlaceOrder { account, order, client_id: None, until: None };
+        let order = Command::Place(Place::order(account, order));
         assert_eq!(apply(&mut engine, order), Reply::Rejected(Reject::Full));
         assert_eq!(engine.balance(account), Some(limit.times(shares)), "nothing is held for it");
         assert_eq!(engine.next_order(), OrderId(1), "it got no id");

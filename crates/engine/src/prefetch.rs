@@ -26,26 +26,25 @@ impl Engine {
         let mut steps = [Step::Nothing; AHEAD];
         let mut next_order = self.next_order;
         for (op, step) in ops.iter().zip(&mut steps) {
-            let order =
-                if let Op::Command(Command::PlaceOrder {
-                    account, order: NewOrder { symbol, side, limit, .. }, ..
-                }) = *op
-                {
-                    if let (Some(account), Some(symbol)) = (self.accounts.find(account), self.symbols.find(symbol)) {
-                        seen ^= self.positions.touch(account, symbol);
-                        let best = self.books.best(symbol, side.opposite());
-                        let level = self.books.guess(symbol, side, limit);
-                        *step = Step::Place { level, best: best.unwrap_or(NONE) };
-                    }
-                    next_order = OrderId(next_order.0.wrapping_add(1));
-                    next_order
-                } else if let Some((_, OrderName::Id(order))) = op.named_order() {
-                    *step = Step::Find(order);
-                    order
-                } else {
-                    // Finding the order of a client order id would take the very wait.
-                    continue;
-                };
+            let order = if let Op::Command(Command::Place(place)) = op
+                && let Some(NewOrder { symbol, side, limit, .. }) = place.alone()
+            {
+                let account = place.account;
+                if let (Some(account), Some(symbol)) = (self.accounts.find(account), self.symbols.find(symbol)) {
+                    seen ^= self.positions.touch(account, symbol);
+                    let best = self.books.best(symbol, side.opposite());
+                    let level = self.books.guess(symbol, side, limit);
+                    *step = Step::Place { level, best: best.unwrap_or(NONE) };
+                }
+                next_order = OrderId(next_order.0.wrapping_add(1));
+                next_order
+            } else if let Some((_, OrderName::Id(order))) = op.named_order() {
+                *step = Step::Find(order);
+                order
+            } else {
+                // Finding the order of a client order id would take the very wait.
+                continue;
+            };
             seen ^= self.orders.touch_index(order);
         }
         for step in &mut steps {

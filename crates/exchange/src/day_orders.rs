@@ -12,8 +12,8 @@ pub(crate) fn is_undecided(op: &Op) -> bool {
 #[cold]
 pub fn without_day_end(op: &Op) -> Option<Symbol> {
     let Op::Command(command) = op else { return None };
-    let placement = command.placement().filter(|placement| placement.until == Some(Deadline::UNDECIDED))?;
-    Some(placement.form.symbol())
+    let place = command.place().filter(|place| place.deadline() == Some(Deadline::UNDECIDED))?;
+    Some(place.symbol())
 }
 
 /// Gives the order that an op places the end of its day.
@@ -27,10 +27,7 @@ pub(crate) fn decide(op: &mut Op, end: Deadline) {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use terms::{
-        AccountId, Command, IcebergOrder, NewOrder, OrderKind, Price, SelfTrade, Shares, Side, Time, Trail,
-        TrailingOrder,
-    };
+    use terms::{AccountId, Command, NewOrder, OrderKind, Place, Price, SelfTrade, Shares, Side, Time, Trail};
 
     use super::*;
     use crate::{OnFailure, Requests, linked, pending, replacement};
@@ -47,12 +44,12 @@ mod tests {
     fn ops(until: Option<Deadline>) -> Vec<Op> {
         let account = AccountId::parse(b"1").unwrap();
         let client_id = None;
-        let place = |order| Command::PlaceOrder { account, order, client_id, until };
+        let place = |order| Command::Place(Place::order(account, order).named(client_id).until(until));
         let shows = Shares::from_units(2).unwrap();
         let (one, other) = (order("ONE", None), order("ONE", Some(9)));
-        let iceberg = IcebergOrder { account, order: one, display: shows, client_id, until }.command().unwrap();
+        let iceberg = Command::Place(Place::iceberg(account, one, shows).unwrap().named(client_id).until(until));
         let trail = Trail::by(Price::from_units(3).unwrap());
-        let trailing = TrailingOrder { account, order: one, trail, client_id, until }.command();
+        let trailing = Command::Place(Place::trailing(account, one, trail).unwrap().named(client_id).until(until));
         let mut ops = vec![Op::Command(place(one)), Op::Command(iceberg), Op::Command(trailing)];
         ops.extend(linked(place(one), place(other)).unwrap());
         ops.extend(pending(place(one), &[place(other)]).unwrap());

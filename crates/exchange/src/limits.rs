@@ -197,7 +197,7 @@ enum Value {
 
 /// The size of the order that a command places; `None` if it places none.
 fn size(command: &Command) -> Option<Size> {
-    let (order, is_triggered) = match command.placement()?.form {
+    let (order, is_triggered) = match command.place()?.form() {
         OrderForm::Plain(order) | OrderForm::Iceberg { order, .. } => (order, order.trigger.is_some()),
         OrderForm::Trailing { order, .. } => (order, true),
         OrderForm::Funds(order) => return Some(Size { shares: None, value: Value::AtMost(order.funds) }),
@@ -245,7 +245,7 @@ pub(crate) fn now() -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use terms::{AccountId, FundsOrder, OrderId, Price, SelfTrade, Side, Symbol};
+    use terms::{AccountId, FundsOrder, OrderId, Place, Price, SelfTrade, Side, Symbol};
 
     use super::*;
 
@@ -255,7 +255,7 @@ mod tests {
 
     fn place(order: NewOrder) -> Command {
         let account = AccountId::parse(b"1").expect("digits");
-        Command::PlaceOrder { account, order, client_id: None, until: None }
+        Command::Place(Place::order(account, order))
     }
 
     #[test]
@@ -274,7 +274,7 @@ mod tests {
         let account = AccountId::parse(b"1").expect("digits");
         let funds = |funds| {
             let order = FundsOrder { symbol, side: Side::Buy, funds, self_trade: SelfTrade::Allowed };
-            Command::PlaceByFunds { account, order, client_id: None }
+            Command::Place(Place::funds(account, order))
         };
         let of_value = Limits::new(None, None, Some(value));
         assert_eq!(of_value.check(&funds(value)), Ok(()));

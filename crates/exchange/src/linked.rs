@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use terms::{Command, NewOrder, Op, OrderDifference, OrderId, OrderKind, Reject, Reply, TrailingOrder};
+use terms::{Bond, Command, NewOrder, Op, OrderDifference, OrderForm, OrderId, OrderKind, Reject, Reply};
 
 use crate::answer::{Answer, Unavailable};
 use crate::limits::Limit;
@@ -59,18 +59,14 @@ impl fmt::Display for PairFault {
 
 /// The ops that place two orders of one account and link them, where `first` and `second` each place one.
 pub fn linked(first: Command, second: Command) -> Result<[Op; 2], PairFault> {
-    if [first, second].iter().any(|order| order.as_iceberg().is_some()) {
-        return Err(PairFault::Display);
-    }
-    if second.as_trailing().is_some() {
-        return Err(PairFault::TrailsSecond);
-    }
-    let trailing = first.as_trailing();
-    let one = match (first, trailing) {
-        (Command::PlaceOrder { order, .. }, _) | (_, Some(TrailingOrder { order, .. })) => order,
-        _ => return Err(PairFault::Funds),
+    let (Command::Place(first), Command::Place(second)) = (first, second) else { return Err(PairFault::Funds) };
+    let (one, trails, order) = match (first.form(), second.form()) {
+        (OrderForm::Iceberg { .. }, _) | (_, OrderForm::Iceberg { .. }) => return Err(PairFault::Display),
+        (_, OrderForm::Trailing { .. }) => return Err(PairFault::TrailsSecond),
+        (OrderForm::Funds(_), _) | (_, OrderForm::Funds(_)) => return Err(PairFault::Funds),
+        (OrderForm::Trailing { order: one, .. }, OrderForm::Plain(other)) => (one, true, other),
+        (OrderForm::Plain(one), OrderForm::Plain(other)) => (one, false, other),
     };
-    let Command::PlaceOrder { account, order, client_id, until } = second else { return Err(PairFault::Funds) };
     let takes_at_once = |order: &NewOrder| order.trigger.is_none() && order.kind != OrderKind::PostOnly;
     if one.symbol != order.symbol {
         return Err(PairFault::Symbol);
@@ -81,16 +77,16 @@ pub fn linked(first: Command, second: Command) -> Result<[Op; 2], PairFault> {
     if one.shares != order.shares {
         return Err(PairFault::Shares);
     }
-    if one.trigger.is_none() && trailing.is_none() && order.trigger.is_none() {
+    if one.trigger.is_none() && !trails && order.trigger.is_none() {
         return Err(PairFault::NeitherWaits);
     }
-    if takes_at_once(&one) && trailing.is_none() {
+    if takes_at_once(&one) && !trails {
         return Err(PairFault::TakesAtOnce(Which::First));
     }
     if takes_at_once(&order) {
         return Err(PairFault::TakesAtOnce(Which::Second));
     }
-    Ok([first, Command::PlaceLinked { account, order, client_id, until }].map(Op::Command))
+    Ok([first, second.bound(Bond::Linked)].map(|place| Op::Command(Command::Place(place))))
 }
 
 /// The outcome of a request to link two orders. Errors: the refused order and its answer; then neither order is open.

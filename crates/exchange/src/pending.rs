@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use terms::{Command, Op, OrderDifference, OrderId, OrderKind, Reject, Reply};
+use terms::{Bond, Command, Op, OrderDifference, OrderId, OrderKind, Reject, Reply};
 
 use crate::answer::{Answer, Unavailable};
 use crate::limits::Limit;
@@ -78,27 +78,24 @@ pub fn pending(working: Command, waiting: &[Command]) -> Result<Vec<Op>, Pending
         [first, second] => (first, Some(second)),
         _ => return Err(PendingFault::Count(waiting.len())),
     };
-    let Command::PlaceOrder { account, order, client_id, until } = working else {
-        return Err(PendingFault::CannotWork);
-    };
+    let plain = |command: &Command| command.place().and_then(|place| Some((*place, place.alone()?)));
+    let (working, order) = plain(&working).ok_or(PendingFault::CannotWork)?;
     let rests = matches!(order.kind, OrderKind::Limit | OrderKind::PostOnly);
     if !rests || order.trigger.is_some() {
         return Err(PendingFault::CannotWork);
     }
     let two_wait = second.is_some();
-    let mut ops = vec![Op::Command(Command::PlaceWorking { account, order, client_id, until, two_wait })];
+    let mut ops = vec![Op::Command(Command::Place(working.bound(Bond::Working { two_wait })))];
     for (which, asked) in [(Which::First, Some(first)), (Which::Second, second)] {
         let Some(asked) = asked else { continue };
-        let Command::PlaceOrder { account, order: waiting, client_id, until } = asked else {
-            return Err(PendingFault::CannotPend(which));
-        };
+        let (pending, waiting) = plain(&asked).ok_or(PendingFault::CannotPend(which))?;
         if waiting.kind == OrderKind::PostOnlyMove {
             return Err(PendingFault::CannotPend(which));
         }
         if waiting.symbol != order.symbol {
             return Err(PendingFault::Symbol(which));
         }
-        ops.push(Op::Command(Command::PlacePending { account, order: waiting, client_id, until }));
+        ops.push(Op::Command(Command::Place(pending.bound(Bond::Pending))));
     }
     if let Some(second) = second {
         linked(first, second).map_err(PendingFault::Pair)?;

@@ -12,7 +12,7 @@ use engine::{DoneOrders, Engine};
 use exchange::EventBatch;
 use feed::{History, ReportKey, View};
 use terms::{
-    AccountId, Command, DOLLAR, Event, Money, NewOrder, OrderId, Position, Price, Reply, Sequence, Shares, Side,
+    AccountId, Command, DOLLAR, Event, Money, NewOrder, OrderId, Place, Position, Price, Reply, Sequence, Shares, Side,
     StateItem, Symbol, Time,
 };
 
@@ -134,12 +134,7 @@ impl Market {
     fn place(&mut self, account: AccountId, side: Side, dollars: i64) -> OrderId {
         let limit = Price::from_units(dollars * SHARE).expect("a price");
         let shares = Shares::from_units(SHARE).expect("a number of shares");
-        match self.apply(Command::PlaceOrder {
-            account,
-            order: NewOrder::limit(symbol(), side, limit, shares),
-            client_id: None,
-            until: None,
-        }) {
+        match self.apply(Command::Place(Place::order(account, NewOrder::limit(symbol(), side, limit, shares)))) {
             Reply::Opened(order) => order,
             refused => panic!("{refused:?}"),
         }

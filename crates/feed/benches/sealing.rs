@@ -16,8 +16,8 @@ use history::{HISTORY_FOLDER, verify};
 use journal::Disk;
 use model::workload::Random;
 use terms::{
-    AccountId, AccountIndex, ClientOrderId, Command, DOLLAR, Event, Money, NewOrder, OrderId, Position, Price, Reply,
-    Sequence, Shares, Side, Symbol, Time,
+    AccountId, AccountIndex, ClientOrderId, Command, DOLLAR, Event, Money, NewOrder, OrderId, Place, Position, Price,
+    Reply, Sequence, Shares, Side, Symbol, Time,
 };
 
 /// Commands of a turn, which share their time.
@@ -243,7 +243,7 @@ impl Market {
             let name = || ClientOrderId::parse(format!("bot-7-{number:010}").as_bytes()).expect("letters");
             let client_id = number.is_multiple_of(NAMED).then(name);
             let order = NewOrder::limit(symbol, side, limit, shares);
-            match self.apply(Command::PlaceOrder { account, order, client_id, until: None }) {
+            match self.apply(Command::Place(Place::order(account, order).named(client_id))) {
                 Reply::Opened(order) => canceled_later.push_back((account, order)),
                 refused => panic!("{refused:?}"),
             }

@@ -8,7 +8,8 @@ use journal::{
     Caller, CallerWriter, Disk, Durability, File, Journal, JournalPoint, Options, Storage, encode, read, snapshot,
 };
 use terms::{
-    AccountId, AccountIndex, Command, NewOrder, OrderId, Price, Shares, Side, StateItem, Symbol, SymbolIndex, Time,
+    AccountId, AccountIndex, Command, NewOrder, OrderId, Place, Price, Shares, Side, StateItem, Symbol, SymbolIndex,
+    Time,
 };
 
 const MIB: u64 = 1 << 20;
@@ -44,17 +45,15 @@ fn percentile_99(mut times: Vec<Duration>) -> Duration {
 }
 
 fn place_order(number: u64) -> Command {
-    Command::PlaceOrder {
-        account: AccountId::parse(format!("{:06}", number * 7919 % 100_000).as_bytes()).unwrap(),
-        order: NewOrder::limit(
+    Command::Place(Place::order(
+        AccountId::parse(format!("{:06}", number * 7919 % 100_000).as_bytes()).unwrap(),
+        NewOrder::limit(
             Symbol::parse(["SPY", "BTC", "AAPL", "T5asdf"][number as usize % 4].as_bytes()).unwrap(),
             if number.is_multiple_of(2) { Side::Buy } else { Side::Sell },
             Price::from_units(10_000_000_000 + (number * 31 % 1000) as i64 * 1_000_000).unwrap(),
             Shares::from_units((1 + number as i64 % 500) * 100_000_000).unwrap(),
         ),
-        client_id: None,
-        until: None,
-    }
+    ))
 }
 
 /// One write and one sync at the end of a file, with its room reserved and without.

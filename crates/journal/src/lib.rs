@@ -23,6 +23,7 @@ mod lock;
 mod make_folder;
 mod oldest;
 mod pending_codec;
+mod place_codec;
 mod point;
 mod protection_codec;
 mod read;

@@ -14,7 +14,10 @@ use std::time::Duration;
 
 use engine::Engine;
 use exchange::{Bound, Principal, Requests, Unavailable, without_day_end};
-use terms::{AccountId, Among, ClientOrderId, Command, KillScope, Money, Op, OrderId, Position, Symbol, Time};
+use terms::{
+    AccountId, Among, Bond, ClientOrderId, Command, KillScope, Money, Op, OrderForm, OrderId, Place, Position, Symbol,
+    Time,
+};
 
 use crate::given_ids::GivenIds;
 use crate::ledger::Writers;
@@ -277,15 +280,16 @@ impl Admission {
     fn within_bounds(&mut self, facts: &Facts, command: &Command, before: &[Op], behind: &[Op]) -> Decision {
         let Facts { engine, bounds, .. } = *facts;
         // Both orders of a linked pair are let in, or neither.
-        if let Some(&Op::Command(Command::PlaceLinked { account, client_id: Some(id), .. })) = behind.first()
-            && let Err(bound) = self.client_order(facts, account, id)
+        if let Some(Op::Command(Command::Place(second))) = behind.first()
+            && second.bond() == Bond::Linked
+            && let Some(id) = second.client_id()
+            && let Err(bound) = self.client_order(facts, second.account, id)
         {
             return Decision::Refused(Unavailable::Bound(bound));
         }
         let within = match *command {
-            Command::PlaceOrder { client_id: None, .. }
-            | Command::PlaceByFunds { client_id: None, .. }
-            | Command::CancelOrder { .. }
+            Command::Place(ref place) => return self.placed(facts, place, before, behind),
+            Command::CancelOrder { .. }
             | Command::CancelAll { .. }
             | Command::Kill { .. }
             | Command::Release { .. }
@@ -311,39 +315,56 @@ impl Admission {
             // Nothing is created, and the payer's own bound limits the amount: the server only keeps one account more.
             Command::FundAccount { account, .. } => self.account(engine, bounds, account, Money::ZERO),
             Command::GiveShares { .. } => Ok(()),
-            Command::PlaceOrder { account, client_id: Some(id), .. }
-            | Command::PlaceByFunds { account, client_id: Some(id), .. } => self.client_order(facts, account, id),
             // The order that gets the id again adds one id of this day. It is counted here, where admission knows that
             // the id becomes free.
             Command::FreeClientOrderId { account, id } => match engine.client_order(account, id) {
                 Ok(_) => self.one_more_client_order(facts, account),
                 Err(_) => Ok(()),
             },
-            Command::PlaceIceberg { account, client_id, .. } | Command::PlaceTrailing { account, client_id, .. } => {
-                if command.unconditional().is_some() {
-                    assert_behind_cancel(account, before);
-                }
-                client_id.map_or(Ok(()), |id| self.client_order(facts, account, id))
+        };
+        match within {
+            Ok(()) => Decision::Admitted,
+            Err(bound) => Decision::Refused(Unavailable::Bound(bound)),
+        }
+    }
+
+    /// Decides on an order: by its client order id, and by the commands beside it that it is bound to.
+    #[inline]
+    fn placed(&mut self, facts: &Facts, place: &Place, before: &[Op], behind: &[Op]) -> Decision {
+        let account = place.account;
+        let own_id = place.client_id().into_iter();
+        let within = match place.bond() {
+            Bond::Alone => self.client_ids(facts, account, own_id),
+            Bond::IfCanceled => {
+                assert_behind_cancel(account, before);
+                self.client_ids(facts, account, own_id)
             }
-            Command::PlaceLinked { account, .. } => {
+            Bond::Linked => {
                 assert_behind_its_first(account, before);
                 return self.as_before();
             }
-            Command::PlaceWorking { account, client_id, .. } => self.working_orders(facts, account, client_id, behind),
-            Command::PlacePending { account, .. } => {
+            // The working order and its pending orders are all let in, or none.
+            Bond::Working { .. } => self.client_ids(facts, account, own_id.chain(pending_ids(behind))),
+            Bond::Pending => {
                 assert_behind_its_working_order(account, before);
                 return self.as_before();
-            }
-            Command::PlaceIfCanceled { account, client_id, .. }
-            | Command::PlaceByFundsIfCanceled { account, client_id, .. } => {
-                assert_behind_cancel(account, before);
-                client_id.map_or(Ok(()), |id| self.client_order(facts, account, id))
             }
         };
         match within {
             Ok(()) => Decision::Admitted,
             Err(bound) => Decision::Refused(Unavailable::Bound(bound)),
         }
+    }
+
+    /// Decides on client order ids that orders of an account get.
+    #[inline]
+    fn client_ids(
+        &mut self,
+        facts: &Facts,
+        account: AccountId,
+        mut ids: impl Iterator<Item = ClientOrderId>,
+    ) -> Result<(), Bound> {
+        ids.try_for_each(|id| self.client_order(facts, account, id))
     }
 
     /// Decides on a protection. A command that changes no protection is answered without a number.
@@ -372,25 +393,6 @@ impl Admission {
             Some(true) => Decision::Admitted,
             _ => *self.others.last().expect("invariant: the first one was refused"),
         }
-    }
-
-    /// Decides on a working order: it and its pending orders are all let in, or none.
-    #[cold]
-    fn working_orders(
-        &mut self,
-        facts: &Facts,
-        account: AccountId,
-        client_id: Option<ClientOrderId>,
-        behind: &[Op],
-    ) -> Result<(), Bound> {
-        let pending = behind.iter().map_while(|op| match *op {
-            Op::Command(Command::PlacePending { client_id, .. }) => Some(client_id),
-            Op::Command(_) | Op::Query(_) => None,
-        });
-        for id in std::iter::once(client_id).chain(pending).flatten() {
-            self.client_order(facts, account, id)?;
-        }
-        Ok(())
     }
 
     #[cold]
@@ -536,30 +538,38 @@ fn no_day_end(ops: &[Op]) -> Option<Unavailable> {
     Some(Unavailable::NoDayEnd { symbol })
 }
 
+/// The client order ids of the pending orders that stand first among these ops.
+fn pending_ids(behind: &[Op]) -> impl Iterator<Item = ClientOrderId> {
+    let pending = behind.iter().map_while(|op| match op {
+        Op::Command(Command::Place(place)) if place.bond() == Bond::Pending => Some(place),
+        Op::Command(_) | Op::Query(_) => None,
+    });
+    pending.filter_map(Place::client_id)
+}
+
 /// Asserts that the second of two linked orders stands just behind the first one.
 #[cold]
 fn assert_behind_its_first(account: AccountId, before: &[Op]) {
-    let first = before.last();
-    let is_its = matches!(
-        first,
-        Some(Op::Command(
-            Command::PlaceOrder { account: other, .. }
-            | Command::PlaceIceberg { account: other, .. }
-            | Command::PlaceTrailing { account: other, .. },
-        )) if *other == account
-    );
+    let is_its = |first: &Place| {
+        let is_free = matches!(first.bond(), Bond::Alone | Bond::IfCanceled);
+        first.account == account && is_free && !matches!(first.form(), OrderForm::Funds(_))
+    };
+    let is_its = last_placed(before).is_some_and(is_its);
     assert!(is_its, "invariant: gateways ask for two linked orders as an order and the other one behind it");
 }
 
 /// Asserts that an order that waits for a working order stands behind it, or behind another one that waits for it.
 fn assert_behind_its_working_order(account: AccountId, before: &[Op]) {
-    let first = before.last();
-    let is_its = matches!(
-        first,
-        Some(Op::Command(Command::PlaceWorking { account: other, .. } | Command::PlacePending { account: other, .. }))
-            if *other == account
-    );
+    let is_its =
+        |place: &Place| place.account == account && matches!(place.bond(), Bond::Working { .. } | Bond::Pending);
+    let is_its = last_placed(before).is_some_and(is_its);
     assert!(is_its, "invariant: gateways ask for orders that wait behind their working order");
+}
+
+/// The order that the last of these ops places.
+fn last_placed(before: &[Op]) -> Option<&Place> {
+    let Some(Op::Command(command)) = before.last() else { return None };
+    command.place()
 }
 
 /// Asserts that an order on the condition of a cancel stands just behind it: otherwise its fate would depend on where a
@@ -617,10 +627,8 @@ mod tests {
         let (limit, shares) = (Price::from_units(1).expect("above zero"), Shares::from_units(1).expect("not negative"));
         let order = NewOrder::limit(symbol, Side::Buy, limit, shares);
         let client_id = id.map(|id| ClientOrderId::parse(id.as_bytes()).expect("legal"));
-        Op::Command(match linked {
-            false => Command::PlaceOrder { account, order, client_id, until: None },
-            true => Command::PlaceLinked { account, order, client_id, until: None },
-        })
+        let bond = if linked { Bond::Linked } else { Bond::Alone };
+        Op::Command(Command::Place(Place::order(account, order).named(client_id).bound(bond)))
     }
 
     /// Decides on requests of an account that may have two client order ids, and has one.
@@ -662,20 +670,8 @@ mod tests {
     fn a_working_order_and_those_that_wait_for_it_are_let_in_all_or_none() {
         let account = AccountId::parse(b"7").expect("digits");
         let refused = Decision::Refused(Unavailable::Bound(Bound::ClientOrders { most: 2 }));
-        let asked = |id| {
-            let Op::Command(Command::PlaceOrder { order, client_id, until, .. }) = order(account, id, false) else {
-                panic!("it places an order")
-            };
-            (order, client_id, until)
-        };
-        let working = |id| {
-            let (order, client_id, until) = asked(id);
-            Op::Command(Command::PlaceWorking { account, order, client_id, until, two_wait: true })
-        };
-        let pends = |id| {
-            let (order, client_id, until) = asked(id);
-            Op::Command(Command::PlacePending { account, order, client_id, until })
-        };
+        let working = |id| bound(order(account, id, false), Bond::Working { two_wait: true });
+        let pends = |id| bound(order(account, id, false), Bond::Pending);
         assert_eq!(decide(&[&[working(None), pends(Some("a")), pends(None)]]), [Decision::Admitted; 3]);
         assert_eq!(decide(&[&[working(None), pends(Some("a")), pends(Some("b"))]]), [refused; 3]);
         assert_eq!(decide(&[&[working(Some("a")), pends(None), pends(Some("b"))]]), [refused; 3]);
@@ -685,16 +681,14 @@ mod tests {
 
     /// Makes the same order end with the day.
     fn for_the_day(op: Op) -> Op {
-        let day = Some(terms::Deadline::UNDECIDED);
-        Op::Command(match op {
-            Op::Command(Command::PlaceOrder { account, order, client_id, .. }) => {
-                Command::PlaceOrder { account, order, client_id, until: day }
-            }
-            Op::Command(Command::PlaceLinked { account, order, client_id, .. }) => {
-                Command::PlaceLinked { account, order, client_id, until: day }
-            }
-            Op::Command(_) | Op::Query(_) => panic!("{op:?} places no such order"),
-        })
+        let Op::Command(Command::Place(place)) = op else { panic!("{op:?} places no order") };
+        Op::Command(Command::Place(place.until(Some(terms::Deadline::UNDECIDED))))
+    }
+
+    /// Makes the same order one with this bond.
+    fn bound(op: Op, bond: Bond) -> Op {
+        let Op::Command(Command::Place(place)) = op else { panic!("{op:?} places no order") };
+        Op::Command(Command::Place(place.bound(bond)))
     }
 
     #[test]
@@ -709,12 +703,9 @@ mod tests {
         );
         assert_eq!(decide(&[&[for_the_day(place), link, place]]), [refused, refused, Decision::Admitted]);
         assert_eq!(decide(&[&[place, for_the_day(link)], &[place]]), [refused, refused, Decision::Admitted]);
-        let Op::Command(Command::PlaceOrder { order: of, .. }) = place else { panic!("it places an order") };
-        let (client_id, until, day) = (None, None, Some(terms::Deadline::UNDECIDED));
-        let working = Op::Command(Command::PlaceWorking { account, order: of, client_id, until, two_wait: true });
-        let pends = |until| Op::Command(Command::PlacePending { account, order: of, client_id, until });
-        assert_eq!(decide(&[&[working, pends(None), pends(day)]]), [refused; 3]);
-        assert_eq!(decide(&[&[working, pends(None), pends(None)]]), [Decision::Admitted; 3]);
+        let (working, pends) = (bound(place, Bond::Working { two_wait: true }), bound(place, Bond::Pending));
+        assert_eq!(decide(&[&[working, pends, for_the_day(pends)]]), [refused; 3]);
+        assert_eq!(decide(&[&[working, pends, pends]]), [Decision::Admitted; 3]);
     }
 
     #[test]

@@ -132,7 +132,7 @@ mod tests {
     use std::sync::{Mutex, PoisonError};
 
     use exchange::EventQueue;
-    use terms::{AccountId, AccountIndex, Command, Money, NewOrder, Price, Shares, Side, Symbol};
+    use terms::{AccountId, AccountIndex, Bond, Command, Money, NewOrder, Place, Price, Shares, Side, Symbol};
 
     use super::*;
 
@@ -187,8 +187,8 @@ mod tests {
         let (limit, shares) = (Price::from_units(5).expect("above zero"), Shares::from_units(9).expect("above zero"));
         let order = NewOrder::limit(symbol, Side::Buy, limit, shares);
         let of = |sequence: u64| match sequence % 2 {
-            0 => Command::PlaceLinked { account, order, client_id: None, until: None },
-            _ => Command::PlaceOrder { account, order, client_id: None, until: None },
+            0 => Command::Place(Place::order(account, order).bound(Bond::Linked)),
+            _ => Command::Place(Place::order(account, order)),
         };
         let event = Event::BalanceChanged { account: AccountIndex(0), balance: Money::ZERO };
         let (live, replayed) = (Arc::new(Sink::default()), Arc::new(Sink::default()));

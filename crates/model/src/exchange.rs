@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use terms::{
-    AccountId, AccountIndex, AccountLimits, CancelBounds, CancelReason, Cancellation, ClientOrderId, Command, Deadline,
-    Entry, Event, Execution, ExecutionBounds, Fees, Grace, Group, KillScope, LogMessage, Money, OpenTerms, OrderId,
-    OrderKind, OrderName, Position, Price, Query, Reject, Reply, SelfTrade, Sequence, Shares, Side, Status, Symbol,
-    SymbolIndex, SymbolPhase, SymbolRules, Tier, Time, Trail, Trigger,
+    AccountId, AccountIndex, AccountLimits, Bond, CancelBounds, CancelReason, Cancellation, ClientOrderId, Command,
+    Deadline, Entry, Event, Execution, ExecutionBounds, Fees, Grace, Group, KillScope, LogMessage, Money, OpenTerms,
+    OrderId, OrderKind, OrderName, Position, Price, Query, Reject, Reply, SelfTrade, Sequence, Shares, Side, Status,
+    Symbol, SymbolIndex, SymbolPhase, SymbolRules, Tier, Time, Trail, Trigger,
 };
 
 /// The time that a client order id still stands for its order after that order is done.
@@ -287,7 +287,7 @@ impl Model {
         let outcome = self.obey(entry.command, executions, events);
         let canceled = matches!((entry.command, &outcome), (Command::CancelOrder { .. }, Ok(_)));
         self.has_canceled = canceled;
-        let is_placed = !matches!(entry.command, Command::PlacePending { .. });
+        let is_placed = entry.command.place().is_none_or(|place| place.bond() != Bond::Pending);
         self.just_opened = match outcome {
             Ok(Reply::Opened(order) | Reply::Moved { order, is_new: true, .. }) => Some(order).filter(|_| is_placed),
             _ => None,
@@ -340,15 +340,7 @@ impl Model {
             Command::GiveShares { payer, symbol, account, shares } => {
                 self.give_shares(payer, symbol, account, shares, events)
             }
-            Command::PlaceOrder { account, order, client_id, until } => self.place_under(
-                Terms { client_id, until, display: None, trail: None, released: None },
-                account,
-                order,
-                events,
-            ),
-            Command::PlaceByFunds { account, order, client_id } => {
-                self.place_by_funds(client_id, account, order, events)
-            }
+            Command::Place(place) => self.place_command(place, events),
             Command::CancelOrder { account, order } => match self.named_order(account, order) {
                 Ok(order) => self.cancel_order(account, order, executions, events),
                 Err(reject) => Err(reject),
@@ -365,23 +357,6 @@ impl Model {
                 self.expire_orders(events);
                 Ok(Reply::Expired)
             }
-            Command::PlaceLinked { account, order, client_id, until } => self.place_linked(
-                Terms { client_id, until, display: None, trail: None, released: None },
-                account,
-                order,
-                events,
-            ),
-            Command::PlaceIfCanceled { .. } | Command::PlaceByFundsIfCanceled { .. } => {
-                self.place_if_canceled(command.unconditional().expect("it has the condition"), events)
-            }
-            Command::PlaceIceberg { .. } => match command.unconditional() {
-                Some(unconditional) => self.place_if_canceled(unconditional, events),
-                None => self.place_iceberg(command.as_iceberg().expect("it places one"), events),
-            },
-            Command::PlaceTrailing { .. } => match command.unconditional() {
-                Some(unconditional) => self.place_if_canceled(unconditional, events),
-                None => self.place_trailing(command.as_trailing().expect("it places one"), events),
-            },
             Command::ChangeRules { symbol, rules } => self.change_rules(symbol, rules, events),
             Command::FreeClientOrderId { account, id } => {
                 let order = self.client_order(account, id)?;
@@ -407,19 +382,6 @@ impl Model {
                 self.end_auction(events);
                 Ok(Reply::Created)
             }
-            Command::PlaceWorking { account, order, client_id, until, two_wait } => self.place_working(
-                Terms { client_id, until, display: None, trail: None, released: None },
-                account,
-                order,
-                two_wait,
-                events,
-            ),
-            Command::PlacePending { account, order, client_id, until } => self.place_pending(
-                Terms { client_id, until, display: None, trail: None, released: None },
-                account,
-                order,
-                events,
-            ),
             Command::CancelAll { account, symbol, through } => self.cancel_all(account, symbol, through, events),
             Command::Kill { scope } => self.kill(scope, events),
             Command::Release { scope } => self.release_killed(scope, events),

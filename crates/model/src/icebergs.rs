@@ -1,10 +1,8 @@
 //! Orders that show a part of their shares at a time. See docs/PROTOCOL.md, display.
 
-use terms::{
-    AccountIndex, Event, Iceberg, IcebergOrder, NewOrder, OrderId, Reject, Reply, SelfTrade, Shares, StateItem,
-};
+use terms::{AccountIndex, Event, Iceberg, NewOrder, OrderId, Reject, SelfTrade, Shares, StateItem};
 
-use crate::exchange::{Model, Order, Terms};
+use crate::exchange::{Model, Order};
 
 /// The most orders that a fill-or-kill or an order for money looks at, the best ones first.
 pub(crate) const LOOKED_AT_MAX: usize = 1_000;
@@ -19,16 +17,6 @@ pub(crate) struct Piece {
 }
 
 impl Model {
-    pub(crate) fn place_iceberg(&mut self, asked: IcebergOrder, events: &mut Vec<Event>) -> Result<Reply, Reject> {
-        let IcebergOrder { account, order, display, client_id, until } = asked;
-        self.place_under(
-            Terms { client_id, until, display: Some(display), trail: None, released: None },
-            account,
-            order,
-            events,
-        )
-    }
-
     /// The reason why an order may not show this number of shares at a time.
     pub(crate) fn refusal_of_display(&self, asked: &NewOrder, display: Shares) -> Option<Reject> {
         let (units, most) = (i128::from(display.units()), i128::from(asked.shares.units()));

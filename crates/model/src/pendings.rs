@@ -1,8 +1,8 @@
 //! Orders that wait until another one is executed wholly.
 
 use terms::{
-    AccountId, AccountIndex, CancelReason, Command, Event, NewOrder, OrderId, OrderKind, Reject, Reply, Shares, Side,
-    StateItem, SymbolIndex,
+    AccountId, AccountIndex, Bond, CancelReason, Command, Event, NewOrder, OrderId, OrderKind, Place, Reject, Reply,
+    Shares, Side, StateItem, SymbolIndex,
 };
 
 use crate::exchange::{Chain, Model, Order, Terms};
@@ -126,8 +126,9 @@ impl Model {
 
     /// Notes that the request is over, unless the next command may be one more of it.
     pub(crate) fn end_chain(&mut self, command: &Command, outcome: &Result<Reply, Reject>) {
-        let begins = matches!(command, Command::PlaceWorking { .. }) && matches!(outcome, Ok(Reply::Opened(_)));
-        if !begins && !matches!(command, Command::PlacePending { .. }) {
+        let bond = command.place().map(Place::bond);
+        let begins = matches!(bond, Some(Bond::Working { .. })) && matches!(outcome, Ok(Reply::Opened(_)));
+        if !begins && bond != Some(Bond::Pending) {
             self.chain = None;
         }
     }

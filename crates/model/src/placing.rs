@@ -1,14 +1,36 @@
 //! The placing of orders: refusals, held money and shares, and the record.
 
 use terms::{
-    AccountId, AccountIndex, BrokenRule, ClientOrderId, Event, FundsOrder, Money, NewOrder, OrderDifference, OrderId,
-    OrderKind, PastLimit, Phase, Price, Reject, Reply, Shares, Side, SymbolIndex,
+    AccountId, AccountIndex, Bond, BrokenRule, ClientOrderId, Event, FundsOrder, Money, NewOrder, OrderDifference,
+    OrderForm, OrderId, OrderKind, PastLimit, Phase, Place, Price, Reject, Reply, Shares, Side, SymbolIndex,
 };
 
 use crate::exchange::{Model, Order, Terms};
 use crate::icebergs::Piece;
 
 impl Model {
+    pub(crate) fn place_command(&mut self, place: Place, events: &mut Vec<Event>) -> Result<Reply, Reject> {
+        let (account, form, bond) = (place.account, place.form(), place.bond());
+        if bond == Bond::IfCanceled {
+            return self.place_if_canceled(place.bound(Bond::Alone), events);
+        }
+        let display = if let OrderForm::Iceberg { display, .. } = form { Some(display) } else { None };
+        let terms =
+            Terms { client_id: place.client_id(), until: place.deadline(), display, trail: None, released: None };
+        match form {
+            OrderForm::Funds(order) => self.place_by_funds(terms.client_id, account, order, events),
+            OrderForm::Trailing { order, trail } => {
+                self.place_trailing(Terms { trail: Some(trail), ..terms }, account, order, events)
+            }
+            OrderForm::Plain(order) | OrderForm::Iceberg { order, .. } => match bond {
+                Bond::Alone | Bond::IfCanceled => self.place_under(terms, account, order, events),
+                Bond::Linked => self.place_linked(terms, account, order, events),
+                Bond::Working { two_wait } => self.place_working(terms, account, order, two_wait, events),
+                Bond::Pending => self.place_pending(terms, account, order, events),
+            },
+        }
+    }
+
     pub(crate) fn place_under(
         &mut self,
         terms: Terms,

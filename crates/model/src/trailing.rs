@@ -1,9 +1,6 @@
 //! Orders that wait for a price that follows the market. See docs/PROTOCOL.md, trailing stops.
 
-use terms::{
-    AccountId, Event, NewOrder, OrderId, OrderKind, Price, Reject, Reply, Side, SymbolIndex, Trail, TrailingOrder,
-    Trigger,
-};
+use terms::{AccountId, Event, NewOrder, OrderId, OrderKind, Price, Reject, Reply, Side, SymbolIndex, Trail, Trigger};
 
 use crate::exchange::{Model, Order, Terms};
 
@@ -11,18 +8,18 @@ use crate::exchange::{Model, Order, Terms};
 const TRAILING_MAX: usize = 1_000;
 
 impl Model {
-    pub(crate) fn place_trailing(&mut self, asked: TrailingOrder, events: &mut Vec<Event>) -> Result<Reply, Reject> {
-        let TrailingOrder { account, mut order, trail, client_id, until } = asked;
+    pub(crate) fn place_trailing(
+        &mut self,
+        terms: Terms,
+        account: AccountId,
+        mut order: NewOrder,
+        events: &mut Vec<Event>,
+    ) -> Result<Reply, Reject> {
         // An order that waits for a price does not move.
         if order.kind == OrderKind::PostOnlyMove {
             order.kind = OrderKind::PostOnly;
         }
-        self.place_under(
-            Terms { client_id, until, display: None, trail: Some(trail), released: None },
-            account,
-            order,
-            events,
-        )
+        self.place_under(terms, account, order, events)
     }
 
     /// Places an order, as `place` does, whose trigger follows the market.

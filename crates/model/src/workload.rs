@@ -16,9 +16,9 @@ mod shared_log;
 mod trails;
 
 use terms::{
-    AccountId, AccountIndex, ClientOrderId, Command, DOLLAR, Deadline, FundsOrder, IcebergOrder, Money, NewOrder, Op,
-    OrderId, OrderKind, OrderName, Pause, Position, Price, Query, SelfTrade, Shares, Side, Symbol, SymbolIndex,
-    SymbolRules, Trigger,
+    AccountId, AccountIndex, Bond, ClientOrderId, Command, DOLLAR, Deadline, FundsOrder, Money, NewOrder, Op,
+    OrderForm, OrderId, OrderKind, OrderName, Pause, Place, Position, Price, Query, SelfTrade, Shares, Side, Symbol,
+    SymbolIndex, SymbolRules, Trigger,
 };
 
 pub use self::asked::asked_by_gateways;
@@ -276,8 +276,8 @@ impl Workload {
     /// Gives an op a deadline or a mode of self-trade prevention; at times turns a cancel into an amend.
     fn on_terms(&mut self, op: Op, model: &Model) -> Op {
         match op {
-            Op::Command(Command::PlaceOrder { account, order, client_id, until: _ }) => {
-                let (account, order) = self.against_its_own(model).unwrap_or((account, order));
+            Op::Command(Command::Place(place)) if let Some(order) = place.alone() => {
+                let (account, order) = self.against_its_own(model).unwrap_or((place.account, order));
                 // With another mode, a fill-or-kill that meets its own account's order is merely canceled.
                 let cancels_oldest = order.kind == OrderKind::FillOrKill && self.random.percent(60);
                 let self_trade = if cancels_oldest { SelfTrade::CancelOldest } else { self.self_trade() };
@@ -286,16 +286,16 @@ impl Workload {
                 if let Some(for_money) = groups::for_money(self, account, &order) {
                     return Op::Command(for_money);
                 }
-                Op::Command(Command::PlaceOrder { account, order, client_id, until })
+                Op::Command(Command::Place(Place::order(account, order).named(place.client_id()).until(until)))
             }
-            Op::Command(Command::PlaceByFunds { account, order, client_id }) => {
+            Op::Command(Command::Place(place)) if let OrderForm::Funds(order) = place.form() => {
                 let self_trade = if self.random.percent(60) { self.self_trade() } else { SelfTrade::Allowed };
                 let (account, order) = match self.against_its_own(model) {
                     Some((account, NewOrder { symbol, side, .. })) => (account, FundsOrder { symbol, side, ..order }),
-                    None => (account, order),
+                    None => (place.account, order),
                 };
                 let order = FundsOrder { self_trade, ..order };
-                Op::Command(Command::PlaceByFunds { account, order, client_id })
+                Op::Command(Command::Place(Place::funds(account, order).named(place.client_id())))
             }
             Op::Command(Command::CancelOrder { account, order }) if self.random.percent(25) => {
                 let shares = self.amended_shares(order, model);
@@ -429,7 +429,9 @@ impl Workload {
     /// Turns an order that shows all its shares into one that shows a part at a time, at times.
     fn in_parts(&mut self, placing: Command, model: &Model) -> Command {
         let plain = placing.unconditional().unwrap_or(placing);
-        let Command::PlaceOrder { account, order, client_id, until } = plain else { return placing };
+        let Command::Place(place) = plain else { return placing };
+        let Some(order) = place.alone() else { return placing };
+        let (account, client_id) = (place.account, place.client_id());
         let before = model.client_orders().find(|&(id, order)| {
             Some(id) == client_id && model.accounts().nth(order.account.0 as usize) == Some(account)
         });
@@ -438,8 +440,9 @@ impl Workload {
             _ if self.random.percent(30) => Some(self.display(order.shares)),
             _ => None,
         };
-        let asked = display.map(|display| IcebergOrder { account, order, display, client_id, until });
-        let Some(iceberg) = asked.and_then(|asked| asked.command()) else { return placing };
+        let iceberg = display.and_then(|display| Place::iceberg(account, order, display));
+        let Some(iceberg) = iceberg else { return placing };
+        let iceberg = Command::Place(iceberg.named(client_id).until(place.deadline()));
         if placing.unconditional().is_some() { iceberg.if_canceled().expect("it has no condition") } else { iceberg }
     }
 
@@ -455,7 +458,7 @@ impl Workload {
         let shares = Shares::from_units(tip.shown.units() + 1)?;
         let order = NewOrder::of_kind(OrderKind::FillOrKill, symbol, tip.side.opposite(), tip.limit, shares);
         let self_trade = self.self_trade();
-        Some(Command::PlaceOrder { account, order: order.with_self_trade(self_trade), client_id: None, until: None })
+        Some(Command::Place(Place::order(account, order.with_self_trade(self_trade))))
     }
 
     /// Draws a display: mostly a few parts; at times as many as are allowed, one more, one, or less than one.
@@ -514,8 +517,8 @@ impl Workload {
         let other = if self.random.percent(4) { self.account() } else { account };
         let (one, two) = (self.terms_of_a_pair(model), self.terms_of_a_pair(model));
         [
-            Command::PlaceOrder { account, order: first, client_id: one.0, until: one.1 },
-            Command::PlaceLinked { account: other, order: second, client_id: two.0, until: two.1 },
+            Command::Place(Place::order(account, first).named(one.0).until(one.1)),
+            Command::Place(Place::order(other, second).named(two.0).until(two.1).bound(Bond::Linked)),
         ]
     }
 
@@ -536,9 +539,9 @@ impl Workload {
             (account, again, order.client_id, order.until)
         };
         let (account, order, client_id, until) = again(one);
-        let first = Command::PlaceOrder { account, order, client_id, until };
+        let first = Command::Place(Place::order(account, order).named(client_id).until(until));
         let (account, order, client_id, until) = again(other);
-        Some([first, Command::PlaceLinked { account, order, client_id, until }])
+        Some([first, Command::Place(Place::order(account, order).named(client_id).until(until).bound(Bond::Linked))])
     }
 
     fn terms_of_a_pair(&mut self, model: &Model) -> (Option<ClientOrderId>, Option<Deadline>) {
@@ -558,7 +561,7 @@ impl Workload {
                 let symbol = model.symbols().nth(symbol.0 as usize).expect("an order's symbol exists");
                 let limit = self.random.pick(&self.prices);
                 let order = NewOrder::limit(symbol, side, limit, shares);
-                Op::Command(Command::PlaceOrder { account, order, client_id: None, until: None })
+                Op::Command(Command::Place(Place::order(account, order)))
             }
             None => self.place_order(model),
         };
@@ -568,13 +571,9 @@ impl Workload {
             panic!("a command by a client order id is a command");
         };
         let Command::CancelOrder { account, .. } = cancel else { panic!("a cancel by a client order id is a cancel") };
-        let placing = if let Command::PlaceOrder { order, client_id, until, .. } = placing {
-            Command::PlaceOrder { account, order, client_id, until }
-        } else if let Command::PlaceByFunds { order, client_id, .. } = placing {
-            Command::PlaceByFunds { account, order, client_id }
-        } else {
-            panic!("{placing:?} places no order");
-        };
+        let Command::Place(mut place) = placing else { panic!("{placing:?} places no order") };
+        place.account = account;
+        let placing = Command::Place(place);
         let conditional = placing.if_canceled().filter(|_| self.random.percent(65));
         [cancel, conditional.unwrap_or(placing)]
     }
@@ -596,12 +595,12 @@ impl Workload {
         }
         let id = self.random.pick(&self.client_ids);
         match op {
-            Op::Command(Command::PlaceOrder { account, order, until, .. }) => {
-                let new = Command::PlaceOrder { account, order, client_id: Some(id), until };
+            Op::Command(Command::Place(place)) if place.alone().is_some() => {
+                let new = Command::Place(place.named(Some(id)));
                 Op::Command(self.repeated(model).unwrap_or(new))
             }
-            Op::Command(Command::PlaceByFunds { account, order, .. }) => {
-                Op::Command(Command::PlaceByFunds { account, order, client_id: Some(id) })
+            Op::Command(Command::Place(place)) if matches!(place.form(), OrderForm::Funds(_)) => {
+                Op::Command(Command::Place(place.named(Some(id))))
             }
             Op::Command(Command::CancelOrder { account, .. }) => {
                 let (account, id) = self.named_order(model).unwrap_or((account, id));
@@ -650,7 +649,7 @@ impl Workload {
         };
         let NewOrder { symbol, side, limit, shares, kind, trigger, self_trade } = order;
         let order = NewOrder { trigger, self_trade, ..NewOrder::of_kind(kind, symbol, side, limit, shares) };
-        Some(Command::PlaceOrder { account, order, client_id: Some(id), until })
+        Some(Command::Place(Place::order(account, order).named(Some(id)).until(until)))
     }
 
     /// Draws an account with an id that stands for one of its orders, at times.
@@ -708,7 +707,7 @@ impl Workload {
         let shares = shares.min(rules.shares_max).rounded_down(rules.lot).max(rules.lot);
         let trigger = if self.random.percent(30) { self.trigger(side) } else { None };
         let order = NewOrder { trigger, ..NewOrder::market(symbol, side, shares) };
-        Op::Command(Command::PlaceOrder { account, order, client_id: None, until: None })
+        Op::Command(Command::Place(Place::order(account, order)))
     }
 
     /// Draws the last price that the band allows, or the next one outside it.
@@ -755,7 +754,7 @@ impl Workload {
                 _ => limit.times(shares).min(Money::CAP),
             };
             let order = FundsOrder { symbol, side, funds, self_trade: SelfTrade::Allowed };
-            return Op::Command(Command::PlaceByFunds { account, order, client_id: None });
+            return Op::Command(Command::Place(Place::funds(account, order)));
         }
         let kind = match self.has_all_kinds && self.random.percent(30) {
             true => self.random.pick(&OrderKind::ALL),
@@ -764,7 +763,7 @@ impl Workload {
         let order = NewOrder::of_kind(kind, symbol, side, limit, shares);
         let trigger = if self.has_all_kinds && self.random.percent(25) { self.trigger(side) } else { None };
         let order = NewOrder { trigger, ..order };
-        Op::Command(Command::PlaceOrder { account, order, client_id: None, until: None })
+        Op::Command(Command::Place(Place::order(account, order)))
     }
 
     /// Draws a trigger.

@@ -5,7 +5,8 @@
 use model::Model;
 use terms::{
     AccountId, AccountIndex, CancelReason, Cancellation, ClientOrderId, Command, DOLLAR, Entry, Event, Money, NewOrder,
-    OrderDifference, OrderId, Position, Price, Query, Reject, Reply, Sequence, Shares, Side, Symbol, SymbolIndex, Time,
+    OrderDifference, OrderId, Place, Position, Price, Query, Reject, Reply, Sequence, Shares, Side, Symbol,
+    SymbolIndex, Time,
 };
 
 const UNIT: i64 = 100_000_000;
@@ -67,7 +68,7 @@ impl Exchange {
     fn order(&mut self, number: u32, side: Side, whole: i64, limit: i64) -> OrderId {
         let account = account(number);
         let order = NewOrder::limit(symbol(), side, price(limit), shares(whole));
-        match self.apply(Command::PlaceOrder { account, order, client_id: None, until: None }) {
+        match self.apply(Command::Place(Place::order(account, order))) {
             Reply::Opened(order) => order,
             other => panic!("refused: {other:?}"),
         }
@@ -77,12 +78,7 @@ impl Exchange {
     fn client_order(&mut self, id: &str, number: u32, side: Side, limit: i64) -> Reply {
         let (id, account) = (client_id(id), account(number));
         let (symbol, limit, shares) = (symbol(), price(limit), shares(10));
-        self.apply(Command::PlaceOrder {
-            account,
-            order: NewOrder::limit(symbol, side, limit, shares),
-            client_id: Some(id),
-            until: None,
-        })
+        self.apply(Command::Place(Place::order(account, NewOrder::limit(symbol, side, limit, shares)).named(Some(id))))
     }
 
     fn client_query(&self, id: &str, number: u32) -> Result<OrderId, Reject> {
@@ -138,11 +134,8 @@ fn nothing_is_canceled_twice_or_by_another() {
 #[test]
 fn an_order_needs_an_account_then_a_symbol_then_funds_or_shares() {
     let mut x = Exchange::new();
-    let place = |number, symbol, side, whole| Command::PlaceOrder {
-        account: account(number),
-        order: NewOrder::limit(symbol, side, price(1_000), shares(whole)),
-        client_id: None,
-        until: None,
+    let place = |number, symbol, side, whole| {
+        Command::Place(Place::order(account(number), NewOrder::limit(symbol, side, price(1_000), shares(whole))))
     };
     let unknown = Symbol::parse(b"Y").unwrap();
     assert_eq!(x.apply(place(9, unknown, Buy, 1)), Reply::Rejected(Reject::UnknownAccount));
@@ -269,7 +262,7 @@ fn another_order_under_a_client_order_id_that_is_taken_is_refused() {
     let (id, account, nothing) = (client_id("a"), account(0), Symbol::parse(b"NOTHING").unwrap());
     let (side, limit, shares) = (Buy, price(100), shares(9));
     let order = NewOrder::limit(nothing, side, limit, shares);
-    let reply = x.apply(Command::PlaceOrder { account, order, client_id: Some(id), until: None });
+    let reply = x.apply(Command::Place(Place::order(account, order).named(Some(id))));
     assert_eq!(reply, taken(OrderDifference { symbol: true, shares: true, ..same }));
     x.check(OrderId(1), 6, 0, &[(4, 100)]);
 }

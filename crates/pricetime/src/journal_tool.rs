@@ -8,7 +8,7 @@ use journal::{BatchView, Disk, JournalPoint, ReadEnd, snapshot};
 use market::recovery;
 use terms::{
     AccountId, Bond, Command, CommandKind, Fees, FundsOrder, KillScope, LogMessage, NewOrder, OrderForm, OrderKind,
-    OrderName, Placement, SelfTrade, Side, Time, Trigger,
+    OrderName, Place, SelfTrade, Side, Time, Trigger,
 };
 
 use crate::inspect;
@@ -104,17 +104,7 @@ pub fn describe(command: &Command) -> String {
         Command::GiveShares { payer, symbol, account, shares } => {
             format!("give {shares} {symbol} of account {payer} to account {account}")
         }
-        Command::PlaceOrder { .. }
-        | Command::PlaceByFunds { .. }
-        | Command::PlaceIfCanceled { .. }
-        | Command::PlaceByFundsIfCanceled { .. }
-        | Command::PlaceLinked { .. }
-        | Command::PlaceIceberg { .. }
-        | Command::PlaceTrailing { .. }
-        | Command::PlaceWorking { .. }
-        | Command::PlacePending { .. } => {
-            describe_order(&command.placement().expect("invariant: this command places one"))
-        }
+        Command::Place(place) => describe_order(place),
         Command::CancelOrder { account, order: OrderName::Id(order) } => {
             format!("cancel of account {account}: order {order}")
         }
@@ -167,9 +157,9 @@ pub fn describe(command: &Command) -> String {
 }
 
 /// Puts an order that a command places into words.
-fn describe_order(placement: &Placement) -> String {
-    let Placement { account, form, bond, client_id, until } = placement;
-    let (order, manner) = match form {
+fn describe_order(place: &Place) -> String {
+    let account = &place.account;
+    let (order, manner) = match &place.form() {
         OrderForm::Plain(order) => (placed(account, order), String::new()),
         OrderForm::Iceberg { order, display } => (placed(account, order), format!(", shows {display} at a time")),
         OrderForm::Trailing { order, trail } => (placed(account, order), format!(", stop {trail:?} the market")),
@@ -178,9 +168,9 @@ fn describe_order(placement: &Placement) -> String {
             (format!("order of account {account}: {side} {symbol} for {funds} at any price{mode}"), String::new())
         }
     };
-    let until = until.map(|until| format!(", until {}", until.time().0)).unwrap_or_default();
-    let id = client_id.map(|id| format!(", client order id {id}")).unwrap_or_default();
-    let bond = match bond {
+    let until = place.deadline().map(|until| format!(", until {}", until.time().0)).unwrap_or_default();
+    let id = place.client_id().map(|id| format!(", client order id {id}")).unwrap_or_default();
+    let bond = match place.bond() {
         Bond::Alone => "",
         Bond::IfCanceled => ", if the command before canceled one",
         Bond::Linked => ", linked with the order of the command before",

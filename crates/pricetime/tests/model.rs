@@ -18,9 +18,9 @@ use model::Model;
 use model::workload::{Flavour, Random, Workload};
 use serde_json::Value;
 use terms::{
-    AccountId, AccountLimit, Command, Deadline, Entry, Execution, Iceberg, IcebergOrder, KillScope, Money, Op,
-    OpenTerms, OrderId, OrderName, Pause, Query, Reject, Reply, Rule, Sequence, Side, StateItem, Status, Symbol,
-    SymbolRules, Time, TrailingOrder,
+    AccountId, AccountLimit, Bond, Command, Deadline, Entry, Execution, Iceberg, KillScope, Money, Op, OpenTerms,
+    OrderId, OrderName, Pause, Place, Query, Reject, Reply, Rule, Sequence, Side, StateItem, Status, Symbol,
+    SymbolRules, Time,
 };
 
 /// Files are small, and the bounds are those of the model.
@@ -220,10 +220,12 @@ impl Oracle {
             Command::EndAuction | Command::FollowCalendar { .. } => {
                 unreachable!("this workload draws no commands of the market's loop")
             }
-            Command::PlaceOrder { .. }
-            | Command::PlaceByFunds { .. }
-            | Command::PlaceIceberg { .. }
-            | Command::PlaceTrailing { .. } => {
+            Command::Place(place) => {
+                assert_eq!(
+                    place.bond(),
+                    Bond::Alone,
+                    "this workload links nothing, and a replacement is answered apart"
+                );
                 let echo = placing_attributes(&command);
                 write!(children, "<order{echo}/>").unwrap();
                 echo
@@ -239,9 +241,6 @@ impl Oracle {
                 write!(children, "<cancel-all{echo}/>").unwrap();
                 echo
             }
-            Command::PlaceLinked { .. } | Command::PlaceWorking { .. } | Command::PlacePending { .. } => {
-                unreachable!("this workload links nothing")
-            }
             Command::AmendOrder { order, shares, .. } => {
                 let echo = format!(" id=\"{}\" shares=\"{shares}\"", id_of(order).0);
                 write!(children, "<amend{echo}/>").unwrap();
@@ -249,9 +248,6 @@ impl Oracle {
             }
             Command::ActivateReached | Command::ExpireOrders | Command::FreeClientOrderId { .. } => {
                 unreachable!("no client asks for it")
-            }
-            Command::PlaceIfCanceled { .. } | Command::PlaceByFundsIfCanceled { .. } => {
-                unreachable!("it stands behind its cancel")
             }
         };
         let (reply, executions) = self.apply(command);
@@ -273,25 +269,8 @@ const CENTURY: u64 = 4_000_000_000_000_000;
 /// The command with its deadline, if any, moved to the far future.
 fn later(command: Command) -> Command {
     let far = |until: Deadline| Deadline::new(Time(until.time().0 + CENTURY)).expect("later than 1970");
-    match command {
-        Command::PlaceOrder { account, order, client_id, until } => {
-            Command::PlaceOrder { account, order, client_id, until: until.map(far) }
-        }
-        Command::PlaceIfCanceled { account, order, client_id, until } => {
-            Command::PlaceIfCanceled { account, order, client_id, until: until.map(far) }
-        }
-        iceberg @ Command::PlaceIceberg { .. } => {
-            let asked = iceberg.as_iceberg().expect("it places one");
-            let placed = IcebergOrder { until: asked.until.map(far), ..asked }.command().expect("it rests");
-            if iceberg.unconditional().is_some() { placed.if_canceled().expect("it has no condition") } else { placed }
-        }
-        trailing @ Command::PlaceTrailing { .. } => {
-            let asked = trailing.as_trailing().expect("it places one");
-            let placed = TrailingOrder { until: asked.until.map(far), ..asked }.command();
-            if trailing.unconditional().is_some() { placed.if_canceled().expect("it has no condition") } else { placed }
-        }
-        other => other,
-    }
+    let Command::Place(place) = command else { return command };
+    Command::Place(place.until(place.deadline().map(far)))
 }
 
 /// An auction that an order brings about ends by the clock, which the model does not have, so it is made to last longer
@@ -306,19 +285,11 @@ fn account_of(op: &Op) -> Option<AccountId> {
     match op {
         Op::Query(Query { account, .. })
         | Op::Command(
-            Command::PlaceOrder { account, .. }
-            | Command::PlaceByFunds { account, .. }
-            | Command::PlaceIfCanceled { account, .. }
-            | Command::PlaceByFundsIfCanceled { account, .. }
+            Command::Place(Place { account, .. })
             | Command::CancelOrder { account, .. }
             | Command::CancelAll { account, .. }
             | Command::AmendOrder { account, .. }
-            | Command::FreeClientOrderId { account, .. }
-            | Command::PlaceLinked { account, .. }
-            | Command::PlaceIceberg { account, .. }
-            | Command::PlaceTrailing { account, .. }
-            | Command::PlaceWorking { account, .. }
-            | Command::PlacePending { account, .. },
+            | Command::FreeClientOrderId { account, .. },
         ) => Some(*account),
         Op::Command(
             Command::CreateAccount { .. }

@@ -1,8 +1,8 @@
 //! The player of markets that take commands: the engine, and the model.
 
 use terms::{
-    AccountId, Command, Decimal, Entry, Execution, FundsOrder, IcebergOrder, NewOrder, OpenTerms, OrderId, OrderKind,
-    Phase, Price, Query, Reply, SelfTrade, Sequence, Shares, Side as MarketSide, Status, Symbol, Time, Trigger,
+    AccountId, Command, Decimal, Entry, Execution, FundsOrder, NewOrder, OpenTerms, OrderId, OrderKind, Phase, Place,
+    Price, Query, Reply, SelfTrade, Sequence, Shares, Side as MarketSide, Status, Symbol, Time, Trigger,
 };
 
 use crate::order::{Amount, Bond, Kind, Order, Side};
@@ -78,21 +78,17 @@ impl<M: Market> CommandPlayer<M> {
 
     /// The command for an order alone.
     fn alone(&self, account: AccountId, order: &Order) -> Answer<Command> {
-        let (client_id, until) = (None, None);
         if let Amount::Funds(funds) = &order.amount {
             let funds = decimal(funds).money().expect("an amount of money");
             let symbol = self.symbol(order.symbol);
             let order = FundsOrder { symbol, side: side(order), funds, self_trade: mode(order) };
-            return Ok(Command::PlaceByFunds { account, order, client_id });
+            return Ok(Command::Place(Place::funds(account, order)));
         }
         let asked = self.asked(order)?;
-        Ok(match &order.display {
-            Some(display) => {
-                let iceberg = IcebergOrder { account, order: asked, display: shares(display)?, client_id, until };
-                iceberg.command().expect("an iceberg rests")
-            }
-            None => Command::PlaceOrder { account, order: asked, client_id, until },
-        })
+        Ok(Command::Place(match &order.display {
+            Some(display) => Place::iceberg(account, asked, shares(display)?).expect("an iceberg rests"),
+            None => Place::order(account, asked),
+        }))
     }
 }
 
@@ -120,19 +116,13 @@ impl<M: Market> Player for CommandPlayer<M> {
 
     fn place(&mut self, account: char, bond: Bond, orders: &[&Order]) -> Answer<Vec<String>> {
         let account = self.account(account);
-        let (client_id, until) = (None, None);
         let two_wait = orders.len() == 3;
+        let bound = |order: &Order, bond| Ok(Command::Place(Place::order(account, self.asked(order)?).bound(bond)));
         let command = |(nth, order): (usize, &&Order)| match (bond, nth) {
             (Bond::Alone, _) | (Bond::OneCancelsOther, 0) => self.alone(account, order),
-            (Bond::OneCancelsOther, _) => {
-                Ok(Command::PlaceLinked { account, order: self.asked(order)?, client_id, until })
-            }
-            (Bond::OneTriggersOther, 0) => {
-                Ok(Command::PlaceWorking { account, order: self.asked(order)?, client_id, until, two_wait })
-            }
-            (Bond::OneTriggersOther, _) => {
-                Ok(Command::PlacePending { account, order: self.asked(order)?, client_id, until })
-            }
+            (Bond::OneCancelsOther, _) => bound(order, terms::Bond::Linked),
+            (Bond::OneTriggersOther, 0) => bound(order, terms::Bond::Working { two_wait }),
+            (Bond::OneTriggersOther, _) => bound(order, terms::Bond::Pending),
         };
         let commands = orders.iter().enumerate().map(command).collect::<Answer<Vec<Command>>>()?;
         commands.into_iter().map(|command| self.place_one(command)).collect()

@@ -19,7 +19,9 @@ use futures_util::{SinkExt, pin_mut};
 use model::workload::Random;
 use postgres::{Database, Server};
 use store::{Effects, Head, Writer};
-use terms::{AccountId, Command, DOLLAR, Entry, Money, NewOrder, OrderId, Position, Price, Shares, Side, Symbol, Time};
+use terms::{
+    AccountId, Command, DOLLAR, Entry, Money, NewOrder, OrderId, Place, Position, Price, Shares, Side, Symbol, Time,
+};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls, Statement};
 
@@ -109,17 +111,15 @@ impl Flow {
                 self.apply(Command::CancelOrder { account, order: order.into() });
             }
         }
-        let command = Command::PlaceOrder {
+        let command = Command::Place(Place::order(
             account,
-            order: NewOrder::limit(
+            NewOrder::limit(
                 symbol(self.random.below(SYMBOLS)),
                 side,
                 Price::from_units(cents * 1_000_000).unwrap(),
                 Shares::from_units((1 + self.random.below(500)) as i64 * 100_000_000).unwrap(),
             ),
-            client_id: None,
-            until: None,
-        };
+        ));
         self.apply(command);
         self.orders += 1;
     }

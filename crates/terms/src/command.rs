@@ -3,14 +3,15 @@
 use std::num::NonZeroI64;
 
 use crate::account_limits::AccountLimits;
-use crate::amount::{Money, Position, Price, Shares};
+use crate::amount::{Money, Position, Shares};
 use crate::fees::{Fees, Tier};
 use crate::groups::Group;
-use crate::ids::{AccountId, ClientOrderId, Deadline, OrderId, Sequence, Symbol, Time};
+use crate::ids::{AccountId, ClientOrderId, OrderId, Sequence, Symbol, Time};
 use crate::kills::{Among, KillScope};
 use crate::log_message::LogMessage;
-use crate::order::{FundsOrder, NewOrder, OrderName, Trigger};
+use crate::order::OrderName;
 use crate::phase::Phase;
+use crate::place::Place;
 use crate::protections::Grace;
 use crate::rules::SymbolRules;
 
@@ -28,11 +29,8 @@ pub enum Command {
     FundAccount { payer: AccountId, account: AccountId, balance: Money },
     /// Give an account shares of another one. Gateways make it of such a caller's `IssueShares`.
     GiveShares { payer: AccountId, symbol: Symbol, account: AccountId, shares: Position },
-    /// Place an order. While its client order id stands for an order, no second one is placed under it. At its deadline
-    /// its open shares are canceled.
-    PlaceOrder { account: AccountId, order: NewOrder, client_id: Option<ClientOrderId>, until: Option<Deadline> },
-    /// Place a market order for money. The engine chooses the number of shares; the order never rests.
-    PlaceByFunds { account: AccountId, order: FundsOrder, client_id: Option<ClientOrderId> },
+    /// Place an order. Each form of order, each bond to the commands beside it and each term is a part of it.
+    Place(Place),
     /// Cancel the open shares of an order.
     CancelOrder { account: AccountId, order: OrderName },
     /// Take shares off an open order, which keeps its place in its level. `shares` is its new total, executed ones
@@ -45,35 +43,10 @@ pub enum Command {
     /// [`CANCELS_MAX`](crate::CANCELS_MAX) of each. No client asks for this: the market's loop gives the command when
     /// there are such orders.
     ExpireOrders,
-    /// Place an order like `PlaceOrder`, if the command just before it canceled an order. One request holds both, in
-    /// this order.
-    PlaceIfCanceled { account: AccountId, order: NewOrder, client_id: Option<ClientOrderId>, until: Option<Deadline> },
-    /// Place the second order of a pair whose first the command just before placed, in the same request: the first
-    /// event of either cancels the other. Both have one symbol, side and number of shares, and one of them waits for a
-    /// price. If the second is refused, the first is canceled.
-    PlaceLinked { account: AccountId, order: NewOrder, client_id: Option<ClientOrderId>, until: Option<Deadline> },
-    /// Place a market order for money on the condition of `PlaceIfCanceled`.
-    PlaceByFundsIfCanceled { account: AccountId, order: FundsOrder, client_id: Option<ClientOrderId> },
     /// Replace all rules of a symbol. The new ones hold for orders that are placed or triggered from now on.
     ChangeRules { symbol: Symbol, rules: SymbolRules },
     /// Free a client order id whose order is done, so that another order can be placed under it.
     FreeClientOrderId { account: AccountId, id: ClientOrderId },
-    /// Place an iceberg: like `PlaceOrder`, or like `PlaceIfCanceled` where its manner says so, with a tip of `display`
-    /// shares. Its parts stand here one by one, so that the command takes no more room than others: see
-    /// [`IcebergOrder`].
-    ///
-    /// [`IcebergOrder`]: crate::IcebergOrder
-    PlaceIceberg {
-        account: AccountId,
-        symbol: Symbol,
-        manner: Manner,
-        limit: Price,
-        shares: Shares,
-        display: Shares,
-        trigger: Option<Trigger>,
-        client_id: Option<ClientOrderId>,
-        until: Option<Deadline>,
-    },
     /// Replace the fees that accounts of a tier pay for executions in a symbol, from now on.
     ChangeFees { symbol: Symbol, tier: Tier, fees: Option<Fees> },
     /// Move an account to a tier.
@@ -89,33 +62,6 @@ pub enum Command {
     FollowCalendar { through: Time },
     /// Put an account into a group, or take it out of its group.
     ChangeGroup { account: AccountId, group: Group },
-    /// Place a trailing stop: like `PlaceOrder`, or like `PlaceIfCanceled` where its manner says so, with a trigger
-    /// that follows the market at a distance: see [`TrailingOrder`].
-    ///
-    /// [`TrailingOrder`]: crate::TrailingOrder
-    PlaceTrailing {
-        account: AccountId,
-        symbol: Symbol,
-        manner: Manner,
-        limit: Price,
-        shares: Shares,
-        trail: Trail,
-        client_id: Option<ClientOrderId>,
-        until: Option<Deadline>,
-    },
-    /// Place a working order, limit or post-only, for which others wait: the next command of the same request, or the
-    /// next two if `two_wait`.
-    PlaceWorking {
-        account: AccountId,
-        order: NewOrder,
-        client_id: Option<ClientOrderId>,
-        until: Option<Deadline>,
-        two_wait: bool,
-    },
-    /// Place a pending order: the engine places it when the working order of its request, of the same symbol, has
-    /// executed completely. It gets its id now, but stands in no book and holds nothing until then. The second of two
-    /// is linked with the first when they are placed. If it is refused, the working order is canceled.
-    PlacePending { account: AccountId, order: NewOrder, client_id: Option<ClientOrderId>, until: Option<Deadline> },
     /// Cancel the open ones of the oldest [`CANCELS_MAX`](crate::CANCELS_MAX) orders of an account, in one symbol or in
     /// all, whatever their place. `through` is the newest order that is meant, if not all are.
     CancelAll { account: AccountId, symbol: Option<Symbol>, through: Option<OrderId> },
@@ -144,11 +90,6 @@ pub enum Command {
     /// the message's. Changes nothing unless it is the next message of its writer. Only the loop makes such a command.
     TakeMessage(LogMessage),
 }
-
-/// The packed terms of an order in one byte: side, kind, self-trade prevention, and whether it is placed only if the
-/// command before it canceled an order.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Manner(pub(crate) u8);
 
 /// The distance between a trigger and the best price: an amount of money, or a part of that price. `trail.rs` computes
 /// the trigger.

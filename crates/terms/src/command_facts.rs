@@ -1,13 +1,13 @@
 //! Facts about a command that follow from the command alone: its kind, its account, the order that it names, and
-//! whether a client or the market's loop makes it. `placement.rs` has those about the order that it places.
+//! whether a client or the market's loop makes it. `place.rs` has those about the order that it places.
 
 use crate::command::{Command, Op, Query};
 use crate::ids::{AccountId, Deadline};
 use crate::kills::KillScope;
-use crate::order::OrderName;
-use crate::placement::Bond;
+use crate::order::{NewOrder, OrderName};
+use crate::place::{Bond, Place};
 
-/// The kind of a command. All commands that place an order are of one kind.
+/// The kind of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CommandKind {
     CreateAccount,
@@ -47,15 +47,7 @@ impl Command {
             Command::IssueShares { .. } => CommandKind::IssueShares,
             Command::FundAccount { .. } => CommandKind::FundAccount,
             Command::GiveShares { .. } => CommandKind::GiveShares,
-            Command::PlaceOrder { .. }
-            | Command::PlaceByFunds { .. }
-            | Command::PlaceIfCanceled { .. }
-            | Command::PlaceByFundsIfCanceled { .. }
-            | Command::PlaceLinked { .. }
-            | Command::PlaceIceberg { .. }
-            | Command::PlaceTrailing { .. }
-            | Command::PlaceWorking { .. }
-            | Command::PlacePending { .. } => CommandKind::Place,
+            Command::Place(_) => CommandKind::Place,
             Command::CancelOrder { .. } => CommandKind::CancelOrder,
             Command::CancelAll { .. } => CommandKind::CancelAll,
             Command::AmendOrder { .. } => CommandKind::AmendOrder,
@@ -78,6 +70,24 @@ impl Command {
         }
     }
 
+    /// The order that the command places, with its terms. None if it places none.
+    #[inline]
+    pub fn place(&self) -> Option<&Place> {
+        if let Command::Place(place) = self { Some(place) } else { None }
+    }
+
+    /// The bond between the order that the command places and the commands beside it. None if it places none.
+    #[inline]
+    pub fn bond(&self) -> Option<Bond> {
+        self.place().map(Place::bond)
+    }
+
+    /// The plain order that the command places and that stands alone. None for any other command.
+    #[inline]
+    pub fn alone(&self) -> Option<NewOrder> {
+        self.place()?.alone()
+    }
+
     /// The account that the command acts for or is about. The account that gets something, if another one gives it.
     pub fn account(&self) -> Option<AccountId> {
         match *self {
@@ -85,15 +95,7 @@ impl Command {
             | Command::IssueShares { account, .. }
             | Command::FundAccount { account, .. }
             | Command::GiveShares { account, .. }
-            | Command::PlaceOrder { account, .. }
-            | Command::PlaceByFunds { account, .. }
-            | Command::PlaceIfCanceled { account, .. }
-            | Command::PlaceByFundsIfCanceled { account, .. }
-            | Command::PlaceLinked { account, .. }
-            | Command::PlaceIceberg { account, .. }
-            | Command::PlaceTrailing { account, .. }
-            | Command::PlaceWorking { account, .. }
-            | Command::PlacePending { account, .. }
+            | Command::Place(Place { account, .. })
             | Command::CancelOrder { account, .. }
             | Command::CancelAll { account, .. }
             | Command::AmendOrder { account, .. }
@@ -177,7 +179,7 @@ impl Op {
     #[inline]
     pub fn deadline(&self) -> Option<Deadline> {
         let Op::Command(command) = self else { return None };
-        command.placement()?.until
+        command.place()?.deadline()
     }
 
     /// Whether the op places an order together with the op before it, or not at all.
@@ -192,6 +194,6 @@ impl Op {
 
     fn bond(&self) -> Option<Bond> {
         let Op::Command(command) = self else { return None };
-        command.placement().map(|placement| placement.bond)
+        command.bond()
     }
 }

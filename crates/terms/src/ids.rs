@@ -232,6 +232,31 @@ impl ClientOrderId {
     }
 }
 
+/// A client order id, or none, without a byte that tells which of the two.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PackedClientId([u8; CLIENT_ORDER_ID_BYTES_MAX]);
+
+impl PackedClientId {
+    pub(crate) const NONE: PackedClientId = PackedClientId([0; CLIENT_ORDER_ID_BYTES_MAX]);
+
+    #[inline]
+    pub(crate) fn new(id: Option<ClientOrderId>) -> PackedClientId {
+        id.map_or(PackedClientId::NONE, |id| PackedClientId(id.0))
+    }
+
+    /// Whether there is none: an id has a character.
+    #[inline]
+    pub(crate) fn is_none(&self) -> bool {
+        let PackedClientId([first, ..]) = self;
+        *first == 0
+    }
+
+    #[inline]
+    pub(crate) fn get(&self) -> Option<ClientOrderId> {
+        if self.is_none() { None } else { Some(ClientOrderId(self.0)) }
+    }
+}
+
 /// Hashes words, for the same reason as a symbol.
 impl Hash for ClientOrderId {
     fn hash<H: Hasher>(&self, state: &mut H) {

@@ -1,14 +1,10 @@
-//! The distance of a trigger that follows the market, and trailing stops as clients ask for them and as the command
-//! that holds them. This file knows nothing of waiting orders.
+//! The distance of a trigger that follows the market. This file knows nothing of waiting orders.
 
 use std::num::NonZeroI64;
 
 use crate::amount::Price;
-use crate::command::Command;
 pub use crate::command::Trail;
-use crate::ids::{AccountId, ClientOrderId, Deadline};
-use crate::order::{NewOrder, Side, Trigger};
-use crate::placement::{Bond, OrderForm, Placement};
+use crate::order::{Side, Trigger};
 
 /// The most trailing stops in one symbol: one execution may reach all of them, and each has an event.
 pub const TRAILING_MAX: usize = 1_000;
@@ -119,36 +115,6 @@ impl std::fmt::Debug for Trail {
             (Some(distance), _) => write!(f, "{distance} behind"),
             (None, bips) => write!(f, "{} bips behind", bips.unwrap_or(0)),
         }
-    }
-}
-
-/// A trailing stop as a client asks for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TrailingOrder {
-    pub account: AccountId,
-    /// The order without a trigger: the market decides where that is.
-    pub order: NewOrder,
-    pub trail: Trail,
-    pub client_id: Option<ClientOrderId>,
-    pub until: Option<Deadline>,
-}
-
-impl TrailingOrder {
-    /// The command that places it.
-    pub fn command(&self) -> Command {
-        let TrailingOrder { account, order, trail, client_id, until } = *self;
-        let placement =
-            Placement { account, form: OrderForm::Trailing { order, trail }, bond: Bond::Alone, client_id, until };
-        placement.command().expect("invariant: the market says where the trigger is")
-    }
-}
-
-impl Command {
-    /// The trailing stop that this command places, if it places one.
-    pub fn as_trailing(&self) -> Option<TrailingOrder> {
-        let Placement { account, form, client_id, until, .. } = self.placement()?;
-        let OrderForm::Trailing { order, trail } = form else { return None };
-        Some(TrailingOrder { account, order, trail, client_id, until })
     }
 }
 

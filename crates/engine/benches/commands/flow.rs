@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use engine::{DoneOrders, Engine};
 use model::workload::Random;
 use terms::{
-    AccountId, Command, DOLLAR, Entry, Event, Money, NewOrder, Op, OrderId, Position, Price, Query, Reply, Sequence,
-    Shares, Side, Symbol, Time, Trigger,
+    AccountId, Command, DOLLAR, Entry, Event, Money, NewOrder, Op, OrderId, Place, Position, Price, Query, Reply,
+    Sequence, Shares, Side, Symbol, Time, Trigger,
 };
 
 pub const ACCOUNTS: usize = 10_000;
@@ -81,14 +81,13 @@ pub fn make(resting: usize, waiting: usize, measured: usize, aim: Aim) -> Flow {
     let mut warm = opening();
     for nth in 0..waiting {
         let side = maker.side();
-        let Op::Command(Command::PlaceOrder { account, order, .. }) =
-            maker.order(nth % SYMBOLS, side, 1_000_000_000, 1)
-        else {
+        let Op::Command(Command::Place(place)) = maker.order(nth % SYMBOLS, side, 1_000_000_000, 1) else {
             unreachable!("it makes orders")
         };
+        let order = place.plain().expect("it makes plain orders");
         let trigger = Trigger::from_below(Price::from_units((1_000_000_000 + nth as i64) * CENT).expect("above zero"));
         let order = order.triggered_by(trigger);
-        warm.push(Op::Command(Command::PlaceOrder { account, order, client_id: None, until: None }));
+        warm.push(Op::Command(Command::Place(Place::order(place.account, order))));
     }
     for op in &warm {
         maker.follow(op);
@@ -240,7 +239,7 @@ impl Maker {
         let shares = Shares::from_units(shares * SHARE).expect("above zero");
         let account = account(self.random.below(ACCOUNTS) as u32);
         let order = NewOrder::limit(symbol(number), side, limit, shares);
-        Op::Command(Command::PlaceOrder { account, order, client_id: None, until: None })
+        Op::Command(Command::Place(Place::order(account, order)))
     }
 
     fn side(&mut self) -> Side {

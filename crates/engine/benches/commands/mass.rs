@@ -7,7 +7,7 @@ use std::time::Instant;
 use engine::{DoneOrders, Engine};
 use model::workload::Random;
 use terms::{
-    AccountId, CANCELS_MAX, CancelBounds, Command, Entry, KillScope, Money, NewOrder, Op, OrderId, Price, Reply,
+    AccountId, CANCELS_MAX, CancelBounds, Command, Entry, KillScope, Money, NewOrder, Op, OrderId, Place, Price, Reply,
     Sequence, Shares, Side, Symbol, Time,
 };
 
@@ -71,7 +71,7 @@ fn kill_many_symbols() {
         market.apply(Command::CreateSymbol { symbol });
         let (limit, shares) = (Price::from_units(1).expect("above zero"), Shares::from_units(1).expect("above zero"));
         let order = NewOrder::limit(symbol, Side::Buy, limit, shares);
-        market.apply(Command::PlaceOrder { account, order, client_id: None, until: None });
+        market.apply(Command::Place(Place::order(account, order)));
     }
     let kill = Command::Kill { scope: KillScope::Everything };
     market.report_steps("kill: of everything, 100,000 symbols", &|_| kill);
@@ -114,7 +114,7 @@ impl Market {
             let order =
                 NewOrder::limit(flow::symbol(0), side, limit, Shares::from_units(1_000_000).expect("above zero"));
             let account = flow::account(whose(&mut self.random));
-            let reply = self.apply(Command::PlaceOrder { account, order, client_id: None, until: None });
+            let reply = self.apply(Command::Place(Place::order(account, order)));
             assert!(matches!(reply, Reply::Opened(_)), "{reply:?}");
         }
     }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use engine::{DoneOrders, Engine, Importer};
 use model::workload::Random;
-use terms::{Command, Entry, NewOrder, Op, Price, Sequence, Shares, Side, StateItem, Time, Trigger};
+use terms::{Command, Entry, NewOrder, Op, Place, Price, Sequence, Shares, Side, StateItem, Time, Trigger};
 
 use crate::flow;
 use crate::mix::Summary;
@@ -142,7 +142,7 @@ impl Market {
                 true => order.triggered_by(Trigger::take_profit(side, limit)),
                 false => order,
             };
-            self.apply(Command::PlaceOrder { account, order, client_id: None, until: None });
+            self.apply(Command::Place(Place::order(account, order)));
         }
     }
 }

@@ -8,8 +8,8 @@ use std::time::Instant;
 use engine::{DoneOrders, Engine};
 use slots::Following;
 use terms::{
-    Command, Entry, NewOrder, Op, OrderKind, Price, Reply, Sequence, Shares, Side, TRAILING_MAX, Time, Trail,
-    TrailingOrder, Trigger,
+    Command, Entry, NewOrder, Op, OrderKind, Place, Price, Reply, Sequence, Shares, Side, TRAILING_MAX, Time, Trail,
+    Trigger,
 };
 
 use crate::flow;
@@ -72,8 +72,8 @@ fn report_moves(trailing: usize) {
         let order =
             NewOrder::of_kind(OrderKind::Market, flow::symbol(0), Side::Buy, Side::Buy.any_price(), Shares::MIN);
         let trail = Trail::by(Price::from_units(above).expect("above zero"));
-        let asked = TrailingOrder { account: flow::account(0), order, trail, client_id: None, until: None };
-        market.apply(asked.command());
+        let trailing = Place::trailing(flow::account(0), order, trail).expect("it has no trigger");
+        market.apply(Command::Place(trailing));
     }
     for nth in 1..=ORDERS {
         market.place(order(Side::Buy, above - nth));
@@ -135,7 +135,7 @@ impl Market {
     }
 
     fn place(&mut self, order: NewOrder) -> (f64, usize) {
-        self.apply(Command::PlaceOrder { account: flow::account(0), order, client_id: None, until: None })
+        self.apply(Command::Place(Place::order(flow::account(0), order)))
     }
 
     /// Applies a command. Returns its time in ms, and the number of its events.

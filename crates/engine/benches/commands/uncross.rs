@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use engine::{DoneOrders, Engine};
-use terms::{Command, Entry, Event, NewOrder, Op, Phase, Price, Reply, Sequence, Shares, Side, Time, Trigger};
+use terms::{Command, Entry, Event, NewOrder, Op, Phase, Place, Price, Reply, Sequence, Shares, Side, Time, Trigger};
 
 use crate::flow;
 
@@ -47,13 +47,13 @@ fn reach(triggers: i64) {
         let trigger = Trigger::from_below(Price::from_units(MIDDLE + (nth + 1) * TINY).expect("above zero"));
         let order = NewOrder { trigger: Some(trigger), ..order(Side::Buy, MIDDLE + (nth + 1) * TINY, 1) };
         let account = flow::account((nth % flow::ACCOUNTS as i64) as u32);
-        let reply = market.apply(Command::PlaceOrder { account, order, client_id: None, until: None });
+        let reply = market.apply(Command::Place(Place::order(account, order)));
         assert!(matches!(reply, Reply::Opened(_)), "it is placed");
     }
     let beyond = MIDDLE + 2 * triggers * TINY;
     market.place(1, Side::Sell, beyond, 1);
     let order = order(Side::Buy, beyond, 1);
-    let command = Command::PlaceOrder { account: flow::account(2), order, client_id: None, until: None };
+    let command = Command::Place(Place::order(flow::account(2), order));
     market.measure(&format!("an execution reaches {triggers} triggers"), command);
     market.measure("  the next step", Command::ActivateReached);
 }
@@ -65,7 +65,7 @@ fn sweep(orders: i64) {
         market.place(nth, Side::Sell, MIDDLE + nth % LIMITS * TICK, 2 + nth % 5);
     }
     let taker = order(Side::Buy, MIDDLE + LIMITS * TICK, 6 * orders);
-    let command = Command::PlaceOrder { account: flow::account(9), order: taker, client_id: None, until: None };
+    let command = Command::Place(Place::order(flow::account(9), taker));
     market.measure(&format!("one order takes {orders}"), command);
 }
 
@@ -92,7 +92,7 @@ impl Market {
 
     fn place(&mut self, whose: i64, side: Side, limit: i64, shares: i64) {
         let account = flow::account((whose % flow::ACCOUNTS as i64) as u32);
-        let command = Command::PlaceOrder { account, order: order(side, limit, shares), client_id: None, until: None };
+        let command = Command::Place(Place::order(account, order(side, limit, shares)));
         assert!(matches!(self.apply(command), Reply::Opened(_)), "it is placed");
     }
 

@@ -2,14 +2,11 @@
 //! behind all other orders of its price, as if it had just been placed.
 
 use slots::NONE;
-use terms::{
-    Command, Event, Iceberg, IcebergOrder, NewOrder, OrderId, Price, Reject, Reply, Shares, SymbolIndex, least_display,
-};
+use terms::{Event, Iceberg, NewOrder, OrderId, Price, Reject, Shares, SymbolIndex, least_display};
 
 use crate::engine::Engine;
 use crate::icebergs::state::Hiding;
 use crate::matching::book::Level;
-use crate::orders::order_terms::{Condition, OrderTerms};
 use crate::orders::state::Order;
 
 impl Engine {
@@ -35,16 +32,6 @@ impl Engine {
     #[cold]
     pub fn hidden_shares(&self, order: OrderId) -> Shares {
         self.icebergs.get(order).map_or(Shares::ZERO, |hiding| hiding.hidden)
-    }
-
-    /// Places an iceberg.
-    #[cold]
-    pub(crate) fn place_iceberg(&mut self, command: &Command, events: &mut impl FnMut(Event)) -> Result<Reply, Reject> {
-        let asked = command.as_iceberg().expect("invariant: whoever asks has one");
-        let IcebergOrder { account, ref order, display, client_id, until } = asked;
-        let condition = if command.unconditional().is_some() { Condition::Canceled } else { Condition::Always };
-        let terms = OrderTerms { client_id, until, condition, display: Some(display), ..OrderTerms::NONE };
-        self.place_on_terms(account, order, &terms, events)
     }
 
     /// Checks the display of an iceberg. Errors: `DisplayOutOfBounds`, `DisplayOffLot`.

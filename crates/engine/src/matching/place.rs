@@ -2,8 +2,8 @@
 //! book or cancels them. Waiting orders come here from `stops/apply.rs` when they are triggered.
 
 use terms::{
-    AccountId, AccountIndex, BrokenRule, CancelReason, ClientOrderId, Event, FundsOrder, NewOrder, OrderDifference,
-    OrderId, OrderKind, Price, Reject, Reply, SelfTrade, Shares, Side, SymbolIndex,
+    AccountId, AccountIndex, Bond, BrokenRule, CancelReason, ClientOrderId, Event, FundsOrder, NewOrder,
+    OrderDifference, OrderForm, OrderId, OrderKind, Place, Price, Reject, Reply, SelfTrade, Shares, Side, SymbolIndex,
 };
 
 use crate::engine::Engine;
@@ -12,6 +12,22 @@ use crate::orders::client_ids::ClientOrder;
 use crate::orders::order_terms::OrderTerms;
 
 impl Engine {
+    /// Places an order of any form, on its terms and with its bond.
+    #[cold]
+    pub(crate) fn place(&mut self, place: &Place, events: &mut impl FnMut(Event)) -> Result<Reply, Reject> {
+        let (account, terms) = (place.account, &OrderTerms::of(place));
+        match (&place.form(), place.bond()) {
+            (OrderForm::Funds(order), _) => self.place_by_funds(account, order, terms, events),
+            (OrderForm::Trailing { order, trail }, _) => self.place_trailing(account, order, *trail, terms, events),
+            (OrderForm::Plain(order) | OrderForm::Iceberg { order, .. }, bond) => match bond {
+                Bond::Alone | Bond::IfCanceled => self.place_on_terms(account, order, terms, events),
+                Bond::Linked => self.place_linked(account, order, terms, events),
+                Bond::Working { two_wait } => self.place_working(account, order, terms, two_wait, events),
+                Bond::Pending => self.place_pending(account, order, terms, events),
+            },
+        }
+    }
+
     /// Places an order under a client order id, or answers with the order of that id; or places it on a condition.
     #[cold]
     pub(crate) fn place_on_terms(

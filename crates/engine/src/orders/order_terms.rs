@@ -1,6 +1,6 @@
 //! The terms on which the engine places an order, besides the order itself.
 
-use terms::{ClientOrderId, Deadline, OrderId, Shares, Trail};
+use terms::{Bond, ClientOrderId, Deadline, OrderForm, OrderId, Place, Shares, Trail};
 
 /// The terms on which an order is placed and stays.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +25,18 @@ impl OrderTerms {
         trail: None,
         released: None,
     };
+
+    /// The terms of an order that a command places.
+    pub(crate) fn of(place: &Place) -> OrderTerms {
+        let condition = if place.bond() == Bond::IfCanceled { Condition::Canceled } else { Condition::Always };
+        let (display, trail) = match place.form() {
+            OrderForm::Plain(_) | OrderForm::Funds(_) => (None, None),
+            OrderForm::Iceberg { display, .. } => (Some(display), None),
+            OrderForm::Trailing { trail, .. } => (None, Some(trail)),
+        };
+        let (client_id, until) = (place.client_id(), place.deadline());
+        OrderTerms { client_id, until, condition, display, trail, released: None }
+    }
 }
 
 /// The condition on which an order is placed.

@@ -333,7 +333,7 @@ fn gathers(placed: &NewOrder<SymbolIndex>) -> bool {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 mod tests {
-    use terms::{AccountId, Command, Entry, ExecutionBounds, Position, Trigger};
+    use terms::{AccountId, Command, Entry, ExecutionBounds, Place, Position, Trigger};
 
     use super::*;
     use crate::engine::DoneOrders;
@@ -376,7 +376,7 @@ mod tests {
             let order = NewOrder::limit(symbol(number), side, limit.0.unwrap(), shares.1.unwrap());
             let trigger = trigger.map(|price| Trigger::from_below(Price::from_units(price).unwrap()));
             let order = NewOrder { trigger, ..order };
-            self.apply(Command::PlaceOrder { account: owner(), order, client_id: None, until: None });
+            self.apply(Command::Place(Place::order(owner(), order)));
         }
 
         /// Has orders gather that need this many executions, and opens the symbol.

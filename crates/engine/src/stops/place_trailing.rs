@@ -1,11 +1,9 @@
 //! Places trailing stops. `stops/state/trails.rs` moves their triggers, and `stops/apply.rs` activates them.
 
-use terms::{
-    Command, Event, NewOrder, OrderId, Reject, Reply, SymbolIndex, TRAILING_MAX, Trail, TrailingOrder, Trigger,
-};
+use terms::{AccountId, Event, NewOrder, OrderId, Reject, Reply, SymbolIndex, TRAILING_MAX, Trail, Trigger};
 
 use crate::engine::Engine;
-use crate::orders::order_terms::{Condition, OrderTerms};
+use crate::orders::order_terms::OrderTerms;
 
 impl Engine {
     /// The distance of the trigger of the order in a slot, if it follows the market.
@@ -26,19 +24,18 @@ impl Engine {
     #[cold]
     pub(crate) fn place_trailing(
         &mut self,
-        command: &Command,
+        account: AccountId,
+        asked: &NewOrder,
+        trail: Trail,
+        terms: &OrderTerms,
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
-        let asked = command.as_trailing().expect("invariant: whoever asks has one");
-        let TrailingOrder { account, order, trail, client_id, until } = asked;
         // A post-only-move order that waits for a price does not move.
-        let order = &NewOrder { kind: order.kind.once_placed(), ..order };
-        let condition = if command.unconditional().is_some() { Condition::Canceled } else { Condition::Always };
-        let terms = OrderTerms { client_id, until, condition, trail: Some(trail), ..OrderTerms::NONE };
+        let order = &NewOrder { kind: asked.kind.once_placed(), ..*asked };
         let account = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
-        match (self.repeated(account, order, &terms)?, until) {
+        match (self.repeated(account, order, terms)?, terms.until) {
             (Some((id, limit)), _) => return Ok(self.repeated_at(id, order, limit)),
-            (None, _) if !self.is_met(condition) => return Err(Reject::NotCanceled),
+            (None, _) if !self.is_met(terms.condition) => return Err(Reject::NotCanceled),
             (None, Some(until)) if until.time() <= self.time => {
                 return Err(Reject::DeadlinePassed { until, now: self.time });
             }
@@ -64,7 +61,7 @@ impl Engine {
         if self.stops.trailing(symbol) >= TRAILING_MAX {
             return Err(Reject::TooManyTrails { most: TRAILING_MAX });
         }
-        let reply = self.place_stop(account, &placed.triggered_by(trigger), trigger, &terms, events);
+        let reply = self.place_stop(account, &placed.triggered_by(trigger), trigger, terms, events);
         if reply.is_ok() && !self.limits.is_empty() {
             self.limits.count_order(account, true);
             self.limits.add(account, symbol, shares);

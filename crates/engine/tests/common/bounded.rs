@@ -2,8 +2,8 @@
 
 use model::Model;
 use terms::{
-    AccountIndex, AccountLimit, AccountLimits, CancelReason, Command, Event, NewOrder, Op, OrderKind, PastLimit,
-    Reject, Reply, Side,
+    AccountIndex, AccountLimit, AccountLimits, Bond, CancelReason, Command, Event, NewOrder, Op, OrderForm, OrderKind,
+    PastLimit, Reject, Reply, Side,
 };
 
 pub const ALL: [&str; 56] = [
@@ -75,14 +75,14 @@ fn form(command: &Command) -> &'static str {
         (None, OrderKind::ImmediateOrCancel | OrderKind::FillOrKill) => "at once",
         (None, OrderKind::Market) => "market",
     };
-    match plain {
-        Command::PlaceOrder { order, .. } | Command::PlaceWorking { order, .. } => of_kind(&order),
-        Command::PlaceByFunds { .. } => "for money",
-        Command::PlaceLinked { .. } => "second of two",
-        Command::PlacePending { .. } => "waits for another one",
-        Command::PlaceIceberg { .. } => "shown by parts",
-        Command::PlaceTrailing { .. } => "follows the market",
-        other => panic!("{other:?} places nothing"),
+    let Command::Place(place) = plain else { panic!("{plain:?} places nothing") };
+    match (place.form(), place.bond()) {
+        (_, Bond::Linked) => "second of two",
+        (_, Bond::Pending) => "waits for another one",
+        (OrderForm::Plain(order), _) => of_kind(&order),
+        (OrderForm::Funds(_), _) => "for money",
+        (OrderForm::Iceberg { .. }, _) => "shown by parts",
+        (OrderForm::Trailing { .. }, _) => "follows the market",
     }
 }
 
@@ -148,7 +148,7 @@ pub fn after(op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'s
                 met.push("bound reached: position");
             }
             let again = NewOrder { shares: order.placed, ..placed };
-            let is_linked = matches!(command, Command::PlaceLinked { .. });
+            let is_linked = command.bond() == Some(Bond::Linked);
             if is_linked && model.past_position(order.account, &again).is_some() {
                 met.push("position: of one that is linked counts once");
             }

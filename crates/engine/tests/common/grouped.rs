@@ -68,7 +68,7 @@ pub fn after(op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'s
             _ => {}
         }
     }
-    if let (Command::PlaceOrder { order, .. }, Reply::Opened(id)) = (command, reply)
+    if let (Some(order), Reply::Opened(id)) = (command.alone(), reply)
         && order.kind == OrderKind::FillOrKill
         && order.self_trade != SelfTrade::Allowed
         && model.order(*id).canceled.is_some()
@@ -97,7 +97,7 @@ fn of_mode(newest: &Order) -> Option<&'static str> {
 }
 
 fn of_command(newest: &Order, command: &Command) -> Vec<&'static str> {
-    let for_money = matches!(command, Command::PlaceByFunds { .. } | Command::PlaceByFundsIfCanceled { .. });
+    let for_money = command.place().is_some_and(|place| place.for_money().is_some());
     let met = [
         (newest.side == Side::Buy, "group: of a buy"),
         (newest.side == Side::Sell, "group: of a sell"),

@@ -102,8 +102,8 @@ pub fn after(op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'s
         }
         (Op::Command(Command::Release { .. }), Reply::Created) if is_changed => met.push("release: of what is killed"),
         (Op::Command(Command::Release { .. }), Reply::Created) => met.push("release: of what is not killed"),
-        (Op::Command(Command::PlaceOrder { .. }), Reply::Repeated(_))
-            if model.kills().contains(&KillScope::Everything) =>
+        (Op::Command(command @ Command::Place(_)), Reply::Repeated(_))
+            if command.alone().is_some() && model.kills().contains(&KillScope::Everything) =>
         {
             met.push("client order: repeated while killed");
         }

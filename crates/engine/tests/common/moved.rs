@@ -1,7 +1,7 @@
 //! Situations with post-only-move orders in a duel that a comparison should meet.
 
 use model::Model;
-use terms::{Command, NewOrder, Op, OrderKind, Reject, Reply, Side};
+use terms::{Bond, Command, NewOrder, Op, OrderForm, OrderKind, Reject, Reply, Side};
 
 pub const ALL: [&str; 11] = [
     "moves: of a buy",
@@ -20,13 +20,10 @@ pub const ALL: [&str; 11] = [
 /// The situations that `op` caused, if it placed such an order; `model` stands after it.
 pub fn after(op: &Op, reply: &Reply, events: &[terms::Event], model: &Model) -> Vec<&'static str> {
     let Op::Command(command) = op else { return Vec::new() };
-    let plain = command.unconditional().unwrap_or(*command);
-    let iceberg = plain.as_iceberg();
-    let (asked, client_id) = match (plain, iceberg) {
-        (Command::PlaceOrder { order, client_id, .. } | Command::PlaceLinked { order, client_id, .. }, _) => {
-            (order, client_id)
-        }
-        (_, Some(iceberg)) => (iceberg.order, iceberg.client_id),
+    let Command::Place(place) = command.unconditional().unwrap_or(*command) else { return Vec::new() };
+    let (asked, is_iceberg) = match (place.form(), place.bond()) {
+        (OrderForm::Plain(order), Bond::Alone | Bond::Linked) => (order, false),
+        (OrderForm::Iceberg { order, .. }, _) => (order, true),
         _ => return Vec::new(),
     };
     if asked.kind != OrderKind::PostOnlyMove {
@@ -44,13 +41,13 @@ pub fn after(op: &Op, reply: &Reply, events: &[terms::Event], model: &Model) -> 
                 (side == Side::Sell, "moves: of a sell"),
                 (tick > 1, "moves: to the tick"),
                 (command.unconditional().is_some(), "moves: in the stead of one that is canceled"),
-                (iceberg.is_some(), "moves: of one that shows a part"),
-                (client_id.is_some(), "moves: under a client order id"),
+                (is_iceberg, "moves: of one that shows a part"),
+                (place.client_id().is_some(), "moves: under a client order id"),
             ];
             met.into_iter().filter(|(is_met, _)| *is_met).map(|(_, name)| name).collect()
         }
         Reply::Moved { .. } => {
-            assert!(events.is_empty() || matches!(plain, Command::PlaceLinked { .. }), "it was placed before");
+            assert!(events.is_empty() || place.bond() == Bond::Linked, "it was placed before");
             vec!["moves: repeated"]
         }
         Reply::Opened(_) if trigger.is_some() => vec!["moves: waits for a price"],

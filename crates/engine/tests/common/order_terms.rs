@@ -1,7 +1,7 @@
 //! Situations with deadlines, amendments and self-trade prevention in a duel, counted.
 
 use model::{Model, Order};
-use terms::{CancelReason, Command, Event, Op, OrderId, OrderKind, Reject, Reply, SelfTrade, Side};
+use terms::{Bond, CancelReason, Command, Event, Op, OrderId, OrderKind, Reject, Reply, SelfTrade, Side};
 
 use super::situations::Situations;
 
@@ -84,19 +84,22 @@ impl Situations {
                 self.amended(model.order(*amended), model);
             }
             (Command::ExpireOrders, _) => self.expired(events, model),
-            (Command::PlaceLinked { .. }, Reply::Repeated(_)) => self.count("linked: repeated"),
-            (Command::PlaceLinked { .. }, Reply::Opened(_)) => self.linked(events, model),
-            (Command::PlaceLinked { .. }, Reply::Rejected(_)) if !events.is_empty() => {
-                self.count("linked: the first canceled, because the second is refused");
-            }
-            (Command::PlaceOrder { until: Some(_), .. }, Reply::Opened(order))
-                if model.order(*order).open.is_zero() =>
+            (Command::Place(place), reply) if place.bond() == Bond::Linked => match reply {
+                Reply::Repeated(_) => self.count("linked: repeated"),
+                Reply::Opened(_) => self.linked(events, model),
+                Reply::Rejected(_) if !events.is_empty() => {
+                    self.count("linked: the first canceled, because the second is refused");
+                }
+                _ => {}
+            },
+            (Command::Place(place), Reply::Opened(order))
+                if place.alone().is_some() && place.deadline().is_some() && model.order(*order).open.is_zero() =>
             {
                 self.count("deadline: of one that is done at once");
             }
             _ => {}
         }
-        if let (Command::PlaceOrder { order, .. }, Reply::Opened(id)) = (command, reply)
+        if let (Some(order), Reply::Opened(id)) = (command.alone(), reply)
             && order.kind == OrderKind::FillOrKill
             && order.self_trade != SelfTrade::Allowed
             && model.order(*id).canceled.is_some()
@@ -237,7 +240,7 @@ impl Situations {
         if order.trigger.is_some() {
             self.count("self-trade: of one that was triggered");
         }
-        if matches!(command, Command::PlaceByFunds { .. } | Command::PlaceByFundsIfCanceled { .. }) {
+        if command.place().is_some_and(|place| place.for_money().is_some()) {
             self.count("self-trade: of an order for money");
         }
         true
@@ -310,7 +313,7 @@ fn what_canceled(next: Option<&Event>, command: &Command) -> Option<&'static str
             | Event::OrderResumed { .. },
         ) => return None,
         other => {
-            assert!(matches!(command, Command::PlaceLinked { .. }), "what canceled it? {other:?}");
+            assert!(command.bond() == Some(Bond::Linked), "what canceled it? {other:?}");
             return None;
         }
     })

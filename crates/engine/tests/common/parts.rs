@@ -1,7 +1,7 @@
 //! Situations with icebergs in a duel, counted.
 
 use model::{Model, Order};
-use terms::{CancelReason, Command, Event, Op, OrderId, OrderKind, Reject, Reply};
+use terms::{CancelReason, Command, Event, Op, OrderForm, OrderId, OrderKind, Reject, Reply};
 
 use super::situations::Situations;
 
@@ -63,8 +63,10 @@ impl Situations {
         {
             self.count("client order: differs in the display");
         }
-        if let Command::PlaceIceberg { until, .. } = command {
-            self.asked(until.is_some(), command.unconditional().is_some(), reply, model);
+        if let Command::Place(place) = command
+            && let OrderForm::Iceberg { .. } = place.form()
+        {
+            self.asked(place.deadline().is_some(), command.unconditional().is_some(), reply, model);
         }
         self.rested(events, model);
         self.shown(events, model);
@@ -190,7 +192,7 @@ impl Situations {
         let opened = model.order(order);
         let own = events.iter().take_while(|event| !matches!(event, Event::OrderTriggered { .. }));
         let shows = own.filter(|event| matches!(event, Event::TipShown { .. })).count();
-        if shows > 0 && matches!(command, Command::PlaceByFunds { .. } | Command::PlaceByFundsIfCanceled { .. }) {
+        if shows > 0 && command.place().is_some_and(|place| place.for_money().is_some()) {
             self.count("iceberg: hidden shares are traded for money");
         }
         if opened.kind != OrderKind::FillOrKill || opened.trigger.is_some() {

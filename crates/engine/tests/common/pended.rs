@@ -1,7 +1,7 @@
 //! Situations with pending orders in a duel that a comparison should meet.
 
 use model::Model;
-use terms::{CancelReason, Command, Event, NewOrder, Op, OrderId, OrderKind, Reply};
+use terms::{Bond, CancelReason, Command, Event, NewOrder, Op, OrderId, OrderKind, Reply};
 
 pub const ALL: [&str; 36] = [
     "rejected: cannot work",
@@ -61,7 +61,9 @@ pub fn without(events: &[Event], model: &Model) -> Vec<Event> {
 /// The situations with pending orders that `op` caused; `model` stands after it.
 pub fn after(op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'static str> {
     let mut met = Vec::new();
-    if let Op::Command(Command::PlacePending { .. }) = op {
+    if let Op::Command(command) = op
+        && command.bond() == Some(Bond::Pending)
+    {
         match reply {
             Reply::Opened(order) => met.extend(placed(*order, events, model)),
             Reply::Repeated(_) => met.push("pending: repeated"),

@@ -139,7 +139,9 @@ pub fn after(before: &Before, op: &Op, reply: &Reply, events: &[Event], model: &
             };
             met.extend(events.iter().any(is_one).then_some("auction: its own deadline ends an order"));
         }
-        (Command::PlaceOrder { order, .. }, Reply::Rejected(Reject::BreaksRule(BrokenRule::Halted))) => {
+        (Command::Place(place), Reply::Rejected(Reject::BreaksRule(BrokenRule::Halted)))
+            if let Some(order) = place.alone() =>
+        {
             let at = model.symbols().position(|name| name == order.symbol).expect("it is there");
             if before.phases[at].phase == Phase::Halted {
                 met.push("rejected: halted in its phase");

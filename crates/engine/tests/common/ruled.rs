@@ -2,7 +2,8 @@
 
 use model::{Model, Order};
 use terms::{
-    BrokenRule, Command, Event, NewOrder, Op, OrderKind, Price, Reject, Reply, Side, Symbol, SymbolIndex, SymbolRules,
+    Bond, BrokenRule, Command, Event, NewOrder, Op, OrderKind, Price, Reject, Reply, Side, Symbol, SymbolIndex,
+    SymbolRules,
 };
 
 pub const ALL: [&str; 34] = [
@@ -55,8 +56,7 @@ impl Before {
     pub fn of(op: &Op, model: &Model) -> Option<Before> {
         let Op::Command(command) = op else { return None };
         let symbol = match command.unconditional().unwrap_or(*command) {
-            Command::PlaceOrder { order, .. } => order.symbol,
-            Command::PlaceByFunds { order, .. } => order.symbol,
+            Command::Place(place) if place.alone().is_some() || place.for_money().is_some() => place.symbol(),
             Command::ChangeRules { symbol, .. } => symbol,
             _ => return None,
         };
@@ -82,18 +82,22 @@ pub fn after(before: Option<&Before>, op: &Op, reply: &Reply, events: &[Event], 
         }
         (_, Reply::Opened(order)) => {
             met.extend(opened(before, model.order(*order), model));
-            if matches!(command, Command::PlaceByFunds { .. }) && before.rules.lot != SymbolRules::NONE.lot {
+            if is_for_money(command) && before.rules.lot != SymbolRules::NONE.lot {
                 met.push("for money: whole lots");
             }
         }
-        (Command::PlaceByFunds { .. }, Reply::Rejected(Reject::BreaksRule(BrokenRule::TooFewShares { least, .. })))
-            if *least == before.rules.lot =>
+        (command, Reply::Rejected(Reject::BreaksRule(BrokenRule::TooFewShares { least, .. })))
+            if is_for_money(command) && *least == before.rules.lot =>
         {
             met.push("for money: less than a lot");
         }
         _ => {}
     }
     met
+}
+
+fn is_for_money(command: &Command) -> bool {
+    command.place().is_some_and(|place| place.bond() == Bond::Alone && place.for_money().is_some())
 }
 
 /// The situation of a refusal.

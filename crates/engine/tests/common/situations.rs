@@ -5,8 +5,8 @@ use std::fmt;
 
 use model::{Model, Order};
 use terms::{
-    AccountId, AccountIndex, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, Event, Money, Op, OrderId, OrderKind,
-    OrderName, Position, Price, Query, Reject, Reply, Shares, Side, Time,
+    AccountId, AccountIndex, Bond, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, Event, Money, Op, OrderForm,
+    OrderId, OrderKind, OrderName, Position, Price, Query, Reject, Reply, Shares, Side, Time,
 };
 
 use super::{
@@ -260,8 +260,10 @@ impl Situations {
         self.was_protected = protected::is_protected(op, model);
         shared_log::before(op, model).into_iter().for_each(|name| self.count(name));
         mass_canceled::before(op, model).into_iter().for_each(|name| self.count(name));
-        if let Op::Command(Command::PlaceOrder { account, client_id: Some(id), .. }) = *op {
-            self.seen = SeenBefore::of(account, id, time, model);
+        if let Op::Command(Command::Place(place)) = op
+            && let (Some(_), Some(id)) = (place.alone(), place.client_id())
+        {
+            self.seen = SeenBefore::of(place.account, id, time, model);
         }
         if let Op::Command(Command::CancelOrder { account, .. }) = *op {
             let index = model.accounts().position(|other| other == account);
@@ -301,7 +303,8 @@ impl Situations {
         funded::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
         bounded::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
         // Pending orders are counted there alone.
-        if let Op::Command(Command::PlacePending { .. }) = op {
+        let bond = if let Op::Command(command) = op { command.bond() } else { None };
+        if bond == Some(Bond::Pending) {
             if let Reply::Rejected(reject) = reply
                 && !matches!(reject, Reject::PastLimit(_) | Reject::TooManyWaiting { .. } | Reject::Full)
             {
@@ -327,7 +330,9 @@ impl Situations {
         trails::after(&trails_before, op, reply, events, model).into_iter().for_each(|name| self.count(name));
         self.after_by_client_id(op, reply, model);
         self.after_a_cancel(op, reply);
-        if let Op::Command(Command::PlaceByFunds { order, .. }) = op {
+        if let Op::Command(Command::Place(place)) = op
+            && let (Some(order), Bond::Alone) = (place.for_money(), place.bond())
+        {
             match (reply, order.side) {
                 (Reply::Opened(_), Side::Buy) => self.count("for money: buys"),
                 (Reply::Opened(_), Side::Sell) => self.count("for money: sells"),
@@ -355,7 +360,7 @@ impl Situations {
                 self.opened(model.order(*order), &events[..own.unwrap_or(events.len())], model);
             }
             // The first order of a pair whose second was placed before, with another first, is canceled.
-            Reply::Repeated(_) if matches!(op, Op::Command(Command::PlaceLinked { .. })) => {}
+            Reply::Repeated(_) if bond == Some(Bond::Linked) => {}
             Reply::Repeated(_) => assert!(events.is_empty(), "a repeated order changes nothing"),
             Reply::Status(status) => {
                 let terms = status.terms.as_deref().copied().unwrap_or_default();
@@ -455,20 +460,12 @@ impl Situations {
             Command::CreateSymbol { .. } => "symbol created",
             Command::IssueShares { shares, .. } if *shares == Position::ZERO => "no shares issued",
             Command::IssueShares { .. } => "shares issued",
-            Command::PlaceOrder { .. }
-            | Command::PlaceByFunds { .. }
-            | Command::PlaceIfCanceled { .. }
-            | Command::PlaceByFundsIfCanceled { .. }
+            Command::Place(_)
             | Command::CancelOrder { .. }
             | Command::AmendOrder { .. }
             | Command::ActivateReached
             | Command::ExpireOrders
             | Command::FreeClientOrderId { .. }
-            | Command::PlaceLinked { .. }
-            | Command::PlaceIceberg { .. }
-            | Command::PlaceTrailing { .. }
-            | Command::PlaceWorking { .. }
-            | Command::PlacePending { .. }
             | Command::CancelAll { .. }
             | Command::Kill { .. } => panic!("creates nothing"),
         });
@@ -580,7 +577,7 @@ impl Situations {
 
     fn after_by_client_id(&mut self, op: &Op, reply: &Reply, model: &Model) {
         match (op, reply) {
-            (Op::Command(Command::PlaceOrder { client_id: Some(_), .. }), reply) => {
+            (Op::Command(Command::Place(place)), reply) if place.alone().is_some() && place.client_id().is_some() => {
                 self.placed_by_client_id(reply, model)
             }
             (Op::Command(Command::CancelOrder { order: OrderName::Client(_), .. }), Reply::Canceled(_)) => {
@@ -781,16 +778,14 @@ impl SeenBefore {
 
 /// The account whose order is placed, and the money that it needs; none for a command that places nothing.
 fn placing(command: &Command) -> Option<(AccountId, Money)> {
-    match command.unconditional().unwrap_or(*command) {
-        Command::PlaceOrder { account, order, .. } => Some(match (order.side, order.kind) {
-            (Side::Buy, OrderKind::Market) | (Side::Sell, _) => (account, Money::ZERO),
-            (Side::Buy, _) => (account, order.limit.times(order.shares)),
-        }),
-        Command::PlaceByFunds { account, order, .. } => {
-            Some((account, if order.side == Side::Buy { order.funds } else { Money::ZERO }))
-        }
-        _ => None,
-    }
+    let Command::Place(place) = command.unconditional().unwrap_or(*command) else { return None };
+    let needed = match (place.form(), place.bond()) {
+        (OrderForm::Plain(order), Bond::Alone) => order.held_money(),
+        (OrderForm::Funds(order), _) if order.side == Side::Buy => order.funds,
+        (OrderForm::Funds(_), _) => Money::ZERO,
+        _ => return None,
+    };
+    Some((place.account, needed))
 }
 
 fn rejected(reject: &Reject) -> &'static str {

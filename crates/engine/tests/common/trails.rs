@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::{Model, Order};
-use terms::{Command, Event, Op, OrderId, OrderKind, Reject, Reply, Side, Trigger};
+use terms::{Bond, Command, Event, Op, OrderForm, OrderId, OrderKind, Reject, Reply, Side, SymbolIndex, Trigger};
 
 /// All situations of this file that a comparison should meet.
 pub const ALL: [&str; 23] = [
@@ -65,13 +65,13 @@ pub fn after(before: &Before, op: &Op, reply: &Reply, events: &[Event], model: &
 }
 
 fn placed(command: &Command, reply: &Reply, events: &[Event], model: &Model, seen: &mut Vec<&'static str>) {
-    if let (Command::PlaceLinked { .. }, Reply::Opened(order)) = (command, reply)
+    if let (Some(Bond::Linked), Reply::Opened(order)) = (command.bond(), reply)
         && model.partner(*order).is_some_and(|first| follows(model.order(first)))
     {
         seen.push("trail: the first of a pair");
     }
-    let plain = command.unconditional().unwrap_or(*command);
-    let Some(asked) = plain.as_trailing() else { return };
+    let Command::Place(place) = command else { return };
+    let OrderForm::Trailing { order, trail } = place.form() else { return };
     match reply {
         Reply::Opened(_) => {
             assert!(events.iter().any(|event| matches!(event, Event::TrailGiven { .. })), "its distance is told");
@@ -79,10 +79,10 @@ fn placed(command: &Command, reply: &Reply, events: &[Event], model: &Model, see
             seen.extend(
                 [
                     ("trail: waits behind the market", true),
-                    ("trail: waits, of a buy", asked.order.side == Side::Buy),
-                    ("trail: waits, of a market order", asked.order.kind == OrderKind::Market),
-                    ("trail: waits at a part of the price", asked.trail.bips().is_some()),
-                    ("trail: waits under a client order id", asked.client_id.is_some()),
+                    ("trail: waits, of a buy", order.side == Side::Buy),
+                    ("trail: waits, of a market order", order.kind == OrderKind::Market),
+                    ("trail: waits at a part of the price", trail.bips().is_some()),
+                    ("trail: waits under a client order id", place.client_id().is_some()),
                     ("trail: replaces another order", is_replacement),
                 ]
                 .into_iter()

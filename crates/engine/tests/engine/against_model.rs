@@ -4,8 +4,9 @@ use crate::common::duel::Duel;
 use crate::common::situations::Situations;
 use proptest::prelude::*;
 use terms::{
-    AccountId, ClientOrderId, Command, DOLLAR, Deadline, Distance, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind,
-    Pause, Phase, Position, Price, Query, SelfTrade, Shares, Side, Symbol, SymbolRules, Time, Trigger,
+    AccountId, Bond, ClientOrderId, Command, DOLLAR, Deadline, Distance, FundsOrder, Money, NewOrder, Op, OrderId,
+    OrderKind, Pause, Phase, Place, Position, Price, Query, SelfTrade, Shares, Side, Symbol, SymbolRules, Time,
+    Trigger,
 };
 
 #[test]
@@ -85,23 +86,16 @@ fn order((symbol, side, limit, shares, kind, trigger, self_trade): Body) -> NewO
 fn any_client_order() -> impl Strategy<Value = Command> {
     let side = prop_oneof![Just(Side::Buy), Just(Side::Sell)];
     let body = (any_symbol(), side, 1i64..3, 1i64..3, any_kind(), any_trigger(), any_self_trade());
-    (any_client_id(), any_account(), body, any_deadline()).prop_map(|(id, account, body, until)| Command::PlaceOrder {
-        account,
-        order: order(body),
-        client_id: Some(id),
-        until,
+    (any_client_id(), any_account(), body, any_deadline()).prop_map(|(id, account, body, until)| {
+        Command::Place(Place::order(account, order(body)).named(Some(id)).until(until))
     })
 }
 
 fn any_command() -> impl Strategy<Value = Command> {
     let side = prop_oneof![Just(Side::Buy), Just(Side::Sell)];
     let body = (any_symbol(), side, 1i64..5, 1i64..6, any_kind(), any_trigger(), any_self_trade());
-    let place = (any_account(), body, any_deadline()).prop_map(|(account, body, until)| Command::PlaceOrder {
-        account,
-        order: order(body),
-        client_id: None,
-        until,
-    });
+    let place = (any_account(), body, any_deadline())
+        .prop_map(|(account, body, until)| Command::Place(Place::order(account, order(body)).until(until)));
     prop_oneof![
         12 => place,
         6 => any_client_order(),
@@ -109,7 +103,7 @@ fn any_command() -> impl Strategy<Value = Command> {
             |(account, symbol, buys, funds, client_id, self_trade)| {
                 let side = if buys { Side::Buy } else { Side::Sell };
                 let order = FundsOrder { symbol, side, funds: Money::from_units(funds), self_trade };
-                Command::PlaceByFunds { account, order, client_id }
+                Command::Place(Place::funds(account, order).named(client_id))
             },
         ),
         2 => (any_account(), any_client_id()).prop_map(|(account, id)| Command::CancelOrder { account, order: id.into() }),
@@ -171,7 +165,7 @@ fn any_replacement() -> impl Strategy<Value = Step> {
     ];
     (any_account(), canceled, body, proptest::option::of(any_client_id())).prop_map(
         |(account, canceled, body, client_id)| {
-            let placing = Command::PlaceIfCanceled { account, order: order(body), client_id, until: None };
+            let placing = Command::Place(Place::order(account, order(body)).named(client_id).bound(Bond::IfCanceled));
             Step::Replace(Command::CancelOrder { account, order: canceled }, placing)
         },
     )
@@ -237,12 +231,7 @@ fn a_buy_from_oneself_tells_the_balance_it_ends_with() {
     let place = |side, dollars: i64| {
         let limit = Price::from_units(dollars * 100_000_000).unwrap();
         let shares = Shares::from_units(100_000_000).unwrap();
-        Op::Command(Command::PlaceOrder {
-            account,
-            order: NewOrder::limit(symbol, side, limit, shares),
-            client_id: None,
-            until: None,
-        })
+        Op::Command(Command::Place(Place::order(account, NewOrder::limit(symbol, side, limit, shares))))
     };
     duel.play(Op::Command(Command::CreateSymbol { symbol }));
     duel.play(Op::Command(Command::CreateAccount { account, balance: Money::from_units(100 * DOLLAR) }));
@@ -261,7 +250,7 @@ fn a_fill_or_kill_and_an_order_for_money_look_at_a_thousand_orders() {
     duel.play(Op::Command(Command::CreateSymbol { symbol }));
     duel.play(Op::Command(Command::CreateAccount { account, balance: Money::from_units(3_000 * DOLLAR) }));
     duel.play(Op::Command(Command::IssueShares { symbol, account, shares: Position::from_units(200_300_000_000) }));
-    let place = |order| Op::Command(Command::PlaceOrder { account, order, client_id: None, until: None });
+    let place = |order| Op::Command(Command::Place(Place::order(account, order)));
     (0..2_003).for_each(|_| duel.play(place(NewOrder::limit(symbol, Side::Sell, limit, one))));
     for (shares, resting) in [(1_001, 2_003), (1_000, 1_003)] {
         let shares = Shares::from_units(shares * one.units()).unwrap();
@@ -274,7 +263,7 @@ fn a_fill_or_kill_and_an_order_for_money_look_at_a_thousand_orders() {
         funds: Money::from_units(1_500 * DOLLAR),
         self_trade: SelfTrade::Allowed,
     };
-    duel.play(Op::Command(Command::PlaceByFunds { account, order, client_id: None }));
+    duel.play(Op::Command(Command::Place(Place::funds(account, order))));
     assert_eq!(duel.model().open_orders().len(), 3);
     duel.end();
 }
@@ -291,7 +280,7 @@ fn orders_that_are_reached_together_are_activated_a_thousand_at_a_time() {
     duel.play(Op::Command(Command::CreateSymbol { symbol }));
     duel.play(Op::Command(Command::CreateAccount { account, balance: Money::from_units(10 * DOLLAR) }));
     duel.play(Op::Command(Command::IssueShares { symbol, account, shares: Position::from_units(100_000) }));
-    let place = |order| Op::Command(Command::PlaceOrder { account, order, client_id: None, until: None });
+    let place = |order| Op::Command(Command::Place(Place::order(account, order)));
     let limit = |side, limit| place(NewOrder::limit(symbol, side, price(limit), one));
     for nth in 0..2_200 {
         let trigger = Trigger::from_above(price(50 - nth % 3));
@@ -339,17 +328,20 @@ fn orders_whose_working_orders_are_executed_together_are_placed_a_thousand_at_a_
     for nth in 0..2_200 {
         let two_wait = nth % 3 == 0;
         let order = NewOrder::limit(symbol, Side::Buy, price(40), shares(1));
-        let working = Command::PlaceWorking { account, order, client_id, until, two_wait };
+        let working = Command::Place(
+            Place::order(account, order).named(client_id).until(until).bound(Bond::Working { two_wait }),
+        );
         let profit = NewOrder::of_kind(OrderKind::PostOnly, symbol, Side::Sell, price(50 + nth), shares(1));
         let loss =
             NewOrder::limit(symbol, Side::Sell, price(10), shares(1)).triggered_by(Trigger::from_above(price(20)));
-        let pending = |order| Command::PlacePending { account, order, client_id, until };
+        let pending =
+            |order| Command::Place(Place::order(account, order).named(client_id).until(until).bound(Bond::Pending));
         let all = [working, pending(profit), pending(loss)];
         play(&mut duel, if two_wait { &all } else { &all[..2] });
     }
     let sell = |units| {
         let order = NewOrder::limit(symbol, Side::Sell, price(40), shares(units));
-        Op::Command(Command::PlaceOrder { account, order, client_id, until })
+        Op::Command(Command::Place(Place::order(account, order).named(client_id).until(until)))
     };
     duel.play(sell(2_100));
     let waiting = duel.model().open_orders().filter(|order| order.pends_on.is_some()).count();
@@ -384,7 +376,7 @@ fn a_cascade_goes_down_level_by_level_and_ends() {
         duel.play(Op::Command(Command::CreateAccount { account, balance: Money::from_units(10_000) }));
     }
     duel.play(Op::Command(Command::IssueShares { symbol, account: seller, shares: Position::from_units(100) }));
-    let place = |account, order| Op::Command(Command::PlaceOrder { account, order, client_id: None, until: None });
+    let place = |account, order| Op::Command(Command::Place(Place::order(account, order)));
     for units in (91..=100).rev() {
         duel.play(place(buyer, NewOrder::limit(symbol, Side::Buy, price(units), one)));
     }

@@ -2,8 +2,8 @@
 
 use engine::{DoneOrders, Engine, Importer};
 use terms::{
-    AccountId, CancelReason, Command, DOLLAR, Deadline, Entry, Event, ExecutionBounds, IcebergOrder, Money, NewOrder,
-    OrderId, OrderKind, Phase, Position, Price, Query, Reject, Reply, Shares, Side, Symbol, SymbolIndex, SymbolPhase,
+    AccountId, CancelReason, Command, DOLLAR, Deadline, Entry, Event, ExecutionBounds, Money, NewOrder, OrderId,
+    OrderKind, Phase, Place, Position, Price, Query, Reject, Reply, Shares, Side, Symbol, SymbolIndex, SymbolPhase,
     SymbolRules, Time, Trigger,
 };
 
@@ -43,7 +43,7 @@ impl Market {
     }
 
     pub(crate) fn place(&mut self, number: u32, order: NewOrder) -> OrderId {
-        match self.apply(Command::PlaceOrder { account: account(number), order, client_id: None, until: None }) {
+        match self.apply(Command::Place(Place::order(account(number), order))) {
             Reply::Opened(order) => order,
             refused => panic!("{refused:?}"),
         }
@@ -82,7 +82,7 @@ pub(crate) fn order(side: Side, limit: i64, shares: i64) -> NewOrder {
 
 fn iceberg(number: u32, order: NewOrder, display: i64) -> Command {
     let display = Shares::from_units(display).unwrap();
-    IcebergOrder { account: account(number), order, display, client_id: None, until: None }.command().unwrap()
+    Command::Place(Place::iceberg(account(number), order, display).unwrap())
 }
 
 /// A regression: 200,000 orders that showed a hundredth of their shares each, and one order that swept them, made 20
@@ -186,7 +186,7 @@ fn a_market_buy_that_can_pay_for_nothing_is_refused_while_an_order_is_under_way(
     }
     market.place(2, order(Side::Buy, 600, 3));
     let order = NewOrder::market(symbol(), Side::Buy, Shares::from_units(1).unwrap());
-    let asked = |number| Command::PlaceOrder { account: account(number), order, client_id: None, until: None };
+    let asked = |number| Command::Place(Place::order(account(number), order));
     let told = market.apply(asked(3));
     assert!(matches!(told, Reply::Rejected(Reject::InsufficientFunds { .. })), "{told:?}");
     assert_eq!(market.engine.reached_orders(), 1);
@@ -204,8 +204,7 @@ fn orders_that_wait_behind_one_under_way_are_bounded() {
     }
     market.place(2, order(Side::Buy, 600, 3));
     let behind: Vec<OrderId> = (1..20).map(|_| market.place(2, order(Side::Buy, 400, 1))).collect();
-    let asked =
-        Command::PlaceOrder { account: account(2), order: order(Side::Buy, 400, 1), client_id: None, until: None };
+    let asked = Command::Place(Place::order(account(2), order(Side::Buy, 400, 1)));
     assert_eq!(market.apply(asked), Reply::Rejected(Reject::TooManyWaiting { most: 20 }));
     market.apply(Command::CancelOrder { account: account(2), order: behind[7].into() });
     assert!(matches!(market.apply(asked), Reply::Opened(_)), "there is room again");
@@ -480,7 +479,7 @@ fn orders_that_end_with_an_auction_take_no_part_in_it() {
         let until = Deadline::new(Time(1_000_000));
         for _ in 0..2_500 {
             let order = order(Side::Buy, 100, 1);
-            market.apply(Command::PlaceOrder { account: account(1), order, client_id: None, until });
+            market.apply(Command::Place(Place::order(account(1), order).until(until)));
         }
         market.place(2, order(Side::Sell, 100, 2_500));
         let stays = market.place(1, order(Side::Buy, 100, 5));
@@ -495,12 +494,7 @@ fn orders_that_end_with_an_auction_take_no_part_in_it() {
         assert_eq!(market.events, [], "so it does already");
         // An order that is placed meanwhile, and ends before the auction does, does not prolong it.
         let later = Deadline::new(Time(2_000_000));
-        market.apply(Command::PlaceOrder {
-            account: account(1),
-            order: order(Side::Buy, 90, 1),
-            client_id: None,
-            until: later,
-        });
+        market.apply(Command::Place(Place::order(account(1), order(Side::Buy, 90, 1)).until(later)));
         market.turn = Some(Time(3_000_000));
         while market.engine.next_deadline() == Some(Time(1_000_000)) {
             market.apply(Command::EndAuction);

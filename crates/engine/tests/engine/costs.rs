@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use engine::{DoneOrders, Engine};
 use terms::{
-    AccountId, Command, DOLLAR, Entry, KillScope, Money, NewOrder, OrderId, Phase, Position, Price, Reply, Shares,
-    Side, Symbol, Time, Trigger,
+    AccountId, Command, DOLLAR, Entry, KillScope, Money, NewOrder, OrderId, Phase, Place, Position, Price, Reply,
+    Shares, Side, Symbol, Time, Trigger,
 };
 
 const OWNER: &[u8] = b"7";
@@ -39,7 +39,7 @@ impl Market {
         let limit = Price::from_units(units).unwrap();
         let order = NewOrder::limit(symbol(name), side, limit, Shares::from_units(1).unwrap());
         let order = NewOrder { trigger: trigger.and_then(Trigger::from_code), ..order };
-        match self.apply(Command::PlaceOrder { account: owner(), order, client_id: None, until: None }) {
+        match self.apply(Command::Place(Place::order(owner(), order))) {
             Reply::Opened(order) => order,
             refused => panic!("{refused:?}"),
         }

@@ -3,8 +3,7 @@
 
 use engine::{DoneOrders, Engine};
 use terms::{
-    AccountId, Command, Entry, IcebergOrder, Money, NewOrder, Position, Price, Reject, Reply, Shares, Side, Symbol,
-    Time,
+    AccountId, Command, Entry, Money, NewOrder, Place, Position, Price, Reject, Reply, Shares, Side, Symbol, Time,
 };
 
 fn shares(whole: i64) -> Shares {
@@ -28,8 +27,8 @@ fn an_order_is_shown_in_a_hundred_parts_at_most() {
     apply(&mut engine, Command::IssueShares { symbol, account, shares: Position::from_units(100_000_000_000) });
     let order = NewOrder::limit(symbol, Side::Sell, Price::from_units(100_000_000).unwrap(), shares(1_000));
     for (display, is_accepted) in [(1, false), (9, false), (10, true), (1_000, true), (1_001, false)] {
-        let iceberg = IcebergOrder { account, order, display: shares(display), client_id: None, until: None };
-        let reply = apply(&mut engine, iceberg.command().unwrap());
+        let iceberg = Place::iceberg(account, order, shares(display)).unwrap();
+        let reply = apply(&mut engine, Command::Place(iceberg));
         let refused = Reject::DisplayOutOfBounds { display: shares(display), least: shares(10), most: shares(1_000) };
         if is_accepted {
             let Reply::Opened(order) = reply else { panic!("{reply:?}") };

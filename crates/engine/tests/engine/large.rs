@@ -3,8 +3,8 @@
 use engine::{AHEAD, DoneOrders, Engine};
 use model::workload::Random;
 use terms::{
-    AccountId, Command, DOLLAR, Entry, Money, NewOrder, Op, OrderId, Position, Price, Query, Reply, Sequence, Shares,
-    Side, Symbol, Time,
+    AccountId, Command, DOLLAR, Entry, Money, NewOrder, Op, OrderId, Place, Position, Price, Query, Reply, Sequence,
+    Shares, Side, Symbol, Time,
 };
 
 const ACCOUNTS: usize = 50;
@@ -39,7 +39,7 @@ fn beginning() -> Vec<Op> {
 fn order(owner: usize, side: Side, limit: i64) -> Command {
     let (limit, shares) = (Price::from_units(limit * 100).unwrap(), Shares::from_units(100_000_000).unwrap());
     let order = NewOrder::limit(symbol(), side, limit, shares);
-    Command::PlaceOrder { account: account(owner), order, client_id: None, until: None }
+    Command::Place(Place::order(account(owner), order))
 }
 
 /// Draws orders on both sides, and cancels and queries of old, new and missing orders.

@@ -4,8 +4,9 @@
 use crate::common::duel::Duel;
 use engine::{DoneOrders, Engine};
 use terms::{
-    AccountId, AccountLimit, AccountLimits, Command, DOLLAR, Entry, Event, FundsOrder, Money, NewOrder, Op, OrderId,
-    OrderKind, Position, Price, Reject, Reply, SelfTrade, Sequence, Shares, Side, Symbol, Time, Trigger,
+    AccountId, AccountLimit, AccountLimits, Bond, Command, DOLLAR, Entry, Event, FundsOrder, Money, NewOrder, Op,
+    OrderId, OrderKind, Place, Position, Price, Reject, Reply, SelfTrade, Sequence, Shares, Side, Symbol, Time,
+    Trigger,
 };
 
 const UNIT: i128 = 100_000_000;
@@ -94,11 +95,11 @@ impl Market {
 
     /// Places an order of the first account.
     fn place(&mut self, order: NewOrder) -> Result<OrderId, String> {
-        self.told(Command::PlaceOrder { account: account(1), order, client_id: None, until: None })
+        self.told(Command::Place(Place::order(account(1), order)))
     }
 
     fn other(&mut self, order: NewOrder) -> OrderId {
-        self.told(Command::PlaceOrder { account: account(2), order, client_id: None, until: None }).unwrap()
+        self.told(Command::Place(Place::order(account(2), order))).unwrap()
     }
 
     fn cancel(&mut self, order: OrderId) {
@@ -157,7 +158,7 @@ fn an_order_has_so_many_shares_and_is_worth_so_much() {
     let funds = |market: &mut Market, whole: i128| {
         let funds = Money::from_units(whole * DOLLAR);
         let order = FundsOrder { symbol: symbol(), side: Side::Buy, funds, self_trade: SelfTrade::Allowed };
-        market.told(Command::PlaceByFunds { account: account(1), order, client_id: None })
+        market.told(Command::Place(Place::funds(account(1), order)))
     };
     funds(&mut market_of_one, 1_000).unwrap();
     assert_eq!(funds(&mut market_of_one, 1_001).unwrap_err(), value_of);
@@ -193,7 +194,7 @@ fn a_pair_counts_once() {
     let post_only = NewOrder { kind: OrderKind::PostOnly, ..buy(10, 100) };
     bounded.place(post_only).unwrap();
     let stop = buy(30, 100).triggered_by(Trigger::from_below(price(30)));
-    let linked = Command::PlaceLinked { account: account(1), order: stop, client_id: None, until: None };
+    let linked = Command::Place(Place::order(account(1), stop).bound(Bond::Linked));
     let second = bounded.told(linked).unwrap();
     assert!(bounded.place(buy(8, 1)).is_err());
     bounded.cancel(second);

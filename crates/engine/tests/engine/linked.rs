@@ -2,8 +2,8 @@
 
 use engine::{DoneOrders, Engine};
 use terms::{
-    AccountId, Command, DOLLAR, Entry, Money, NewOrder, OrderId, Price, Reject, Reply, Shares, Side, Symbol, Time,
-    Trigger,
+    AccountId, Bond, Command, DOLLAR, Entry, Money, NewOrder, OrderId, Place, Price, Reject, Reply, Shares, Side,
+    Symbol, Time, Trigger,
 };
 
 fn account(number: u8) -> AccountId {
@@ -32,8 +32,11 @@ fn pair(first: u8, second: u8) -> (Engine, Reply) {
     let rests = NewOrder::limit(symbol, Side::Buy, price(10), shares);
     let waits = NewOrder { limit: price(25), ..rests }.triggered_by(Trigger::from_below(price(20)));
     let (client_id, until) = (None, None);
-    apply(&mut engine, Command::PlaceOrder { account: account(first), order: rests, client_id, until });
-    let reply = apply(&mut engine, Command::PlaceLinked { account: account(second), order: waits, client_id, until });
+    apply(&mut engine, Command::Place(Place::order(account(first), rests).named(client_id).until(until)));
+    let reply = apply(
+        &mut engine,
+        Command::Place(Place::order(account(second), waits).named(client_id).until(until).bound(Bond::Linked)),
+    );
     engine.check_invariants();
     (engine, reply)
 }

@@ -2,9 +2,9 @@
 //! the next command, and killed orders no longer execute meanwhile. Each step is compared with the model.
 
 use terms::{
-    AccountId, Among, CANCELS_MAX, CancelBounds, Command, DOLLAR, Deadline, EXECUTIONS_MAX, ExecutionBounds,
-    FundsOrder, Grace, KillScope, Money, NewOrder, Op, OrderId, OrderKind, Phase, Position, Price, Reply, SelfTrade,
-    Shares, Side, Symbol, Trigger,
+    AccountId, Among, Bond, CANCELS_MAX, CancelBounds, Command, DOLLAR, Deadline, EXECUTIONS_MAX, ExecutionBounds,
+    FundsOrder, Grace, KillScope, Money, NewOrder, Op, OrderId, OrderKind, Phase, Place, Position, Price, Reply,
+    SelfTrade, Shares, Side, Symbol, Trigger,
 };
 
 use crate::common::duel::Duel;
@@ -43,7 +43,7 @@ impl Market {
     }
 
     fn place(&mut self, number: u32, order: NewOrder) {
-        self.play(Command::PlaceOrder { account: account(number), order, client_id: None, until: None });
+        self.play(Command::Place(Place::order(account(number), order)));
     }
 
     fn limit(&mut self, number: u32, side: Side, price: i64, shares: i64) {
@@ -107,7 +107,7 @@ fn nothing_of_a_killed_account_executes_while_its_kill_goes_on() {
     let symbol = market.symbol;
     let funds = Money::from_units(18);
     let order = FundsOrder { symbol, side: Side::Buy, funds, self_trade: SelfTrade::Allowed };
-    market.play(Command::PlaceByFunds { account: account(3), order, client_id: None });
+    market.play(Command::Place(Place::funds(account(3), order)));
     assert!(market.open(1) < 13 - MOST && market.executions(2) == 1);
     market.play(Command::Kill { scope });
     market.duel.export_and_import();
@@ -269,7 +269,7 @@ fn kills_go_on_by_themselves_one_after_the_other_beside_orders_that_end_at_a_tim
     }
     for _ in 0..2 * MOST {
         let order = NewOrder::limit(market.symbol, Side::Sell, units(20), of(1));
-        market.play(Command::PlaceOrder { account: account(3), order, client_id: None, until: Deadline::new(until) });
+        market.play(Command::Place(Place::order(account(3), order).until(Deadline::new(until))));
     }
     for number in [1, 2] {
         market.play(Command::Kill { scope: KillScope::Account(account(number)) });
@@ -332,7 +332,7 @@ fn an_auction_ends_beside_one_that_waits_for_killed_orders() {
     // An order has ended and is to be taken out first, so neither symbol opens with the change of its phase.
     let until = Deadline::new(market.duel.model().time().later_by_us(2));
     let order = NewOrder::limit(symbols[1], Side::Buy, units(1), of(1));
-    let order = Command::PlaceOrder { account: account(3), order, client_id: None, until };
+    let order = Command::Place(Place::order(account(3), order).until(until));
     market.duel.turn(&[order, Command::Kill { scope: KillScope::Account(account(1)) }]);
     let open = symbols.map(|symbol| Command::ChangePhase { symbol, phase: Phase::Open, due: None });
     market.duel.turn(&open);
@@ -475,7 +475,7 @@ fn what_ends_with_the_last_order_of_a_step_is_counted() {
         market.limit(1, Side::Sell, 20, 1);
         let stop =
             NewOrder::limit(market.symbol, Side::Sell, units(2), of(1)).triggered_by(Trigger::from_above(units(3)));
-        market.play(Command::PlaceLinked { account: account(1), order: stop, client_id: None, until: None });
+        market.play(Command::Place(Place::order(account(1), stop).bound(Bond::Linked)));
     };
     place(&mut market);
     let reply = market.duel.play_told(Command::CancelAll { account: account(1), symbol: None, through: None });

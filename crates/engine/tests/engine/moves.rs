@@ -1,8 +1,8 @@
 //! Orders that follow the market cost those that move them nothing: no order waits or is cut for their moves.
 
 use terms::{
-    Command, Deadline, Event, ExecutionBounds, FundsOrder, Money, NewOrder, OrderKind, Phase, Position, Price, Reject,
-    Reply, SelfTrade, Shares, Side, Symbol, SymbolIndex, Time, Trail, TrailingOrder,
+    Command, Deadline, Event, ExecutionBounds, FundsOrder, Money, NewOrder, OrderId, OrderKind, Phase, Place, Position,
+    Price, Reject, Reply, SelfTrade, Shares, Side, Symbol, SymbolIndex, Time, Trail,
 };
 
 use crate::bounds::{Market, account, open_of, order, symbol};
@@ -29,8 +29,8 @@ fn follow(market: &mut Market, symbol: Symbol) {
     let order = NewOrder::of_kind(OrderKind::Market, symbol, Side::Buy, any, Shares::MIN);
     let trail = Trail::by(Price::from_units(FIRST).unwrap());
     for _ in 0..FOLLOWING {
-        let asked = TrailingOrder { account: account(2), order, trail, client_id: None, until: None };
-        let told = market.apply(asked.command());
+        let asked = Command::Place(Place::trailing(account(2), order, trail).unwrap());
+        let told = market.apply(asked);
         assert!(matches!(told, Reply::Opened(_)), "{told:?}");
     }
 }
@@ -60,7 +60,7 @@ fn orders_that_move_triggers_do_not_wait() {
     let funds = Money::from_units(FIRST.into());
     let funds = FundsOrder { symbol: symbol(), side: Side::Buy, funds, self_trade: SelfTrade::Allowed };
     market.place(1, order(Side::Sell, FIRST, 1));
-    let told = market.apply(Command::PlaceByFunds { account: account(2), order: funds, client_id: None });
+    let told = market.apply(Command::Place(Place::funds(account(2), funds)));
     assert!(matches!(told, Reply::Opened(_)), "{told:?}");
 }
 
@@ -75,7 +75,7 @@ fn an_order_with_funds_is_refused_where_it_would_wait() {
     assert_eq!(market.engine.reached_orders(), 1, "it is under way");
     let funds = Money::from_units(FIRST.into());
     let funds = FundsOrder { symbol: symbol(), side: Side::Buy, funds, self_trade: SelfTrade::Allowed };
-    let asked = Command::PlaceByFunds { account: account(2), order: funds, client_id: None };
+    let asked = Command::Place(Place::funds(account(2), funds));
     assert_eq!(market.apply(asked), Reply::Rejected(Reject::WouldWait));
 }
 
@@ -103,7 +103,7 @@ fn auctions_that_move_triggers_end_with_one_command() {
     }
     // While an order that has ended is still there, auctions are left to an `EndAuction`.
     let until = Deadline::new(Time(1_000_000));
-    let ended = Command::PlaceOrder { account: account(1), order: order(Side::Buy, 1, 1), client_id: None, until };
+    let ended = Command::Place(Place::order(account(1), order(Side::Buy, 1, 1)).until(until));
     assert!(matches!(market.apply(ended), Reply::Opened(_)));
     market.turn = Some(Time(1_000_000));
     for symbol in names {

@@ -2,8 +2,8 @@
 
 use engine::{DoneOrders, Engine};
 use terms::{
-    AccountId, ClientOrderId, Command, Entry, Event, Money, NewOrder, OrderId, OrderKind, Position, Price, Reject,
-    Reply, Shares, Side, Symbol, SymbolRules, Time,
+    AccountId, Bond, ClientOrderId, Command, Entry, Event, Money, NewOrder, OrderId, OrderKind, Place, Position, Price,
+    Reject, Reply, Shares, Side, Symbol, SymbolRules, Time,
 };
 
 struct Market {
@@ -49,7 +49,7 @@ impl Market {
 
     fn place(&mut self, order: NewOrder, client_id: Option<&str>) -> Reply {
         let client_id = client_id.map(|id| ClientOrderId::parse(id.as_bytes()).unwrap());
-        self.apply(Command::PlaceOrder { account: account(), order, client_id, until: None })
+        self.apply(Command::Place(Place::order(account(), order).named(client_id)))
     }
 
     fn moves(&mut self, side: Side, limit: i64) -> Reply {
@@ -120,15 +120,8 @@ fn one_that_waits_for_another_order_is_not_the_one_that_moved_under_its_name() {
     let asked = order(OrderKind::PostOnlyMove, Side::Buy, 110);
     assert_eq!(market.place(asked, Some("mine")), moved(3, 99));
     let working = order(OrderKind::Limit, Side::Sell, 120);
-    market.apply(Command::PlaceWorking {
-        account: account(),
-        order: working,
-        client_id: None,
-        until: None,
-        two_wait: false,
-    });
-    let told =
-        market.apply(Command::PlacePending { account: account(), order: asked, client_id: Some(id), until: None });
+    market.apply(Command::Place(Place::order(account(), working).bound(Bond::Working { two_wait: false })));
+    let told = market.apply(Command::Place(Place::order(account(), asked).named(Some(id)).bound(Bond::Pending)));
     let Reply::Rejected(Reject::ClientOrderIdTaken { order, differs }) = told else { panic!("{told:?}") };
     assert!(order == OrderId(3) && differs.limit && !differs.kind, "{differs:?}");
 }

@@ -2,8 +2,8 @@
 
 use model::workload::Random;
 use terms::{
-    Command, DOLLAR, Event, ExecutionBounds, IcebergOrder, Money, NewOrder, Op, OrderId, OrderKind, Position, Price,
-    Shares, Side, Symbol, Time, Trail, TrailingOrder, Trigger,
+    Bond, Command, DOLLAR, Event, ExecutionBounds, Money, NewOrder, Op, OrderId, OrderKind, Place, Position, Price,
+    Shares, Side, Symbol, Time, Trail, Trigger,
 };
 
 use crate::bounds::{Market, account, open_of, order};
@@ -130,27 +130,26 @@ fn any_command(random: &mut Random, orders: u64) -> Command {
         4..9 => {
             let order = NewOrder { kind: OrderKind::Limit, trigger: None, ..order };
             let display = Shares::from_units(1).unwrap();
-            IcebergOrder { account, order, display, client_id: None, until: None }
-                .command()
-                .unwrap_or(Command::PlaceOrder { account, order, client_id: None, until: None })
+            Command::Place(Place::iceberg(account, order, display).unwrap_or(Place::order(account, order)))
         }
         9..11 => {
             let order = NewOrder { kind: OrderKind::Limit, trigger: None, ..order };
             let trail = Trail::by(Price::MIN);
-            TrailingOrder { account, order, trail, client_id: None, until: None }.command()
+            Command::Place(Place::trailing(account, order, trail).unwrap())
         }
-        _ => Command::PlaceOrder { account, order, client_id: None, until: None },
+        _ => Command::Place(Place::order(account, order)),
     }
 }
 
 /// An order of a random market, and one that waits until it has executed.
 fn any_pending(random: &mut Random, orders: u64) -> Option<[Command; 2]> {
-    let Command::PlaceOrder { account, order, client_id, until } = any_command(random, orders) else { return None };
+    let Command::Place(place) = any_command(random, orders) else { return None };
+    let (account, order) = (place.account, place.alone()?);
     let working = NewOrder { kind: OrderKind::Limit, trigger: None, ..order };
     let pending = NewOrder { side: order.side.opposite(), ..order };
     Some([
-        Command::PlaceWorking { account, order: working, client_id, until, two_wait: false },
-        Command::PlacePending { account, order: pending, client_id, until },
+        Command::Place(Place::order(account, working).bound(Bond::Working { two_wait: false })),
+        Command::Place(Place::order(account, pending).bound(Bond::Pending)),
     ])
 }
 

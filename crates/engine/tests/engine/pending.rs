@@ -1,8 +1,8 @@
 //! Orders that wait for others: the cases that a count of the comparison with the model cannot show.
 
 use terms::{
-    AccountId, Command, DOLLAR, FeeRate, Fees, Money, NewOrder, Op, OrderId, Position, Price, Reject, Reply, Shares,
-    Side, Symbol, SymbolRules, Tier,
+    AccountId, Bond, Command, DOLLAR, FeeRate, Fees, Money, NewOrder, Op, OrderId, Place, Position, Price, Reject,
+    Reply, Shares, Side, Symbol, SymbolRules, Tier,
 };
 
 use crate::common::duel::Duel;
@@ -19,8 +19,10 @@ fn order(symbol: Symbol, side: Side, limit: i64) -> NewOrder {
 fn chain(number: u8, working: NewOrder, pending: NewOrder) -> [Command; 2] {
     let (account, client_id, until) = (account(number), None, None);
     [
-        Command::PlaceWorking { account, order: working, client_id, until, two_wait: false },
-        Command::PlacePending { account, order: pending, client_id, until },
+        Command::Place(
+            Place::order(account, working).named(client_id).until(until).bound(Bond::Working { two_wait: false }),
+        ),
+        Command::Place(Place::order(account, pending).named(client_id).until(until).bound(Bond::Pending)),
     ]
 }
 
@@ -72,7 +74,7 @@ fn an_exit_sells_what_the_fee_has_left_in_whole_lots_or_is_refused() {
             duel.play(Op::Command(command));
         }
         let order = order(symbol, Side::Sell, 5);
-        let sell = Command::PlaceOrder { account: account(2), order, client_id: None, until: None };
+        let sell = Command::Place(Place::order(account(2), order));
         assert_eq!(duel.play_told(sell), Reply::Opened(OrderId(3)));
         let exit = duel.model().order(OrderId(2));
         let is = (!exit.open.is_zero()).then(|| exit.open.units());

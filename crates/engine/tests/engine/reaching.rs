@@ -1,8 +1,8 @@
 //! The most triggers that one command reaches, and what happens until later commands have reached the others.
 
 use terms::{
-    Command, Event, ExecutionBounds, FundsOrder, Money, NewOrder, OrderId, OrderKind, Phase, Position, Price, Query,
-    Reject, Reply, SelfTrade, Shares, Side, Symbol, SymbolIndex, Trail, TrailingOrder, Trigger,
+    Bond, Command, Event, ExecutionBounds, FundsOrder, Money, NewOrder, OrderId, OrderKind, Phase, Place, Position,
+    Price, Query, Reject, Reply, SelfTrade, Shares, Side, Symbol, SymbolIndex, Trail, Trigger,
 };
 
 use crate::bounds::{Market, account, open_of, order, restart, symbol};
@@ -58,7 +58,7 @@ fn a_command_reaches_so_many_triggers_and_later_ones_the_others() {
     assert_eq!((market.executed(), open_of(&market, 1, waits)), (0, 2));
     // A trigger that the last price reaches stays refused, and one that it does not reach may be placed.
     let low = order(Side::Buy, 50, 1).triggered_by(Trigger::from_below(Price::from_units(199).unwrap()));
-    let asked = Command::PlaceOrder { account: account(2), order: low, client_id: None, until: None };
+    let asked = Command::Place(Place::order(account(2), low));
     assert!(matches!(market.apply(asked), Reply::Rejected(Reject::TriggersAtOnce { .. })));
     stop(&mut market, 201, 50);
     let mut events = 0;
@@ -174,7 +174,7 @@ fn take(market: &mut Market, number: u32, side: Side, taking: Taking, worth: i64
         Taking::Funds => {
             let funds = Money::from_units(worth.into());
             let order = FundsOrder { symbol: symbol(), side, funds, self_trade: SelfTrade::Allowed };
-            match market.apply(Command::PlaceByFunds { account: account(number), order, client_id: None }) {
+            match market.apply(Command::Place(Place::funds(account(number), order))) {
                 Reply::Opened(order) => order,
                 refused => panic!("{refused:?}"),
             }
@@ -274,9 +274,13 @@ fn orders_that_come_while_an_order_is_under_way_stand_behind_what_it_reached() {
 fn bracket(market: &mut Market, number: u32, working: NewOrder, pending: &[NewOrder]) -> Vec<OrderId> {
     let (account, client_id, until) = (account(number), None, None);
     let two_wait = pending.len() == 2;
-    let told = market.apply(Command::PlaceWorking { account, order: working, client_id, until, two_wait });
+    let told = market.apply(Command::Place(
+        Place::order(account, working).named(client_id).until(until).bound(Bond::Working { two_wait }),
+    ));
     assert!(matches!(told, Reply::Opened(_)), "{told:?}");
-    let place = |&order: &NewOrder| match market.apply(Command::PlacePending { account, order, client_id, until }) {
+    let place = |&order: &NewOrder| match market
+        .apply(Command::Place(Place::order(account, order).named(client_id).until(until).bound(Bond::Pending)))
+    {
         Reply::Opened(order) => order,
         refused => panic!("{refused:?}"),
     };
@@ -364,7 +368,7 @@ fn no_order_begins_to_wait_for_a_price_that_others_are_left_for() {
     take(&mut market, 2, Side::Buy, Taking::Kind(OrderKind::Limit), 0);
     let stop = |market: &mut Market, trigger: Trigger| {
         let order = order(Side::Buy, 1, 1).triggered_by(trigger);
-        market.apply(Command::PlaceOrder { account: account(2), order, client_id: None, until: None })
+        market.apply(Command::Place(Place::order(account(2), order)))
     };
     let price = |units: i64| Price::from_units(units).unwrap();
     let refused = |told: Reply, by: i64| matches!(told, Reply::Rejected(Reject::TriggersAtOnce { last, .. }) if last.units() == by);
@@ -372,11 +376,11 @@ fn no_order_begins_to_wait_for_a_price_that_others_are_left_for() {
     assert!(refused(stop(&mut market, Trigger::from_below(price(240))), 250), "the last one reaches it");
     let trail = Trail::by(price(1));
     let order = order(Side::Sell, 1, 1);
-    let asked = TrailingOrder { account: account(1), order, trail, client_id: None, until: None };
+    let asked = Command::Place(Place::trailing(account(1), order, trail).unwrap());
     for told in [
         stop(&mut market, Trigger::from_above(price(99))),
         stop(&mut market, Trigger::from_below(price(251))),
-        market.apply(asked.command()),
+        market.apply(asked),
     ] {
         assert!(matches!(told, Reply::Opened(_)), "{told:?}");
     }
@@ -398,9 +402,8 @@ fn an_order_that_follows_the_market_is_not_reached_by_a_price_before_it_moved() 
         stop(&mut market, 101 + nth, 1);
     }
     let trail = Trail::by(Price::from_units(12).unwrap());
-    let asked =
-        TrailingOrder { account: account(2), order: order(Side::Buy, 1, 1), trail, client_id: None, until: None };
-    assert!(matches!(market.apply(asked.command()), Reply::Opened(_)));
+    let asked = Command::Place(Place::trailing(account(2), order(Side::Buy, 1, 1), trail).unwrap());
+    assert!(matches!(market.apply(asked), Reply::Opened(_)));
     for nth in 0..=MOST {
         market.place(1, order(Side::Sell, if nth < MOST { 110 } else { 115 }, 1));
     }
@@ -428,8 +431,7 @@ fn an_order_that_follows_the_market_is_not_reached_by_a_price_before_it_moved() 
 fn trail(market: &mut Market, distance: i64) -> OrderId {
     let trail = Trail::by(Price::from_units(distance).unwrap());
     let order = order(Side::Buy, 1, 1);
-    let asked = TrailingOrder { account: account(2), order, trail, client_id: None, until: None };
-    let told = market.apply(asked.command());
+    let told = market.apply(Command::Place(Place::trailing(account(2), order, trail).unwrap()));
     let Reply::Opened(order) = told else { panic!("{told:?}") };
     order
 }
@@ -564,7 +566,7 @@ fn the_auction_of_another_symbol_ends_while_triggers_are_left() {
         for _ in 0..2 * MOST {
             let limit = Price::from_units(70).unwrap();
             let placed = NewOrder::limit(other, side, limit, Shares::from_units(1).unwrap());
-            market.apply(Command::PlaceOrder { account: of, order: placed, client_id: None, until: None });
+            market.apply(Command::Place(Place::order(of, placed)));
         }
     }
     assert_eq!(phase(&mut market, Phase::Open), Phase::Auction, "it goes on with what is left");

@@ -1,8 +1,8 @@
 //! Rounds of turns: the orders of all symbols go on in equal parts, however many of one symbol wait.
 
 use terms::{
-    Command, Event, ExecutionBounds, NewOrder, OrderId, OrderKind, Position, Price, Reply, Shares, Side, Symbol, Time,
-    Trigger,
+    Bond, Command, Event, ExecutionBounds, NewOrder, OrderId, OrderKind, Place, Position, Price, Reply, Shares, Side,
+    Symbol, Time, Trail, Trigger,
 };
 
 use crate::bounds::{Market, account, open_of, order};
@@ -145,8 +145,11 @@ fn symbols_that_take_whole_commands_leave_turns_to_others() {
 /// Places a working order, and one that waits for it.
 fn place_two(market: &mut Market, number: u32, working: NewOrder, pending: NewOrder) -> OrderId {
     let (account, order, client_id, until) = (account(number), working, None, None);
-    market.apply(Command::PlaceWorking { account, order, client_id, until, two_wait: false });
-    let told = market.apply(Command::PlacePending { account, order: pending, client_id, until });
+    market.apply(Command::Place(
+        Place::order(account, order).named(client_id).until(until).bound(Bond::Working { two_wait: false }),
+    ));
+    let told =
+        market.apply(Command::Place(Place::order(account, pending).named(client_id).until(until).bound(Bond::Pending)));
     let Reply::Opened(pending) = told else { panic!("{told:?}") };
     pending
 }

@@ -4,7 +4,7 @@ use crate::common::duel::Duel;
 use engine::{DoneOrders, Engine, Importer};
 use terms::{
     AccountId, BrokenRule, Command, DOLLAR, Distance, Entry, Event, FundsOrder, Money, NewOrder, Op, OrderId,
-    OrderKind, Pause, Position, Price, Reject, Reply, SelfTrade, Sequence, Shares, Side, StateItem, Symbol,
+    OrderKind, Pause, Place, Position, Price, Reject, Reply, SelfTrade, Sequence, Shares, Side, StateItem, Symbol,
     SymbolIndex, SymbolRules, Time, Trigger,
 };
 
@@ -83,7 +83,7 @@ impl Market {
     }
 
     fn place_of(&mut self, number: u32, order: NewOrder) -> Result<OrderId, String> {
-        match self.apply(Command::PlaceOrder { account: account(number), order, client_id: None, until: None }) {
+        match self.apply(Command::Place(Place::order(account(number), order))) {
             Reply::Opened(order) => Ok(order),
             Reply::Rejected(reject) => Err(reject.to_string()),
             other => panic!("{other:?} answers no order"),
@@ -92,7 +92,7 @@ impl Market {
 
     fn by_funds(&mut self, side: Side, funds: Money) -> Result<OrderId, String> {
         let order = FundsOrder { symbol: symbol(), side, funds, self_trade: SelfTrade::Allowed };
-        match self.apply(Command::PlaceByFunds { account: account(1), order, client_id: None }) {
+        match self.apply(Command::Place(Place::funds(account(1), order))) {
             Reply::Opened(order) => Ok(order),
             Reply::Rejected(reject) => Err(reject.to_string()),
             other => panic!("{other:?} answers no order"),
@@ -379,7 +379,7 @@ fn rules_are_replaced_as_a_whole_and_the_same_ones_change_nothing() {
 fn under_the_same_client_order_id_an_order_is_told_again_whatever_the_rules_are_by_then() {
     let mut market = Market::new(SymbolRules::NONE);
     let client_id = terms::ClientOrderId::parse(b"a").ok();
-    let command = Command::PlaceOrder { account: account(1), order: buy("10.01", "1"), client_id, until: None };
+    let command = Command::Place(Place::order(account(1), buy("10.01", "1")).named(client_id));
     assert_eq!(market.apply(command), Reply::Opened(OrderId(1)));
     market.rules(SymbolRules { tick: price("1"), is_halted: true, ..SymbolRules::NONE });
     assert_eq!(market.apply(command), Reply::Repeated(OrderId(1)));

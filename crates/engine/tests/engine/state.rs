@@ -8,8 +8,8 @@ use model::workload::{Random, Workload};
 use terms::{
     AccountId, AccountLimit, AccountLimits, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, DOLLAR, Deadline,
     Distance, Entry, Executed, Fee, FeeRate, Grace, Group, KillScope, Money, NewOrder, Op, OrderId, Pause, Phase,
-    Position, Price, SelfTrade, Sequence, Shares, Side, StateItem, Symbol, SymbolPhase, Tier, Time, Trail, Trigger,
-    TriggersLeft,
+    Place, Position, Price, SelfTrade, Sequence, Shares, Side, StateItem, Symbol, SymbolPhase, Tier, Time, Trail,
+    Trigger, TriggersLeft,
 };
 
 /// Makes an engine after this many random commands.
@@ -436,16 +436,16 @@ fn a_state_with_a_symbol_without_its_last_price_is_refused() {
 fn the_state_hash_of_a_fixed_market_never_changes() {
     let (one, two) = (AccountId::parse(b"01").unwrap(), AccountId::parse(b"2").unwrap());
     let symbol = Symbol::parse(b"SPY").unwrap();
-    let place = |account, side, cents: i64, shares: i64| Command::PlaceOrder {
-        account,
-        order: NewOrder::limit(
-            symbol,
-            side,
-            Price::from_units(cents * 1_000_000).unwrap(),
-            Shares::from_units(shares * 100_000_000).unwrap(),
-        ),
-        client_id: None,
-        until: None,
+    let place = |account, side, cents: i64, shares: i64| {
+        Command::Place(Place::order(
+            account,
+            NewOrder::limit(
+                symbol,
+                side,
+                Price::from_units(cents * 1_000_000).unwrap(),
+                Shares::from_units(shares * 100_000_000).unwrap(),
+            ),
+        ))
     };
     let commands = [
         Command::CreateAccount { account: one, balance: Money::from_units(1_000_000 * DOLLAR) },
@@ -472,16 +472,19 @@ fn the_state_hash_of_a_fixed_market_never_changes() {
 fn the_state_hash_of_a_fixed_market_with_client_order_ids_never_changes() {
     let account = AccountId::parse(b"01").unwrap();
     let symbol = Symbol::parse(b"SPY").unwrap();
-    let place = |id: &str, side, cents: i64| Command::PlaceOrder {
-        account,
-        order: NewOrder::limit(
-            symbol,
-            side,
-            Price::from_units(cents * 1_000_000).unwrap(),
-            Shares::from_units(300_000_000).unwrap(),
-        ),
-        client_id: Some(ClientOrderId::parse(id.as_bytes()).unwrap()),
-        until: None,
+    let place = |id: &str, side, cents: i64| {
+        Command::Place(
+            Place::order(
+                account,
+                NewOrder::limit(
+                    symbol,
+                    side,
+                    Price::from_units(cents * 1_000_000).unwrap(),
+                    Shares::from_units(300_000_000).unwrap(),
+                ),
+            )
+            .named(Some(ClientOrderId::parse(id.as_bytes()).unwrap())),
+        )
     };
     let commands = [
         Command::CreateAccount { account, balance: Money::from_units(1_000_000 * DOLLAR) },

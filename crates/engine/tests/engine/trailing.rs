@@ -2,8 +2,8 @@
 
 use crate::common::duel::Duel;
 use terms::{
-    AccountId, AccountLimits, BrokenRule, Command, DOLLAR, Money, NewOrder, Op, OrderId, OrderKind, PastLimit,
-    Position, Price, Query, Reject, Reply, Shares, Side, Symbol, SymbolRules, TRAILING_MAX, Trail, TrailingOrder,
+    AccountId, AccountLimits, BrokenRule, Command, DOLLAR, Money, NewOrder, Op, OrderId, OrderKind, PastLimit, Place,
+    Position, Price, Query, Reject, Reply, Shares, Side, Symbol, SymbolRules, TRAILING_MAX, Trail,
 };
 
 fn account() -> AccountId {
@@ -31,7 +31,7 @@ fn opened(at: i64) -> Duel {
 
 fn place(duel: &mut Duel, side: Side, limit: i64, shares: i64) {
     let order = NewOrder::limit(symbol(), side, price(limit), Shares::from_units(shares).unwrap());
-    duel.play(Op::Command(Command::PlaceOrder { account: account(), order, client_id: None, until: None }));
+    duel.play(Op::Command(Command::Place(Place::order(account(), order))));
 }
 
 /// Makes an execution of one unit at this price.
@@ -50,8 +50,8 @@ fn behind(duel: &mut Duel, side: Side, distance: i64) -> OrderId {
 fn told_behind(duel: &mut Duel, side: Side, distance: i64) -> Reply {
     let order = NewOrder::of_kind(OrderKind::Market, symbol(), side, side.any_price(), Shares::from_units(1).unwrap());
     let trail = Trail::by(price(distance));
-    let asked = TrailingOrder { account: account(), order, trail, client_id: None, until: None };
-    duel.play_told(asked.command())
+    let asked = Command::Place(Place::trailing(account(), order, trail).unwrap());
+    duel.play_told(asked)
 }
 
 /// The trigger of an order.

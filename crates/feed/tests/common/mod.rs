@@ -17,7 +17,7 @@ use model::Model;
 use model::workload::{Random, Workload};
 use terms::{
     AccountId, AccountIndex, CancelReason, ClientOrderId, Command, Entry, Event, ExecutionBounds, Fee, Money, NewOrder,
-    Op, OrderId, OrderKind, Position, Price, Sequence, Shares, Side, Symbol, SymbolIndex, Time, Trigger,
+    Op, OrderId, OrderKind, Place, Position, Price, Sequence, Shares, Side, Symbol, SymbolIndex, Time, Trigger,
 };
 
 /// Some commands of a test fall into one minute, others are hours apart.
@@ -176,12 +176,7 @@ impl Market {
                 30..40 => Some(Trigger::take_profit(side, at)),
                 _ => None,
             };
-            commands.push(Command::PlaceOrder {
-                account,
-                order: NewOrder { trigger, ..order },
-                client_id: None,
-                until: None,
-            });
+            commands.push(Command::Place(Place::order(account, NewOrder { trigger, ..order })));
         }
         let (mut events, time) = (Vec::new(), Time(1_700_000_000_000_000 + self.engine.sequence().0 * TICK_US));
         commands.into_iter().for_each(|command| self.apply(command, time, &mut events));

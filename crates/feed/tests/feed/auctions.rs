@@ -4,8 +4,8 @@ use crate::common::{EAGER, Market, apply, follow_sized};
 use feed::{History, View};
 use journal::simulated::{PowerCut, SimulatedDisk};
 use terms::{
-    AccountId, Command, Money, NewOrder, OrderId, Phase, Position, Price, Sequence, Shares, Side, Symbol, SymbolIndex,
-    Time,
+    AccountId, Command, Money, NewOrder, OrderId, Phase, Place, Position, Price, Sequence, Shares, Side, Symbol,
+    SymbolIndex, Time,
 };
 
 const ONE: i64 = 100_000_000;
@@ -21,7 +21,7 @@ pub fn account(number: &str) -> AccountId {
 pub fn place(number: &str, side: Side, dollars: i64, shares: i64) -> Command {
     let (limit, shares) = (Price::from_units(dollars * ONE).unwrap(), Shares::from_units(shares * ONE).unwrap());
     let order = NewOrder::limit(symbol(), side, limit, shares);
-    Command::PlaceOrder { account: account(number), order, client_id: None, until: None }
+    Command::Place(Place::order(account(number), order))
 }
 
 fn phase(phase: Phase) -> Command {

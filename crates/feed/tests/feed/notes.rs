@@ -7,8 +7,8 @@ use history::{HISTORY_FOLDER, Keep};
 use journal::Storage;
 use journal::simulated::{PowerCut, SimulatedDisk};
 use terms::{
-    AccountId, AccountIndex, Command, Money, NewOrder, OrderId, Position, Price, Sequence, Shares, Side, Symbol, Time,
-    Trigger,
+    AccountId, AccountIndex, Command, Money, NewOrder, OrderId, Place, Position, Price, Sequence, Shares, Side, Symbol,
+    Time, Trigger,
 };
 
 /// Returns the files that a checkpoint counts, with their contents.
@@ -124,7 +124,7 @@ fn who_would_miss_a_note_that_is_gone_is_told_so_and_all_else_is_there() {
         let limit = Price::from_units(units(dollars)).unwrap();
         NewOrder::limit(symbol, side, limit, Shares::from_units(units(shares)).unwrap())
     };
-    let place = |order| Command::PlaceOrder { account, order, client_id: None, until: None };
+    let place = |order| Command::Place(Place::order(account, order));
     let waits =
         place(order(Side::Buy, 50, 1).triggered_by(Trigger::from_below(Price::from_units(10_000_000_000).unwrap())));
     let mut market = Market::new(1);

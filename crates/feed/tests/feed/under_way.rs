@@ -6,8 +6,8 @@ use feed::{History, View};
 use journal::simulated::{PowerCut, SimulatedDisk};
 use model::workload::Random;
 use terms::{
-    AccountId, Command, Event, ExecutionBounds, Money, NewOrder, OrderId, OrderKind, Position, Price, Shares, Side,
-    Symbol, Time,
+    AccountId, Command, Event, ExecutionBounds, Money, NewOrder, OrderId, OrderKind, Place, Position, Price, Shares,
+    Side, Symbol, Time,
 };
 
 const ONE: i64 = 100_000_000;
@@ -52,7 +52,7 @@ fn market(seed: u64) -> Market {
                     continue;
                 }
             };
-            commands.push(Command::PlaceOrder { account, order, client_id: None, until: None });
+            commands.push(Command::Place(Place::order(account, order)));
         }
         if random.percent(50) {
             commands.insert(0, Command::ActivateReached);

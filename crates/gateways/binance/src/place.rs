@@ -5,8 +5,8 @@ use axum::extract::State;
 use feed::{PastOrder, RECENT_MAX, ReadModel, Trade};
 use serde_json::{Value, json};
 use terms::{
-    AccountId, AmountError, ClientOrderId, Command, Decimal, FundsOrder, IcebergOrder, Money, NewOrder, Op, OrderId,
-    OrderKind, Position, Price, Reject, Reply, SelfTrade, Shares, Side, Symbol, Time, Trail, TrailingOrder, Trigger,
+    AccountId, AmountError, ClientOrderId, Command, Decimal, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind,
+    Place, Position, Price, Reject, Reply, SelfTrade, Shares, Side, Symbol, Time, Trail, Trigger,
 };
 
 use crate::find_order::{ask, ask_all, of_account};
@@ -213,16 +213,14 @@ impl Placing {
         match self.amount {
             Amount::Shares(shares) => {
                 let order = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
-                if let Some(trail) = self.trail {
-                    return TrailingOrder { account, order, trail, client_id, until: None }.command();
-                }
-                let in_parts = |display| IcebergOrder { account, order, display, client_id, until: None }.command();
-                let iceberg = self.display.and_then(in_parts);
-                iceberg.unwrap_or(Command::PlaceOrder { account, order, client_id, until: None })
+                let trailing = self.trail.and_then(|trail| Place::trailing(account, order, trail));
+                let iceberg = self.display.and_then(|display| Place::iceberg(account, order, display));
+                let place = trailing.or(iceberg).unwrap_or(Place::order(account, order));
+                Command::Place(place.named(client_id))
             }
             Amount::Funds(funds) => {
                 let order = FundsOrder { symbol, side, funds, self_trade };
-                Command::PlaceByFunds { account, order, client_id }
+                Command::Place(Place::funds(account, order).named(client_id))
             }
         }
     }

@@ -2,8 +2,8 @@
 
 use exchange::deadline_at;
 use terms::{
-    AccountId, AmountError, ClientOrderId, Command, Deadline, Decimal, FundsOrder, IcebergOrder, Money, NewOrder,
-    OrderId, OrderKind, OrderName, Price, SelfTrade, Shares, Side, Symbol, Trigger,
+    AccountId, AmountError, ClientOrderId, Command, Deadline, Decimal, FundsOrder, Money, NewOrder, OrderId, OrderKind,
+    OrderName, Place, Price, SelfTrade, Shares, Side, Symbol, Trigger,
 };
 
 use crate::message::{Fault, Fields, Message, Reason};
@@ -150,13 +150,13 @@ fn place(message: &Message<'_>, own: Option<AccountId>) -> Result<Placing, Fault
             if funds == Money::ZERO {
                 return Err(Fault::value(tags::CASH_ORDER_QTY, "CashOrderQty(152) is above zero"));
             }
-            Command::PlaceByFunds { account, order: FundsOrder { symbol, side, funds, self_trade }, client_id }
+            Command::Place(Place::funds(account, FundsOrder { symbol, side, funds, self_trade }).named(client_id))
         }
         None => {
             let shares = shares(message, tags::ORDER_QTY, "OrderQty")?;
             let order = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
-            let iceberg = |display| IcebergOrder { account, order, display, client_id, until }.command();
-            display.and_then(iceberg).unwrap_or(Command::PlaceOrder { account, order, client_id, until })
+            let iceberg = display.and_then(|display| Place::iceberg(account, order, display));
+            Command::Place(iceberg.unwrap_or(Place::order(account, order)).named(client_id).until(until))
         }
     };
     Ok(Placing { command, cl_ord_id, account, echoed_fields: echoed_fields(message)? })
@@ -371,11 +371,10 @@ mod tests {
     fn placed(text: &str) -> Result<Placed, (Option<Tag>, Reason)> {
         let text = format!("35=D|11=a|1=7|55=SPY|54=2|{text}");
         let asked = asked(&text)?;
-        let ClientRequest::Place(Placing { command: Command::PlaceOrder { order, until, .. }, .. }) = asked else {
-            panic!("{asked:?}")
-        };
+        let ClientRequest::Place(Placing { command: Command::Place(place), .. }) = asked else { panic!("{asked:?}") };
+        let order = place.alone().expect("a plain order");
         assert_eq!((order.side, order.shares.to_string().as_str()), (Side::Sell, "2.5"), "{text}");
-        Ok((order.kind, order.trigger, until))
+        Ok((order.kind, order.trigger, place.deadline()))
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use journal::{Durability, Journal, JournalError, JournalPoint, Options, Recovery, Storage, encode};
 use terms::{
-    AccountId, ClientOrderId, Command, Entry, Money, NewOrder, OrderId, Position, Price, Sequence, Shares, Side,
+    AccountId, ClientOrderId, Command, Entry, Money, NewOrder, OrderId, Place, Position, Price, Sequence, Shares, Side,
     Symbol, Time,
 };
 
@@ -22,18 +22,8 @@ pub fn command(sequence: u64) -> Command {
     let (limit, shares) = (sequence as i64 * 1_000_003, sequence as i64 * 100_000_000);
     let (limit, shares) = (Price::from_units(limit).unwrap(), Shares::from_units(shares).unwrap());
     let place = |side| match sequence % 12 < 6 {
-        true => Command::PlaceOrder {
-            account,
-            order: NewOrder::limit(symbol, side, limit, shares),
-            client_id: None,
-            until: None,
-        },
-        false => Command::PlaceOrder {
-            account,
-            order: NewOrder::limit(symbol, side, limit, shares),
-            client_id: Some(id),
-            until: None,
-        },
+        true => Command::Place(Place::order(account, NewOrder::limit(symbol, side, limit, shares))),
+        false => Command::Place(Place::order(account, NewOrder::limit(symbol, side, limit, shares)).named(Some(id))),
     };
     match sequence % 6 {
         0 => Command::CreateAccount { account, balance: Money::from_units(i128::from(sequence) << 50) },

@@ -5,9 +5,9 @@ use std::num::NonZeroU32;
 use journal::{CodecError, decode, encode};
 use proptest::prelude::*;
 use terms::{
-    AccountId, AccountLimits, Among, ClientOrderId, Command, DOLLAR, Deadline, Distance, FeeRate, Fees, FundsOrder,
-    Grace, Group, IcebergOrder, KillScope, Money, NewOrder, OrderId, OrderKind, Pause, Phase, Position, Price,
-    SelfTrade, Shares, Side, Symbol, SymbolRules, Tier, Time, Trail, TrailingOrder, Trigger,
+    AccountId, AccountLimits, Among, Bond, ClientOrderId, Command, DOLLAR, Deadline, Distance, FeeRate, Fees,
+    FundsOrder, Grace, Group, KillScope, Money, NewOrder, OrderId, OrderKind, Pause, Phase, Place, Position, Price,
+    SelfTrade, Shares, Side, Symbol, SymbolRules, Tier, Time, Trail, Trigger,
 };
 
 fn account() -> impl Strategy<Value = AccountId> {
@@ -72,45 +72,37 @@ fn command() -> impl Strategy<Value = Command> {
             let (limit, shares) = (Price::from_units(limit).unwrap(), Shares::from_units(shares).unwrap());
             let trigger = trigger.and_then(|(price, above)| Trigger::from_code(if above { -price } else { price }));
             let order = NewOrder { trigger, self_trade, ..NewOrder::of_kind(kind, symbol, side, limit, shares) };
-            Command::PlaceOrder { account, order, client_id, until }
+            Command::Place(Place::order(account, order).named(client_id).until(until))
         });
     let funds = up_to(Money::CAP.units().unsigned_abs() - 1).prop_map(|units| Money::from_units(units as i128 + 1));
     let side = prop_oneof![Just(Side::Buy), Just(Side::Sell)];
     let for_money = (proptest::option::of(client_order_id()), account(), symbol(), side, funds, self_trade()).prop_map(
-        |(client_id, account, symbol, side, funds, self_trade)| Command::PlaceByFunds {
-            account,
-            order: FundsOrder { symbol, side, funds, self_trade },
-            client_id,
+        |(client_id, account, symbol, side, funds, self_trade)| {
+            Command::Place(Place::funds(account, FundsOrder { symbol, side, funds, self_trade }).named(client_id))
         },
     );
     let trail =
         prop_oneof![above_zero().prop_map(|units| -(units % 9_999) - 1), above_zero()].prop_map(Trail::from_code);
     let placing =
         (prop_oneof![order, for_money], 0u8..11, amended(), trail).prop_map(|(command, how, display, trail)| {
-            match (how, command) {
-                (6 | 7, Command::PlaceOrder { account, order, client_id, until }) => {
-                    let (order, trail) = (NewOrder { trigger: None, ..order }, trail.unwrap());
-                    let placed = TrailingOrder { account, order, trail, client_id, until }.command();
-                    if how == 7 { placed.if_canceled().unwrap() } else { placed }
+            let place = *command.place().unwrap();
+            let terms = |of_form: Place| of_form.named(place.client_id()).until(place.deadline());
+            let bond = match how {
+                0 | 3 | 7 => Bond::IfCanceled,
+                1 => Bond::Linked,
+                8 | 9 => Bond::Working { two_wait: how == 9 },
+                10 => Bond::Pending,
+                _ => Bond::Alone,
+            };
+            let of_form = match (how, place.plain()) {
+                (6 | 7, Some(order)) => {
+                    Place::trailing(place.account, NewOrder { trigger: None, ..order }, trail.unwrap()).map(terms)
                 }
-                (2 | 3, Command::PlaceOrder { account, order, client_id, until }) => {
-                    let asked = IcebergOrder { account, order, display, client_id, until };
-                    let iceberg = asked.command();
-                    let iceberg = if how == 3 { iceberg.and_then(Command::if_canceled) } else { iceberg };
-                    iceberg.unwrap_or(command)
-                }
-                (8 | 9, Command::PlaceOrder { account, order, client_id, until }) => {
-                    Command::PlaceWorking { account, order, client_id, until, two_wait: how == 9 }
-                }
-                (10, Command::PlaceOrder { account, order, client_id, until }) => {
-                    Command::PlacePending { account, order, client_id, until }
-                }
-                (0, command) => command.if_canceled().unwrap_or(command),
-                (1, Command::PlaceOrder { account, order, client_id, until }) => {
-                    Command::PlaceLinked { account, order, client_id, until }
-                }
-                (_, command) => command,
-            }
+                (2 | 3, Some(order)) => Place::iceberg(place.account, order, display).map(terms),
+                _ => None,
+            };
+            let place = of_form.unwrap_or(place);
+            Command::Place(place.with_bond(bond).unwrap_or(place))
         });
     prop_oneof![
         4 => placing,
@@ -453,50 +445,46 @@ fn client_order_ids_out_of_bounds_are_refused() {
     let (limit, shares) = (Price::from_units(5).unwrap(), Shares::from_units(6).unwrap());
     bytes.clear();
     encode(
-        &Command::PlaceOrder {
-            account,
-            order: NewOrder::limit(symbol, side, limit, shares),
-            client_id: Some(id),
-            until: None,
-        },
+        &Command::Place(Place::order(account, NewOrder::limit(symbol, side, limit, shares)).named(Some(id))),
         &mut bytes,
     );
     assert_eq!(bytes, [8, 3, b'a', b'-', b'1', 0xc1, 0x03, 1, b'S', 5, 6]);
     bytes.clear();
     let order = NewOrder { kind: OrderKind::FillOrKill, ..NewOrder::limit(symbol, side, limit, shares) };
-    encode(&Command::PlaceOrder { account, order, client_id: Some(id), until: None }, &mut bytes);
+    encode(&Command::Place(Place::order(account, order).named(Some(id))), &mut bytes);
     assert_eq!(bytes, [10, 15, 3, b'a', b'-', b'1', 0xc1, 0x03, 1, b'S', 5, 6]);
     bytes.clear();
     let order = NewOrder::market(symbol, Side::Buy, shares);
-    encode(&Command::PlaceOrder { account, order, client_id: None, until: None }, &mut bytes);
+    encode(&Command::Place(Place::order(account, order)), &mut bytes);
     assert_eq!(bytes, [10, 16, 0xc1, 0x03, 1, b'S', 6]);
     bytes.clear();
     let order = FundsOrder { symbol, side, funds: Money::from_units(7), self_trade: SelfTrade::Allowed };
-    encode(&Command::PlaceByFunds { account, order, client_id: None }, &mut bytes);
+    encode(&Command::Place(Place::funds(account, order)), &mut bytes);
     assert_eq!(bytes, [11, 1, 0xc1, 0x03, 1, b'S', 7]);
     assert_eq!(decode(&mut &[11, 1, 0xc1, 0x03, 1, b'S', 0][..]), Err(CodecError::OutOfBounds("funds")));
     assert_eq!(decode(&mut &[11, 4, 0xc1, 0x03, 1, b'S', 7][..]), Err(CodecError::OutOfBounds("kind of an order")));
     // Only an order has the condition that the command before it canceled an order, and only once.
     bytes.clear();
     let order = NewOrder::limit(symbol, side, limit, shares);
-    encode(&Command::PlaceIfCanceled { account, order, client_id: None, until: None }, &mut bytes);
+    encode(&Command::Place(Place::order(account, order).bound(Bond::IfCanceled)), &mut bytes);
     assert_eq!(bytes, [13, 5, 0xc1, 0x03, 1, b'S', 5, 6]);
     for bytes in [&[13, 6, 0xc1, 0x03, 1][..], &[13, 13, 5, 0xc1, 0x03, 1, b'S', 5, 6], &[13; 1 << 20]] {
         assert_eq!(decode(&mut &bytes[..]), Err(CodecError::OutOfBounds("command on a condition")));
     }
     bytes.clear();
-    encode(&Command::PlaceLinked { account, order, client_id: None, until: None }, &mut bytes);
+    encode(&Command::Place(Place::order(account, order).bound(Bond::Linked)), &mut bytes);
     assert_eq!(bytes, [21, 5, 0xc1, 0x03, 1, b'S', 5, 6]);
     assert_eq!(decode(&mut &[21, 6, 0xc1, 0x03, 1][..]), Err(CodecError::OutOfBounds("linked command")));
     for bytes in [&[21, 13, 5, 0xc1, 0x03, 1, b'S', 5, 6][..], &[13, 21, 5, 0xc1, 0x03, 1, b'S', 5, 6], &[21; 1 << 20]]
     {
-        assert_eq!(decode(&mut &bytes[..]), Err(CodecError::OutOfBounds("command on a condition")));
+        let tag = if bytes[0] == 21 { "linked command" } else { "command on a condition" };
+        assert_eq!(decode(&mut &bytes[..]), Err(CodecError::OutOfBounds(tag)));
     }
     // A deadline or a mode of self-trade prevention comes once.
     bytes.clear();
     let decremented = order.with_self_trade(SelfTrade::Decrement);
     let until = Deadline::from_code(300);
-    encode(&Command::PlaceOrder { account, order: decremented, client_id: None, until }, &mut bytes);
+    encode(&Command::Place(Place::order(account, decremented).until(until)), &mut bytes);
     assert_eq!(bytes, [19, 4, 0xac, 2, 5, 0xc1, 0x03, 1, b'S', 5, 6]);
     for bytes in [
         &[19, 1, 0, 6, 0xc1, 0x03, 1][..],

@@ -11,8 +11,8 @@ use market::calendar::Calendar;
 use market::memory_ledger::MemoryLedger;
 use market::turn::MarketLoop;
 use terms::{
-    AccountId, BrokenRule, Command, DOLLAR, Entry, KillScope, Money, NewOrder, Op, Phase, Price, Reject, Reply, Shares,
-    Side, Symbol, SymbolIndex, SymbolPhase, Time,
+    AccountId, BrokenRule, Command, DOLLAR, Entry, KillScope, Money, NewOrder, Op, Phase, Place, Price, Reject, Reply,
+    Shares, Side, Symbol, SymbolIndex, SymbolPhase, Time,
 };
 
 use crate::turn_options::options;
@@ -62,7 +62,7 @@ fn change(number: u32, phase: Phase) -> Command {
 fn buy(number: u32) -> Command {
     let limit = Price::from_units(i64::try_from(DOLLAR / 100_000_000).unwrap()).unwrap();
     let order = NewOrder::limit(symbol(number), Side::Buy, limit, Shares::from_units(1).unwrap());
-    Command::PlaceOrder { account: account(), order, client_id: None, until: None }
+    Command::Place(Place::order(account(), order))
 }
 
 /// The commands that a market has kept when it ends at this second.

@@ -10,8 +10,8 @@ use market::admission::Bounds;
 use market::memory_ledger::MemoryLedger;
 use market::turn::{MarketLoop, TurnOptions};
 use terms::{
-    AccountId, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, DOLLAR, Entry, Money, NewOrder, Op, Price, Reply,
-    Shares, Side, Symbol, Time,
+    AccountId, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, DOLLAR, Entry, Money, NewOrder, Op, Place, Price,
+    Reply, Shares, Side, Symbol, Time,
 };
 
 use crate::turn_options::options;
@@ -32,7 +32,7 @@ fn order(of: u64, id: u64) -> Command {
     let (limit, shares) = (Price::from_units(1).unwrap(), Shares::from_units(1).unwrap());
     let order = NewOrder::of_kind(terms::OrderKind::ImmediateOrCancel, symbol(), Side::Buy, limit, shares);
     let client_id = Some(ClientOrderId::parse(format!("id-{id}").as_bytes()).unwrap());
-    Command::PlaceOrder { account: account(of), order, client_id, until: None }
+    Command::Place(Place::order(account(of), order).named(client_id))
 }
 
 /// A market with accounts 1 to 6 and so many ids for all, and its clock.

@@ -10,7 +10,9 @@ use engine::{DoneOrders, Engine};
 use exchange::{Answer, Batch, ProtectorId};
 use market::memory_ledger::MemoryLedger;
 use market::turn::MarketLoop;
-use terms::{AccountId, Command, DOLLAR, Entry, Grace, Money, NewOrder, Op, Price, Reply, Shares, Side, Symbol, Time};
+use terms::{
+    AccountId, Command, DOLLAR, Entry, Grace, Money, NewOrder, Op, Place, Price, Reply, Shares, Side, Symbol, Time,
+};
 
 use crate::turn_options::options;
 
@@ -99,7 +101,7 @@ fn buy() -> Command {
     let limit = Price::from_units(i64::try_from(DOLLAR / 100_000_000).unwrap()).unwrap();
     let shares = Shares::from_units(1).unwrap();
     let order = NewOrder::limit(Symbol::parse(b"SPY").unwrap(), Side::Buy, limit, shares);
-    Command::PlaceOrder { account: one(), order, client_id: None, until: None }
+    Command::Place(Place::order(one(), order))
 }
 
 fn market() -> Market {

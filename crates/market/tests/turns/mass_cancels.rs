@@ -11,7 +11,7 @@ use market::memory_ledger::MemoryLedger;
 use market::turn::MarketLoop;
 use terms::{
     AccountId, Among, CANCELS_MAX, CancelBounds, Command, DOLLAR, Entry, Grace, KillScope, Money, NewOrder, Op,
-    OrderId, Phase, Position, Price, Reject, Reply, Shares, Side, Symbol, Time,
+    OrderId, Phase, Place, Position, Price, Reject, Reply, Shares, Side, Symbol, Time,
 };
 
 use crate::turn_options::options;
@@ -83,7 +83,7 @@ fn symbol() -> Symbol {
 fn place(number: u32, side: Side, price: i64) -> Command {
     let (limit, shares) = (Price::from_units(price).unwrap(), Shares::from_units(1).unwrap());
     let order = NewOrder::limit(symbol(), side, limit, shares);
-    Command::PlaceOrder { account: account(number), order, client_id: None, until: None }
+    Command::Place(Place::order(account(number), order))
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_kill_goes_on_turn_by_turn_and_others_are_answered_in_between() {
     assert_eq!(market.open(), CANCELS_MAX + 7 + 1);
     // A buy of two does not execute with the killed orders: the loop has canceled all but seven before.
     let order = NewOrder::limit(symbol(), Side::Buy, Price::from_units(11).unwrap(), Shares::from_units(1).unwrap());
-    market.asks(&[Command::PlaceOrder { account: account(2), order, client_id: None, until: None }]);
+    market.asks(&[Command::Place(Place::order(account(2), order))]);
     assert_eq!(market.open(), 0, "the seven that were left were met, and account 2 executed with itself");
     assert_eq!(market.turn.engine().position(account(1), symbol()), Some(Position::from_units(1_000_000)));
     let mut market = market.restart();
@@ -245,7 +245,7 @@ fn an_auction_ends_while_a_kill_in_another_symbol_goes_on() {
     let shares = Position::from_units(1_000_000);
     let pair = |side| {
         let order = NewOrder::limit(symbol, side, Price::from_units(1).unwrap(), Shares::from_units(1).unwrap());
-        Command::PlaceOrder { account: account(2), order, client_id: None, until: None }
+        Command::Place(Place::order(account(2), order))
     };
     market.asks(&[
         Command::CreateSymbol { symbol },

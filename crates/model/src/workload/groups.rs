@@ -1,6 +1,6 @@
 //! Groups as a workload draws them: few, so that accounts of one group match often.
 
-use terms::{AccountId, AccountIndex, Command, FundsOrder, Group, Money, NewOrder, OrderKind, SelfTrade};
+use terms::{AccountId, AccountIndex, Command, FundsOrder, Group, Money, NewOrder, OrderKind, Place, SelfTrade};
 
 use super::Workload;
 use crate::exchange::Model;
@@ -32,5 +32,5 @@ pub(super) fn for_money(workload: &mut Workload, account: AccountId, order: &New
         return None;
     }
     let funds = workload.random.pick(&workload.prices).times(shares).min(Money::CAP);
-    Some(Command::PlaceByFunds { account, order: FundsOrder { symbol, side, funds, self_trade }, client_id: None })
+    Some(Command::Place(Place::funds(account, FundsOrder { symbol, side, funds, self_trade })))
 }

@@ -1,6 +1,6 @@
 //! The kill switch as a workload uses it: it soon releases what it killed, so that not everything ends.
 
-use terms::{AccountIndex, Command, KillScope, NewOrder, Phase, SymbolIndex};
+use terms::{AccountIndex, Command, KillScope, NewOrder, Phase, Place, SymbolIndex};
 
 use super::Workload;
 use crate::exchange::Model;
@@ -54,7 +54,7 @@ fn meet(workload: &mut Workload, model: &Model) -> Option<Command> {
     }
     let shares = workload.random.pick(&workload.sizes);
     let order = NewOrder::limit(symbol, killed.side.opposite(), killed.limit, shares);
-    Some(Command::PlaceOrder { account: workload.account(), order, client_id: None, until: None })
+    Some(Command::Place(Place::order(workload.account(), order)))
 }
 
 fn named(model: &Model, scope: KillScope<AccountIndex, SymbolIndex>) -> KillScope {

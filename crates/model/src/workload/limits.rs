@@ -3,7 +3,7 @@
 
 use std::num::NonZeroU32;
 
-use terms::{AccountId, AccountIndex, AccountLimits, Command, Distance, NewOrder, Shares, Side, SymbolIndex};
+use terms::{AccountId, AccountIndex, AccountLimits, Command, Distance, NewOrder, Place, Shares, Side, SymbolIndex};
 
 use super::Workload;
 use crate::exchange::Model;
@@ -59,7 +59,7 @@ pub(super) fn market_order(workload: &mut Workload, model: &Model) -> Option<Com
     let best = model.queue(at, side.opposite()).first()?.open.units();
     let shares = Shares::from_units(best.saturating_add(workload.random.pick(&workload.sizes).units()))?;
     let order = NewOrder::market(symbol, side, shares);
-    Some(Command::PlaceOrder { account, order, client_id: None, until: None })
+    Some(Command::Place(Place::order(account, order)))
 }
 
 /// Draws a position limit: a few orders more than the account has of a symbol, or none at all.

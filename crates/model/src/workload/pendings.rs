@@ -1,6 +1,6 @@
 //! Orders that wait for others, as clients request them: a working order and one or two behind it.
 
-use terms::{Command, NewOrder, OrderId, OrderKind, SelfTrade, Side, Symbol};
+use terms::{Bond, Command, NewOrder, OrderId, OrderKind, Place, SelfTrade, Side, Symbol};
 
 use super::{Workload, affordable};
 use crate::exchange::Model;
@@ -13,11 +13,10 @@ pub(super) fn draw(workload: &mut Workload, model: &Model) -> Vec<Command> {
         return again;
     }
     let [first, second] = workload.pair(model);
-    let (Command::PlaceOrder { account, order: one, .. }, Command::PlaceLinked { account: other, order: two, .. }) =
-        (first, second)
-    else {
-        panic!("a pair is an order and one that is linked");
-    };
+    let [(account, one), (other, two)] = [first, second].map(|command| {
+        let place = command.place().expect("a pair is two orders");
+        (place.account, place.plain().expect("a pair is an order and one that is linked"))
+    });
     let two_wait = workload.random.percent(35);
     let mut working = working(workload, model, &one);
     let mut pending = if two_wait { vec![one, two] } else { vec![any(workload, working.symbol, one.side)] };
@@ -30,10 +29,12 @@ pub(super) fn draw(workload: &mut Workload, model: &Model) -> Vec<Command> {
         _ => {}
     }
     let (client_id, until) = workload.terms_of_a_pair(model);
-    let mut commands = vec![Command::PlaceWorking { account, order: working, client_id, until, two_wait }];
+    let mut commands = vec![Command::Place(
+        Place::order(account, working).named(client_id).until(until).bound(Bond::Working { two_wait }),
+    )];
     for order in pending {
         let (client_id, until) = workload.terms_of_a_pair(model);
-        commands.push(Command::PlacePending { account: other, order, client_id, until });
+        commands.push(Command::Place(Place::order(other, order).named(client_id).until(until).bound(Bond::Pending)));
     }
     commands
 }
@@ -85,7 +86,9 @@ fn again(workload: &mut Workload, model: &Model) -> Option<Vec<Command>> {
         (account, again, order.client_id, order.until)
     };
     let (account, order, client_id, until) = again(working);
-    let first = Command::PlaceWorking { account, order, client_id, until, two_wait: false };
+    let first = Command::Place(
+        Place::order(account, order).named(client_id).until(until).bound(Bond::Working { two_wait: false }),
+    );
     let (account, order, client_id, until) = again(pending);
-    Some(vec![first, Command::PlacePending { account, order, client_id, until }])
+    Some(vec![first, Command::Place(Place::order(account, order).named(client_id).until(until).bound(Bond::Pending))])
 }

@@ -1,7 +1,9 @@
 //! The phases of symbols as a workload draws them, and orders that it places because of them: orders that gather, and
 //! orders that would execute outside a band. This module does not know what becomes of them.
 
-use terms::{Command, Distance, NewOrder, Op, Pause, Phase, Side, Symbol, SymbolIndex, SymbolRules, Time, Trigger};
+use terms::{
+    Command, Distance, NewOrder, Op, Pause, Phase, Place, Side, Symbol, SymbolIndex, SymbolRules, Time, Trigger,
+};
 
 use super::Workload;
 use crate::exchange::{Model, Order};
@@ -56,7 +58,8 @@ fn interrupting(workload: &mut Workload) -> SymbolRules {
 
 /// Whether an op places an order in a symbol whose orders gather.
 pub(super) fn gathers(op: &Op, model: &Model) -> bool {
-    let Op::Command(Command::PlaceOrder { order, .. }) = op else { return false };
+    let Op::Command(Command::Place(place)) = op else { return false };
+    let Some(order) = place.alone() else { return false };
     named(model, order.symbol).is_some_and(|at| model.phase(at).phase == Phase::Auction)
 }
 
@@ -103,7 +106,7 @@ fn is_outside(model: &Model, order: &Order) -> bool {
 }
 
 fn place(workload: &mut Workload, order: NewOrder) -> Command {
-    Command::PlaceOrder { account: workload.account(), order, client_id: None, until: None }
+    Command::Place(Place::order(workload.account(), order))
 }
 
 fn named(model: &Model, symbol: Symbol) -> Option<SymbolIndex> {

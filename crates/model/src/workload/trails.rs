@@ -1,6 +1,6 @@
 //! Random orders whose triggers follow the market.
 
-use terms::{Command, Price, Side, SymbolIndex, Trail, TrailingOrder};
+use terms::{Command, Place, Price, Side, SymbolIndex, Trail};
 
 use super::Workload;
 use crate::exchange::Model;
@@ -8,7 +8,9 @@ use crate::exchange::Model;
 /// Turns an order with a fixed trigger or none into one whose trigger follows the market, at times.
 pub(super) fn behind(workload: &mut Workload, placing: Command, model: &Model) -> Command {
     let plain = placing.unconditional().unwrap_or(placing);
-    let Command::PlaceOrder { account, order, client_id, until } = plain else { return placing };
+    let Command::Place(place) = plain else { return placing };
+    let Some(mut order) = place.alone() else { return placing };
+    let (account, client_id) = (place.account, place.client_id());
     let before = model
         .client_orders()
         .find(|&(id, order)| Some(id) == client_id && model.accounts().nth(order.account.0 as usize) == Some(account));
@@ -19,9 +21,9 @@ pub(super) fn behind(workload: &mut Workload, placing: Command, model: &Model) -
         _ => None,
     };
     let Some(trail) = trail else { return placing };
-    let mut order = order;
     order.trigger = None;
-    let trailing = TrailingOrder { account, order, trail, client_id, until }.command();
+    let trailing = Place::trailing(account, order, trail).expect("it has no trigger");
+    let trailing = Command::Place(trailing.named(client_id).until(place.deadline()));
     if placing.unconditional().is_some() { trailing.if_canceled().expect("it has no condition") } else { trailing }
 }
 

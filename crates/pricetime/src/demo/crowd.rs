@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use exchange::Answer;
-use terms::{AccountId, Command, NewOrder, Op, OrderId, OrderKind, Position, Reply, Side, Symbol};
+use terms::{AccountId, Command, NewOrder, Op, OrderId, OrderKind, Place, Position, Reply, Side, Symbol};
 
 use super::amounts::{account, number, price, shares};
 use super::patient::{Patient, Scene, soon};
@@ -301,12 +301,10 @@ impl Crowd {
                 else {
                     continue;
                 };
-                ops.push(Op::Command(Command::PlaceOrder {
+                ops.push(Op::Command(Command::Place(Place::order(
                     account,
-                    order: NewOrder::of_kind(kind, *symbol, side, limit, shares),
-                    client_id: None,
-                    until: None,
-                }));
+                    NewOrder::of_kind(kind, *symbol, side, limit, shares),
+                ))));
             }
         }
         let answers = venue.send(&ops)?;
@@ -333,12 +331,10 @@ impl Crowd {
                 let cents = *fair / 1000 + away * (4 + level) * gap;
                 let most = 50 + 20 * level.unsigned_abs();
                 if let Some((limit, shares)) = price(cents).zip(shares(lot * (20 + random.below(most)))) {
-                    ops.push(Op::Command(Command::PlaceOrder {
+                    ops.push(Op::Command(Command::Place(Place::order(
                         account,
-                        order: NewOrder::of_kind(OrderKind::PostOnly, *symbol, side, limit, shares),
-                        client_id: None,
-                        until: None,
-                    }));
+                        NewOrder::of_kind(OrderKind::PostOnly, *symbol, side, limit, shares),
+                    ))));
                 }
             }
         }
@@ -371,12 +367,10 @@ impl Crowd {
             1..4 => OrderKind::ImmediateOrCancel,
             _ => OrderKind::Limit,
         };
-        let placed = venue.send(&[Op::Command(Command::PlaceOrder {
+        let placed = venue.send(&[Op::Command(Command::Place(Place::order(
             account,
-            order: NewOrder::of_kind(kind, symbol, side, limit, shares),
-            client_id: None,
-            until: None,
-        })])?;
+            NewOrder::of_kind(kind, symbol, side, limit, shares),
+        )))])?;
         let Some(Answer::Reply(Reply::Opened(order))) = placed.first() else { return Some(1) };
         if !kind.rests() {
             return Some(1);

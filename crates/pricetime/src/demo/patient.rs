@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use exchange::Answer;
 use terms::{
-    AccountId, Command, Deadline, IcebergOrder, NewOrder, Op, OrderId, OrderKind, Price, Reply, Shares, Side, Symbol,
+    AccountId, Bond, Command, Deadline, NewOrder, Op, OrderId, OrderKind, Place, Price, Reply, Shares, Side, Symbol,
     Time, Trigger,
 };
 
@@ -69,7 +69,7 @@ impl Patient {
             Side::Sell => [price(fair + far)?, price(fair - far)?],
         };
         let limit = |kind: OrderKind, limit: Price| NewOrder::of_kind(kind, symbol, side, limit, count);
-        let place = |order: NewOrder, until| Command::PlaceOrder { account, order, client_id: None, until };
+        let place = |order: NewOrder, until| Command::Place(Place::order(account, order).until(until));
         let market = NewOrder::of_kind(OrderKind::Market, symbol, side, side.any_price(), count);
         let stop = market.triggered_by(Trigger::stop_loss(side, beyond));
         Some(match random.below(6) {
@@ -78,11 +78,11 @@ impl Patient {
             2 => {
                 let display = Shares::from_units(count.units() / 5)?;
                 let order = limit(OrderKind::Limit, away);
-                vec![IcebergOrder { account, order, display, client_id: None, until: None }.command()?]
+                vec![Command::Place(Place::iceberg(account, order, display)?)]
             }
             3 => {
                 let order = market.triggered_by(Trigger::stop_loss(side, beyond));
-                let linked = Command::PlaceLinked { account, order, client_id: None, until: None };
+                let linked = Command::Place(Place::order(account, order).bound(Bond::Linked));
                 vec![place(limit(OrderKind::PostOnly, away), None), linked]
             }
             4 => vec![place(limit(OrderKind::PostOnly, away), None)],

@@ -13,7 +13,7 @@ use bench::records::LoadSettings;
 use model::Model;
 use model::workload::Workload;
 use terms::{
-    AccountId, AccountIndex, Entry, Event, NewOrder, Op, OrderId, OrderName, Position, Reply, SymbolIndex, Time,
+    AccountId, AccountIndex, Entry, Event, NewOrder, Op, OrderId, OrderName, Place, Position, Reply, SymbolIndex, Time,
 };
 use tokio::runtime::Runtime;
 use tokio_postgres::Client;
@@ -90,10 +90,10 @@ struct Both {
 /// The op as the baseline knows it: it has only limit orders without client order ids.
 fn as_the_baseline_knows_it(op: Op) -> Op {
     match op {
-        Op::Command(terms::Command::PlaceOrder { account, order, .. }) => {
+        Op::Command(terms::Command::Place(place)) if let Some(order) = place.alone() => {
             let NewOrder { symbol, side, limit, shares, .. } = order;
             let order = NewOrder::limit(symbol, side, limit, shares);
-            Op::Command(terms::Command::PlaceOrder { account, order, client_id: None, until: None })
+            Op::Command(terms::Command::Place(Place::order(place.account, order)))
         }
         other => other,
     }
@@ -104,9 +104,8 @@ impl Both {
         use terms::Command::{
             ActivateReached, AmendOrder, CancelAll, CancelOrder, ChangeFees, ChangeGroup, ChangeLimits, ChangePhase,
             ChangeRules, ChangeTier, CreateAccount, CreateSymbol, EndAuction, ExpireOrders, FollowCalendar,
-            FreeClientOrderId, FundAccount, GiveShares, IssueShares, Kill, KillTogether, PlaceByFunds,
-            PlaceByFundsIfCanceled, PlaceIceberg, PlaceIfCanceled, PlaceLinked, PlaceOrder, PlacePending,
-            PlaceTrailing, PlaceWorking, Protect, Release, ReleaseTogether, TakeMessage, Unprotect,
+            FreeClientOrderId, FundAccount, GiveShares, IssueShares, Kill, KillTogether, Place, Protect, Release,
+            ReleaseTogether, TakeMessage, Unprotect,
         };
         let mut events = Vec::new();
         let reply = self.model.apply(entry, &mut Vec::new(), &mut events);
@@ -122,25 +121,16 @@ impl Both {
                 self.owner.issue(account, &symbol, amount(shares.units())).await;
             }
             // No order has such an id here: the model refuses it, too.
-            PlaceOrder { client_id: Some(_), .. } | CancelOrder { order: OrderName::Client(_), .. } => {
-                assert!(!accepted)
-            }
+            Place(place) if place.client_id().is_some() => assert!(!accepted),
+            CancelOrder { order: OrderName::Client(_), .. } => assert!(!accepted),
             // The baseline has no bounds on issues.
             CreateAccount { .. } | IssueShares { .. } => {}
-            PlaceByFunds { .. }
-            | AmendOrder { .. }
-            | PlaceLinked { .. }
-            | PlaceWorking { .. }
-            | PlacePending { .. }
-            | PlaceIceberg { .. }
-            | PlaceTrailing { .. }
+            AmendOrder { .. }
             | ActivateReached
             | ExpireOrders
             | EndAuction
             | FollowCalendar { .. }
             | ChangePhase { .. }
-            | PlaceIfCanceled { .. }
-            | PlaceByFundsIfCanceled { .. }
             | FreeClientOrderId { .. }
             | ChangeRules { .. }
             | ChangeFees { .. }
@@ -159,10 +149,12 @@ impl Both {
             | TakeMessage(_) => {
                 unreachable!("this workload draws none")
             }
-            PlaceOrder { account, order: NewOrder { symbol, side, limit, shares, .. }, client_id: None, until: _ } => {
+            Place(place) => {
+                let NewOrder { symbol, side, limit, shares, .. } =
+                    place.alone().expect("this workload draws plain ones");
                 let symbol = symbol.to_string();
                 let order = Order {
-                    account: number(model, account),
+                    account: number(model, place.account),
                     symbol: &symbol,
                     side: if side == terms::Side::Buy { Side::Buy } else { Side::Sell },
                     limit: amount(limit.units()),

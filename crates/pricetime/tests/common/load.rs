@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use terms::{AccountId, Command, Decimal, NewOrder, OrderId, Side, Symbol};
+use terms::{AccountId, Command, Decimal, NewOrder, OrderId, Place, Side, Symbol};
 
 use super::reply::Element;
 use super::server::{Server, connect};
@@ -45,12 +45,7 @@ pub fn load(xml: SocketAddr, index: usize, rounds: usize) -> Asked {
             "<transactions id=\"{account}\"><order sym=\"SPY\" amount=\"{amount}\" limit=\"1\"/></transactions>"
         );
         let shares = Decimal::parse(amount.as_bytes()).unwrap().order_shares().unwrap();
-        let place = Command::PlaceOrder {
-            account: id,
-            order: NewOrder::limit(symbol, Side::Buy, limit, shares),
-            client_id: None,
-            until: None,
-        };
+        let place = Command::Place(Place::order(id, NewOrder::limit(symbol, Side::Buy, limit, shares)));
         let told = format!("<opened sym=\"SPY\" amount=\"{amount}\"");
         let Some(reply) = ask(&mut asked, &body, told, &place) else { return asked };
         if round % 3 == 0 {

@@ -1,8 +1,8 @@
 //! Orders, and the rules of symbols, in the XML protocol.
 
 use terms::{
-    AccountLimit, AccountLimits, Command, Deadline, Fees, FundsOrder, IcebergOrder, KillScope, Money, NewOrder,
-    OrderKind, Rule, SelfTrade, Side, Symbol, SymbolRules, Time, TrailingOrder,
+    AccountLimit, AccountLimits, Command, Deadline, Fees, FundsOrder, KillScope, Money, NewOrder, OrderForm, OrderKind,
+    Place, Rule, SelfTrade, Side, Symbol, SymbolRules, Time,
 };
 
 /// The attributes of an `<order>`, each with a blank before it, in the order in which a reply repeats them.
@@ -55,22 +55,18 @@ pub fn as_on_the_wire(command: Command) -> Command {
     if let Command::ChangeLimits { account, limits } = command {
         return Command::ChangeLimits { account, limits: limits_on_the_wire(limits) };
     }
-    let plain = command.unconditional().unwrap_or(command);
-    if let Command::PlaceOrder { account, order, client_id, until } = plain {
-        let until = until.filter(|_| order.kind.rests() || order.trigger.is_some());
-        let said = Command::PlaceOrder { account, order, client_id, until };
-        return if plain == command { said } else { said.if_canceled().expect("it places an order") };
-    }
-    if let Some(asked) = plain.as_iceberg() {
-        let until = asked.until.filter(|_| asked.order.kind.rests());
-        let said = IcebergOrder { until, ..asked }.command().expect("it rests");
-        return if plain == command { said } else { said.if_canceled().expect("it places an order") };
-    }
-    let Command::PlaceByFunds { account, order, client_id } = plain else { return command };
-    let steps = (order.funds.units() + DOLLAR_STEP - 1) / DOLLAR_STEP;
-    let order = FundsOrder { funds: Money::from_units(steps * DOLLAR_STEP), ..order };
-    let said = Command::PlaceByFunds { account, order, client_id };
-    if plain == command { said } else { said.if_canceled().expect("it places an order") }
+    let Command::Place(place) = command else { return command };
+    Command::Place(match place.form() {
+        OrderForm::Plain(order) | OrderForm::Iceberg { order, .. } => {
+            place.until(place.deadline().filter(|_| order.kind.rests() || order.trigger.is_some()))
+        }
+        OrderForm::Trailing { .. } => place,
+        OrderForm::Funds(order) => {
+            let steps = (order.funds.units() + DOLLAR_STEP - 1) / DOLLAR_STEP;
+            let order = FundsOrder { funds: Money::from_units(steps * DOLLAR_STEP), ..order };
+            Place::funds(place.account, order).named(place.client_id()).bound(place.bond())
+        }
+    })
 }
 
 /// The nearest limits that the wire can carry: no more money than there is, in steps, and at least one.
@@ -135,23 +131,21 @@ pub fn funds_attributes(order: &FundsOrder) -> String {
 
 /// The attributes of the order that a command places, without a client order id.
 pub fn placing_attributes(command: &Command) -> String {
-    let plain = command.unconditional().unwrap_or(*command);
-    if let Command::PlaceOrder { order, until, .. } = plain {
-        order_attributes(&order, until)
-    } else if let Some(IcebergOrder { order, display, until, .. }) = plain.as_iceberg() {
-        format!("{} display=\"{display}\"", order_attributes(&order, until))
-    } else if let Some(TrailingOrder { order, trail, until, .. }) = plain.as_trailing() {
-        let trail = match trail.bips() {
-            Some(bips) => format!(" trail-bips=\"{bips}\""),
-            None => format!(" trail=\"{}\"", trail.distance().expect("one or the other")),
-        };
-        // An order that waits for a price does not move, so a client cannot ask for that.
-        let order = NewOrder { kind: order.kind.once_placed(), ..order };
-        format!("{}{trail}", order_attributes(&order, until))
-    } else if let Command::PlaceByFunds { order, .. } = plain {
-        funds_attributes(&order)
-    } else {
-        panic!("{plain:?} places no order")
+    let Command::Place(place) = command else { panic!("{command:?} places no order") };
+    let until = place.deadline();
+    match place.form() {
+        OrderForm::Plain(order) => order_attributes(&order, until),
+        OrderForm::Iceberg { order, display } => format!("{} display=\"{display}\"", order_attributes(&order, until)),
+        OrderForm::Trailing { order, trail } => {
+            let trail = match trail.bips() {
+                Some(bips) => format!(" trail-bips=\"{bips}\""),
+                None => format!(" trail=\"{}\"", trail.distance().expect("one or the other")),
+            };
+            // An order that waits for a price does not move, so a client cannot ask for that.
+            let order = NewOrder { kind: order.kind.once_placed(), ..order };
+            format!("{}{trail}", order_attributes(&order, until))
+        }
+        OrderForm::Funds(order) => funds_attributes(&order),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::common::server::{Launch, state_of};
 use crate::common::wait::wait_until;
 use journal::{Disk, Journal, JournalPoint, Options};
 use signal_hook::consts::SIGPIPE;
-use terms::{AccountId, ClientOrderId, Decimal, NewOrder, Sequence, Side, Symbol, Time};
+use terms::{AccountId, ClientOrderId, Decimal, NewOrder, Place, Sequence, Side, Symbol, Time};
 
 /// Files are small and snapshots frequent, so that a short test has all of them.
 const SMALL: &str = "--segment-size 64KiB --snapshot-every 500";
@@ -132,11 +132,14 @@ fn client_order_ids_are_dumped_shown_and_kept_by_a_server() {
     let decimal = |text: &str| Decimal::parse(text.as_bytes()).unwrap();
     let (account, symbol) = (AccountId::parse(b"1").unwrap(), Symbol::parse(b"SPY").unwrap());
     let id = |text: &str| ClientOrderId::parse(text.as_bytes()).unwrap();
-    let place = |text, side, limit| terms::Command::PlaceOrder {
-        account,
-        order: NewOrder::limit(symbol, side, decimal(limit).price().unwrap(), decimal("2").order_shares().unwrap()),
-        client_id: Some(id(text)),
-        until: None,
+    let place = |text, side, limit| {
+        terms::Command::Place(
+            Place::order(
+                account,
+                NewOrder::limit(symbol, side, decimal(limit).price().unwrap(), decimal("2").order_shares().unwrap()),
+            )
+            .named(Some(id(text))),
+        )
     };
     let folder = Folder::new("client-order-ids");
     std::fs::create_dir_all(folder.data()).unwrap();

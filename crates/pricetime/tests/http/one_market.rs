@@ -21,8 +21,8 @@ use pricetime::setting_units::Whole;
 use pricetime::settings::GivenSettings;
 use serde_json::{Value, json};
 use terms::{
-    AccountId, Command, DOLLAR, Entry, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind, OrderName, Query, Sequence,
-    Side, Time,
+    AccountId, Command, DOLLAR, Entry, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind, OrderName, Place, Query,
+    Sequence, Side, Time,
 };
 use xml::Gateway;
 
@@ -83,7 +83,7 @@ fn by_xml(client: &mut Client, op: &Op) -> Told {
         Op::Command(Command::IssueShares { symbol, account, shares }) => {
             format!("<create><symbol sym=\"{symbol}\"><account id=\"{account}\">{shares}</account></symbol></create>")
         }
-        Op::Command(placing @ (Command::PlaceOrder { account, .. } | Command::PlaceByFunds { account, .. })) => {
+        Op::Command(placing @ Command::Place(Place { account, .. })) => {
             format!("<transactions id=\"{account}\"><order{}/></transactions>", placing_attributes(placing))
         }
         Op::Command(Command::AmendOrder { account, order: OrderName::Id(order), shares }) => {
@@ -141,15 +141,16 @@ fn by_rest(http: &Http, op: &Op) -> Told {
             let body = json!({"account": account.to_string(), "shares": shares.to_string()});
             (http.post(&format!("/api/v1/symbols/{symbol}/shares"), &body), |_| Told::Made)
         }
-        Op::Command(Command::PlaceOrder { account, order, until, .. }) => {
+        Op::Command(Command::Place(place)) if let Some(order) = place.alone() => {
             let NewOrder { symbol, side, limit, shares, kind, trigger, self_trade } = order;
+            let account = place.account;
             // An order that waits for a price is not moved, so such a request would be refused.
-            let kind = if trigger.is_some() { kind.once_placed() } else { *kind };
-            let word = if trigger.is_some_and(|trigger| trigger.is_stop_loss(*side)) { "stop" } else { "take_profit" };
-            let side = if *side == Side::Buy { "buy" } else { "sell" };
+            let kind = if trigger.is_some() { kind.once_placed() } else { kind };
+            let word = if trigger.is_some_and(|trigger| trigger.is_stop_loss(side)) { "stop" } else { "take_profit" };
+            let side = if side == Side::Buy { "buy" } else { "sell" };
             let mut body = json!({"account": account.to_string(), "symbol": symbol.to_string(), "side": side,
                 "kind": kind.name(), "shares": shares.to_string(), "self_trade": self_trade.name()});
-            if let Some(until) = until {
+            if let Some(until) = place.deadline() {
                 body["until"] = until.time().0.into();
             }
             if kind != OrderKind::Market {
@@ -160,9 +161,10 @@ fn by_rest(http: &Http, op: &Op) -> Told {
             }
             (http.post("/api/v1/orders", &body), |body| Told::Placed(body["order_id"].as_u64().unwrap()))
         }
-        Op::Command(Command::PlaceByFunds { account, order, .. }) => {
+        Op::Command(Command::Place(place)) if let Some(order) = place.for_money() => {
             let FundsOrder { symbol, side, funds, self_trade } = order;
-            let side = if *side == Side::Buy { "buy" } else { "sell" };
+            let account = place.account;
+            let side = if side == Side::Buy { "buy" } else { "sell" };
             let body = json!({"account": account.to_string(), "symbol": symbol.to_string(), "side": side,
                 "kind": "market", "funds": funds.to_string(), "self_trade": self_trade.name()});
             (http.post("/api/v1/orders", &body), |body| Told::Placed(body["order_id"].as_u64().unwrap()))

@@ -15,8 +15,8 @@ use market::timekeeper::Clock;
 use pricetime::settings::GivenSettings;
 use serde_json::Value;
 use terms::{
-    AccountId, Command, DOLLAR, Deadline, Money, NewOrder, Op, OrderId, Position, Price, Query, Reply, SelfTrade,
-    Shares, Side, Symbol, Time, Trigger,
+    AccountId, Command, DOLLAR, Deadline, Money, NewOrder, Op, OrderId, Place, Position, Price, Query, Reply,
+    SelfTrade, Shares, Side, Symbol, Time, Trigger,
 };
 
 /// A noon, in microseconds, as all times here.
@@ -101,7 +101,7 @@ fn open_market(here: &Here) {
 /// Places an order that ends this many minutes after noon.
 fn place(here: &Here, order: NewOrder, minute: Option<u64>) -> u64 {
     let until = minute.and_then(|minute| Deadline::new(Time(NOON + minute * MINUTE)));
-    let reply = give(here, Command::PlaceOrder { account: account(), order, client_id: None, until });
+    let reply = give(here, Command::Place(Place::order(account(), order).until(until)));
     let Reply::Opened(order) = reply else { panic!("{order:?}: {reply:?}") };
     order.0
 }

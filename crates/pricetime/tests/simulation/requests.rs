@@ -9,8 +9,8 @@ use exchange::{Caller, Protocol, Requests, Session};
 use model::Model;
 use model::workload::{Random, Workload, asked_by_gateways};
 use terms::{
-    AccountId, ClientOrderId, Command, DOLLAR, EXECUTIONS_KEPT, Money, NewOrder, Op, OrderKind, OrderName, Position,
-    Price, Query, Shares, Side, Symbol, Trail, TrailingOrder,
+    AccountId, Bond, ClientOrderId, Command, DOLLAR, EXECUTIONS_KEPT, Money, NewOrder, Op, OrderKind, OrderName, Place,
+    Position, Price, Query, Shares, Side, Symbol, Trail,
 };
 use xml::{Documents, Limits};
 
@@ -157,7 +157,7 @@ fn trail() -> Vec<Op> {
     let shares = Shares::from_units(1).unwrap();
     let order = NewOrder::of_kind(OrderKind::Market, own.symbol, Side::Sell, Side::Sell.any_price(), shares);
     let trail = Trail::by(Price::from_units(distance).unwrap());
-    let follows = TrailingOrder { account: own.account, order, trail, client_id: None, until: None }.command();
+    let follows = Command::Place(Place::trailing(own.account, order, trail).unwrap());
     let traded = [own.place(Side::Buy, last, 1, None), own.place(Side::Sell, last, 1, None), follows];
     let reached =
         [own.place(Side::Buy, high, 1, None), own.place(Side::Buy, low, 2, None), own.place(Side::Sell, low, 2, None)];
@@ -187,7 +187,7 @@ impl Own {
     fn place(&self, side: Side, price: i64, units: i64, client_id: Option<ClientOrderId>) -> Command {
         let (price, shares) = (Price::from_units(price).unwrap(), Shares::from_units(units).unwrap());
         let order = NewOrder::limit(self.symbol, side, price, shares);
-        Command::PlaceOrder { account: self.account, order, client_id, until: None }
+        Command::Place(Place::order(self.account, order).named(client_id))
     }
 }
 
@@ -199,12 +199,7 @@ enum Request {
 
 fn names_client_order(op: &Op) -> bool {
     match op {
-        Op::Command(
-            Command::PlaceOrder { client_id, .. }
-            | Command::PlaceByFunds { client_id, .. }
-            | Command::PlaceIceberg { client_id, .. }
-            | Command::PlaceTrailing { client_id, .. },
-        ) => client_id.is_some(),
+        Op::Command(Command::Place(place)) => place.bond() == Bond::Alone && place.client_id().is_some(),
         Op::Query(Query { order, .. }) | Op::Command(Command::CancelOrder { order, .. }) => {
             matches!(order, OrderName::Client(_))
         }
@@ -217,19 +212,11 @@ fn account_of(op: &Op) -> Option<AccountId> {
     match op {
         Op::Query(query) => Some(query.account),
         Op::Command(
-            Command::PlaceOrder { account, .. }
-            | Command::PlaceByFunds { account, .. }
-            | Command::PlaceIfCanceled { account, .. }
-            | Command::PlaceByFundsIfCanceled { account, .. }
+            Command::Place(Place { account, .. })
             | Command::CancelOrder { account, .. }
             | Command::CancelAll { account, .. }
             | Command::AmendOrder { account, .. }
-            | Command::FreeClientOrderId { account, .. }
-            | Command::PlaceLinked { account, .. }
-            | Command::PlaceIceberg { account, .. }
-            | Command::PlaceTrailing { account, .. }
-            | Command::PlaceWorking { account, .. }
-            | Command::PlacePending { account, .. },
+            | Command::FreeClientOrderId { account, .. },
         ) => Some(*account),
         Op::Command(
             Command::CreateAccount { .. }
@@ -292,10 +279,7 @@ fn push_create(body: &mut String, op: &Op) {
             write!(body, "<symbol sym=\"{symbol}\">{account}</symbol>").unwrap();
         }
         Op::Command(
-            Command::PlaceOrder { .. }
-            | Command::PlaceByFunds { .. }
-            | Command::PlaceIfCanceled { .. }
-            | Command::PlaceByFundsIfCanceled { .. }
+            Command::Place(_)
             | Command::CancelOrder { .. }
             | Command::CancelAll { .. }
             | Command::KillTogether { .. }
@@ -303,11 +287,6 @@ fn push_create(body: &mut String, op: &Op) {
             | Command::Protect { .. }
             | Command::Unprotect { .. }
             | Command::AmendOrder { .. }
-            | Command::PlaceLinked { .. }
-            | Command::PlaceWorking { .. }
-            | Command::PlacePending { .. }
-            | Command::PlaceIceberg { .. }
-            | Command::PlaceTrailing { .. }
             | Command::ActivateReached
             | Command::TakeMessage(_)
             | Command::ExpireOrders
@@ -329,12 +308,8 @@ fn push_transaction(body: &mut String, op: &Op) {
         Op::Query(_) => op,
     };
     match op {
-        Op::Command(
-            placing @ (Command::PlaceOrder { .. }
-            | Command::PlaceByFunds { .. }
-            | Command::PlaceIceberg { .. }
-            | Command::PlaceTrailing { .. }),
-        ) => {
+        Op::Command(placing @ Command::Place(place)) => {
+            assert_eq!(place.bond(), Bond::Alone, "others stand beside it in one request");
             write!(body, "<order{}/>", placing_attributes(placing)).unwrap();
         }
         Op::Command(Command::CancelOrder { order: OrderName::Id(order), .. }) => {
@@ -370,15 +345,6 @@ fn push_transaction(body: &mut String, op: &Op) {
             | Command::FollowCalendar { .. },
         ) => {
             unreachable!("what is created is no transaction")
-        }
-        Op::Command(
-            Command::PlaceIfCanceled { .. }
-            | Command::PlaceByFundsIfCanceled { .. }
-            | Command::PlaceLinked { .. }
-            | Command::PlaceWorking { .. }
-            | Command::PlacePending { .. },
-        ) => {
-            unreachable!("it stands beside others in one request")
         }
         Op::Command(Command::AmendOrder { .. }) => unreachable!("this workload amends nothing"),
         Op::Command(Command::CancelOrder { order: OrderName::Client(_), .. })

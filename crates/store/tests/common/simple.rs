@@ -5,7 +5,7 @@ use std::convert::Infallible;
 
 use store::Store;
 use terms::{
-    AccountId, ClientOrderId, Command, DOLLAR, Money, NewOrder, Position, Price, Shares, Side, StateItem, Symbol,
+    AccountId, ClientOrderId, Command, DOLLAR, Money, NewOrder, Place, Position, Price, Shares, Side, StateItem, Symbol,
 };
 
 use super::market::{Market, state};
@@ -36,7 +36,7 @@ pub fn limit(side: Side, dollars: i64, count: i64) -> NewOrder {
 }
 
 pub fn place(market: &mut Market, number: u8, order: NewOrder) {
-    market.apply(Command::PlaceOrder { account: account(number), order, client_id: None, until: None });
+    market.apply(Command::Place(Place::order(account(number), order)));
 }
 
 /// Makes a market in which each of these accounts has much of everything.

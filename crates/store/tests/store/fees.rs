@@ -5,7 +5,8 @@ use crate::common::postgres::database;
 use crate::common::simple::goes_in_and_comes_out;
 use store::StoreError;
 use terms::{
-    AccountId, Command, DOLLAR, FeeRate, Fees, Money, NewOrder, Position, Price, Shares, Side, StateItem, Symbol, Tier,
+    AccountId, Command, DOLLAR, FeeRate, Fees, Money, NewOrder, Place, Position, Price, Shares, Side, StateItem,
+    Symbol, Tier,
 };
 
 fn account(number: u32) -> AccountId {
@@ -40,7 +41,7 @@ fn market() -> Market {
     for (number, side, units) in [(1, Side::Sell, 1_000_000_000), (2, Side::Buy, 100_000_001)] {
         let (limit, shares) = (Price::from_units(999_000_000).unwrap(), Shares::from_units(units).unwrap());
         let order = NewOrder::limit(symbol, side, limit, shares);
-        market.apply(Command::PlaceOrder { account: account(number), order, client_id: None, until: None });
+        market.apply(Command::Place(Place::order(account(number), order)));
     }
     market
 }

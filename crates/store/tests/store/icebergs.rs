@@ -5,12 +5,12 @@ use crate::common::market::Market;
 use crate::common::postgres::database;
 use crate::common::simple::{account, goes_in_and_comes_out, limit, place, price, rich, shares};
 use engine::DoneOrders;
-use terms::{ClientOrderId, IcebergOrder, NewOrder, OrderId, Side, StateItem, Trigger};
+use terms::{ClientOrderId, Command, NewOrder, OrderId, Place, Side, StateItem, Trigger};
 
 fn in_parts(market: &mut Market, name: Option<&str>, order: NewOrder, display: i64) {
     let client_id = name.map(|name| ClientOrderId::parse(name.as_bytes()).unwrap());
-    let iceberg = IcebergOrder { account: account(1), order, display: shares(display), client_id, until: None };
-    market.apply(iceberg.command().unwrap());
+    let iceberg = Place::iceberg(account(1), order, shares(display)).unwrap();
+    market.apply(Command::Place(iceberg.named(client_id)));
 }
 
 #[test]

@@ -7,10 +7,12 @@ use crate::common::postgres::database;
 use crate::common::simple::{account, goes_in_and_comes_out, price, rich, shares, spy};
 use engine::DoneOrders;
 use store::{Befell, Reader, Stop};
-use terms::{AccountIndex, CancelReason, Command, NewOrder, OrderId, OrderKind, Sequence, Side, StateItem, Trigger};
+use terms::{
+    AccountIndex, Bond, CancelReason, Command, NewOrder, OrderId, OrderKind, Place, Sequence, Side, StateItem, Trigger,
+};
 
 fn place(market: &mut Market, number: u8, order: NewOrder) -> u64 {
-    market.apply(Command::PlaceOrder { account: account(number), order, client_id: None, until: None });
+    market.apply(Command::Place(Place::order(account(number), order)));
     market.model.orders_placed()
 }
 
@@ -19,7 +21,7 @@ fn place_two(market: &mut Market, number: u8, side: Side, limit: i64, stop: i64,
     let first = place(market, number, NewOrder::of_kind(OrderKind::PostOnly, spy(), side, price(limit), shares(count)));
     let second = NewOrder::limit(spy(), side, price(stop), shares(count));
     let second = second.triggered_by(Trigger::stop_loss(side, price(stop)));
-    market.apply(Command::PlaceLinked { account: account(number), order: second, client_id: None, until: None });
+    market.apply(Command::Place(Place::order(account(number), second).bound(Bond::Linked)));
     [first, market.model.orders_placed()]
 }
 

@@ -8,16 +8,20 @@ use crate::common::postgres::database;
 use crate::common::simple::{account, goes_in_and_comes_out, limit, place, price, rich, shares, spy};
 use engine::DoneOrders;
 use store::{Befell, Reader, Stop};
-use terms::{AccountIndex, CancelReason, Command, NewOrder, OrderId, OrderKind, Sequence, Side, StateItem, Trigger};
+use terms::{
+    AccountIndex, Bond, CancelReason, Command, NewOrder, OrderId, OrderKind, Place, Sequence, Side, StateItem, Trigger,
+};
 
 /// Places a working order, and its pending ones. Returns the id of the first.
 fn place_with(market: &mut Market, number: u8, working: NewOrder, pending: &[NewOrder]) -> OrderId {
     let (account, client_id, until) = (account(number), None, None);
     let two_wait = pending.len() == 2;
-    market.apply(Command::PlaceWorking { account, order: working, client_id, until, two_wait });
+    market.apply(Command::Place(
+        Place::order(account, working).named(client_id).until(until).bound(Bond::Working { two_wait }),
+    ));
     let first = OrderId(market.model.orders_placed());
     for &order in pending {
-        market.apply(Command::PlacePending { account, order, client_id, until });
+        market.apply(Command::Place(Place::order(account, order).named(client_id).until(until).bound(Bond::Pending)));
     }
     first
 }

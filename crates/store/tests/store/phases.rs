@@ -5,7 +5,7 @@ use crate::common::postgres::database;
 use crate::common::simple::goes_in_and_comes_out;
 use engine::DoneOrders;
 use terms::{
-    AccountId, Command, DOLLAR, Distance, IcebergOrder, Money, NewOrder, Pause, Phase, Position, Price, Shares, Side,
+    AccountId, Command, DOLLAR, Distance, Money, NewOrder, Pause, Phase, Place, Position, Price, Shares, Side,
     StateItem, Symbol, SymbolIndex, SymbolRules, Time,
 };
 
@@ -22,7 +22,7 @@ fn account() -> AccountId {
 fn place(market: &mut Market, name: &str, side: Side, dollars: i64, shares: i64) {
     let (limit, shares) = (Price::from_units(dollars * ONE).unwrap(), Shares::from_units(shares * ONE).unwrap());
     let order = NewOrder::limit(symbol(name), side, limit, shares);
-    market.apply(Command::PlaceOrder { account: account(), order, client_id: None, until: None });
+    market.apply(Command::Place(Place::order(account(), order)));
 }
 
 /// Makes a symbol that is open, one that is halted, one whose gathered orders executed, and one that its band
@@ -100,8 +100,7 @@ fn parts_that_are_shown_in_an_auction_stand_behind_each_other_in_rows_too() {
     let berg = |market: &mut Market| {
         let [shares, display] = [9, 3].map(|shares| Shares::from_units(shares * ONE).unwrap());
         let order = NewOrder::limit(symbol("BERG"), Side::Sell, Price::from_units(90 * ONE).unwrap(), shares);
-        let asked = IcebergOrder { account: account(), order, display, client_id: None, until: None };
-        market.apply(asked.command().unwrap());
+        market.apply(Command::Place(Place::iceberg(account(), order, display).unwrap()));
     };
     market.apply(Command::CreateSymbol { symbol: symbol("BERG") });
     let shares = Position::from_units(18 * i128::from(ONE));

@@ -7,7 +7,9 @@ use crate::common::postgres::database;
 use crate::common::simple::{limit, place, rich, shares};
 use engine::{DoneOrders, Engine};
 use store::{AskedOrder, History, Stop};
-use terms::{AccountId, Command, DoneOrder, Money, NewOrder, OrderId, Position, Price, Reply, Shares, Side, Symbol};
+use terms::{
+    AccountId, Command, DoneOrder, Money, NewOrder, OrderId, Place, Position, Price, Reply, Shares, Side, Symbol,
+};
 
 #[test]
 fn every_row_is_what_the_model_says() {
@@ -109,24 +111,15 @@ fn amounts_at_their_caps_are_exact() {
         Command::CreateSymbol { symbol },
         Command::IssueShares { symbol, account: tiny, shares: Position::CAP },
         // These are the fewest shares at the highest price, and the most at the lowest.
-        Command::PlaceOrder {
-            account: rich,
-            order: NewOrder::limit(symbol, Side::Buy, Price::MAX, Shares::from_units(1).unwrap()),
-            client_id: None,
-            until: None,
-        },
-        Command::PlaceOrder {
-            account: tiny,
-            order: NewOrder::limit(symbol, Side::Sell, Price::MAX, Shares::MAX),
-            client_id: None,
-            until: None,
-        },
-        Command::PlaceOrder {
-            account: rich,
-            order: NewOrder::limit(symbol, Side::Buy, Price::from_units(1).unwrap(), Shares::MAX),
-            client_id: None,
-            until: None,
-        },
+        Command::Place(Place::order(
+            rich,
+            NewOrder::limit(symbol, Side::Buy, Price::MAX, Shares::from_units(1).unwrap()),
+        )),
+        Command::Place(Place::order(tiny, NewOrder::limit(symbol, Side::Sell, Price::MAX, Shares::MAX))),
+        Command::Place(Place::order(
+            rich,
+            NewOrder::limit(symbol, Side::Buy, Price::from_units(1).unwrap(), Shares::MAX),
+        )),
     ] {
         market.apply(command);
     }

@@ -9,8 +9,8 @@ use crate::common::simple::{goes_in_and_comes_out, limit, price, shares, spy};
 use engine::DoneOrders;
 use store::{Befell, Keep, Reader, Retention, Stop, StoreError};
 use terms::{
-    AccountId, AccountIndex, Command, DOLLAR, Money, NewOrder, OrderId, OrderKind, Position, Sequence, Side, StateItem,
-    Trigger,
+    AccountId, AccountIndex, Command, DOLLAR, Money, NewOrder, OrderId, OrderKind, Place, Position, Sequence, Side,
+    StateItem, Trigger,
 };
 
 /// The number of orders that one command activates.
@@ -31,7 +31,7 @@ fn market() -> Market {
 }
 
 fn place(market: &mut Market, order: NewOrder) {
-    market.apply(Command::PlaceOrder { account: account(), order, client_id: None, until: None });
+    market.apply(Command::Place(Place::order(account(), order)));
 }
 
 fn wait(market: &mut Market, order: NewOrder, trigger: Trigger) {

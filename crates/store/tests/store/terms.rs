@@ -10,8 +10,8 @@ use crate::common::simple::{account, client_id, goes_in_and_comes_out, limit, pr
 use engine::{DoneOrders, Engine};
 use store::{Befell, Keep, Reader, Retention, Stop, StoreError};
 use terms::{
-    AccountIndex, CancelReason, Command, Deadline, Entry, NewOrder, OrderId, OrderKind, OrderName, Reply, SelfTrade,
-    Sequence, Side, StateItem, Time, Trigger,
+    AccountIndex, CancelReason, Command, Deadline, Entry, NewOrder, OrderId, OrderKind, OrderName, Place, Reply,
+    SelfTrade, Sequence, Side, StateItem, Time, Trigger,
 };
 
 const HOUR_US: u64 = 3_600_000_000;
@@ -22,7 +22,7 @@ fn hours(market: &Market, hours: u64) -> Option<Deadline> {
 }
 
 fn place_until(market: &mut Market, number: u8, order: NewOrder, until: Option<Deadline>) -> u64 {
-    market.apply(Command::PlaceOrder { account: account(number), order, client_id: None, until });
+    market.apply(Command::Place(Place::order(account(number), order).until(until)));
     market.model.orders_placed()
 }
 
@@ -31,7 +31,7 @@ fn place(market: &mut Market, number: u8, order: NewOrder) -> u64 {
 }
 
 fn place_named(market: &mut Market, name: &str, order: NewOrder, until: Option<Deadline>) -> u64 {
-    market.apply(Command::PlaceOrder { account: account(1), order, client_id: Some(client_id(name)), until });
+    market.apply(Command::Place(Place::order(account(1), order).named(Some(client_id(name))).until(until)));
     market.model.orders_placed()
 }
 
@@ -154,7 +154,7 @@ fn what_is_kept_of_orders_that_met_their_own() {
     ] {
         place(&mut market, 1, limit(Side::Sell, 100, own));
         let arriving = limit(Side::Buy, 100, arriving).with_self_trade(mode);
-        market.apply(Command::PlaceOrder { account: account(1), order: arriving, client_id: None, until: None });
+        market.apply(Command::Place(Place::order(account(1), arriving)));
         market.restart(&database, mode.name());
         let open: Vec<OrderId> = market.model.open_orders().map(|order| order.id).collect();
         open.into_iter().for_each(|order| {
@@ -183,7 +183,7 @@ fn what_is_kept_of_orders_that_met_their_own() {
 
 /// The reply to a client that sends this once more.
 fn told_again(engine: &mut Engine, name: &str, order: NewOrder, until: Option<Deadline>) -> Reply {
-    let command = Command::PlaceOrder { account: account(1), order, client_id: Some(client_id(name)), until };
+    let command = Command::Place(Place::order(account(1), order).named(Some(client_id(name))).until(until));
     let entry = Entry { sequence: engine.sequence().next(), time: engine.time(), command };
     engine.apply(&entry, &mut Vec::new(), &mut |_| {})
 }

@@ -5,7 +5,7 @@ use crate::common::market::Market;
 use crate::common::postgres::database;
 use crate::common::simple::{account, goes_in_and_comes_out, limit, place, price, rich, shares, spy};
 use engine::DoneOrders;
-use terms::{ClientOrderId, Command, NewOrder, Side, StateItem, Trail, TrailingOrder, Trigger};
+use terms::{ClientOrderId, Command, NewOrder, Place, Side, StateItem, Trail, Trigger};
 
 /// A sell of this many shares at any price.
 fn sell(count: i64) -> NewOrder {
@@ -14,7 +14,7 @@ fn sell(count: i64) -> NewOrder {
 
 fn behind(market: &mut Market, name: Option<&str>, order: NewOrder, trail: Trail) {
     let client_id = name.map(|name| ClientOrderId::parse(name.as_bytes()).unwrap());
-    market.apply(TrailingOrder { account: account(1), order, trail, client_id, until: None }.command());
+    market.apply(Command::Place(Place::trailing(account(1), order, trail).unwrap().named(client_id)));
 }
 
 /// Makes an execution at this price.

@@ -5,7 +5,7 @@ use crate::common::market::{Market, state};
 use crate::common::postgres::database;
 use crate::common::simple::{account, goes_in_and_comes_out, limit, place, price, rich, shares, spy};
 use model::workload::Random;
-use terms::{Command, NewOrder, OrderId, OrderKind, Side, StateItem, Trigger};
+use terms::{Command, NewOrder, OrderId, OrderKind, Place, Side, StateItem, Trigger};
 
 /// A number of executions so small that orders are under way all the time.
 const EXECUTIONS_MAX: u32 = 3;
@@ -27,7 +27,7 @@ fn drawn(random: &mut Random, placed: u64) -> Command {
             return Command::CancelOrder { account, order: order.into() };
         }
     };
-    Command::PlaceOrder { account, order, client_id: None, until: None }
+    Command::Place(Place::order(account, order))
 }
 
 #[test]

@@ -5,8 +5,8 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Deserialize;
 use terms::{
-    AccountId, ClientOrderId, Command, Deadline, FundsOrder, IcebergOrder, Money, NewOrder, Op, OrderId, OrderKind,
-    Price, Reply, SelfTrade, Shares, Side, Symbol, Trail, TrailingOrder, Trigger,
+    AccountId, ClientOrderId, Command, Deadline, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind, Place, Price,
+    Reply, SelfTrade, Shares, Side, Symbol, Trail, Trigger,
 };
 use utoipa::ToSchema;
 
@@ -285,16 +285,14 @@ impl Placing {
         match self.amount {
             Amount::Shares(shares) => {
                 let order = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
-                if let Some(trail) = self.trail {
-                    return TrailingOrder { account, order, trail, client_id, until }.command();
-                }
-                let in_parts = |display| IcebergOrder { account, order, display, client_id, until }.command();
-                let iceberg = self.display.and_then(in_parts);
-                iceberg.unwrap_or(Command::PlaceOrder { account, order, client_id, until })
+                let trailing = self.trail.and_then(|trail| Place::trailing(account, order, trail));
+                let iceberg = self.display.and_then(|display| Place::iceberg(account, order, display));
+                let place = trailing.or(iceberg).unwrap_or(Place::order(account, order));
+                Command::Place(place.named(client_id).until(until))
             }
             Amount::Funds(funds) => {
                 let order = FundsOrder { symbol, side, funds, self_trade };
-                Command::PlaceByFunds { account, order, client_id }
+                Command::Place(Place::funds(account, order).named(client_id))
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Parses how many shares of an order are shown at a time. Source: docs/PROTOCOL.md, orders that show a part.
 
-use terms::{AccountId, AmountError, ClientOrderId, Command, Deadline, IcebergOrder, NewOrder, OrderKind, Shares};
+use terms::{AccountId, AmountError, ClientOrderId, Deadline, NewOrder, OrderKind, Place, Shares};
 
 use super::fault::ChildFault;
 use super::fields::decimal;
@@ -19,15 +19,14 @@ pub(super) fn display<'a>(kind: OrderKind, value: Option<Value<'a>>) -> Result<O
     shares.map(Some)
 }
 
-/// Returns the command that places an order with this display, if it has one.
+/// Returns an order with this display, if it has one.
 pub(super) fn placing(
     account: AccountId,
     order: NewOrder,
     client_id: Option<ClientOrderId>,
     until: Option<Deadline>,
     display: Option<Shares>,
-) -> Command {
-    let iceberg = display.map(|display| IcebergOrder { account, order, display, client_id, until });
-    let iceberg = iceberg.and_then(|iceberg| iceberg.command());
-    iceberg.unwrap_or(Command::PlaceOrder { account, order, client_id, until })
+) -> Place {
+    let iceberg = display.and_then(|display| Place::iceberg(account, order, display));
+    iceberg.unwrap_or(Place::order(account, order)).named(client_id).until(until)
 }

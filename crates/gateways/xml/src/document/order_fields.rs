@@ -3,8 +3,8 @@
 
 use exchange::OnFailure;
 use terms::{
-    AccountId, AmountError, Command, Decimal, FundsOrder, Money, NewOrder, OrderId, OrderKind, OrderName, Shares, Side,
-    Trigger,
+    AccountId, AmountError, Command, Decimal, FundsOrder, Money, NewOrder, OrderId, OrderKind, OrderName, Place,
+    Shares, Side, Trigger,
 };
 
 use super::fault::ChildFault;
@@ -53,7 +53,7 @@ pub(super) fn plain_order<'a>(
     let (side, shares) = side_and_shares(amount)?;
     let limit = decimal("limit", &limit.trimmed(), Decimal::price)?;
     let order = NewOrder::limit(symbol, side, limit, shares);
-    Ok(Command::PlaceOrder { account, order, client_id: None, until: None })
+    Ok(Command::Place(Place::order(account, order)))
 }
 
 /// Reads an order with all these attributes.
@@ -88,7 +88,9 @@ pub(super) fn order_command<'a>(
         }
         let symbol = symbol(sym)?;
         let (side, funds) = decimal("funds", &funds.trimmed(), side_and_funds)?;
-        return Ok(Command::PlaceByFunds { account, order: FundsOrder { symbol, side, funds, self_trade }, client_id });
+        return Ok(Command::Place(
+            Place::funds(account, FundsOrder { symbol, side, funds, self_trade }).named(client_id),
+        ));
     }
     let amount = given(amount, element, "amount")?;
     let limit = match (kind, limit) {
@@ -113,10 +115,10 @@ pub(super) fn order_command<'a>(
     };
     let order = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
     let placing = order_display::placing(account, order, client_id, until, display);
-    Ok(match trail {
+    Ok(Command::Place(match trail {
         None => placing,
         Some(trail) => order_trail::placing(trail, placing),
-    })
+    }))
 }
 
 /// Reads the name of an order; `None` if the id is not one that an order may have.

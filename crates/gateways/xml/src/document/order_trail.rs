@@ -1,6 +1,6 @@
 //! Parses how far behind the market a trailing stop stays. Source: docs/PROTOCOL.md, trailing stops.
 
-use terms::{Command, Decimal, TRAIL_BIPS_MAX, Trail, TrailingOrder};
+use terms::{Decimal, Place, TRAIL_BIPS_MAX, Trail};
 
 use super::fault::ChildFault;
 use super::fields::decimal;
@@ -39,10 +39,9 @@ fn bips_of(text: &[u8]) -> Result<Trail, ChildFault<'static>> {
     trail.ok_or(ChildFault::Order("trail-bips is a whole number of hundredths of a per cent, from 1 to 9999"))
 }
 
-/// Returns the command that places an order whose trigger follows the market at this distance.
-pub(super) fn placing(trail: Trail, placing: Command) -> Command {
-    let Command::PlaceOrder { account, order, client_id, until } = placing else {
-        panic!("invariant: display and funds were refused")
-    };
-    TrailingOrder { account, order, trail, client_id, until }.command()
+/// Returns the order with a trigger that follows the market at this distance.
+pub(super) fn placing(trail: Trail, place: Place) -> Place {
+    let order = place.plain().expect("invariant: display and funds were refused");
+    let trailing = Place::trailing(place.account, order, trail).expect("invariant: stop and take-profit were refused");
+    trailing.named(place.client_id()).until(place.deadline())
 }

@@ -40,18 +40,10 @@ pub fn accept(ops: &[Op]) -> Vec<Answer> {
         ) => Reply::CanceledAll { orders: 3, left: None, sequence: Sequence(1) },
         Op::Command(Command::FreeClientOrderId { .. }) => Reply::Freed(OrderId(7)),
         Op::Command(
-            Command::PlaceOrder { .. }
-            | Command::PlaceByFunds { .. }
-            | Command::PlaceIfCanceled { .. }
-            | Command::PlaceByFundsIfCanceled { .. }
+            Command::Place(_)
             | Command::ActivateReached
             | Command::TakeMessage(_)
             | Command::ExpireOrders
-            | Command::PlaceLinked { .. }
-            | Command::PlaceWorking { .. }
-            | Command::PlacePending { .. }
-            | Command::PlaceIceberg { .. }
-            | Command::PlaceTrailing { .. }
             | Command::EndAuction
             | Command::FollowCalendar { .. },
         ) => {

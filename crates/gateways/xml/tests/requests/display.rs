@@ -3,7 +3,8 @@
 use crate::common::{REPLY_LIMITS, check_transactions, commands, parse};
 use exchange::Answer;
 use terms::{
-    Command, Iceberg, IcebergOrder, OpenTerms, OrderId, OrderKind, Reply, SelfTrade, Shares, Side, Status, Trigger,
+    Command, Iceberg, NewOrder, OpenTerms, OrderForm, OrderId, OrderKind, Place, Reply, SelfTrade, Shares, Side,
+    Status, Trigger,
 };
 use xml::write_reply;
 
@@ -11,24 +12,30 @@ fn shares(units: i64) -> Shares {
     Shares::from_units(units).unwrap()
 }
 
-fn placed(order: &str) -> Option<IcebergOrder> {
+fn placed(order: &str) -> Place {
     match commands(format!("<transactions id='1'>{order}</transactions>"))[..] {
-        [command] => command.as_iceberg(),
+        [Command::Place(place)] => place,
         ref other => panic!("{order} becomes {other:?}"),
     }
+}
+
+fn iceberg(place: &Place) -> Option<(NewOrder, Shares)> {
+    if let OrderForm::Iceberg { order, display } = place.form() { Some((order, display)) } else { None }
 }
 
 #[test]
 fn an_order_that_rests_says_how_many_shares_it_shows() {
     let said = "<order sym='S' amount='-7' limit='2' display=' 0.5 ' self-trade='cancel-both' stop='3' until='9' post-only='true'/>";
-    let IcebergOrder { order, display, client_id, until, .. } = placed(said).unwrap();
+    let place = placed(said);
+    let (order, display) = iceberg(&place).unwrap();
     assert_eq!((order.side, order.shares, display), (Side::Sell, shares(700_000_000), shares(50_000_000)));
     assert_eq!((order.kind, order.self_trade), (OrderKind::PostOnly, SelfTrade::CancelBoth));
     assert_eq!(order.trigger.map(Trigger::is_from_below), Some(false));
-    assert_eq!((client_id, until.unwrap().time().0), (None, 9_000_000));
-    let named = placed("<order sym='S' amount='7' limit='2' client-id='c' display='7'/>").unwrap();
-    assert_eq!(named.client_id.unwrap().to_string(), "c");
-    assert_eq!(placed("<order sym='S' amount='7' limit='2'/>"), None);
+    assert_eq!((place.client_id(), place.deadline().unwrap().time().0), (None, 9_000_000));
+    let named = placed("<order sym='S' amount='7' limit='2' client-id='c' display='7'/>");
+    assert_eq!(named.client_id().unwrap().to_string(), "c");
+    assert_eq!(iceberg(&named).unwrap().1, shares(700_000_000));
+    assert_eq!(iceberg(&placed("<order sym='S' amount='7' limit='2'/>")), None);
 }
 
 #[test]
@@ -37,7 +44,7 @@ fn what_replaces_an_order_may_show_a_part_too() {
         let said = format!("<replace id='3' sym='S' amount='7' limit='2' display='1' {on_failure}/>");
         match commands(format!("<transactions id='1'>{said}</transactions>"))[..] {
             [Command::CancelOrder { .. }, placing] => {
-                assert_eq!(placing.as_iceberg().unwrap().display, shares(100_000_000));
+                assert_eq!(iceberg(placing.place().unwrap()).unwrap().1, shares(100_000_000));
                 assert_eq!(placing.unconditional().is_some(), is_conditional);
             }
             ref other => panic!("{said} becomes {other:?}"),

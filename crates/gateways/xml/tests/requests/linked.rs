@@ -2,7 +2,7 @@
 
 use crate::common::{check_refused, check_transactions, commands, parse, reply_with};
 use exchange::{Answer, Unavailable};
-use terms::{Command, OrderId, Reject, Reply};
+use terms::{Bond, Command, OrderId, Reject, Reply};
 
 const STOP: &str = "<order sym='S' amount='-1' type='market' stop='4' client-id='a'/>";
 const LIMIT: &str = "<order sym='S' amount='-1' limit='6' post-only='true' until='9'/>";
@@ -17,10 +17,9 @@ fn body(inside: &str) -> String {
 fn two_orders_become_one_and_the_other_one_behind_it() {
     for (first, second) in [(STOP, LIMIT), (LIMIT, STOP)] {
         let alone = commands(format!("<transactions id='1'>{first}{second}</transactions>"));
-        let [Command::PlaceOrder { .. }, Command::PlaceOrder { account, order, client_id, until }] = alone[..] else {
-            panic!("{alone:?}")
-        };
-        let expected = [alone[0], Command::PlaceLinked { account, order, client_id, until }];
+        let [Command::Place(one), Command::Place(other)] = alone[..] else { panic!("{alone:?}") };
+        assert!(one.alone().is_some() && other.alone().is_some());
+        let expected = [one, other.bound(Bond::Linked)].map(Command::Place);
         assert_eq!(commands(body(&format!(" {first}<!-- -->\n{second}"))), expected);
     }
     check_transactions(

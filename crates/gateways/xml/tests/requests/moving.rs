@@ -2,7 +2,7 @@
 
 use crate::common::{commands, parse, reply_with};
 use exchange::Answer;
-use terms::{Command, OrderId, OrderKind, Price, Reply};
+use terms::{OrderId, OrderKind, Price, Reply};
 
 const ORDER: &str = "<order sym='S' amount='1' limit='30' post-only='move'/>";
 
@@ -10,8 +10,8 @@ const ORDER: &str = "<order sym='S' amount='1' limit='30' post-only='move'/>";
 fn an_order_that_may_move_is_told_with_the_price_that_it_got() {
     let document = format!("<transactions id='9'>{ORDER}</transactions>");
     let commands = commands(document.clone());
-    let [Command::PlaceOrder { order, .. }] = commands[..] else { panic!("{commands:?}") };
-    assert_eq!(order.kind, OrderKind::PostOnlyMove);
+    let [command] = commands[..] else { panic!("{commands:?}") };
+    assert_eq!(command.alone().unwrap().kind, OrderKind::PostOnlyMove);
     let limit = Price::from_units(1_950_000_000).unwrap();
     for is_new in [true, false] {
         let moved = Answer::Reply(Reply::Moved { order: OrderId(7), limit, is_new });

@@ -2,7 +2,7 @@
 
 use crate::common::{check_transactions, commands, parse, reply_with};
 use exchange::{Answer, Unavailable};
-use terms::{Command, OrderId, Reject, Reply};
+use terms::{Bond, Command, OrderId, Reject, Reply};
 
 const WORKING: &str = "<order sym='S' amount='1' limit='5' client-id='w'/>";
 const PROFIT: &str = "<order sym='S' amount='-1' limit='6' post-only='true'/>";
@@ -19,15 +19,14 @@ fn body(inside: &str) -> String {
 fn an_order_and_those_that_wait_for_it_become_ops_behind_each_other() {
     let alone = commands(format!("<transactions id='1'>{WORKING}{PROFIT}{LOSS}</transactions>"));
     let placed = |at: usize| {
-        let Command::PlaceOrder { account, order, client_id, until } = alone[at] else { panic!("{alone:?}") };
-        (account, order, client_id, until)
+        let Command::Place(place) = alone[at] else { panic!("{alone:?}") };
+        assert!(place.alone().is_some());
+        place
     };
     for two_wait in [false, true] {
-        let (account, order, client_id, until) = placed(0);
-        let mut expected = vec![Command::PlaceWorking { account, order, client_id, until, two_wait }];
+        let mut expected = vec![Command::Place(placed(0).bound(Bond::Working { two_wait }))];
         for at in 1..=1 + usize::from(two_wait) {
-            let (account, order, client_id, until) = placed(at);
-            expected.push(Command::PlacePending { account, order, client_id, until });
+            expected.push(Command::Place(placed(at).bound(Bond::Pending)));
         }
         let last = if two_wait { LOSS } else { "" };
         assert_eq!(commands(body(&format!(" {WORKING}<!-- -->{PROFIT}\n{last}"))), expected);

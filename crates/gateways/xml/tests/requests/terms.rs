@@ -4,14 +4,21 @@
 use crate::common::{REPLY_LIMITS, check_transactions, commands, parse};
 use exchange::Answer;
 use terms::{
-    AccountId, ClientOrderId, Command, Deadline, OpenTerms, OrderId, OrderName, Reply, SelfTrade, Shares, Status, Time,
+    AccountId, Bond, ClientOrderId, Command, Deadline, OpenTerms, OrderForm, OrderId, OrderName, Reply, SelfTrade,
+    Shares, Status, Time,
 };
 use xml::write_reply;
 
 fn placed(order: &str) -> (SelfTrade, Option<u64>) {
     match commands(format!("<transactions id='1'>{order}</transactions>"))[..] {
-        [Command::PlaceOrder { order, until, .. }] => (order.self_trade, until.map(|until| until.time().0)),
-        [Command::PlaceByFunds { order, .. }] => (order.self_trade, None),
+        [Command::Place(place)] => {
+            let until = place.deadline().map(|until| until.time().0);
+            match place.form() {
+                OrderForm::Plain(order) => (order.self_trade, until),
+                OrderForm::Funds(order) => (order.self_trade, until),
+                other => panic!("{order} becomes {other:?}"),
+            }
+        }
         ref other => panic!("{order} becomes {other:?}"),
     }
 }
@@ -118,10 +125,14 @@ fn a_time_that_cannot_be_a_deadline_is_refused_in_words() {
 #[test]
 fn a_replacement_has_terms_as_an_order_has() {
     let body = "<transactions id='1'><replace id='7' sym='S' amount='1' limit='2' self-trade='cancel-both' until='3'/></transactions>";
-    let [Command::CancelOrder { .. }, Command::PlaceIfCanceled { order, until, .. }] = commands(body)[..] else {
+    let [Command::CancelOrder { .. }, Command::Place(place)] = commands(body)[..] else {
         panic!("{:?}", commands(body))
     };
-    assert_eq!((order.self_trade, until), (SelfTrade::CancelBoth, Deadline::new(Time(3_000_000))));
+    assert_eq!(place.bond(), Bond::IfCanceled);
+    assert_eq!(
+        (place.plain().unwrap().self_trade, place.deadline()),
+        (SelfTrade::CancelBoth, Deadline::new(Time(3_000_000)))
+    );
 }
 
 #[test]

@@ -1,25 +1,32 @@
 //! Stops that follow the market: their commands and answers. Source: docs/PROTOCOL.md, trailing stops.
 
 use crate::common::{check_transactions, commands};
-use terms::{Command, OrderKind, Price, Trail, TrailingOrder};
+use terms::{Bond, Command, NewOrder, OrderForm, OrderKind, Place, Price, Trail};
 
-fn placed(order: &str) -> Option<TrailingOrder> {
+fn placed(order: &str) -> Place {
     match commands(format!("<transactions id='1'>{order}</transactions>"))[..] {
-        [command] => command.as_trailing(),
+        [Command::Place(place)] => place,
         ref other => panic!("{order} becomes {other:?}"),
     }
 }
 
+fn trailing(place: &Place) -> Option<(NewOrder, Trail)> {
+    if let OrderForm::Trailing { order, trail } = place.form() { Some((order, trail)) } else { None }
+}
+
 #[test]
 fn an_order_says_how_far_behind_the_market_it_waits() {
-    let TrailingOrder { order, trail, client_id, until, .. } =
-        placed("<order sym='S' amount='-7' type='market' trail=' 0.5 ' client-id='c' until='9'/>").unwrap();
+    let place = placed("<order sym='S' amount='-7' type='market' trail=' 0.5 ' client-id='c' until='9'/>");
+    let (order, trail) = trailing(&place).unwrap();
     assert_eq!((order.kind, order.trigger), (OrderKind::Market, None));
     assert_eq!(trail, Trail::by(Price::from_units(50_000_000).unwrap()));
-    assert_eq!((client_id.unwrap().to_string(), until.unwrap().time().0), ("c".to_owned(), 9_000_000));
-    let bips = placed("<order sym='S' amount='7' limit='2' tif='IOC' trail-bips='9999'/>").unwrap();
-    assert_eq!((bips.order.kind, bips.trail.bips()), (OrderKind::ImmediateOrCancel, Some(9_999)));
-    assert_eq!(placed("<order sym='S' amount='7' limit='2' stop='3'/>"), None);
+    assert_eq!(
+        (place.client_id().unwrap().to_string(), place.deadline().unwrap().time().0),
+        ("c".to_owned(), 9_000_000)
+    );
+    let (order, bips) = trailing(&placed("<order sym='S' amount='7' limit='2' tif='IOC' trail-bips='9999'/>")).unwrap();
+    assert_eq!((order.kind, bips.bips()), (OrderKind::ImmediateOrCancel, Some(9_999)));
+    assert_eq!(trailing(&placed("<order sym='S' amount='7' limit='2' stop='3'/>")), None);
 }
 
 #[test]
@@ -29,7 +36,7 @@ fn what_replaces_an_order_may_follow_the_market_and_the_first_of_a_pair() {
         match commands(format!("<transactions id='1'>{said}</transactions>"))[..] {
             [Command::CancelOrder { .. }, placing] => {
                 assert_eq!(placing.unconditional().is_some(), is_conditional);
-                assert!(placing.as_trailing().is_some());
+                assert!(trailing(placing.place().unwrap()).is_some());
             }
             ref other => panic!("{said} becomes {other:?}"),
         }
@@ -37,7 +44,10 @@ fn what_replaces_an_order_may_follow_the_market_and_the_first_of_a_pair() {
     let (follows, rests) =
         ("<order sym='S' amount='7' limit='9' trail='1'/>", "<order sym='S' amount='7' limit='2' post-only='true'/>");
     match commands(format!("<transactions id='1'><oco>{follows}{rests}</oco></transactions>"))[..] {
-        [first, Command::PlaceLinked { .. }] => assert!(first.as_trailing().is_some()),
+        [Command::Place(first), Command::Place(second)] => {
+            assert!(trailing(&first).is_some());
+            assert_eq!(second.bond(), Bond::Linked);
+        }
         ref other => panic!("a pair becomes {other:?}"),
     }
     check_transactions(

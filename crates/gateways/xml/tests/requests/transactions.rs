@@ -3,8 +3,8 @@
 use crate::common::{check_refused, check_transactions, ops, parse, reply, reply_with};
 use exchange::{Answer, Unavailable};
 use terms::{
-    AccountId, ClientOrderId, Command, Money, NewOrder, Op, OrderId, OrderName, Price, Query, Reject, Reply, Shares,
-    Side, Symbol,
+    AccountId, ClientOrderId, Command, Money, NewOrder, Op, OrderId, OrderName, Place, Price, Query, Reject, Reply,
+    Shares, Side, Symbol,
 };
 
 fn account(id: &str) -> AccountId {
@@ -12,17 +12,15 @@ fn account(id: &str) -> AccountId {
 }
 
 fn order(side: Side, shares: i64, limit: i64) -> Op {
-    Op::Command(Command::PlaceOrder {
-        account: account("1"),
-        order: NewOrder::limit(
+    Op::Command(Command::Place(Place::order(
+        account("1"),
+        NewOrder::limit(
             Symbol::parse(b"SPY").unwrap(),
             side,
             Price::from_units(limit).unwrap(),
             Shares::from_units(shares).unwrap(),
         ),
-        client_id: None,
-        until: None,
-    })
+    )))
 }
 
 #[test]

@@ -128,7 +128,7 @@ fn answer(batch: &mut Batch, next_order: &mut u64) {
     for op in batch.requests.ops() {
         let answer = match op {
             Op::Query(query) if id_of(query.order) == ABANDONED => return,
-            Op::Command(Command::PlaceOrder { .. }) => {
+            Op::Command(command) if command.alone().is_some() => {
                 *next_order += 1;
                 Answer::Reply(Reply::Opened(OrderId(*next_order - 1)))
             }

@@ -5,9 +5,9 @@ use std::fmt::Write;
 
 use engine::Engine;
 use terms::{
-    AccountId, CANCELS_MAX, Command, DOLLAR, Deadline, EXECUTIONS_MAX, Entry, Event, ICEBERG_PARTS_MAX, IcebergOrder,
-    KillScope, Money, NewOrder, OrderKind, Phase, Position, Price, Reply, Shares, Side, Symbol, TRAILING_MAX, Time,
-    Trail, TrailingOrder, Trigger,
+    AccountId, Bond, CANCELS_MAX, Command, DOLLAR, Deadline, EXECUTIONS_MAX, Entry, Event, ICEBERG_PARTS_MAX,
+    KillScope, Money, NewOrder, OrderKind, Phase, Place, Position, Price, Reply, Shares, Side, Symbol, TRAILING_MAX,
+    Time, Trail, Trigger,
 };
 
 use super::new_engine;
@@ -98,7 +98,7 @@ fn cancels(market: &mut Market) {
     let many = CANCELS_MAX + BEYOND;
     let bids = |market: &mut Market, until| {
         let order = order(0, Side::Buy, 1, 1);
-        let place = Command::PlaceOrder { account: BUYER.id(), order, client_id: None, until };
+        let place = Command::Place(Place::order(BUYER.id(), order).until(until));
         (0..many).for_each(|_| market.apply(place));
         market.turn();
     };
@@ -130,8 +130,7 @@ fn moves(market: &mut Market) {
     market.trade(3, PRICE);
     for _ in 0..=TRAILING_MAX {
         let trail = Trail::by(price(PRICE));
-        let asked = TrailingOrder { account: BUYER.id(), order: market_buy(3), trail, client_id: None, until: None };
-        market.apply(asked.command());
+        market.apply(Command::Place(Place::trailing(BUYER.id(), market_buy(3), trail).unwrap()));
     }
     let lows = (1..=SELLS).map(|nth| PRICE - nth);
     lows.clone().for_each(|low| market.place(BUYER, order(3, Side::Buy, low, 1)));
@@ -182,9 +181,7 @@ fn left(market: &mut Market) {
     }
     for nth in [1, PRICE / 2, PRICE] {
         let order = NewOrder { side: Side::Sell, ..market_buy(number) };
-        let asked =
-            TrailingOrder { account: SELLER.id(), order, trail: Trail::by(price(nth)), client_id: None, until: None };
-        market.apply(asked.command());
+        market.apply(Command::Place(Place::trailing(SELLER.id(), order, Trail::by(price(nth))).unwrap()));
     }
     for nth in 0..PARTS {
         market.place(SELLER, order(number, Side::Sell, PRICE - nth, 1));
@@ -316,15 +313,15 @@ impl Market {
     }
 
     fn place(&mut self, account: Account, order: NewOrder) {
-        self.apply(Command::PlaceOrder { account: account.id(), order, client_id: None, until: None });
+        self.apply(Command::Place(Place::order(account.id(), order)));
     }
 
     /// Has the seller offer icebergs of the most parts, each of one share.
     fn icebergs(&mut self, number: usize, count: usize) {
         let order = order(number, Side::Sell, PRICE, ICEBERG_PARTS_MAX);
         let display = Shares::MIN;
-        let asked = IcebergOrder { account: SELLER.id(), order, display, client_id: None, until: None };
-        (0..count).for_each(|_| self.apply(asked.command().unwrap()));
+        let iceberg = Place::iceberg(SELLER.id(), order, display).unwrap();
+        (0..count).for_each(|_| self.apply(Command::Place(iceberg)));
     }
 
     /// Has one share change hands at a price.
@@ -336,7 +333,9 @@ impl Market {
     /// Has the seller place a working order, and one that waits for it.
     fn bracket(&mut self, working: NewOrder, pending: NewOrder) {
         let (account, client_id, until) = (SELLER.id(), None, None);
-        self.apply(Command::PlaceWorking { account, order: working, client_id, until, two_wait: false });
-        self.apply(Command::PlacePending { account, order: pending, client_id, until });
+        self.apply(Command::Place(
+            Place::order(account, working).named(client_id).until(until).bound(Bond::Working { two_wait: false }),
+        ));
+        self.apply(Command::Place(Place::order(account, pending).named(client_id).until(until).bound(Bond::Pending)));
     }
 }
