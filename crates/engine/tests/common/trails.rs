@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::{Model, Order};
-use terms::{Bond, Command, Event, Op, OrderForm, OrderId, OrderKind, Reject, Reply, Side, SymbolIndex, Trigger};
+use terms::{Bond, Command, Event, Op, OrderForm, OrderId, OrderKind, Reject, Reply, Side, Trigger};
 
 /// All situations of this file that a comparison should meet.
 pub const ALL: [&str; 23] = [

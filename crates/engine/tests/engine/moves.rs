@@ -1,8 +1,8 @@
 //! Orders that follow the market cost those that move them nothing: no order waits or is cut for their moves.
 
 use terms::{
-    Command, Deadline, Event, ExecutionBounds, FundsOrder, Money, NewOrder, OrderId, OrderKind, Phase, Place, Position,
-    Price, Reject, Reply, SelfTrade, Shares, Side, Symbol, SymbolIndex, Time, Trail,
+    Command, Deadline, Event, ExecutionBounds, FundsOrder, Money, NewOrder, OrderKind, Phase, Place, Position, Price,
+    Reject, Reply, SelfTrade, Shares, Side, Symbol, SymbolIndex, Time, Trail,
 };
 
 use crate::bounds::{Market, account, open_of, order, symbol};

@@ -2,7 +2,7 @@
 
 use terms::{
     Bond, Command, Event, ExecutionBounds, NewOrder, OrderId, OrderKind, Place, Position, Price, Reply, Shares, Side,
-    Symbol, Time, Trail, Trigger,
+    Symbol, Time, Trigger,
 };
 
 use crate::bounds::{Market, account, open_of, order};
