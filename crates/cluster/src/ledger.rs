@@ -93,11 +93,12 @@ pub enum ClusterError {
     Stopping,
 }
 
-/// A statement at a mark, and the time at which it was sent last.
+/// A statement at a mark, and the times at which it was sent first and last.
 #[derive(Clone)]
 struct SentStatement {
     message: Bytes,
-    at: Duration,
+    first: Duration,
+    last: Duration,
 }
 
 /// A log and the node's own journal behind it.
@@ -241,16 +242,17 @@ impl<S: Storage, C: LogClient> ClusterLedger<S, C> {
         self.standing.stands(engine, self.client.end());
     }
 
-    /// Sends the messages of one batch, unless they were `sent` at a time, and takes everything that comes until the
-    /// batch is taken. Returns its time.
+    /// Sends the messages of one batch, unless they were sent before, at these first and last times, and takes
+    /// everything that comes until the batch is taken. Returns its time.
     fn send(
         &mut self,
         engine: &mut Engine,
         messages: &[Bytes],
-        mut sent: Option<Duration>,
+        before: Option<(Duration, Duration)>,
     ) -> Result<Time, ClusterError> {
         let begun = self.client.passed();
-        self.sent_at = sent.unwrap_or(begun);
+        self.sent_at = before.map_or(begun, |(first, _)| first);
+        let mut sent = before.map(|(_, last)| last);
         loop {
             let passed = self.client.passed();
             if sent.is_none_or(|sent| passed.saturating_sub(sent) >= self.member.send_again_after) {
@@ -333,14 +335,12 @@ impl<S: Storage, C: LogClient> ClusterLedger<S, C> {
         }
         let is_own = (node, epoch) == (self.member.node, self.epoch) && self.epoch > 0;
         let is_awaited = is_own && sent.contains(bytes);
-        let is_statement = self.stating.as_ref().is_some_and(|sent| sent.message == *bytes);
-        if is_own && !is_awaited && !is_statement {
+        let statement = self.stating.take_if(|sent| sent.message == *bytes);
+        if is_own && !is_awaited && statement.is_none() {
             return Err(ClusterError::Replaced { node, epoch });
         }
-        if is_statement {
-            self.stating = None;
-        }
-        self.time.hear(time, self.client.passed(), is_awaited.then_some(self.sent_at));
+        let sent_at = if is_awaited { Some(self.sent_at) } else { statement.map(|sent| sent.first) };
+        self.time.hear(time, self.client.passed(), sent_at);
         let time = market_time(time, written).max(engine.time().later_by_us(1));
         let stated = match number > 0 && count == 0 {
             true => Some(Statement::read(&commands).map_err(wrong)?),
@@ -406,8 +406,8 @@ impl<S: Storage, C: LogClient> ClusterLedger<S, C> {
     fn state(&mut self, engine: &Engine) -> Result<(), ClusterError> {
         let passed = self.client.passed();
         if let Some(sent) = &mut self.stating {
-            if passed.saturating_sub(sent.at) >= self.member.send_again_after {
-                sent.at = passed;
+            if passed.saturating_sub(sent.last) >= self.member.send_again_after {
+                sent.last = passed;
                 self.client.publish(sent.message.clone())?;
             }
             return Ok(());
@@ -422,7 +422,7 @@ impl<S: Storage, C: LogClient> ClusterLedger<S, C> {
         }
         let message = self.message(self.next_number(engine), (0, 1), (0, statement.to_bytes())).to_bytes();
         self.client.publish(message.clone())?;
-        self.stating = Some(SentStatement { message, at: passed });
+        self.stating = Some(SentStatement { message, first: passed, last: passed });
         Ok(())
     }
 
@@ -512,8 +512,8 @@ impl<S: Storage, C: LogClient> Ledger for ClusterLedger<S, C> {
             self.follow(engine)?;
             return Ok(time.max(engine.time()));
         }
-        if let Some(SentStatement { message, at }) = self.stating.clone() {
-            self.send(engine, &[message], Some(at))?;
+        if let Some(SentStatement { message, first, last }) = self.stating.clone() {
+            self.send(engine, &[message], Some((first, last)))?;
         }
         let messages = self.messages(self.next_number(engine));
         let (commands, begun) = (std::mem::take(&mut self.count), self.client.passed());

@@ -135,7 +135,7 @@ impl Limits {
     /// Cancels of single orders have their own room, as large as the bound of messages a second.
     pub(crate) fn lets_through(&self, op: &Op) -> bool {
         match op {
-            Op::Command(Command::CancelAll { .. } | Command::Kill { .. }) => true,
+            Op::Command(Command::CancelAll { .. } | Command::Kill { .. } | Command::KillTogether { .. }) => true,
             Op::Command(Command::CancelOrder { .. }) => {
                 self.messages_per_second.is_none_or(|most| self.cancels.take(most, now()))
             }
@@ -312,7 +312,8 @@ mod tests {
         let all = Op::Command(Command::CancelAll { account, symbol: None, through: None });
         let kill = Op::Command(Command::Kill { scope: terms::KillScope::Account(account) });
         assert_eq!([&order, &cancel, &cancel].map(|op| limits.lets_through(op)), [false, true, false]);
-        assert!((0..100).all(|_| limits.lets_through(&all) && limits.lets_through(&kill)));
+        let kill_of_many = Op::Command(Command::KillTogether { account, among: terms::Among::First });
+        assert!((0..100).all(|_| [&all, &kill, &kill_of_many].iter().all(|op| limits.lets_through(op))));
         assert!((0..100).all(|_| Limits::default().take_message().is_ok()));
         let told: Vec<bool> = (0..3).map(|_| limits.take_told().is_ok()).collect();
         assert_eq!(told, [true, true, false], "one message, and one cancel");

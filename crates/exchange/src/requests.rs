@@ -111,13 +111,14 @@ impl Requests {
             let ops = self.ops_of(request);
             let mut from = ops.start;
             while from < ops.end {
-                let through = from + placed_together(&self.ops[from..ops.end]);
+                let through = from + done_together(&self.ops[from..ops.end]);
                 let of_ops = self.ops[from..through].iter().map(|op| denial(&rights, mode, op, room));
                 let first = (from..through).zip(of_ops).find_map(|(op, denial)| Some((op, denial?)));
                 // The order at fault says why, and those before it do not, so that a client learns which one it is.
+                let are_orders = self.ops[through - 1].is_placed_with_previous();
                 let of_another = Denial::Past(Limit::OfAnotherOrder);
                 self.denied.extend(first.into_iter().flat_map(|(fault, denial)| {
-                    (from..through).map(move |op| (op, if op < fault { of_another } else { denial }))
+                    (from..through).map(move |op| (op, if are_orders && op < fault { of_another } else { denial }))
                 }));
                 from = through;
             }
@@ -202,8 +203,8 @@ impl Requests {
 }
 
 /// The number of first ops that go on together or not at all: orders that are linked, or wait for one another.
-fn placed_together(ops: &[Op]) -> usize {
-    1 + ops.iter().skip(1).take_while(|op| op.is_placed_with_previous()).count()
+fn done_together(ops: &[Op]) -> usize {
+    1 + ops.iter().skip(1).take_while(|op| op.is_placed_with_previous() || op.is_killed_with_previous()).count()
 }
 
 /// The reason why these rights or this mode stop an op.

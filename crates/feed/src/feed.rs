@@ -256,6 +256,10 @@ impl<W: Watcher> FeedThread<W> {
     fn follow_batch(&mut self, batch: &EventBatch) {
         self.model.view.apply(batch);
         if self.model.view.gathered() > GATHERED_MAX {
+            // Moves count for all orders, and only those of watched accounts are news.
+            self.model.view.tell_moves();
+        }
+        if self.model.view.gathered() > GATHERED_MAX {
             W::tell_now(&mut self.model);
         }
     }

@@ -1,7 +1,7 @@
 //! Orders of one symbol and side whose triggers follow its price. Orders with the same best price since their placing
 //! form a group, so a price that passes other ones moves no order: it merges groups. An order knows its group, and its
 //! trigger follows from the best price of that. A merge takes the smaller groups into the largest one, so an order
-//! changes its group as often at most as a number halves. Orders stand under 32-bit handles here; this file knows
+//! changes its group as often at most, for each order placed, as a number halves. Orders stand under 32-bit handles here; this file knows
 //! nothing else of them.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,13 +29,23 @@ pub struct Following {
     by_best: BTreeMap<i64, u32>,
     by_nearest: BTreeSet<(Trigger, u32)>,
     orders: usize,
+    /// The rank of the farthest price that passed groups and moved no trigger, since an order was added or moved.
+    moved_none: i64,
 }
 
 impl Following {
     /// No orders of this side yet.
     pub fn new(side: Side) -> Following {
         let (by_best, by_nearest) = (BTreeMap::new(), BTreeSet::new());
-        Following { side, groups: BTreeMap::new(), free: Vec::new(), by_best, by_nearest, orders: 0 }
+        Following {
+            side,
+            groups: BTreeMap::new(),
+            free: Vec::new(),
+            by_best,
+            by_nearest,
+            orders: 0,
+            moved_none: i64::MIN,
+        }
     }
 
     /// The number of orders.
@@ -68,6 +78,7 @@ impl Following {
         at.orders.insert((Trail::code(Some(trail)), handle));
         self.by_nearest.insert((at.nearest, group));
         self.orders = self.orders.saturating_add(1);
+        self.moved_none = i64::MIN;
         group
     }
 
@@ -99,9 +110,11 @@ impl Following {
         self.by_nearest.first().map(|&(trigger, _)| trigger)
     }
 
-    /// The best price that the next price passes first.
-    pub fn passed_first(&self) -> Option<Price> {
-        self.by_best.first_key_value().map(|(_, group)| self.groups[group].best)
+    /// The price behind which a price may move a trigger: the best one that it passes first, or one behind it that
+    /// moved none.
+    pub fn moves_behind(&self) -> Option<Price> {
+        let (&rank, _) = self.by_best.first_key_value()?;
+        Price::from_units(rank.max(self.moved_none).abs())
     }
 
     /// Merges the groups that this price passes. Tells the orders whose group is another one now. Returns whether a
@@ -110,8 +123,10 @@ impl Following {
         let rank = self.rank(price);
         let mut merged: Vec<u32> = self.by_best.range(..rank).map(|(_, &group)| group).collect();
         if !merged.iter().any(|group| moves(self.side, &self.groups[group], price)) {
+            self.moved_none = self.moved_none.max(rank);
             return false;
         }
+        self.moved_none = i64::MIN;
         merged.extend(self.by_best.get(&rank));
         let largest = merged.iter().copied().max_by_key(|group| self.groups[group].orders.len());
         let into = largest.expect("invariant: one moved");

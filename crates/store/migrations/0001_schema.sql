@@ -332,7 +332,8 @@ CREATE TABLE pricetime.reductions (
     shares numeric(19,8) NOT NULL CHECK (shares > 0)
 ) WITH (fillfactor = 70);
 COMMENT ON TABLE pricetime.reductions IS
-    'The orders that lost shares, because their accounts asked for it or by self-trade prevention.';
+    'The orders that lost shares: because their accounts asked for it, by self-trade prevention, or because their '
+    'accounts had fewer when they were placed.';
 COMMENT ON COLUMN pricetime.reductions.order_id IS 'The id of the order.';
 COMMENT ON COLUMN pricetime.reductions.shares IS 'All shares taken off it. It has that many fewer than were ordered.';
 
@@ -532,7 +533,7 @@ CREATE TABLE pricetime.notes (
     partner bigint,
     taken numeric(19,8) CHECK (taken > 0),
     taken_in_all numeric(19,8) CHECK (taken_in_all >= taken),
-    why smallint CHECK (why IN (1, 5)),
+    why smallint CHECK (why IN (1, 3, 5)),
     PRIMARY KEY (sequence, place),
     CHECK ((kind = 'triggered') = (price IS NOT NULL)),
     CONSTRAINT notes_partner_check CHECK ((kind IN ('linked', 'pends')) = (partner IS NOT NULL)),
@@ -553,7 +554,7 @@ COMMENT ON COLUMN pricetime.notes.partner IS
 COMMENT ON COLUMN pricetime.notes.taken IS 'The shares that an amended order lost.';
 COMMENT ON COLUMN pricetime.notes.taken_in_all IS
     'All shares that an amended order lost until then, these included. It has the rest of its shares in orders.';
-COMMENT ON COLUMN pricetime.notes.why IS 'The reason of an amendment, 1 or 5 as in cancellations.';
+COMMENT ON COLUMN pricetime.notes.why IS 'The reason of an amendment: 1, 3 or 5 as in cancellations.';
 COMMENT ON COLUMN pricetime.notes.place IS 'The number of notes that the same command had made before.';
 COMMENT ON COLUMN pricetime.notes.next_execution IS
     'The id of the next execution, past or future. It gives a note its place among the executions of its command.';

@@ -3,7 +3,7 @@
 
 use crate::command::{Command, Op, Query};
 use crate::ids::{AccountId, Deadline};
-use crate::kills::KillScope;
+use crate::kills::{Among, KillScope};
 use crate::order::{NewOrder, OrderName};
 use crate::place::{Bond, Place};
 
@@ -185,6 +185,16 @@ impl Op {
     /// Whether the op places an order together with the op before it, or not at all.
     pub fn is_placed_with_previous(&self) -> bool {
         matches!(self.bond(), Some(Bond::Linked | Bond::Pending))
+    }
+
+    /// Whether the op kills or releases an account together with that of the op before it, or not at all.
+    pub fn is_killed_with_previous(&self) -> bool {
+        match self {
+            Op::Command(Command::KillTogether { among, .. } | Command::ReleaseTogether { among, .. }) => {
+                *among != Among::First
+            }
+            Op::Command(_) | Op::Query(_) => false,
+        }
     }
 
     /// Whether the fate of the op depends on the op before it in its request.

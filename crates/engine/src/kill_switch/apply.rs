@@ -130,8 +130,16 @@ impl Engine {
         self.kills_going_on.contains(&scope)
             && match scope {
                 KillScope::Account(account) => self.has_orders_of(account, None, None),
-                KillScope::Symbol(_) | KillScope::Everything => self.first_open_orders(scope, 0).is_cut,
+                KillScope::Symbol(symbol) => self.has_open_orders_in(symbol),
+                KillScope::Everything => {
+                    (0..).map(SymbolIndex).take(self.symbols.all().len()).any(|symbol| self.has_open_orders_in(symbol))
+                }
             }
+    }
+
+    /// Whether a symbol has open orders. Those that follow its price are asked about first, because the walk sorts them.
+    fn has_open_orders_in(&self, symbol: SymbolIndex) -> bool {
+        self.stops.does_any_follow(symbol) || self.open_slots(symbol).next().is_some()
     }
 
     /// The first open orders of a scope. Of an account these are the oldest ones. Of a symbol these are first the ones

@@ -43,7 +43,7 @@ impl View {
 
     /// Makes news of the orders of watched accounts that moved since the last news, each one piece, however often the
     /// market moved it.
-    pub(super) fn tell_moves(&mut self) {
+    pub(crate) fn tell_moves(&mut self) {
         self.moves.orders = 0;
         while let Some(of) = self.moves.of.pop_first() {
             let mut moved: Vec<(OrderId, u32)> = Vec::new();
@@ -64,8 +64,8 @@ impl View {
     pub(super) fn reach_trail(&mut self, order: OrderId, trigger: Trigger) {
         let slot = self.find(order);
         self.orders.follow_no_more(slot);
-        if self.orders.set_trigger(slot, trigger) {
-            self.tell(self.orders.terms(slot).account, News::Order(self.orders.terms(slot).account, order));
-        }
+        self.orders.set_trigger(slot, trigger);
+        let account = self.orders.terms(slot).account;
+        self.tell(account, News::Order(account, order));
     }
 }

@@ -197,7 +197,7 @@ impl Standing {
             "T": time,
             "t": id,
             // The number of an amendment is its command's; other executions have none here.
-            "I": if let Happened::Amended(amended) = happened { amended.sequence.0 } else { 0 },
+            "I": happened.amendment(),
             "w": !waits && (status == "NEW" || status == "PARTIALLY_FILLED"),
             "m": maker,
             "M": false,
@@ -250,6 +250,14 @@ impl Happened<'_> {
                 | CancelReason::NotPlaced
                 | CancelReason::Disconnected,
             ) => "EXPIRED",
+        }
+    }
+
+    /// Returns the number of an amendment that its client asked for, and 0 for anything else.
+    fn amendment(&self) -> u64 {
+        match self {
+            Happened::Amended(amended) if amended.why == CancelReason::Asked => amended.sequence.0,
+            Happened::Placed | Happened::Executed(..) | Happened::Amended(_) | Happened::Canceled(..) => 0,
         }
     }
 

@@ -60,6 +60,11 @@ impl Stops {
         }
     }
 
+    /// Whether an order follows the price of a symbol.
+    pub(crate) fn does_any_follow(&self, symbol: SymbolIndex) -> bool {
+        [Side::Buy, Side::Sell].into_iter().any(|side| self.followed.contains_key(&(symbol, side)))
+    }
+
     /// The prices from which on an execution moves or reaches triggers that follow, upwards and downwards; prices that
     /// no execution reaches if none follows.
     pub(super) fn followed_from(&self, symbol: SymbolIndex) -> (i64, i64) {
@@ -68,7 +73,7 @@ impl Stops {
         }
         let of = |side| self.followed.get(&(symbol, side));
         let nearest = |side| of(side).and_then(Following::nearest).map(|trigger| trigger.price().units());
-        let passed = |side| of(side).and_then(Following::passed_first).map(Price::units);
+        let passed = |side| of(side).and_then(Following::moves_behind).map(Price::units);
         let (above, rising) = (passed(Side::Sell).map(|best| best.saturating_add(1)), nearest(Side::Buy));
         let (below, falling) = (passed(Side::Buy).map(|best| best.saturating_sub(1)), nearest(Side::Sell));
         let (up, down) = (above.into_iter().chain(rising).min(), below.into_iter().chain(falling).max());
