@@ -202,7 +202,8 @@ impl Requests {
     }
 }
 
-/// The number of first ops that go on together or not at all: orders that are linked, or wait for one another.
+/// The number of first ops that go on together or not at all: orders that are linked or wait for one another, and kills or
+/// releases of the accounts of a member.
 fn done_together(ops: &[Op]) -> usize {
     1 + ops.iter().skip(1).take_while(|op| op.is_placed_with_previous() || op.is_killed_with_previous()).count()
 }
@@ -220,4 +221,31 @@ fn denial(rights: &Rights, mode: Mode, op: &Op, room: Result<(), Limit>) -> Opti
         Op::Query(_) => rights.check(op).and_then(|()| past_room()),
     };
     checked.err()
+}
+
+#[cfg(test)]
+mod tests {
+    use terms::{AccountId, Among, Command};
+
+    use super::*;
+    use crate::role::Role;
+
+    /// Each account was killed by itself: a member who had lost one of them meanwhile killed the others, and was refused.
+    #[test]
+    fn a_kill_of_several_accounts_of_which_one_is_not_the_members_goes_no_further() {
+        let accounts = [1, 2, 3].map(|number: u8| AccountId::parse(&[b'0' + number]).expect("a digit"));
+        let kill = |index: usize| {
+            let among = Among::of(index, accounts.len());
+            Op::Command(Command::KillTogether { account: accounts[index], among })
+        };
+        for lost in 0..accounts.len() {
+            let mut requests = Requests::default();
+            requests.push(&[kill(0), kill(1), kill(2)]);
+            let others = accounts.iter().enumerate().filter(|(index, _)| *index != lost).map(|(_, account)| *account);
+            let rights = Rights { roles: [Role::Trader].into(), accounts: others.collect(), ..Rights::default() };
+            let rights = Arc::new(rights);
+            requests.deny_unless(|_| rights.clone(), Mode::default());
+            assert!((0..accounts.len()).all(|op| requests.denial(op).is_some()), "{lost}");
+        }
+    }
 }
