@@ -401,8 +401,8 @@ impl<S: Storage, C: LogClient> ClusterLedger<S, C> {
         }
     }
 
-    /// States in the log the hash of the last snapshot, if it was made at a mark since the last call. Returns before the
-    /// log has taken the statement, so that questions are answered while the log is away.
+    /// States in the log the hash of the last snapshot, if it was made at a mark since the last call. Returns before
+    /// the log has taken the statement, so that questions are answered while the log is away.
     fn state(&mut self, engine: &Engine) -> Result<(), ClusterError> {
         let passed = self.client.passed();
         if let Some(sent) = &mut self.stating {

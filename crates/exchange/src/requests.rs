@@ -202,8 +202,8 @@ impl Requests {
     }
 }
 
-/// The number of first ops that go on together or not at all: orders that are linked or wait for one another, and kills or
-/// releases of the accounts of a member.
+/// The number of first ops that go on together or not at all: orders that are linked or wait for one another, and
+/// kills or releases of the accounts of a member.
 fn done_together(ops: &[Op]) -> usize {
     1 + ops.iter().skip(1).take_while(|op| op.is_placed_with_previous() || op.is_killed_with_previous()).count()
 }
@@ -230,7 +230,7 @@ mod tests {
     use super::*;
     use crate::role::Role;
 
-    /// Each account was killed by itself: a member who had lost one of them meanwhile killed the others, and was refused.
+    /// Each account was killed by itself: a member who had lost one of them killed the others, and was refused.
     #[test]
     fn a_kill_of_several_accounts_of_which_one_is_not_the_members_goes_no_further() {
         let accounts = [1, 2, 3].map(|number: u8| AccountId::parse(&[b'0' + number]).expect("a digit"));

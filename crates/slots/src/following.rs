@@ -1,8 +1,8 @@
 //! Orders of one symbol and side whose triggers follow its price. Orders with the same best price since their placing
 //! form a group, so a price that passes other ones moves no order: it merges groups. An order knows its group, and its
 //! trigger follows from the best price of that. A merge takes the smaller groups into the largest one, so an order
-//! changes its group as often at most, for each order placed, as a number halves. Orders stand under 32-bit handles here; this file knows
-//! nothing else of them.
+//! changes its group as often at most, for each order placed, as a number halves. Orders stand under 32-bit handles
+//! here; this file knows nothing else of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 

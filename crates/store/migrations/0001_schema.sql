@@ -373,7 +373,8 @@ COMMENT ON TABLE pricetime.resting IS
 COMMENT ON COLUMN pricetime.resting.open IS 'The shares that are neither executed nor canceled.';
 COMMENT ON COLUMN pricetime.resting.queued_sequence IS
     'The command with which it came behind the others of its price after it was placed: the command activated it, '
-    'released it, came to its trigger, which followed the market before, or showed its next part. 0: before an import. Null: it stands where it came when it was placed.';
+    'released it, came to its trigger, which followed the market before, or showed its next part. 0: before an import. '
+    'Null: it stands where it came when it was placed.';
 COMMENT ON COLUMN pricetime.resting.queued_nth IS
     'Its number among those that did so with that command; null like queued_sequence.';
 

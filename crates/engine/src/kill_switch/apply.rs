@@ -137,7 +137,7 @@ impl Engine {
             }
     }
 
-    /// Whether a symbol has open orders. Those that follow its price are asked about first, because the walk sorts them.
+    /// Whether a symbol has open orders. The walk sorts those that follow its price, so it comes second.
     fn has_open_orders_in(&self, symbol: SymbolIndex) -> bool {
         self.stops.does_any_follow(symbol) || self.open_slots(symbol).next().is_some()
     }

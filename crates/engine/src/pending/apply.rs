@@ -267,8 +267,8 @@ impl Engine {
     }
 
     /// The shares that are left of a pending sell whose account has fewer, in whole lots: the fee of a buyer is taken
-    /// from the shares that the working order bought. None where nothing is taken off it: also if too few would be left,
-    /// so that the sell is refused.
+    /// from the shares that the working order bought. None where the sell keeps its shares; it does so, too, if too few
+    /// would be left, and is refused then.
     fn sellable(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Option<Shares> {
         let available = self.positions.get(account, placed.symbol);
         if placed.side == Side::Buy || available >= placed.shares.position() {

@@ -340,8 +340,8 @@ fn a_signed_request_that_one_node_took_is_taken_by_no_other() {
     assert!(again.text.contains("the same request was sent before"), "{}", again.text);
     let placed = send(&http_2, "POST", "order", &sign(ORDER));
     assert_eq!(placed.status, 200, "what is signed anew is done: {}", placed.text);
-    // An eavesdropper may be as fast as the client. Rarely the log's servers tell one node that the mark is on its way, and
-    // the other one that it came before: then no node takes the request, and the client signs it anew.
+    // An eavesdropper may be as fast as the client. Rarely the log's servers tell one node that the mark is on its way,
+    // and the other one that it came before: then no node takes the request, and the client signs it anew.
     let mut done_in_all = 0;
     for round in 0..10 {
         let order = sign(ORDER);
