@@ -245,6 +245,7 @@ fn every_scenario_that_fix_can_say_is_played_over_it() {
         "oco-canceled",
         "oco-refused",
         "bracket",
+        "bracket-fits",
         "bracket-at-once",
         "bracket-canceled",
         "bracket-not-placed",
