@@ -115,7 +115,7 @@ impl Requests {
                 let of_ops = self.ops[from..through].iter().map(|op| denial(&rights, mode, op, room));
                 let first = (from..through).zip(of_ops).find_map(|(op, denial)| Some((op, denial?)));
                 // The order at fault says why, and those before it do not, so that a client learns which one it is.
-                let are_orders = self.ops[through - 1].is_placed_with_previous();
+                let are_orders = self.ops[from..through].last().is_some_and(Op::is_placed_with_previous);
                 let of_another = Denial::Past(Limit::OfAnotherOrder);
                 self.denied.extend(first.into_iter().flat_map(|(fault, denial)| {
                     (from..through).map(move |op| (op, if are_orders && op < fault { of_another } else { denial }))

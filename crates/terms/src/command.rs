@@ -1,7 +1,5 @@
 //! Input of the engine: commands, which change the market and are journaled, and queries, which are not.
 
-use std::num::NonZeroI64;
-
 use crate::account_limits::AccountLimits;
 use crate::amount::{Money, Position, Shares};
 use crate::fees::{Fees, Tier};
@@ -90,11 +88,6 @@ pub enum Command {
     /// the message's. Changes nothing unless it is the next message of its writer. Only the loop makes such a command.
     TakeMessage(LogMessage),
 }
-
-/// The distance between a trigger and the best price: an amount of money, or a part of that price. `trail.rs` computes
-/// the trigger.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Trail(pub(crate) NonZeroI64);
 
 /// A question about an order, answered in its place among the commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

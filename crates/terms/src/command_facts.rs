@@ -165,6 +165,30 @@ impl Command {
     }
 }
 
+impl Command {
+    /// Adds the condition that the command just before it canceled an order. None for a command that places no order or
+    /// already has a bond.
+    pub fn if_canceled(self) -> Option<Command> {
+        self.with_bond(Bond::Alone, Bond::IfCanceled)
+    }
+
+    /// Removes that condition. None for a command without it.
+    pub fn unconditional(self) -> Option<Command> {
+        self.with_bond(Bond::IfCanceled, Bond::Alone)
+    }
+
+    fn with_bond(self, from: Bond, to: Bond) -> Option<Command> {
+        let Command::Place(place) = self else { return None };
+        if place.bond() == from { place.with_bond(to).map(Command::Place) } else { None }
+    }
+
+    /// Replaces the deadline of the order that it places. None for a command that places no order that may have one.
+    pub fn with_deadline(self, until: Option<Deadline>) -> Option<Command> {
+        let Command::Place(place) = self else { return None };
+        place.with_deadline(until).map(Command::Place)
+    }
+}
+
 impl Op {
     /// The account that asks about or names a single order, and the order. None for an op that names none.
     #[inline]

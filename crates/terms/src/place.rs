@@ -4,13 +4,13 @@
 //! room, and small ones share a byte. [`Place::form`] is the order in the words of the market.
 
 use crate::amount::{Money, Price, Shares};
-use crate::command::{Command, Trail};
 use crate::ids::{AccountId, ClientOrderId, Deadline, PackedClientId, Symbol};
 use crate::order::{FundsOrder, NewOrder, OrderKind, SelfTrade, Side, Trigger};
+use crate::trail::Trail;
 
 /// An order that a command places, with its terms.
 ///
-/// The last byte is its `shape`, whose unused values tell the other commands apart: so a [`Command`] is no longer than
+/// The last byte is its `shape`, whose unused values tell the other commands apart: so a command is no longer than
 /// this.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
@@ -291,36 +291,12 @@ impl std::fmt::Debug for Place {
     }
 }
 
-impl Command {
-    /// Adds the condition that the command just before it canceled an order. None for a command that places no order or
-    /// already has a bond.
-    pub fn if_canceled(self) -> Option<Command> {
-        self.with_bond(Bond::Alone, Bond::IfCanceled)
-    }
-
-    /// Removes that condition. None for a command without it.
-    pub fn unconditional(self) -> Option<Command> {
-        self.with_bond(Bond::IfCanceled, Bond::Alone)
-    }
-
-    fn with_bond(self, from: Bond, to: Bond) -> Option<Command> {
-        let Command::Place(place) = self else { return None };
-        if place.bond() == from { place.with_bond(to).map(Command::Place) } else { None }
-    }
-
-    /// Replaces the deadline of the order that it places. None for a command that places no order that may have one.
-    pub fn with_deadline(self, until: Option<Deadline>) -> Option<Command> {
-        let Command::Place(place) = self else { return None };
-        place.with_deadline(until).map(Command::Place)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::Time;
+    use crate::{Command, Time};
 
     const ACCOUNT: &[u8] = b"1";
 

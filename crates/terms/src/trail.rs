@@ -3,7 +3,6 @@
 use std::num::NonZeroI64;
 
 use crate::amount::Price;
-pub use crate::command::Trail;
 use crate::order::{Side, Trigger};
 
 /// The most trailing stops in one symbol: one execution may reach all of them, and each has an event.
@@ -15,6 +14,10 @@ pub const TRAIL_BIPS_MAX: u16 = 9_999;
 /// The whole, in hundredths of a per cent.
 const WHOLE_BIPS: u64 = 10_000;
 const WHOLE: i128 = WHOLE_BIPS as i128;
+
+/// The distance between a trigger and the best price: an amount of money, or a part of that price.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Trail(NonZeroI64);
 
 impl Trail {
     /// A distance of this many dollars.
