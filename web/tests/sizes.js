@@ -50,7 +50,8 @@ function reach(page) {
       })
       .map((element) => element.textContent);
     const at_once = hit();
-    if (!at_once) button.scrollIntoView({ block: "nearest" });
+    // The page has its own scroll to what the server said, perhaps some frames later: this one waits for it.
+    if (!at_once && unseen.length === 0) button.scrollIntoView({ block: "nearest" });
     const outside = [...document.querySelectorAll("button, input, select, a")]
       .filter((element) => element.checkVisibility() && !element.closest(".tabs, .table-body, .unseen, .skip, .notices"))
       .filter((element) => element.getBoundingClientRect().right > document.documentElement.clientWidth + 0.5)
