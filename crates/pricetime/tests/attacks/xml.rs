@@ -57,7 +57,7 @@ fn who_hoards_unfinished_requests_goes_and_who_sends_two_segments_is_answered() 
     const HOARDERS: usize = 276;
     const FITTING: usize = 256;
     const BYTES: usize = 1 << 20;
-    let limits = Limits { memory: (256 + 64) * MIB, ..ORDINARY };
+    let limits = Limits { memory: (256 + 96) * MIB, ..ORDINARY };
     let title = "276 megabytes of unfinished XML";
     // One worker has one bound for them all.
     let attack = Scene::set(title, limits, |launch| launch.with("--workers 1 --idle-timeout 10m")).attack();
