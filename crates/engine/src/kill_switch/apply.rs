@@ -139,7 +139,7 @@ impl Engine {
 
     /// Whether a symbol has open orders. The walk sorts those that follow its price, so it comes second.
     fn has_open_orders_in(&self, symbol: SymbolIndex) -> bool {
-        self.stops.does_any_follow(symbol) || self.open_slots(symbol).next().is_some()
+        self.stops.trailing(symbol) > 0 || self.open_slots(symbol).next().is_some()
     }
 
     /// The first open orders of a scope. Of an account these are the oldest ones. Of a symbol these are first the ones

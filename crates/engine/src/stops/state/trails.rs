@@ -60,11 +60,6 @@ impl Stops {
         }
     }
 
-    /// Whether an order follows the price of a symbol.
-    pub(crate) fn does_any_follow(&self, symbol: SymbolIndex) -> bool {
-        [Side::Buy, Side::Sell].into_iter().any(|side| self.followed.contains_key(&(symbol, side)))
-    }
-
     /// The prices from which on an execution moves or reaches triggers that follow, upwards and downwards; prices that
     /// no execution reaches if none follows.
     pub(super) fn followed_from(&self, symbol: SymbolIndex) -> (i64, i64) {
