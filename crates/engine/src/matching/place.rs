@@ -286,7 +286,6 @@ impl Engine {
         }
     }
 
-    /// Cancels the remaining shares of an order that does not rest.
     #[cold]
     /// Takes the most that an order may cost; returns what the account had before. Errors: `InsufficientFunds`,
     /// `InsufficientShares`.
