@@ -28,7 +28,7 @@ pub struct Listing {
     /// The price to which an auction's price is to be near, if it is known; for symbols that are not open.
     pub(crate) reference: Option<Price>,
     pub book: Book,
-    /// The number of updates of the book that watchers got.
+    /// The number of the book: that of its changes while nobody watches, and of the updates that watchers got.
     pub update: u64,
     pub last: Option<Trade>,
     recent: VecDeque<Trade>,
@@ -244,9 +244,16 @@ impl Listing {
 
     /// Notes that a level changed.
     pub(crate) fn touch(&mut self, side: Side, limit: Price) {
-        if self.watched && self.touched.last() != Some(&(side, limit)) {
+        if !self.watched {
+            self.update += 1;
+        } else if self.touched.last() != Some(&(side, limit)) {
             self.touched.push((side, limit));
         }
+    }
+
+    /// Returns the number of the book as it stands: the next update's, where watchers have not got its changes yet.
+    pub fn book_number(&self) -> u64 {
+        self.update + u64::from(!self.touched.is_empty())
     }
 }
 
@@ -339,6 +346,20 @@ mod tests {
         assert_eq!(shown(DAY + 2), Some((5, 5, 4, 2)));
         assert_eq!(shown(2 * DAY), Some((4, 4, 4, 1)));
         assert_eq!(shown(2 * DAY + 1), None);
+    }
+
+    /// A book that nobody followed had the same number however it changed.
+    #[test]
+    fn a_book_has_another_number_once_it_has_changed() {
+        let mut listing = Listing::new(Symbol::parse(b"S").unwrap());
+        let mut numbers = vec![listing.book_number()];
+        let price = Price::from_units(1).unwrap();
+        for watched in [false, false, true, false] {
+            listing.watched = watched;
+            listing.touch(Side::Buy, price);
+            numbers.push(listing.book_number());
+        }
+        assert!(numbers.windows(2).all(|two| two[0] < two[1]), "{numbers:?}");
     }
 
     /// Each symbol that traded all day kept 150 KB of minutes, however many symbols there were.

@@ -310,8 +310,9 @@ fn status_at_once(past: &PastOrder, executed: Position) -> &'static str {
     let by_its_own_command = past.ended.filter(|ended| ended.sequence == past.sequence);
     match by_its_own_command.map(|ended| why_canceled(past, &ended)) {
         Some(Some(why)) => canceled_status(why),
-        Some(None) => "FILLED",
-        None => open_status(executed),
+        Some(None) if past.shares_now().position() == executed => "FILLED",
+        // An order that its executions triggered took the rest.
+        Some(None) | None => open_status(executed),
     }
 }
 

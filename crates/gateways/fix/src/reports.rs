@@ -35,6 +35,15 @@ enum HappeningKind {
     Queried,
 }
 
+/// A change of an order that its account asked for. An order has at most one report of each: it is canceled once, and
+/// each amendment leaves it fewer shares than the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AskedFor {
+    Cancel,
+    /// It leaves the order this many shares, executed ones included.
+    Amendment(Shares),
+}
+
 /// The names by which an ExecutionReport refers to the message that it answers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Names<'a> {
@@ -102,16 +111,20 @@ impl Happening {
         self.at.client_id.map(|id| id.to_string())
     }
 
-    /// Whether the client asked for it: canceled the order, or took shares off it.
-    pub(crate) fn was_asked_for(&self) -> bool {
+    /// The change of the account that this reports; `None` if it is not the report of one.
+    pub(crate) fn asked_for(&self) -> Option<AskedFor> {
         match &self.what {
-            HappeningKind::Canceled(why) => *why == Some(CancelReason::Asked),
-            HappeningKind::Amended(amended) => amended.why == CancelReason::Asked,
+            HappeningKind::Canceled(Some(CancelReason::Asked)) => Some(AskedFor::Cancel),
+            HappeningKind::Amended(amended) if amended.why == CancelReason::Asked => {
+                Some(AskedFor::Amendment(self.at.shares))
+            }
             HappeningKind::Placed
             | HappeningKind::Triggered
             | HappeningKind::Released
             | HappeningKind::Executed(..)
-            | HappeningKind::Queried => false,
+            | HappeningKind::Amended(_)
+            | HappeningKind::Canceled(_)
+            | HappeningKind::Queried => None,
         }
     }
 

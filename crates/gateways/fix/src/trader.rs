@@ -14,7 +14,7 @@ use crate::market::{FixBackend, Requester, Unknown, done_order};
 use crate::message::{Fields, Message};
 use crate::orders::{Change, ClientRequest, OrderRef, Placing};
 use crate::report_queues::{Model, ReportQueue};
-use crate::reports::{self, Happening, Names, OrderSnapshot, side};
+use crate::reports::{self, AskedFor, Happening, Names, OrderSnapshot, side};
 use crate::session::Session;
 use crate::tags;
 use crate::times;
@@ -43,13 +43,20 @@ pub(crate) struct Trader {
     own: Option<AccountId>,
     queue: Arc<ReportQueue>,
     listened: HashSet<AccountId>,
-    /// Cancels and amendments whose reports are to come.
-    changes: Vec<Change>,
+    /// Cancels and amendments whose reports are to come. Those that were refused are removed with the refusal, which
+    /// comes before the session sends further reports.
+    changes: Vec<AwaitedChange>,
     /// The names of amended orders, by the order; `orders` has them the other way round.
     names: HashMap<OrderId, String>,
     orders: HashMap<String, OrderId>,
     /// The number of orders that were refused, from which their reports get their ExecIDs.
     refused: u64,
+}
+
+/// A cancel or an amendment whose report is to come.
+struct AwaitedChange {
+    change: Change,
+    asks_for: AskedFor,
 }
 
 /// The reason why an order could not be canceled or amended.
@@ -189,7 +196,7 @@ impl Trader {
         // The report of a cancel may come before its answer.
         for asked in &asked {
             if let ClientRequest::Cancel(change) = asked {
-                self.remember(change.clone());
+                self.remember(change.clone(), AskedFor::Cancel);
             }
         }
         let (answers, executions) = self.market.submit(&ops, &self.who()).await?;
@@ -221,11 +228,11 @@ impl Trader {
     }
 
     /// Remembers the names for the report of a change. Each change is reported, so few wait: more would be a fault.
-    fn remember(&mut self, change: Change) {
+    fn remember(&mut self, change: Change, asks_for: AskedFor) {
         if self.changes.len() >= CHANGES_MAX {
             self.changes.remove(0);
         }
-        self.changes.push(change);
+        self.changes.push(AwaitedChange { change, asks_for });
     }
 
     fn who(&self) -> Requester<'_> {
@@ -301,7 +308,7 @@ impl Trader {
         session: &mut Session,
     ) -> Result<(), Unknown> {
         let op = Op::Command(Command::AmendOrder { account: change.account, order: order.into(), shares });
-        self.remember(change.clone());
+        self.remember(change.clone(), AskedFor::Amendment(shares));
         let (answers, _) = self.market.submit(&[op], &self.who()).await?;
         let Some(answer) = answers.into_iter().next() else { return Err(Unknown) };
         if let Some(why) = self.not_changed(op, &answer).await? {
@@ -343,7 +350,7 @@ impl Trader {
     }
 
     fn refuse_change(&mut self, change: &Change, response_to: char, why: &NotChanged, session: &mut Session) {
-        self.changes.retain(|waiting| waiting.cl_ord_id != change.cl_ord_id);
+        self.changes.retain(|awaited| awaited.change.cl_ord_id != change.cl_ord_id);
         let original = change.original.clone().or_else(|| match &change.order {
             OrderRef::Client(id) => Some(id.to_string()),
             OrderRef::Id(order) => self.names.get(order).cloned(),
@@ -484,22 +491,21 @@ impl Trader {
         }
     }
 
-    /// Takes the change that asked for this, if one did.
+    /// Takes the change of this session that asked for this, if one did.
     fn take_change(&mut self, happening: &Happening) -> Option<Change> {
-        if !happening.was_asked_for() {
-            return None;
-        }
+        let asked_for = happening.asked_for()?;
         let (order, client_id) = (happening.order(), happening.client_id());
         let name = self.names.get(&order);
-        let is_it = |change: &Change| {
+        let is_it = |AwaitedChange { change, asks_for }: &AwaitedChange| {
             change.account == happening.account
+                && *asks_for == asked_for
                 && match &change.order {
                     OrderRef::Id(id) => *id == order,
                     OrderRef::Client(id) => [client_id.as_ref(), name].contains(&Some(&id.to_string())),
                 }
         };
         let place = self.changes.iter().position(is_it)?;
-        Some(self.changes.remove(place))
+        Some(self.changes.remove(place).change)
     }
 
     /// Whether the feed runs.

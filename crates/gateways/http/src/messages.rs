@@ -102,7 +102,9 @@ fn last_trades(model: &ReadModel<impl Sized>, symbol: SymbolIndex) -> Result<Vec
 }
 
 fn book_snapshot(view: &View, symbol: SymbolIndex) -> SharedText {
-    text(&Message { kind: "snapshot", channel: "book", content: BookShape::of(view, symbol, usize::MAX) })
+    // The update that others wait for comes behind it.
+    let update = view.listing(symbol).update;
+    text(&Message { kind: "snapshot", channel: "book", content: BookShape::of(view, symbol, update, usize::MAX) })
 }
 
 #[derive(Serialize, ToSchema)]

@@ -178,6 +178,29 @@ fn names_are_free_again_and_reports_have_ids_of_their_own() {
     server.stop();
 }
 
+/// An amendment over another protocol, whose report came behind the answer to one of the session, was reported as the
+/// session's.
+#[test]
+fn amendments_of_others_are_not_told_as_the_sessions_own() {
+    let folder = Folder::new("fix-amended-elsewhere");
+    let (server, address) = serve(&folder);
+    let mut fix = Fix::log_on(address, "A");
+    let mut xml = server.client();
+    for number in 0..200 {
+        fix.send("D", &format!("11=o{number}|1=1|55=SPY|54=1|38=9|40=2|59=1|44=1|"));
+        fix.expect(&["150=0", &format!("11=o{number}")]);
+        let (amend, cancel) =
+            (format!(r#"<amend client-id="o{number}" shares="8"/>"#), format!("<cancel client-id=\"o{number}\"/>"));
+        xml.ask(&format!(r#"<transactions id="1">{amend}</transactions>"#));
+        fix.send("G", &format!("11=g{number}|41=o{number}|1=1|55=SPY|54=1|40=2|44=1|38=7|"));
+        fix.expect(&["150=5", &format!("11=o{number}"), "38=8"]);
+        fix.expect(&["150=5", &format!("11=g{number}"), "38=7"]);
+        xml.ask(&format!(r#"<transactions id="1">{cancel}</transactions>"#));
+        fix.expect(&["150=4", &format!("11=g{number}")]);
+    }
+    server.stop();
+}
+
 /// Many orders are sent without waiting for answers. All of their reports come, in order, and REST shows the orders
 /// that remain.
 #[test]

@@ -199,3 +199,20 @@ fn every_request_that_places_an_order_takes_the_mode_and_no_other_one() {
     assert_eq!(shown(&keys, &http, &part["orderId"]), json!(["EXPIRED_IN_MATCH", THREE, TWO, "EXPIRE_TAKER"]));
     server.stop();
 }
+
+/// An order that triggered the one that takes its rest was answered as filled, with fewer shares executed than it has.
+#[test]
+fn an_answer_tells_the_status_behind_the_executions_that_it_has() {
+    let folder = Folder::new("binance-self-trade-triggered");
+    let (server, http, keys) = KeyFile::serve(&folder, MARKET);
+    server.ask(concat!(
+        r#"<transactions id="2"><order sym="SPY" amount="-3" limit="10"/>"#,
+        r#"<order sym="SPY" amount="-1" limit="9" stop="10"/></transactions>"#
+    ));
+    let buy = format!("symbol=SPYUSD&side=BUY&{LIMIT}&quantity=4&selfTradePreventionMode=EXPIRE_MAKER");
+    let told = keys.send(&http, "POST", "order", &buy).body;
+    assert_eq!([&told["status"], &told["executedQty"]], ["PARTIALLY_FILLED", THREE], "{told}");
+    let (four, now) = ("4.00000000", shown(&keys, &http, &told["orderId"]));
+    assert_eq!(now, json!(["FILLED", four, four, "EXPIRE_MAKER"]), "the stop has taken the rest");
+    server.stop();
+}

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use feed::ReadModel;
+use feed::{ReadModel, View};
 use serde::{Deserialize, Serialize};
 use terms::{Command, Op, Position, Side, SymbolIndex, Time};
 use utoipa::{IntoParams, ToSchema};
@@ -120,7 +120,8 @@ pub(crate) async fn book(
     Parameters(asked): Parameters<Depth>,
 ) -> Result<Json<BookShape>, Problem> {
     let depth = input::count("depth", asked.depth, DEPTH.0, DEPTH.1)?;
-    of_symbol(&app, &name, move |model, symbol| Ok(BookShape::of(&model.view, symbol, depth))).await
+    let of = move |view: &View, symbol| BookShape::of(view, symbol, view.listing(symbol).book_number(), depth);
+    of_symbol(&app, &name, move |model, symbol| Ok(of(&model.view, symbol))).await
 }
 
 /// The best open orders of a symbol in the order in which they execute.

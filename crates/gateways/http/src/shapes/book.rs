@@ -38,7 +38,8 @@ pub(crate) struct BookShape {
 }
 
 impl BookShape {
-    pub(crate) fn of(view: &View, symbol: SymbolIndex, depth: usize) -> BookShape {
+    /// Makes the shape of a book with this number.
+    pub(crate) fn of(view: &View, symbol: SymbolIndex, update: u64, depth: usize) -> BookShape {
         let listing = view.listing(symbol);
         let side = |side| {
             let levels = listing.book.levels(side).take(depth);
@@ -47,7 +48,7 @@ impl BookShape {
         BookShape {
             symbol: listing.name.to_string(),
             sequence: view.sequence().0,
-            update: listing.update,
+            update,
             time: view.time().0,
             bids: side(Side::Buy),
             asks: side(Side::Sell),
