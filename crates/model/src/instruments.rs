@@ -1,11 +1,12 @@
 //! The rules of symbols: the commands that change them, and the checks of orders. See docs/PROTOCOL.md, rules.
 
 use terms::{
-    AccountIndex, BrokenRule, Event, NewOrder, OrderKind, Price, Reject, Reply, Shares, Side, Symbol, SymbolIndex,
-    SymbolRules,
+    AccountIndex, BrokenRule, Event, NewOrder, OrderKind, Price, Reject, Reply, SelfTrade, Shares, Side, Symbol,
+    SymbolIndex, SymbolRules,
 };
 
 use crate::exchange::Model;
+use crate::icebergs::LOOKED_AT_MAX;
 
 impl Model {
     pub(crate) fn change_rules(
@@ -85,6 +86,43 @@ impl Model {
         let limit = placed.limit;
         let is_outside = placed.kind != OrderKind::Market && (limit < low || limit > high);
         is_outside.then_some(BrokenRule::OutsideBand { limit, low, high })
+    }
+
+    /// The rule that an order of this worst price would break by its first execution. Its account's own orders and
+    /// killed ones are passed by, as the order would do; the thousandth one passed counts as an execution.
+    pub(crate) fn executes_outside(
+        &self,
+        account: AccountIndex,
+        placed: &NewOrder<SymbolIndex>,
+        worst: Price,
+    ) -> Option<BrokenRule> {
+        let (low, high) = self.band(placed.symbol)?;
+        let mut left = i128::from(placed.shares.units());
+        for (passed, maker) in self.matching(placed.symbol, placed.side, worst).into_iter().enumerate() {
+            let price = self.order(maker).limit;
+            let is_outside = if placed.side == Side::Buy { price < low } else { price > high };
+            if !is_outside || left <= 0 {
+                return None;
+            }
+            let is_own = placed.self_trade != SelfTrade::Allowed && self.is_own(account, maker);
+            let is_killed = self.is_killed_order(maker);
+            match placed.self_trade {
+                SelfTrade::CancelNewest | SelfTrade::CancelBoth if is_own && !is_killed => return None,
+                SelfTrade::Decrement if is_own && !is_killed => left -= i128::from(self.order(maker).shown.units()),
+                SelfTrade::Allowed
+                | SelfTrade::CancelNewest
+                | SelfTrade::CancelOldest
+                | SelfTrade::CancelBoth
+                | SelfTrade::Decrement => {}
+            }
+            if !is_own && !is_killed {
+                return Some(BrokenRule::ExecutesOutsideBand { price, low, high });
+            }
+            if passed + 1 == LOOKED_AT_MAX {
+                return Some(BrokenRule::ExecutesOutsideBand { price, low, high });
+            }
+        }
+        None
     }
 
     /// The worst price that an order accepts: its limit. A market order accepts none outside the band, and none beyond

@@ -128,6 +128,9 @@ impl Model {
         let worst = self.worst_price(owner, &market);
         for Piece { maker, shares: open } in self.counted(owner, self_trade, &self.matching(symbol, side, worst)) {
             let price = self.order(maker).limit;
+            if self.band(symbol).is_some_and(|(low, high)| price < low || price > high) {
+                break;
+            }
             let shares = open.min(affordable(left, price));
             left = left.minus(price.times(shares));
             units += i128::from(shares.units());
@@ -224,13 +227,20 @@ impl Model {
         if let Some(broken) = self.broken_on_arrival(placed) {
             return Some(Reject::BreaksRule(broken));
         }
-        let matching = self.matching(placed.symbol, placed.side, self.worst_price(account, placed));
+        let worst = self.worst_price(account, placed);
+        let outside = self.executes_outside(account, placed, worst);
+        if let Some(broken) = outside.filter(|_| placed.kind == OrderKind::Limit) {
+            return Some(Reject::BreaksRule(broken));
+        }
+        let matching = self.matching(placed.symbol, placed.side, worst);
         let best = matching.first().map(|&best| self.order(best).limit)?;
         let available = self.balance(account);
         match placed.kind {
             OrderKind::PostOnly => Some(Reject::WouldTake { price: best }),
             OrderKind::Market
-                if pays_as_it_goes(placed) && self.whole_lots(placed.symbol, affordable(available, best)).is_zero() =>
+                if outside.is_none()
+                    && pays_as_it_goes(placed)
+                    && self.whole_lots(placed.symbol, affordable(available, best)).is_zero() =>
             {
                 Some(Reject::InsufficientFunds { needed: best.times(placed.shares), available })
             }

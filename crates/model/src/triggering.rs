@@ -239,6 +239,13 @@ impl Model {
             None => Event::OrderTriggered { order: id, account, placed },
         });
         if delayed == Some(Delay::UnderWay) {
+            let is_outside = self.executes_outside(account, &placed, placed.limit).is_some();
+            if let Some(phase) = self.interruption(&placed).filter(|_| is_outside) {
+                self.orders[id.0 as usize - 1].worst = None;
+                self.enter_phase(symbol, phase, events);
+                self.show_first(id, events);
+                return;
+            }
             let before = [self.balance_changed(account), self.position_changed(account, symbol)];
             self.execute_all(id, before, events.len(), events);
             return;

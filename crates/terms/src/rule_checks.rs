@@ -53,16 +53,16 @@ impl SymbolRules {
     }
 
     /// The order as it comes to its book: a market order goes no further than the band. A limit outside the band is
-    /// refused. Before the first execution there is no band, because there is no price around which it could lie.
+    /// refused. `band` is the lowest and the highest price, if there are any by then.
     pub fn arriving(
         &self,
         placed: &NewOrder<SymbolIndex>,
-        last: Option<Price>,
+        band: Option<(Price, Price)>,
     ) -> Result<NewOrder<SymbolIndex>, BrokenRule> {
         if self.is_halted {
             return Err(BrokenRule::Halted);
         }
-        let Some((low, high)) = last.map(|last| self.band(last)) else { return Ok(*placed) };
+        let Some((low, high)) = band else { return Ok(*placed) };
         match (placed.kind, placed.side) {
             (OrderKind::Market, Side::Buy) => Ok(NewOrder { limit: high, ..*placed }),
             (OrderKind::Market, Side::Sell) => Ok(NewOrder { limit: low, ..*placed }),

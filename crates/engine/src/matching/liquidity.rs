@@ -42,7 +42,9 @@ impl Engine {
     /// The shares that an order trades for this money, at most as many as one order may have.
     pub(crate) fn traded_for(&self, account: AccountIndex, symbol: SymbolIndex, asked: &FundsOrder) -> Shares {
         let (mut left, mut room) = (asked.funds, Shares::MAX);
-        let limit = self.nearest_limit(account, symbol, asked.side, self.market_limit(symbol, asked.side));
+        let (low, high) = self.band(symbol).unwrap_or((Price::MIN, Price::MAX));
+        let limit = if asked.side == Side::Buy { high } else { low };
+        let limit = self.nearest_limit(account, symbol, asked.side, limit);
         let within = NewOrder::limit(symbol, asked.side, limit, Shares::MAX);
         self.look(symbol, asked.side, &mut |price, maker| {
             if !within.accepts(price) {
@@ -51,6 +53,7 @@ impl Engine {
             match self.counts(asked.self_trade, account, symbol, maker) {
                 SelfTradeCount::Nothing => return true,
                 SelfTradeCount::NothingFromHere => return false,
+                SelfTradeCount::Whole if !(low..=high).contains(&price) => return false,
                 SelfTradeCount::Whole => {}
             }
             let shares = maker.open.min(left.buys(price)).min(room);

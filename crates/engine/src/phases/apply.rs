@@ -221,8 +221,7 @@ impl Engine {
     /// the band.
     pub(crate) fn interrupts(&self, placed: &NewOrder<SymbolIndex>) -> Option<Pause> {
         let SymbolRules { interruption: pause, is_halted, .. } = *self.rules(placed.symbol)?;
-        let last = self.stops.last_price(placed.symbol).filter(|_| pause.is_some() && !is_halted && gathers(placed))?;
-        let (low, high) = self.rules(placed.symbol)?.band(last);
+        let (low, high) = self.band(placed.symbol).filter(|_| pause.is_some() && !is_halted && gathers(placed))?;
         let (mut left, mut crosses) = (placed.shares, false);
         self.look(placed.symbol, placed.side, &mut |price, maker| {
             if self.is_killed_order(maker.account, placed.symbol) {

@@ -3,8 +3,8 @@
 //! changed stay as they are.
 
 use terms::{
-    AccountIndex, BrokenRule, CancelReason, Event, NewOrder, OrderKind, Phase, Price, Reject, Reply, Shares, Side,
-    Symbol, SymbolIndex, SymbolRules,
+    AccountIndex, BrokenRule, CancelReason, Event, NewOrder, OrderKind, Phase, Price, Reject, Reply, Shares, Symbol,
+    SymbolIndex, SymbolRules,
 };
 
 use crate::engine::Engine;
@@ -63,9 +63,7 @@ impl Engine {
         if let Some(pause) = self.interrupts(placed) {
             return self.place_interrupting(account, placed, terms, pause, events);
         }
-        let arriving = rules.arriving(placed, last).map_err(Reject::BreaksRule)?;
-        let arriving = self.within_collar(account, &arriving);
-        let wanted = self.wanted_in_lots(account, &arriving, rules.lot)?;
+        let (arriving, wanted) = self.arriving_by_rules(account, placed)?;
         if self.fills_later(account, placed) {
             return self.place_behind_others(account, placed, terms, events);
         }
@@ -93,26 +91,25 @@ impl Engine {
         }
     }
 
-    /// The shares that a triggered order may execute, and the limit for them. Errors: the rule that would refuse it.
+    /// An order as it comes to its book, and the shares that it may execute: none if the first ones would be outside
+    /// the band. Errors: the refusal.
     pub(crate) fn arriving_by_rules(
         &self,
         account: AccountIndex,
         placed: &NewOrder<SymbolIndex>,
     ) -> Result<(NewOrder<SymbolIndex>, Shares), Reject> {
         let rules = self.rules_of(placed.symbol);
-        let arriving = rules.arriving(placed, self.stops.last_price(placed.symbol)).map_err(Reject::BreaksRule)?;
+        let arriving = rules.arriving(placed, self.band(placed.symbol)).map_err(Reject::BreaksRule)?;
         let arriving = self.within_collar(account, &arriving);
-        let wanted = self.wanted_in_lots(account, &arriving, rules.lot)?;
+        let outside = self.outside_band(account, &arriving);
+        let wanted = match (arriving.kind, outside) {
+            (OrderKind::Limit, Some(broken)) => return Err(Reject::BreaksRule(broken)),
+            (OrderKind::ImmediateOrCancel | OrderKind::FillOrKill | OrderKind::Market, Some(_)) => Shares::ZERO,
+            (OrderKind::PostOnly | OrderKind::PostOnlyMove, _) | (_, None) => {
+                self.wanted_in_lots(account, &arriving, rules.lot)?
+            }
+        };
         Ok((arriving, wanted))
-    }
-
-    /// The price beyond which a market order of this side does not execute.
-    pub(crate) fn market_limit(&self, symbol: SymbolIndex, side: Side) -> Price {
-        match (self.rules(symbol), self.stops.last_price(symbol), side) {
-            (Some(rules), Some(last), Side::Buy) => rules.band(last).1,
-            (Some(rules), Some(last), Side::Sell) => rules.band(last).0,
-            (None, ..) | (_, None, _) => side.any_price(),
-        }
     }
 
     /// Whether the phase and rules let an order at any price be placed now.

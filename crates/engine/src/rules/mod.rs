@@ -1,4 +1,5 @@
 //! Rules of symbols: ticks, lots, bounds and bands.
 
 mod apply;
+mod band;
 pub(crate) mod state;

@@ -184,19 +184,32 @@ impl Engine {
             Some(Turn::Reached) | None => Event::OrderTriggered { order, account, placed },
         });
         if turn == Some(Turn::UnderWay) {
-            let (wanted, rest) = match placed.kind.rests() {
-                _ if self.is_halted_by_rules(placed.symbol) => {
-                    (Shares::ZERO, Remainder::Canceled(CancelReason::Refused))
-                }
-                true => (placed.shares, Remainder::Stays),
-                false => (placed.shares, Remainder::Canceled(CancelReason::NotResting)),
-            };
-            let before = self.before_turn(account, &placed);
-            self.execute_all((slot, order, account), &placed, wanted, before, rest, events);
+            self.go_on(slot, &placed, events);
         } else {
             self.come_to_book(slot, &placed, fills, events);
         }
         Some(turns.saturating_add(counted_on(fills).div_euclid(COUNTED_ON)))
+    }
+
+    /// Continues an order that is under way. A halt ends it. So does the band where, behind an auction or under new
+    /// rules, it would execute before that begins; an order that may begin an interruption does so instead.
+    fn go_on(&mut self, slot: u32, placed: &NewOrder<SymbolIndex>, events: &mut impl FnMut(Event)) {
+        let (order, account) = (self.orders.get(slot).id, self.orders.get(slot).account);
+        let is_outside = self.outside_band(account, placed).is_some();
+        let pause = self.interrupts(placed).filter(|_| is_outside);
+        if let Some(pause) = pause {
+            self.interrupt(placed.symbol, pause, events);
+        }
+        let (wanted, rest) = match placed.kind.rests() {
+            _ if pause.is_some() => (Shares::ZERO, Remainder::Stays),
+            _ if is_outside || self.is_halted_by_rules(placed.symbol) => {
+                (Shares::ZERO, Remainder::Canceled(CancelReason::Refused))
+            }
+            true => (placed.shares, Remainder::Stays),
+            false => (placed.shares, Remainder::Canceled(CancelReason::NotResting)),
+        };
+        let before = self.before_turn(account, placed);
+        self.execute_all((slot, order, account), placed, wanted, before, rest, events);
     }
 
     /// Brings a waiting order to its book. An order that would have been refused is canceled. The caller has checked

@@ -6,7 +6,7 @@ use terms::{
     SymbolRules,
 };
 
-pub const ALL: [&str; 34] = [
+pub const ALL: [&str; 35] = [
     "rules: given",
     "rules: taken away",
     "rules: the same again",
@@ -21,6 +21,7 @@ pub const ALL: [&str; 34] = [
     "rejected: too little value",
     "rejected: too much value",
     "rejected: outside the band",
+    "rejected: would execute outside the band",
     "under rules: on the tick",
     "under rules: stop on the tick",
     "under rules: whole lots",
@@ -113,6 +114,7 @@ pub fn rejected(rule: &BrokenRule) -> &'static str {
         BrokenRule::TooLittleValue { .. } => "rejected: too little value",
         BrokenRule::TooMuchValue { .. } => "rejected: too much value",
         BrokenRule::OutsideBand { .. } => "rejected: outside the band",
+        BrokenRule::ExecutesOutsideBand { .. } => "rejected: would execute outside the band",
     }
 }
 

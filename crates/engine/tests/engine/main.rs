@@ -5,6 +5,7 @@
 mod common;
 
 mod against_model;
+mod bands;
 mod bounds;
 mod costs;
 mod icebergs;

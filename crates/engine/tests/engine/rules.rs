@@ -3,57 +3,62 @@
 use crate::common::duel::Duel;
 use engine::{DoneOrders, Engine, Importer};
 use terms::{
-    AccountId, BrokenRule, Command, DOLLAR, Distance, Entry, Event, FundsOrder, Money, NewOrder, Op, OrderId,
-    OrderKind, Pause, Place, Position, Price, Reject, Reply, SelfTrade, Sequence, Shares, Side, StateItem, Symbol,
-    SymbolIndex, SymbolRules, Time, Trigger,
+    AccountId, BrokenRule, Command, DOLLAR, Distance, Entry, Event, ExecutionBounds, FundsOrder, Money, NewOrder, Op,
+    OrderId, OrderKind, Pause, Place, Position, Price, Reject, Reply, SelfTrade, Sequence, Shares, Side, StateItem,
+    Symbol, SymbolIndex, SymbolRules, Time, Trigger,
 };
 
 const UNIT: i64 = 100_000_000;
 
-fn symbol() -> Symbol {
+pub(crate) fn symbol() -> Symbol {
     Symbol::parse(b"SPY").unwrap()
 }
 
-fn account(number: u32) -> AccountId {
+pub(crate) fn account(number: u32) -> AccountId {
     AccountId::parse(number.to_string().as_bytes()).unwrap()
 }
 
-fn price(text: &str) -> Price {
+pub(crate) fn price(text: &str) -> Price {
     terms::Decimal::parse(text.as_bytes()).unwrap().price().unwrap()
 }
 
-fn shares(text: &str) -> Shares {
+pub(crate) fn shares(text: &str) -> Shares {
     terms::Decimal::parse(text.as_bytes()).unwrap().order_shares().unwrap()
 }
 
-fn dollars(whole: i128) -> Money {
+pub(crate) fn dollars(whole: i128) -> Money {
     Money::from_units(whole * DOLLAR)
 }
 
-fn percent(whole: u32) -> Option<Distance> {
+pub(crate) fn percent(whole: u32) -> Option<Distance> {
     Distance::from_hundredths(whole * 100)
 }
 
-fn buy(limit: &str, count: &str) -> NewOrder {
+pub(crate) fn buy(limit: &str, count: &str) -> NewOrder {
     NewOrder::limit(symbol(), Side::Buy, price(limit), shares(count))
 }
 
-fn sell(limit: &str, count: &str) -> NewOrder {
+pub(crate) fn sell(limit: &str, count: &str) -> NewOrder {
     NewOrder::limit(symbol(), Side::Sell, price(limit), shares(count))
 }
 
 /// A market of SPY and two accounts with a million dollars and a thousand shares each, compared with the model.
-struct Market {
-    duel: Duel,
-    engine: Engine,
+pub(crate) struct Market {
+    pub(crate) duel: Duel,
+    pub(crate) engine: Engine,
     sequence: u64,
     last_events: Vec<Event>,
 }
 
 impl Market {
-    fn new(rules: SymbolRules) -> Market {
-        let engine = Engine::new(1, DoneOrders::Drop);
-        let mut market = Market { duel: Duel::new(1, 1), engine, sequence: 0, last_events: Vec::new() };
+    pub(crate) fn new(rules: SymbolRules) -> Market {
+        Market::with_bounds(rules, ExecutionBounds::ALL)
+    }
+
+    pub(crate) fn with_bounds(rules: SymbolRules, bounds: ExecutionBounds) -> Market {
+        let engine = Engine::new(1, DoneOrders::Drop).with_execution_bounds(bounds);
+        let duel = Duel::with_bounds(1, 1, bounds);
+        let mut market = Market { duel, engine, sequence: 0, last_events: Vec::new() };
         market.apply(Command::CreateSymbol { symbol: symbol() });
         for number in 1..=2 {
             market.apply(Command::CreateAccount { account: account(number), balance: dollars(1_000_000) });
@@ -64,7 +69,7 @@ impl Market {
         market
     }
 
-    fn apply(&mut self, command: Command) -> Reply {
+    pub(crate) fn apply(&mut self, command: Command) -> Reply {
         self.duel.play(Op::Command(command));
         self.sequence += 1;
         let entry = Entry { sequence: Sequence(self.sequence), time: Time(self.sequence), command };
@@ -73,16 +78,16 @@ impl Market {
         self.engine.apply(&entry, &mut Vec::new(), &mut |event| events.push(event))
     }
 
-    fn rules(&mut self, rules: SymbolRules) {
+    pub(crate) fn rules(&mut self, rules: SymbolRules) {
         assert_eq!(self.apply(Command::ChangeRules { symbol: symbol(), rules }), Reply::Created);
     }
 
     /// Places an order of the first account.
-    fn place(&mut self, order: NewOrder) -> Result<OrderId, String> {
+    pub(crate) fn place(&mut self, order: NewOrder) -> Result<OrderId, String> {
         self.place_of(1, order)
     }
 
-    fn place_of(&mut self, number: u32, order: NewOrder) -> Result<OrderId, String> {
+    pub(crate) fn place_of(&mut self, number: u32, order: NewOrder) -> Result<OrderId, String> {
         match self.apply(Command::Place(Place::order(account(number), order))) {
             Reply::Opened(order) => Ok(order),
             Reply::Rejected(reject) => Err(reject.to_string()),
@@ -90,7 +95,7 @@ impl Market {
         }
     }
 
-    fn by_funds(&mut self, side: Side, funds: Money) -> Result<OrderId, String> {
+    pub(crate) fn by_funds(&mut self, side: Side, funds: Money) -> Result<OrderId, String> {
         let order = FundsOrder { symbol: symbol(), side, funds, self_trade: SelfTrade::Allowed };
         match self.apply(Command::Place(Place::funds(account(1), order))) {
             Reply::Opened(order) => Ok(order),
@@ -100,7 +105,7 @@ impl Market {
     }
 
     /// The executions of the last command.
-    fn executed(&self) -> Vec<String> {
+    pub(crate) fn executed(&self) -> Vec<String> {
         let executed = |event: &Event| match event {
             Event::Executed { price, shares, .. } => Some(format!("{shares} at {price}")),
             _ => None,
@@ -108,7 +113,7 @@ impl Market {
         self.last_events.iter().filter_map(executed).collect()
     }
 
-    fn canceled(&self) -> Vec<String> {
+    pub(crate) fn canceled(&self) -> Vec<String> {
         let canceled = |event: &Event| match event {
             Event::OrderCanceled { shares, .. } => Some(shares.to_string()),
             _ => None,
@@ -117,7 +122,7 @@ impl Market {
     }
 
     /// Makes an execution at a price, around which the band then lies.
-    fn trade_at(&mut self, limit: &str, count: &str) {
+    pub(crate) fn trade_at(&mut self, limit: &str, count: &str) {
         self.place_of(2, sell(limit, count)).unwrap();
         self.place_of(1, buy(limit, count)).unwrap();
     }

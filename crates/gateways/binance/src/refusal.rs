@@ -288,7 +288,7 @@ impl Refusal {
                 "LOT_SIZE"
             }
             BrokenRule::TooLittleValue { .. } | BrokenRule::TooMuchValue { .. } => "NOTIONAL",
-            BrokenRule::OutsideBand { .. } => "PERCENT_PRICE",
+            BrokenRule::OutsideBand { .. } | BrokenRule::ExecutesOutsideBand { .. } => "PERCENT_PRICE",
         };
         Refusal::filter(filter)
     }

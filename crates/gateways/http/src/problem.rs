@@ -399,6 +399,8 @@ fn broken(rule: &BrokenRule) -> (StatusCode, &'static str, &'static str) {
         BrokenRule::TooLittleValue { .. } | BrokenRule::TooMuchValue { .. } => {
             (StatusCode::UNPROCESSABLE_ENTITY, "value-out-of-range", "Too little or too much value")
         }
-        BrokenRule::OutsideBand { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "outside-band", "Outside the price band"),
+        BrokenRule::OutsideBand { .. } | BrokenRule::ExecutesOutsideBand { .. } => {
+            (StatusCode::UNPROCESSABLE_ENTITY, "outside-band", "Outside the price band")
+        }
     }
 }

@@ -89,7 +89,7 @@ const CODES: [(&str, u16, &str); 92] = [
         422,
         "Limit times shares is less than the symbol's `min_value`, or more than its `max_value`",
     ),
-    ("outside-band", 422, "The limit is farther from the last price than the symbol's `band_up` or `band_down`"),
+    ("outside-band", 422, "The limit, or the price at which the order would execute, is outside the symbol's band"),
     ("order-too-large", 422, "More shares, or dollars, than an order of this member may have"),
     ("too-much-money", 422, "More dollars than an account, a request or all accounts together may be given"),
     (
