@@ -286,7 +286,6 @@ impl Engine {
         }
     }
 
-    #[cold]
     /// Takes the most that an order may cost; returns what the account had before. Errors: `InsufficientFunds`,
     /// `InsufficientShares`.
     #[inline(always)]
