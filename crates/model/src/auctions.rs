@@ -179,7 +179,7 @@ impl Model {
         }
         let mut left = i128::from(shares.units());
         for maker in self.matching(symbol, side, limit).into_iter().take(LOOKED_AT_MAX) {
-            if self.is_killed_order(maker) {
+            if self.ending(maker).is_some() {
                 continue;
             }
             let maker = self.order(maker);

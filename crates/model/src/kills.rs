@@ -93,6 +93,14 @@ impl Model {
         self.check_not_killed(order.account, order.symbol).is_err()
     }
 
+    /// The reason why an open order executes no more, and is canceled when one meets it.
+    pub(crate) fn ending(&self, order: OrderId) -> Option<CancelReason> {
+        let until = self.order(order).until;
+        let has_ended = until.is_some_and(|until| until.time() <= self.time);
+        let expired = has_ended.then_some(CancelReason::Expired);
+        if self.is_killed_order(order) { Some(CancelReason::Asked) } else { expired }
+    }
+
     /// Kills whose scope still has open orders.
     pub fn kills_going_on(&self) -> impl Iterator<Item = KillScope<AccountIndex, SymbolIndex>> {
         self.kills.iter().copied().filter(|&scope| !self.open_in(scope).is_empty())

@@ -60,8 +60,8 @@ impl Model {
                 break;
             }
             self.executions_left -= 1;
-            if self.is_killed_order(maker) {
-                self.end_order(maker, CancelReason::Asked, events);
+            if let Some(why) = self.ending(maker) {
+                self.end_order(maker, why, events);
                 continue;
             }
             if self.is_own(account, maker) && self_trade != SelfTrade::Allowed {

@@ -2,10 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use terms::{
-    AccountIndex, CancelReason, Event, NewOrder, OrderId, Price, Reject, Reply, Side, SymbolIndex, Trigger,
-    TriggersLeft,
-};
+use terms::{AccountIndex, Event, NewOrder, OrderId, Price, Reject, Reply, Side, SymbolIndex, Trigger, TriggersLeft};
 
 use crate::exchange::{Delay, Listing, Model, Order, Terms};
 use crate::placing::pays_as_it_goes;
@@ -220,8 +217,8 @@ impl Model {
     /// Takes the turn of an order, an index into `reached`.
     pub(crate) fn take_turn(&mut self, next: usize, events: &mut Vec<Event>) {
         let id = self.reached.remove(next);
-        if self.is_killed_order(id) {
-            self.end_order(id, CancelReason::Asked, events);
+        if let Some(why) = self.ending(id) {
+            self.end_order(id, why, events);
             return;
         }
         let delayed = self.orders[id.0 as usize - 1].delayed.take();

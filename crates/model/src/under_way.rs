@@ -94,15 +94,15 @@ impl Model {
                     looked_at += 1;
                 }
                 taken += 1;
-                let is_killed = self.is_killed_order(maker.id);
-                let is_own = !is_killed && placed.self_trade != SelfTrade::Allowed && self.is_own(account, maker.id);
+                let is_ending = self.ending(maker.id).is_some();
+                let is_own = !is_ending && placed.self_trade != SelfTrade::Allowed && self.is_own(account, maker.id);
                 if is_own && placed.self_trade != SelfTrade::CancelOldest
                     || executions == u64::from(self.execution_bounds.command)
                 {
                     return Err(executions);
                 }
                 executions += 1;
-                if is_own || is_killed {
+                if is_own || is_ending {
                     continue;
                 }
                 left -= i128::from(shown.units());

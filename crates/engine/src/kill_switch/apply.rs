@@ -187,8 +187,7 @@ impl Engine {
         open.flat_map(|slot| self.kills.of(self.orders.get(slot).account, self.standing_as(slot).symbol)).collect()
     }
 
-    /// Whether an open order remains of a kill that goes on. It executes with no order, and is canceled when one meets
-    /// it.
+    /// Whether an open order of this account and symbol remains of a kill that goes on.
     #[inline]
     pub(crate) fn is_killed_order(&self, account: AccountIndex, symbol: SymbolIndex) -> bool {
         self.has_kills_going_on() && self.kills.stops(account, symbol).is_some()

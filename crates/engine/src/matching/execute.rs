@@ -94,6 +94,7 @@ impl Engine {
     ) -> bool {
         let mut left = self.executions_left;
         let mut goes_on = false;
+        let are_some_ending = self.are_some_ending();
         while !aggressor.wanted.is_zero() {
             let Some(level) = self.books.best(aggressor.symbol, aggressor.side.opposite()) else { break };
             let (price, mut maker) = {
@@ -111,8 +112,8 @@ impl Engine {
             while maker != NONE && !aggressor.wanted.is_zero() && left > 0 {
                 left = left.wrapping_sub(1);
                 let (newer, account) = (self.orders.get(maker).newer, self.orders.get(maker).account);
-                if self.is_killed_order(account, aggressor.symbol) {
-                    self.end_order(maker, CancelReason::Asked, events);
+                if are_some_ending && let Some(why) = self.ending(maker, aggressor.symbol) {
+                    self.end_order(maker, why, events);
                 } else if self.is_own(placed.self_trade, aggressor.account, account) {
                     self.prevent(aggressor, placed, maker, price, events);
                 } else {

@@ -9,6 +9,7 @@ use terms::{
 use crate::engine::Engine;
 use crate::matching::book::Level;
 use crate::orders::order_terms::Condition;
+use crate::orders::state::Order;
 
 impl Engine {
     /// Whether an `ExpireOrders` at this time may end an order: one of a kill that goes on, or one whose deadline has
@@ -26,6 +27,34 @@ impl Engine {
     /// Whether there are open orders whose deadlines came by this time.
     pub(crate) fn has_passed_deadlines(&self, now: Time) -> bool {
         self.deadlines.next_passed(now).is_some()
+    }
+
+    /// Whether there may be open orders with an [`ending`](Engine::ending).
+    #[inline]
+    pub(crate) fn are_some_ending(&self) -> bool {
+        self.has_kills_going_on() || self.has_passed_deadlines(self.time)
+    }
+
+    /// The reason why an open order executes with no order any more, and is canceled when one meets it: it remains of a
+    /// kill that goes on, or its time has come.
+    pub(crate) fn ending(&self, slot: u32, symbol: SymbolIndex) -> Option<CancelReason> {
+        self.ending_of(self.orders.get(slot), symbol)
+    }
+
+    /// The same for the record of an open order.
+    pub(crate) fn ending_of(&self, order: &Order, symbol: SymbolIndex) -> Option<CancelReason> {
+        if self.is_killed_order(order.account, symbol) {
+            Some(CancelReason::Asked)
+        } else if self.has_passed_deadlines(self.time) && self.has_ended(order.id) {
+            Some(CancelReason::Expired)
+        } else {
+            None
+        }
+    }
+
+    /// Whether the time of an open order has come.
+    pub(crate) fn has_ended(&self, order: OrderId) -> bool {
+        self.deadline(order).is_some_and(|until| until.time() <= self.time)
     }
 
     /// The time at which the next open order ends; none if no open order has a deadline.

@@ -245,7 +245,7 @@ impl Engine {
     /// Places a pending order. Error: the reason why it is canceled instead.
     fn release(&mut self, pending: &mut Pending, events: &mut impl FnMut(Event)) -> Result<(), CancelReason> {
         let Pending { order, slot, placed, .. } = *pending;
-        if self.deadline(order).is_some_and(|until| until.time() <= self.time) {
+        if self.has_ended(order) {
             return Err(CancelReason::Expired);
         }
         let account = self.orders.get(slot).account;

@@ -224,7 +224,7 @@ impl Engine {
         let (low, high) = self.band(placed.symbol).filter(|_| pause.is_some() && !is_halted && gathers(placed))?;
         let (mut left, mut crosses) = (placed.shares, false);
         self.look(placed.symbol, placed.side, &mut |price, maker| {
-            if self.is_killed_order(maker.account, placed.symbol) {
+            if self.ending_of(maker, placed.symbol).is_some() {
                 return true;
             }
             let accepts = placed.accepts(price);

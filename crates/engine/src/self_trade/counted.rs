@@ -1,5 +1,5 @@
 //! The liquidity that an order counts before it executes. Open orders that it may not execute with do not count: those
-//! of its own account or group, and those that remain of a kill.
+//! of its own account or group, those that remain of a kill, and those whose time has come.
 
 use terms::{AccountIndex, SelfTrade, SymbolIndex};
 
@@ -26,7 +26,7 @@ impl Engine {
         maker: &Order,
     ) -> SelfTradeCount {
         match mode {
-            _ if self.is_killed_order(maker.account, symbol) => SelfTradeCount::Nothing,
+            _ if self.ending_of(maker, symbol).is_some() => SelfTradeCount::Nothing,
             _ if !self.is_own(mode, account, maker.account) => SelfTradeCount::Whole,
             SelfTrade::Allowed => SelfTradeCount::Whole,
             SelfTrade::CancelOldest => SelfTradeCount::Nothing,

@@ -167,12 +167,13 @@ impl Engine {
             return None;
         }
         let turns = if turn == Some(Turn::Queued) { 1 } else { ACTIVATION };
+        let ending = self.ending(slot, placed.symbol);
         self.stops.remove(&mut self.orders, slot);
-        if self.is_killed_order(account, placed.symbol) {
+        if let Some(why) = ending {
             if !self.links.is_empty() {
                 self.cancel_partner(order, &placed, events);
             }
-            self.cancel_open(slot, &placed, CancelReason::Asked, events);
+            self.cancel_open(slot, &placed, why, events);
             self.finish(slot, events);
             return Some(turns);
         }

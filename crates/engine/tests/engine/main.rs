@@ -8,6 +8,7 @@ mod against_model;
 mod bands;
 mod bounds;
 mod costs;
+mod deadlines;
 mod icebergs;
 mod large;
 mod limits;
