@@ -78,9 +78,13 @@ pub struct Engine {
     pub(crate) execution_bounds: ExecutionBounds,
     /// The number of executions that the current command may still make.
     pub(crate) executions_left: u32,
+    /// The number of orders whose following the current command ended beyond the executions that it had left.
+    pub(crate) overdrawn: u32,
     /// The number of executions that the commands of the current time may still make together. It is not written down
     /// as a part of the state: no two turns have the same time, and no state is written down within a turn.
     turn_executions_left: u32,
+    /// The number of orders whose following the commands of the current time may still end before orders wait for it.
+    pub(crate) turn_ends_left: u32,
     pub(crate) cancel_bounds: CancelBounds,
     /// The number of orders that the current command may still end without naming them.
     pub(crate) cancels_left: usize,
@@ -139,7 +143,9 @@ impl Engine {
             account_orders: AccountOrders::new(),
             execution_bounds: ExecutionBounds::ALL,
             executions_left: 0,
+            overdrawn: 0,
             turn_executions_left: ExecutionBounds::ALL.turn,
+            turn_ends_left: ExecutionBounds::ALL.turn,
             cancel_bounds: CancelBounds::ALL,
             cancels_left: 0,
             turn_cancels_left: CancelBounds::ALL.turn,
@@ -152,7 +158,7 @@ impl Engine {
     /// Replaces [`ExecutionBounds::ALL`] by other bounds, for tests. Markets can be compared only if they have the same
     /// bounds.
     pub fn with_execution_bounds(self, bounds: ExecutionBounds) -> Engine {
-        Engine { execution_bounds: bounds, turn_executions_left: bounds.turn, ..self }
+        Engine { execution_bounds: bounds, turn_executions_left: bounds.turn, turn_ends_left: bounds.turn, ..self }
     }
 
     /// Replaces the bounds by ones in which each command may make this many executions, whatever other commands did.
@@ -259,8 +265,8 @@ impl Engine {
         if self.pendings.are_due() {
             self.release_after(events);
         }
-        self.turn_executions_left =
-            self.turn_executions_left.saturating_sub(may_execute.saturating_sub(self.executions_left));
+        let counted = may_execute.saturating_sub(self.executions_left).saturating_add(self.overdrawn);
+        self.turn_executions_left = self.turn_executions_left.saturating_sub(counted);
         reply.unwrap_or_else(Reply::Rejected)
     }
 
@@ -283,9 +289,9 @@ impl Engine {
         let bounds = self.execution_bounds;
         let goes_on = matches!(command, Command::ActivateReached);
         if time != self.time || goes_on {
-            self.turn_executions_left = bounds.turn;
+            (self.turn_executions_left, self.turn_ends_left) = (bounds.turn, bounds.turn);
         }
-        self.time = time;
+        (self.time, self.overdrawn) = (time, 0);
         self.executions_left = match goes_on || matches!(command, Command::EndAuction) {
             true => bounds.command,
             false => self.turn_executions_left.max(bounds.small).min(bounds.command),

@@ -68,7 +68,7 @@ impl Model {
     /// come to these.
     pub(crate) fn end_auction(&mut self, events: &mut Vec<Event>) {
         let reached_before = self.reached_stops();
-        let kills = self.kills_going_on().count() as u64;
+        let kills = self.kills_going_on().count() as i64;
         let (mut last, mut waiting) = (None, Vec::new());
         while self.executions_left > 0
             && let Some((until, symbol)) = self.auction_to_end(last)
@@ -82,10 +82,10 @@ impl Model {
                 waiting.push(symbol);
             }
             let counted = if asks { 1 + kills } else { 1 };
-            self.executions_left = self.executions_left.saturating_sub(counted);
+            self.executions_left -= counted.min(self.executions_left.max(0));
         }
         // The auctions that the command did not come to are the first ones of the next command.
-        if self.executions_left == 0 && self.auction_to_end(last).is_some() {
+        if self.executions_left <= 0 && self.auction_to_end(last).is_some() {
             for symbol in waiting {
                 self.enter_phase(symbol, SymbolPhase { phase: Phase::Auction, until: Some(self.time) }, events);
             }
@@ -205,7 +205,7 @@ impl Model {
             first.map(|order| order.id)
         };
         while let (Some(buy), Some(sell)) = (willing(self, Side::Buy), willing(self, Side::Sell)) {
-            if self.executions_left == 0 {
+            if self.executions_left <= 0 {
                 is_all = false;
                 break;
             }

@@ -67,8 +67,11 @@ pub struct Model {
     pub(crate) linking: Option<OrderId>,
     /// The most executions of commands, those that the current command has left, and those of all commands of its time.
     pub(crate) execution_bounds: ExecutionBounds,
-    pub(crate) executions_left: u64,
+    /// Below zero if more orders ended their following than were left.
+    pub(crate) executions_left: i64,
     pub(crate) executed_in_turn: u64,
+    /// The orders that ended their following at the time of the current command.
+    pub(crate) ended_in_turn: u64,
     /// The symbols that have had their turn in this round, and those that have no further turn in this command, because
     /// a fill-or-kill is first there.
     pub(crate) served: Vec<SymbolIndex>,
@@ -235,6 +238,7 @@ impl Model {
             linking: None,
             execution_bounds: ExecutionBounds::ALL,
             executions_left: 0,
+            ended_in_turn: 0,
             executed_in_turn: 0,
             served: Vec::new(),
             passed_over: Vec::new(),
@@ -295,7 +299,7 @@ impl Model {
         self.end_chain(&entry.command, &outcome);
         self.release_after(events);
         self.forget_prices();
-        self.executed_in_turn += may_execute - self.executions_left;
+        self.executed_in_turn += (may_execute - self.executions_left) as u64;
         outcome.unwrap_or_else(Reply::Rejected)
     }
 
@@ -313,16 +317,16 @@ impl Model {
     }
 
     /// The most executions of a command.
-    fn executions_of(&mut self, entry: &Entry) -> u64 {
+    fn executions_of(&mut self, entry: &Entry) -> i64 {
         let ExecutionBounds { command, turn, small, .. } = self.execution_bounds;
         if entry.time > self.time || entry.command == Command::ActivateReached {
-            self.executed_in_turn = 0;
+            (self.executed_in_turn, self.ended_in_turn) = (0, 0);
         }
         let left = u64::from(turn).saturating_sub(self.executed_in_turn);
         match matches!(entry.command, Command::ActivateReached | Command::EndAuction) {
             true => command.into(),
             false if left < small.into() => small.into(),
-            false => left.min(command.into()),
+            false => left.min(command.into()) as i64,
         }
     }
 

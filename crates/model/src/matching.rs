@@ -55,7 +55,7 @@ impl Model {
             if shares.is_zero() {
                 break;
             }
-            if self.executions_left == 0 {
+            if self.executions_left <= 0 {
                 goes_on = true;
                 break;
             }

@@ -12,9 +12,8 @@ impl Model {
         }
         let placed = NewOrder { kind: OrderKind::PostOnly, ..asked };
         let best = self.matching(asked.symbol, asked.side, asked.limit).first().map(|&best| self.order(best).limit);
-        let Some(best) =
-            best.filter(|_| asked.trigger.is_none() && self.is_open(asked.symbol) && !self.delays(asked.symbol))
-        else {
+        let moves = asked.trigger.is_none() && self.is_open(asked.symbol) && !self.waits_for_turn(asked.symbol);
+        let Some(best) = best.filter(|_| moves) else {
             return placed;
         };
         let (best, tick) = (i128::from(best.units()), i128::from(self.rules(asked.symbol).tick.units()));

@@ -121,7 +121,7 @@ impl Model {
         if side == Side::Buy && funds > available {
             return Err(Reject::InsufficientFunds { needed: funds, available });
         }
-        if self.delays(symbol) {
+        if self.waits_for_turn(symbol) {
             return Err(Reject::WouldWait);
         }
         let (mut left, mut units) = (funds, 0);
@@ -167,7 +167,7 @@ impl Model {
         let waits = trigger.is_some() || terms.trail.is_some();
         let waits_for = trigger.or_else(|| self.trigger_behind(symbol, side, terms.trail?));
         let valued = NewOrder { trigger: waits_for, ..placed };
-        let comes_later = self.is_open(symbol) && self.delays(symbol);
+        let comes_later = self.is_open(symbol) && self.waits_for_turn(symbol);
         let past = match terms.released {
             None => self.past_limit(account, &valued, waits || comes_later),
             Some(_) => {

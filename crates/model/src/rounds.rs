@@ -138,7 +138,7 @@ impl Model {
 
     fn with_part<T>(&mut self, part: Part, take: impl FnOnce(&mut Model) -> T) -> T {
         let left = self.executions_left;
-        let share = u64::from(self.execution_bounds.share).min(left);
+        let share = i64::from(self.execution_bounds.share).min(left);
         self.executions_left = match part {
             Part::All => left,
             Part::Share => share,
@@ -148,7 +148,7 @@ impl Model {
         self.executions_left = match part {
             Part::All => self.executions_left,
             Part::Share => left - share + self.executions_left,
-            Part::WholeCommand => left,
+            Part::WholeCommand => left + self.executions_left.min(0),
         };
         taken
     }

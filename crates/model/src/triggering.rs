@@ -44,8 +44,8 @@ impl Model {
 
     /// Reaches and moves triggers at the prices of the executions of an order of this side, and appends the events. An
     /// order that follows the market is moved by each price until one reaches it: then it follows no more, and begins
-    /// to wait behind those with the same trigger. Each trigger that is reached counts as an execution; later commands
-    /// reach those for which this one has none left.
+    /// to wait behind those with the same trigger. Each of these counts as an execution, also if the command has none
+    /// left. So does each trigger that is reached; later commands reach those for which this one has none left.
     pub(crate) fn say_what_was_reached(&mut self, symbol: SymbolIndex, side: Side, events: &mut Vec<Event>) {
         self.forget_prices();
         let prices = std::mem::take(&mut self.prices);
@@ -61,6 +61,7 @@ impl Model {
         self.say_moves(symbol, side, &prices, &moved, events);
         reached.sort_by_key(|&id| (self.place_in_line(id), id));
         for id in reached {
+            (self.executions_left, self.ended_in_turn) = (self.executions_left - 1, self.ended_in_turn + 1);
             self.arrivals += 1;
             let arrival = self.arrivals;
             let order = &mut self.orders[id.0 as usize - 1];
@@ -102,7 +103,7 @@ impl Model {
         for id in orders {
             let trigger = self.order(id).trigger.expect("it waited");
             if told != Some(trigger) {
-                if self.executions_left == 0 {
+                if self.executions_left <= 0 {
                     return;
                 }
                 self.executions_left -= 1;
@@ -183,8 +184,8 @@ impl Model {
         let half = (self.executions_left / 2).max(1);
         let symbols: Vec<SymbolIndex> = self.being_reached().take(half as usize).collect();
         for &symbol in &symbols {
-            let part = half / symbols.len() as u64;
-            let kept = self.executions_left.saturating_sub(part);
+            let part = half / symbols.len() as i64;
+            let kept = (self.executions_left - part).max(0);
             self.executions_left -= kept;
             self.reach(symbol, self.left(symbol), events);
             self.executions_left += kept;

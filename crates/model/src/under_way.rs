@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use terms::{
-    AccountIndex, Event, NewOrder, OrderId, OrderKind, Price, Reject, Reply, SelfTrade, Shares, Side, SymbolIndex,
+    AccountIndex, Event, ExecutionBounds, NewOrder, OrderId, OrderKind, Price, Reject, Reply, SelfTrade, Shares, Side,
+    SymbolIndex,
 };
 
 use crate::exchange::{Delay, Model, Order, Terms};
@@ -16,6 +17,13 @@ impl Model {
     pub fn delays(&self, symbol: SymbolIndex) -> bool {
         self.open_orders().any(|order| order.symbol == symbol && order.delayed.is_some())
             || self.is_being_reached(symbol)
+    }
+
+    /// Whether an order that arrives at its symbol's book waits for its turn: behind others, or because it might end the
+    /// following of many orders in a turn that has ended that of many.
+    pub(crate) fn waits_for_turn(&self, symbol: SymbolIndex) -> bool {
+        let ExecutionBounds { turn, small, .. } = self.execution_bounds;
+        self.delays(symbol) || self.ended_in_turn >= u64::from(turn) && self.following(symbol).len() > small as usize
     }
 
     /// Opens an order that arrives at its book later.
@@ -138,7 +146,8 @@ impl Model {
     /// Whether a new order is a fill-or-kill that needs more executions than this command has left, but no more than a
     /// later one has.
     pub(crate) fn fills_later(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> bool {
-        let is_too_much = |fills: Result<u64, u64>| fills.is_ok_and(|executions| executions > self.executions_left);
+        let is_too_much =
+            |fills: Result<u64, u64>| fills.is_ok_and(|executions| executions as i64 > self.executions_left);
         placed.kind == OrderKind::FillOrKill && is_too_much(self.executions_to_fill(account, placed))
     }
 
@@ -146,7 +155,7 @@ impl Model {
     /// than a later one has.
     pub(crate) fn are_too_much(&self, orders: &[OrderId]) -> bool {
         let needs = orders.iter().filter_map(|&order| self.fills(order)?.ok());
-        needs.max().is_some_and(|executions| executions > self.executions_left)
+        needs.max().is_some_and(|executions| executions as i64 > self.executions_left)
     }
 
     /// The turns that these orders count as: each hundred executions that a fill-or-kill counts on add one.

@@ -5,7 +5,7 @@
 /// again for one fill-or-kill (see `share`). An order that would go on is then under way, and an auction goes on;
 /// commands of the loop continue both. A resting order of the own account counts as one execution when the order meets
 /// it and does not execute with it, and so does each trigger price that an execution reaches, and each order whose
-/// trigger an execution moves. Each auction that ends counts as one, and so does each kill that it asks for orders.
+/// following it ends. Each auction that ends counts as one, and so does each kill that it asks for orders.
 pub const EXECUTIONS_MAX: u32 = 10_000;
 
 /// The bounds of the executions of one command, and of the commands of one turn together.

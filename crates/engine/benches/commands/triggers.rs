@@ -22,7 +22,30 @@ pub fn report() {
     for trailing in [0, TRAILING_MAX / 10, TRAILING_MAX] {
         report_moves(trailing);
     }
+    report_ends();
     report_groups();
+}
+
+/// Has as many orders follow the price of a symbol as may, each from a best price of its own, and executes once: at a
+/// price that ends the following of all, or at one that takes all their groups into one.
+fn report_ends() {
+    for (what, price) in [("ends the following of", 1), ("takes into one group", 300_000)] {
+        let mut market = Market::new();
+        let execute = |market: &mut Market, units: i64| {
+            let limit = Price::from_units(units).expect("above zero");
+            market.place(NewOrder::limit(flow::symbol(0), Side::Buy, limit, Shares::MIN));
+            market.place(NewOrder::limit(flow::symbol(0), Side::Sell, limit, Shares::MIN))
+        };
+        for units in (0..TRAILING_MAX as i64).map(|nth| 200_000 - nth) {
+            execute(&mut market, units);
+            let (symbol, any) = (flow::symbol(0), Side::Sell.any_price());
+            let order = NewOrder::of_kind(OrderKind::Market, symbol, Side::Sell, any, Shares::MIN);
+            let trail = Trail::by(Price::from_units(100_000).expect("above zero"));
+            market.apply(Command::Place(Place::trailing(flow::account(0), order, trail).expect("it has no trigger")));
+        }
+        let (ms, events) = execute(&mut market, price);
+        println!("moves: one execution that {what} {TRAILING_MAX} orders takes {ms:.3} ms, with {events} events");
+    }
 }
 
 /// Has 100,000 orders follow the price from as many best prices, a hundred times what a symbol allows, and moves all of

@@ -145,9 +145,9 @@ impl Engine {
         if waits { Ok(()) } else { self.check_collar(account, placed) }
     }
 
-    /// Whether an order without a trigger would queue behind others of its symbol that are not done yet.
+    /// Whether an order without a trigger would wait for its turn in an open symbol.
     fn comes_later(&self, placed: &NewOrder<SymbolIndex>) -> bool {
-        self.stops.delays(placed.symbol) && self.phase(placed.symbol).phase == Phase::Open
+        self.waits_for_turn(placed.symbol) && self.phase(placed.symbol).phase == Phase::Open
     }
 
     /// Whether the collar allows the limit of an order that comes to its book. Errors: `PastLimit`.

@@ -78,7 +78,10 @@ impl Engine {
     ) {
         if self.stops.traded(symbol, first, last) {
             let left = self.executions_left;
-            self.executions_left = self.stops.follow(&mut self.orders, (symbol, side), (first, last), left, events);
+            let (left, ended) = self.stops.follow(&mut self.orders, (symbol, side), (first, last), left, events);
+            self.overdrawn = self.overdrawn.saturating_add(ended.saturating_sub(self.executions_left));
+            self.turn_ends_left = self.turn_ends_left.saturating_sub(ended);
+            self.executions_left = left;
         }
     }
 

@@ -128,7 +128,7 @@ impl Engine {
         if side == Side::Buy && available < funds {
             return Err(Reject::InsufficientFunds { needed: funds, available });
         }
-        if self.stops.delays(listing) {
+        if self.waits_for_turn(listing) {
             return Err(Reject::WouldWait);
         }
         let shares = self.traded_for(index, listing, asked);
@@ -169,7 +169,7 @@ impl Engine {
             }
         }
         let is_plain = kind == OrderKind::Limit && trigger.is_none() && self_trade == SelfTrade::Allowed;
-        if !is_plain || self.instruments.get(symbol).is_some() || self.stops.delays_any() {
+        if !is_plain || self.instruments.get(symbol).is_some() || self.any_wait_for_turn() {
             let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
             return self.place_special(account, &placed, terms, events);
         }
@@ -197,7 +197,7 @@ impl Engine {
         if let Some(trigger) = placed.trigger {
             return self.place_stop(account, placed, trigger, terms, events);
         }
-        if self.stops.delays(placed.symbol) {
+        if self.waits_for_turn(placed.symbol) {
             return self.place_behind_others(account, placed, terms, events);
         }
         let arriving = self.within_collar(account, placed);

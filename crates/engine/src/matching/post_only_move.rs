@@ -41,7 +41,7 @@ impl Engine {
         let best = self.books.best(asked.symbol, asked.side.opposite()).map(|level| self.books.level(level).price);
         let takes = best
             .filter(|&best| asked.may_move() && self.phase(asked.symbol).phase == Phase::Open && asked.accepts(best))
-            .filter(|_| !self.stops.delays(asked.symbol));
+            .filter(|_| !self.waits_for_turn(asked.symbol));
         let tick = self.rules(asked.symbol).map_or(Price::MIN, |rules| rules.tick);
         takes.and_then(|best| beside(best, asked.side, tick)).unwrap_or(asked.limit)
     }

@@ -57,7 +57,7 @@ impl Engine {
         if phase == Phase::Auction {
             return self.place_in_phase(account, placed, terms, events);
         }
-        if self.stops.delays(placed.symbol) {
+        if self.waits_for_turn(placed.symbol) {
             return self.place_behind_others(account, placed, terms, events);
         }
         if let Some(pause) = self.interrupts(placed) {

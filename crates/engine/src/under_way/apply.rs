@@ -58,6 +58,20 @@ impl Engine {
         best.is_some_and(|level| placed.accepts(self.books.level(level).price))
     }
 
+    /// Whether an order that comes to a symbol's book waits for its turn: behind others, or because the commands of the
+    /// turn have ended the following of as many orders as they may, and it might end that of many.
+    #[inline]
+    pub(crate) fn waits_for_turn(&self, symbol: SymbolIndex) -> bool {
+        let small = self.execution_bounds.small as usize;
+        self.stops.delays(symbol) || (self.turn_ends_left == 0 && self.stops.trailing(symbol) > small)
+    }
+
+    /// Whether orders that come to some symbols' books may have to wait for their turn.
+    #[inline]
+    pub(crate) fn any_wait_for_turn(&self) -> bool {
+        self.stops.delays_any() || self.turn_ends_left == 0
+    }
+
     /// Places an order that joins its book after the orders before it are done. Errors: `TooManyWaiting`; there is not
     /// enough for the order's hold; or, for a market buy, which holds nothing, the account cannot pay for anything at
     /// the best price.

@@ -147,7 +147,8 @@ impl Engine {
         std::mem::take(&mut rounds.may_fill).then_some(Part::Command)
     }
 
-    /// Has a turn make no more than its part of the executions.
+    /// Has a turn make no more than its part of the executions. Orders whose following it ended beyond that count for
+    /// the command.
     fn within<T>(&mut self, part: Part, take: impl FnOnce(&mut Engine) -> T) -> T {
         let left = self.executions_left;
         let (may, kept) = match part {
@@ -157,6 +158,9 @@ impl Engine {
         };
         self.executions_left = may;
         let taken = take(self);
+        let beyond = self.overdrawn.min(kept);
+        let kept = kept.saturating_sub(beyond);
+        self.overdrawn = self.overdrawn.saturating_sub(beyond);
         self.executions_left = match part {
             Part::All | Part::Share => self.executions_left.saturating_add(kept),
             Part::Command => kept,

@@ -2,8 +2,9 @@
 
 use crate::common::duel::Duel;
 use terms::{
-    AccountId, AccountLimits, BrokenRule, Command, DOLLAR, Money, NewOrder, Op, OrderId, OrderKind, PastLimit, Place,
-    Position, Price, Query, Reject, Reply, Shares, Side, Symbol, SymbolRules, TRAILING_MAX, Trail,
+    AccountId, AccountLimits, BrokenRule, Command, DOLLAR, Event, ExecutionBounds, Money, NewOrder, Op, OrderId,
+    OrderKind, PastLimit, Place, Position, Price, Query, Reject, Reply, Shares, Side, Symbol, SymbolRules,
+    TRAILING_MAX, Trail,
 };
 
 fn account() -> AccountId {
@@ -20,7 +21,10 @@ fn price(units: i64) -> Price {
 
 /// Makes one account with much of everything, and an execution at this price.
 fn opened(at: i64) -> Duel {
-    let mut duel = Duel::new(1, 1_000);
+    open(Duel::new(1, 1_000), at)
+}
+
+fn open(mut duel: Duel, at: i64) -> Duel {
     let (account, symbol) = (account(), symbol());
     duel.play(Op::Command(Command::CreateSymbol { symbol }));
     duel.play(Op::Command(Command::CreateAccount { account, balance: Money::from_units(1_000 * DOLLAR) }));
@@ -135,6 +139,106 @@ fn what_moves_takes_nothing_from_what_a_command_activates() {
     place(&mut duel, Side::Buy, 5_010, 1);
     assert_eq!(duel.model().reached_orders(), 0);
     assert!(buys.iter().all(|&buy| waits(&mut duel, buy).is_none()));
+    duel.end();
+}
+
+/// The number of these events that match.
+fn count(events: &[Event], is_it: impl Fn(&Event) -> bool) -> usize {
+    events.iter().filter(|event| is_it(event)).count()
+}
+
+/// Goes on until no order waits for its turn.
+fn go_on(duel: &mut Duel) {
+    while duel.model().reached_orders() > 0 {
+        duel.play(Op::Command(Command::ActivateReached));
+    }
+}
+
+fn is_end(event: &Event) -> bool {
+    matches!(event, Event::TrailReached { .. })
+}
+
+/// The ends counted nothing, so one command with which the market goes on could end the following of millions.
+#[test]
+fn each_order_that_ends_its_following_counts_as_an_execution() {
+    let mut duel = open(Duel::with_bounds(1, 1_000, ExecutionBounds::of_command(20)), 100);
+    place(&mut duel, Side::Buy, 50, 1);
+    for distance in 1..=15 {
+        behind(&mut duel, Side::Sell, distance);
+    }
+    let order = NewOrder::limit(symbol(), Side::Sell, price(50), Shares::from_units(1).unwrap());
+    let events = duel.play_heard(Op::Command(Command::Place(Place::order(account(), order))));
+    assert_eq!(count(&events, is_end), 15, "none goes on to follow");
+    assert_eq!(count(&events, |event| matches!(event, Event::TriggerReached { .. })), 20 - 1 - 15);
+    duel.export_and_import();
+    go_on(&mut duel);
+    duel.end();
+}
+
+/// Places an order of one unit in a symbol.
+fn of_one(symbol: Symbol, side: Side, limit: i64) -> Command {
+    Command::Place(Place::order(account(), NewOrder::limit(symbol, side, price(limit), Shares::MIN)))
+}
+
+/// Makes symbols in which eight sells follow the price of 100, and where these prices are bid.
+fn followed_symbols(duel: &mut Duel, names: &[&str], bids: &[i64]) -> Vec<Symbol> {
+    let symbols: Vec<Symbol> = names.iter().map(|name| Symbol::parse(name.as_bytes()).unwrap()).collect();
+    for &symbol in &symbols {
+        duel.play_told(Command::CreateSymbol { symbol });
+        duel.play_told(Command::IssueShares { symbol, account: account(), shares: Position::from_units(100) });
+        duel.play_told(of_one(symbol, Side::Buy, 100));
+        duel.play_told(of_one(symbol, Side::Sell, 100));
+        for &bid in bids {
+            duel.play_told(of_one(symbol, Side::Buy, bid));
+        }
+        for distance in 1..=8 {
+            let order = NewOrder::of_kind(OrderKind::Market, symbol, Side::Sell, Side::Sell.any_price(), Shares::MIN);
+            duel.play_told(Command::Place(Place::trailing(account(), order, Trail::by(price(distance))).unwrap()));
+        }
+    }
+    symbols
+}
+
+/// Each order of a request could end the following of a thousand in a symbol of its own, however much the others did.
+#[test]
+fn orders_wait_for_their_turn_where_many_follow_once_a_turn_has_ended_the_following_of_many() {
+    let bounds = ExecutionBounds { command: 100, turn: 8, small: 5, share: 100 };
+    let mut duel = open(Duel::with_bounds(1, 1_000, bounds), 100);
+    let symbols = followed_symbols(&mut duel, &["A", "B", "C"], &[50]);
+    for order in &followed_ids(&duel)[16..19] {
+        duel.play_told(Command::CancelOrder { account: account(), order: (*order).into() });
+    }
+    let sells = symbols.iter().map(|&symbol| of_one(symbol, Side::Sell, 50));
+    duel.turn(&sells.collect::<Vec<_>>());
+    let follow: Vec<bool> = followed_ids(&duel).iter().map(|&order| duel.model().order(order).follows).collect();
+    let ended = follow.chunks(8).map(|chunk| chunk.iter().filter(|follows| !**follows).count());
+    assert!(ended.eq([8, 0, 5]), "the second order waits, and beside five the third does not");
+    duel.export_and_import();
+    go_on(&mut duel);
+    assert!(followed_ids(&duel)[8..16].iter().all(|&order| !duel.model().order(order).follows));
+    duel.end();
+}
+
+/// The orders that `followed_symbols` had follow.
+fn followed_ids(duel: &Duel) -> Vec<OrderId> {
+    (1..=duel.model().orders_placed()).map(OrderId).filter(|&id| duel.model().order(id).trail.is_some()).collect()
+}
+
+/// An order that goes on has a share of the command, and may end the following of more.
+#[test]
+fn ends_beyond_the_share_of_an_order_count_for_the_command() {
+    let bounds = ExecutionBounds { command: 20, turn: 5, small: 5, share: 5 };
+    let mut duel = open(Duel::with_bounds(1, 1_000, bounds), 100);
+    let symbols = followed_symbols(&mut duel, &["A", "B", "C", "D"], &[100, 100, 100, 100, 100, 50]);
+    for symbol in symbols {
+        let order = NewOrder::limit(symbol, Side::Sell, price(50), Shares::from_units(6).unwrap());
+        duel.play_told(Command::Place(Place::order(account(), order)));
+    }
+    assert_eq!(duel.model().reached_orders(), 4, "all are under way");
+    let events = duel.play_heard(Op::Command(Command::ActivateReached));
+    let resumed = count(&events, |event| matches!(event, Event::OrderResumed { .. }));
+    assert_eq!((resumed, count(&events, is_end)), (3, 24), "each counts 9 of 20");
+    go_on(&mut duel);
     duel.end();
 }
 

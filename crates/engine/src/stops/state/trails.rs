@@ -77,8 +77,9 @@ impl Stops {
 
     /// Applies the executions of an order of this side, whose prices lie between these two, to triggers. Its first
     /// price moves those of its own side, which its last one may reach: a buy goes up, a sell down. Then its executions
-    /// reach triggers, and last those of the other side move that were not reached. Returns how many triggers the
-    /// command may reach further.
+    /// reach triggers, and last those of the other side move that were not reached. All orders that follow to a reached
+    /// trigger end their following, however few executions the command has left, and count as one each. Returns how
+    /// many triggers the command may reach further, and the number of these orders.
     #[cold]
     pub(crate) fn follow(
         &mut self,
@@ -87,16 +88,17 @@ impl Stops {
         (first, last): (Price, Price),
         left: u32,
         events: &mut impl FnMut(Event),
-    ) -> u32 {
+    ) -> (u32, u32) {
         let (lowest, highest) = (first.min(last), first.max(last));
         self.move_behind(symbol, side, first, events);
-        self.end_following(orders, (symbol, Side::Buy), highest, events);
-        self.end_following(orders, (symbol, Side::Sell), lowest, events);
+        let rising = self.end_following(orders, (symbol, Side::Buy), highest, events);
+        let ended = rising.saturating_add(self.end_following(orders, (symbol, Side::Sell), lowest, events));
         self.watches[symbol.0 as usize].left.extend(lowest, highest);
-        let left = self.reach(symbol, [Some(rising_to(highest)), Some(falling_to(lowest))], left, events);
+        let may = left.saturating_sub(ended);
+        let left = self.reach(symbol, [Some(rising_to(highest)), Some(falling_to(lowest))], may, events);
         self.move_behind(symbol, side.opposite(), last, events);
         self.look_out(symbol);
-        left
+        (left, ended)
     }
 
     /// Moves the triggers of one side that follow an execution at this price.
@@ -110,15 +112,15 @@ impl Stops {
     }
 
     /// Ends the following of the orders of one side whose triggers this price reaches: each joins the queue of its
-    /// trigger, where nothing moves it any more, the oldest order first.
+    /// trigger, where nothing moves it any more, the oldest order first. Returns their number.
     fn end_following(
         &mut self,
         orders: &mut Orders,
         (symbol, side): (SymbolIndex, Side),
         price: Price,
         events: &mut impl FnMut(Event),
-    ) {
-        let Some(following) = self.followed.get_mut(&(symbol, side)) else { return };
+    ) -> u32 {
+        let Some(following) = self.followed.get_mut(&(symbol, side)) else { return 0 };
         let mut reached: Vec<(Trigger, OrderId, u32)> = Vec::new();
         let stops = &self.stops;
         following.take_reached(price, |stop, trigger| {
@@ -127,12 +129,14 @@ impl Stops {
         });
         self.forget_if_empty(symbol, side);
         reached.sort_unstable();
+        let ended = u32::try_from(reached.len()).unwrap_or(u32::MAX);
         for (trigger, order, slot) in reached {
             self.stops[orders.get(slot).level].trail = None;
             let queue = self.queue_at(symbol, trigger);
             self.join(orders, slot, queue);
             events(Event::TrailReached { order, symbol, trigger });
         }
+        ended
     }
 
     /// Visits the slots of the orders that follow a symbol's price, with their triggers, in no order that means
