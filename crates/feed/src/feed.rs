@@ -256,7 +256,7 @@ impl<W: Watcher> FeedThread<W> {
     fn follow_batch(&mut self, batch: &EventBatch) {
         self.model.view.apply(batch);
         if self.model.view.gathered() > GATHERED_MAX {
-            // Moves count for all orders, and only those of watched accounts are news.
+            // A step of the price may move no part of it, and an order that several steps move is one piece of news.
             self.model.view.tell_moves();
         }
         if self.model.view.gathered() > GATHERED_MAX {

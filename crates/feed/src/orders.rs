@@ -228,7 +228,7 @@ pub struct Orders {
 /// Terms that some orders have. A market may have a million orders that wait, so it is small.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Special {
-    /// The trigger; of an order that follows the market, the one that was told last.
+    /// The trigger; of an order that follows the market, the one with which it began to.
     trigger: Option<Trigger>,
     kind: OrderKind,
     waits: bool,
@@ -423,20 +423,19 @@ impl Orders {
     pub(crate) fn follow_market(&mut self, slot: u32, trail: Trail) {
         let node = &self.nodes[slot];
         let trigger = self.special(slot).trigger.expect("invariant: what follows the market has a trigger");
-        self.followed.add(slot, (node.symbol, node.side()), trail, trigger);
+        self.followed.add((slot, node.account), (node.symbol, node.side()), trail, trigger);
     }
 
     /// Ends the following of an order, if it follows the market.
     pub(crate) fn follow_no_more(&mut self, slot: u32) {
         let node = &self.nodes[slot];
-        self.followed.remove(slot, (node.symbol, node.side()));
+        self.followed.remove((slot, node.account), (node.symbol, node.side()));
     }
 
-    /// Sets the trigger of an order. Returns whether it is another one than before.
-    pub(crate) fn set_trigger(&mut self, slot: u32, trigger: Trigger) -> bool {
+    /// Sets the trigger of an order.
+    pub(crate) fn set_trigger(&mut self, slot: u32, trigger: Trigger) {
         let special = self.special(slot);
         self.set_special(slot, Special { trigger: Some(trigger), ..special });
-        special.trigger != Some(trigger)
     }
 
     /// Sets an open order's deadline.

@@ -329,10 +329,12 @@ impl View {
 
     /// Adds a watcher of an account, or removes one.
     pub fn watch_account(&mut self, account: AccountIndex, watched: bool) {
-        // The watcher hears of later moves alone.
+        // The moves so far are counted for the watchers so far.
         self.tell_moves();
-        let watchers = &mut self.accounts.get_mut(account).watchers;
-        *watchers = if watched { *watchers + 1 } else { watchers.saturating_sub(1) };
+        let its = self.accounts.get_mut(account);
+        its.watchers = if watched { its.watchers + 1 } else { its.watchers.saturating_sub(1) };
+        let is_watched = its.is_watched();
+        self.orders.followed.set_watched(account, is_watched);
     }
 
     /// Takes the news of watched accounts.

@@ -8,7 +8,8 @@ use terms::{OrderId, Price, Side, SymbolIndex, Trail, Trigger};
 use super::{News, View};
 use crate::orders::Terms;
 
-/// The symbols and sides whose triggers moved since the news were taken, and at least as many orders as moved there.
+/// The symbols and sides in which triggers moved since the news were taken, where orders of watched accounts follow, and
+/// at least as many of these orders as moved.
 #[derive(Debug, Default)]
 pub(super) struct Moves {
     of: BTreeSet<(SymbolIndex, Side)>,
@@ -27,8 +28,8 @@ impl View {
     pub(super) fn give_trail(&mut self, order: OrderId, trail: Trail) {
         let slot = self.find(order);
         self.orders.follow_market(slot, trail);
-        let Terms { symbol, side, .. } = self.orders.terms(slot);
-        if self.moves.of.contains(&(symbol, side)) {
+        let Terms { account, symbol, side, .. } = self.orders.terms(slot);
+        if self.moves.of.contains(&(symbol, side)) && self.orders.followed.is_watched(account) {
             self.moves.orders += 1;
         }
     }
@@ -36,8 +37,9 @@ impl View {
     /// Moves the triggers of this side to follow a price.
     pub(super) fn move_trails(&mut self, symbol: SymbolIndex, side: Side, price: Price) {
         self.orders.followed.move_behind((symbol, side), price);
-        if self.moves.of.insert((symbol, side)) {
-            self.moves.orders += self.orders.followed.len((symbol, side));
+        let watched = self.orders.followed.watched_orders((symbol, side));
+        if watched > 0 && self.moves.of.insert((symbol, side)) {
+            self.moves.orders += watched;
         }
     }
 
@@ -46,15 +48,10 @@ impl View {
     pub(crate) fn tell_moves(&mut self) {
         self.moves.orders = 0;
         while let Some(of) = self.moves.of.pop_first() {
-            let mut moved: Vec<(OrderId, u32)> = Vec::new();
-            for (slot, trigger) in self.orders.followed.all(of) {
-                if self.orders.set_trigger(slot, trigger) {
-                    moved.push((self.orders.terms(slot).order, slot));
-                }
-            }
-            moved.sort_unstable();
-            for (order, slot) in moved {
-                let account = self.orders.terms(slot).account;
+            let moved = self.orders.followed.take_moved(of).into_iter();
+            let mut moved: Vec<Terms> = moved.map(|slot| self.orders.terms(slot)).collect();
+            moved.sort_unstable_by_key(|moved| moved.order);
+            for Terms { account, order, .. } in moved {
                 self.tell(account, News::Order(account, order));
             }
         }

@@ -7,8 +7,8 @@ use engine::{DoneOrders, Engine};
 use exchange::{EventBatch, EventFork};
 use feed::{Feed, GATHERED_MAX, News, ReadModel, View, Watcher};
 use terms::{
-    AccountId, AccountIndex, Event, Money, NewOrder, OrderId, OrderKind, Price, Sequence, Shares, Side, Symbol,
-    SymbolIndex, Time, Trail,
+    AccountId, AccountIndex, CancelReason, Event, Money, NewOrder, OrderId, OrderKind, Price, Sequence, Shares, Side,
+    Symbol, SymbolIndex, Time, Trail,
 };
 
 const ACCOUNT: AccountIndex = AccountIndex(0);
@@ -35,16 +35,21 @@ fn trailing() -> View {
         [Event::AccountCreated { account: ACCOUNT, id }, Event::SymbolCreated { symbol: SYMBOL, name }],
     ));
     view.watch_account(ACCOUNT, true);
+    follow(&mut view, ACCOUNT, 1);
+    view
+}
+
+/// Has orders of an account follow the market, the first of which is this one.
+fn follow(view: &mut View, account: AccountIndex, first: u64) {
     let trail = Trail::by(dollars(5));
-    for order in 1..=TRAILING {
+    for order in first..first + TRAILING {
         let shares = Shares::from_units(100_000_000).unwrap();
         let placed = NewOrder::of_kind(OrderKind::Market, SYMBOL, Side::Sell, dollars(1), shares);
         let placed = placed.triggered_by(trail.trigger(Side::Sell, dollars(100)).unwrap());
         let order = OrderId(order);
-        let opened = Event::OrderOpened { order, account: ACCOUNT, placed };
+        let opened = Event::OrderOpened { order, account, placed };
         view.apply(&batch(1 + order.0, [opened, Event::TrailGiven { order, trail }]));
     }
-    view
 }
 
 /// A thousand orders that followed the market made a thousand pieces of news for each new price: 5.4 GiB for some
@@ -71,6 +76,50 @@ fn orders_that_the_market_moves_again_and_again_are_told_once() {
     }
     told.sort_unstable();
     assert!(told.into_iter().eq((1..=TRAILING).map(OrderId)));
+}
+
+/// All orders of a symbol were looked at when a price had moved one, and counted as news that nobody was to hear.
+#[test]
+fn moves_are_news_of_watched_accounts_alone() {
+    let mut view = trailing();
+    let others = [AccountIndex(1), AccountIndex(2)];
+    for (nth, account) in others.into_iter().enumerate() {
+        let id = AccountId::parse(&[b'2' + nth as u8]).unwrap();
+        view.apply(&batch(TRAILING + 2 + nth as u64, [Event::AccountCreated { account, id }]));
+    }
+    follow(&mut view, others[0], 2 * TRAILING + 1);
+    follow(&mut view, others[1], 3 * TRAILING + 1);
+    let told = |view: &mut View, price: u64| {
+        view.apply(&batch(
+            1_000 + price,
+            [Event::TrailsMoved { symbol: SYMBOL, side: Side::Sell, price: dollars(price) }],
+        ));
+        let gathered = view.gathered();
+        let told: Vec<OrderId> = view.take_news().into_iter().filter_map(of_order).collect();
+        assert_eq!(gathered, told.len() * size_of::<News>());
+        told
+    };
+    drop(view.take_news());
+    assert!(told(&mut view, 101).into_iter().eq((1..=TRAILING).map(OrderId)));
+    view.watch_account(ACCOUNT, false);
+    assert_eq!(told(&mut view, 102), []);
+    others.into_iter().for_each(|account| view.watch_account(account, true));
+    assert_eq!(view.take_news(), [], "a watcher hears of later moves");
+    let all = told(&mut view, 103);
+    assert!(all.into_iter().eq((2 * TRAILING + 1..=4 * TRAILING).map(OrderId)), "by their numbers");
+    view.watch_account(ACCOUNT, true);
+    assert_eq!(told(&mut view, 104).len(), 3 * TRAILING as usize);
+    let canceled = OrderId(2 * TRAILING + 1);
+    let shares = Shares::from_units(100_000_000).unwrap();
+    let why = CancelReason::Asked;
+    let canceled = Event::OrderCanceled { order: canceled, account: others[0], symbol: SYMBOL, shares, why };
+    view.apply(&batch(2_000, [canceled]));
+    drop(view.take_news());
+    assert_eq!(told(&mut view, 1_105).len(), 3 * TRAILING as usize - 1);
+}
+
+fn of_order(news: News) -> Option<OrderId> {
+    if let News::Order(_, order) = news { Some(order) } else { None }
 }
 
 /// A watcher that notes how much was gathered whenever it sends.
