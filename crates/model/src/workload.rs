@@ -81,6 +81,8 @@ pub struct Workload {
     has_mass_cancels: bool,
     /// Whether the workload kills accounts, symbols and everything.
     has_kills: bool,
+    /// Whether the workload kills and releases several accounts together.
+    has_kills_together: bool,
     /// Whether accounts are protected.
     has_protections: bool,
     /// Whether the market takes messages of a log that several nodes share.
@@ -134,6 +136,7 @@ impl Workload {
             has_pendings: false,
             has_mass_cancels: false,
             has_kills: false,
+            has_kills_together: false,
             has_protections: false,
             has_messages: false,
             has_limits: false,
@@ -213,6 +216,11 @@ impl Workload {
     /// Adds the kill switch.
     pub fn with_kills(self) -> Workload {
         Workload { has_kills: true, ..self }
+    }
+
+    /// Adds kills and releases of several accounts together.
+    pub fn with_kills_together(self) -> Workload {
+        Workload { has_kills_together: true, ..self }
     }
 
     /// Adds messages of a log that several nodes share, and repeated ones.
@@ -361,7 +369,7 @@ impl Workload {
     }
 
     /// Draws the next command or query; at times, in a market with all kinds of orders, the two commands of a
-    /// replacement, with no other command between them.
+    /// replacement, with no other command between them; or those that kill or release several accounts together.
     pub fn next_request(&mut self, model: &Model) -> Vec<Op> {
         if self.has_mass_cancels && self.random.percent(1) {
             return vec![Op::Command(mass_cancels::draw(self, model))];
@@ -370,6 +378,11 @@ impl Workload {
             && let Some(kill) = kills::draw(self, model)
         {
             return vec![Op::Command(kill)];
+        }
+        if self.has_kills_together
+            && let Some(together) = kills::draw_together(self, model)
+        {
+            return together.into_iter().map(Op::Command).collect();
         }
         if self.has_messages && self.random.percent(5) {
             return vec![Op::Command(shared_log::draw(self, model))];

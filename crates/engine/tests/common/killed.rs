@@ -1,9 +1,9 @@
 //! Situations with kill switches in a duel that a comparison should meet.
 
 use model::Model;
-use terms::{Command, Event, KillScope, Op, Reject, Reply, SymbolPhase};
+use terms::{Among, Command, Event, KillScope, Op, Reject, Reply, SymbolPhase};
 
-pub const ALL: [&str; 28] = [
+pub const ALL: [&str; 32] = [
     "kill: of an account",
     "kill: of a symbol",
     "kill: of everything",
@@ -32,6 +32,10 @@ pub const ALL: [&str; 28] = [
     "killed: an auction waits for it",
     "killed: an auction ends behind it",
     "rejected: a kill goes on",
+    "kill: of several accounts",
+    "kill: of several accounts leaves orders for the next command",
+    "release: of several accounts",
+    "release: of several accounts while the kill of one goes on",
 ];
 
 pub fn rejected(scope: KillScope<(), ()>) -> &'static str {
@@ -106,6 +110,16 @@ pub fn after(op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'s
             if command.alone().is_some() && model.kills().contains(&KillScope::Everything) =>
         {
             met.push("client order: repeated while killed");
+        }
+        (Op::Command(Command::KillTogether { among: Among::Last, .. }), Reply::CanceledAll { left, .. }) => {
+            met.push("kill: of several accounts");
+            met.extend(left.map(|_| "kill: of several accounts leaves orders for the next command"));
+        }
+        (Op::Command(Command::ReleaseTogether { among: Among::Last, .. }), Reply::Created) if is_changed => {
+            met.push("release: of several accounts");
+        }
+        (Op::Command(Command::ReleaseTogether { .. }), Reply::Rejected(Reject::KillGoesOn)) => {
+            met.push("release: of several accounts while the kill of one goes on");
         }
         (Op::Command(Command::ActivateReached), _) if canceled_as_asked => met.push("killed: reached"),
         (Op::Command(Command::ExpireOrders), _) if canceled_as_asked => {

@@ -77,7 +77,7 @@ impl Market {
             workload = workload.with_mass_cancels();
         }
         if self.seed & 768 == 768 {
-            workload = workload.with_kills();
+            workload = workload.with_kills().with_kills_together();
         }
         if self.seed & 1792 == 512 {
             workload = workload.with_protections();

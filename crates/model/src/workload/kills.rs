@@ -1,6 +1,6 @@
 //! The kill switch as a workload uses it: it soon releases what it killed, so that not everything ends.
 
-use terms::{AccountIndex, Command, KillScope, NewOrder, Phase, Place, SymbolIndex};
+use terms::{AccountId, AccountIndex, Among, Command, KillScope, NewOrder, Phase, Place, SymbolIndex};
 
 use super::Workload;
 use crate::exchange::Model;
@@ -37,6 +37,39 @@ pub(super) fn draw(workload: &mut Workload, model: &Model) -> Option<Command> {
         _ => KillScope::Everything,
     };
     Some(if workload.random.percent(10) { Command::Release { scope } } else { Command::Kill { scope } })
+}
+
+/// Draws the commands that kill several accounts together, rarely, or release some, at times while kills go on. Some of
+/// the lists are not one list: another one begins among them, or another command comes between.
+pub(super) fn draw_together(workload: &mut Workload, model: &Model) -> Option<Vec<Command>> {
+    let killed: Vec<AccountId> = model.kills().iter().filter_map(|&scope| account_of(named(model, scope))).collect();
+    let is_killed = killed.len() < 2 || workload.random.percent(95);
+    if is_killed && !workload.random.percent(1) {
+        return None;
+    }
+    let accounts = 2 + workload.random.below(3);
+    let mut commands: Vec<Command> = Vec::new();
+    for nth in 0..accounts {
+        let is_any = is_killed || workload.random.percent(5);
+        let account = if is_any { workload.account() } else { workload.random.pick(&killed) };
+        let begins_anew = nth > 0 && workload.random.percent(3);
+        let among = if begins_anew { Among::First } else { Among::of(nth, accounts) };
+        commands.push(match is_killed {
+            true => Command::KillTogether { account, among },
+            false => Command::ReleaseTogether { account, among },
+        });
+    }
+    if workload.random.percent(5) {
+        commands.insert(accounts - 1, Command::ExpireOrders);
+    }
+    Some(commands)
+}
+
+fn account_of(scope: KillScope) -> Option<AccountId> {
+    match scope {
+        KillScope::Account(account) => Some(account),
+        KillScope::Everything | KillScope::Symbol(_) => None,
+    }
 }
 
 /// A command that meets an order that is killed and not canceled yet: an order on the other side of its book, a turn of
