@@ -16,6 +16,10 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 /// part of what one gateway worker may have.
 const IN_FLIGHT_MAX: usize = 4096;
 
+/// The part of that which one request takes, at most. A kill of a member is a command for each of its accounts, of which
+/// only the last one costs more than a few bytes, and others that ask much do not wait for all before it to end.
+const OF_REQUEST_MAX: usize = IN_FLIGHT_MAX / 16;
+
 /// The error where the result of a request is not known yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unknown;
@@ -102,7 +106,7 @@ impl Submitter {
         protector: Option<ProtectorId>,
         push: impl FnOnce(&mut Requests, &[Op]),
     ) -> Result<(Vec<Answer>, Vec<Op>), Unknown> {
-        let permits = u32::try_from(ops.len().min(IN_FLIGHT_MAX)).map_err(|_| Unknown)?;
+        let permits = u32::try_from(ops.len().min(OF_REQUEST_MAX)).map_err(|_| Unknown)?;
         // Ops that protect accounts come before the end of their connection, which is light.
         let is_heavy = protector.is_none() && cost_of(ops) > LIGHT_COST;
         let room = if is_heavy { &self.0.heavy_room } else { &self.0.room };
@@ -256,8 +260,10 @@ mod tests {
     }
 
     /// A request of 4,096 commands took all the room there was, and all other requests waited until it was answered.
+    /// Then it took all the room of heavy ones: a kill of a member waited for all of these, and later ones for it.
     #[tokio::test]
-    async fn who_asks_little_waits_for_nobody_who_asks_much() {
+    async fn who_asks_much_waits_for_few_and_who_asks_little_for_none_of_them() {
+        const AT_ONCE: usize = IN_FLIGHT_MAX / OF_REQUEST_MAX;
         let behind = Arc::new(Keeps::default());
         let submitter = Submitter::new(behind.clone(), GatewayMetrics::new("rest"));
         let ask = |count| {
@@ -266,11 +272,13 @@ mod tests {
             let submitter = submitter.clone();
             tokio::spawn(async move { submitter.ask(&ops).await })
         };
-        let asked = [ask(IN_FLIGHT_MAX), ask(IN_FLIGHT_MAX), ask(1), ask(2)];
+        let counts = [&[IN_FLIGHT_MAX; AT_ONCE + 1][..], &[1, 2]].concat();
+        let asked: Vec<_> = counts.iter().map(|&count| ask(count)).collect();
         for _ in 0..100 {
             tokio::task::yield_now().await;
         }
-        assert_eq!(behind.kept(), [(true, IN_FLIGHT_MAX), (false, 3)], "the second that asks much waits for the first");
+        let go_in = [&[(true, IN_FLIGHT_MAX); AT_ONCE][..], &[(false, 3)]].concat();
+        assert_eq!(behind.kept(), go_in, "one that asks much waits for another");
         for _ in 0..100 {
             let batches = std::mem::take(&mut *behind.0.lock().expect("nobody panics"));
             for mut batch in batches {
@@ -280,7 +288,7 @@ mod tests {
             }
             tokio::task::yield_now().await;
         }
-        for (asked, count) in asked.into_iter().zip([IN_FLIGHT_MAX, IN_FLIGHT_MAX, 1, 2]) {
+        for (asked, count) in asked.into_iter().zip(counts) {
             let answers = asked.await.expect("it ends");
             assert_eq!(answers.map(|answers| answers.len()), Ok(count));
         }
