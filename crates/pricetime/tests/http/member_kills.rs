@@ -13,11 +13,16 @@ use crate::common::wait::wait_until;
 fn start(purpose: &str) -> (Folder, Server, Http) {
     let folder = Folder::new(purpose);
     let file = AccessFile::new(&folder);
-    file.write(&AccessFile::text(&[]).replace("accounts = [\"1\"]", "accounts = [\"2\", \"1\", \"99\"]"));
+    file.write(&with_accounts("\"2\", \"1\", \"99\""));
     let server = file.launch(&folder).start();
     let http = Http::new(server.http);
     market(&http);
     (folder, server, http)
+}
+
+/// The text of an access file in which alice has these accounts.
+fn with_accounts(accounts: &str) -> String {
+    AccessFile::text(&[]).replace("accounts = [\"1\"]", &format!("accounts = [{accounts}]"))
 }
 
 fn log_in(server: &Server, member: &str) -> XmlClient {
@@ -62,6 +67,29 @@ fn a_killed_member_has_nothing_open_in_any_account_and_takes_no_orders_until_it_
     assert_eq!(change("olga", "alice", false).body, json!({"killed": false, "canceled": 0}));
     assert_eq!([place(&http, "1").0, place(&http, "2").0], [201, 201]);
     assert_eq!(change("alice", "alice", true).body, json!({"killed": true, "canceled": 2}), "she kills herself");
+    server.stop();
+}
+
+/// The accounts that count are those of the moment, also for a session that began with others. What is left of the
+/// member is killed, and the list of killed accounts says what that was.
+#[test]
+fn a_member_that_lost_an_account_kills_those_that_it_has_and_no_other() {
+    let (folder, server, http) = start("member-kills-lost");
+    let mut session = log_in(&server, "alice");
+    let [alice, olga] = ["alice", "olga"].map(|member| Client { http: &http, member });
+    let file = AccessFile { path: folder.path().join("access.toml") };
+    file.write(&with_accounts("\"1\", \"99\""));
+    wait_until("the file to be followed", PATIENCE, || alice.get("/api/v1/accounts/2").status == 404);
+    let kill = "<create><kill member=\"alice\"/></create>";
+    assert_eq!(session.ask(kill), "<results><killed member=\"alice\" orders=\"1\"/></results>\n");
+    assert_eq!(olga.get("/api/v1/kill").body, json!({"killed": false, "accounts": ["1"]}));
+    assert_eq!([place(&http, "1"), place(&http, "2")], [(409, json!("killed")), (201, Value::Null)]);
+    // The account that comes back was not killed with the others, and is when she asks again.
+    file.write(&with_accounts("\"2\", \"1\", \"99\""));
+    wait_until("the file to be followed", PATIENCE, || alice.get("/api/v1/accounts/2").status == 200);
+    let again = alice.send("PUT", "/api/v1/members/alice/kill", Some(&json!({"killed": true})));
+    assert_eq!(again.body, json!({"killed": true, "canceled": 2}));
+    assert_eq!(alice.get("/api/v1/kill").body, json!({"killed": false, "accounts": ["1", "2"]}));
     server.stop();
 }
 
