@@ -262,10 +262,6 @@ impl Model {
             self.end(second, CancelReason::Linked, events);
             return;
         }
-        let left = self.order(first).open;
-        if left < self.order(second).open {
-            self.leave(second, left, events);
-        }
         let mut after = self.clone();
         let mut told = Vec::new();
         let [one, other] = [first, second].map(|order| self.order(order).as_placed());
@@ -285,6 +281,11 @@ impl Model {
                 events.push(Event::OrdersLinked { order: first, partner: second, account, symbol, side });
             }
             Err(why) => {
+                // The account has as few shares for the second as for the first, unless it ended before.
+                let left = after.order(second).open;
+                if left < self.order(second).open {
+                    self.leave(second, left, events);
+                }
                 self.end(second, why, events);
                 self.end(first, CancelReason::Linked, events);
             }

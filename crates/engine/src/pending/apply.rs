@@ -295,10 +295,6 @@ impl Engine {
             return;
         }
         let account = self.orders.get(first.slot).account;
-        let left = first.placed.shares;
-        if left < second.placed.shares {
-            self.leave(&mut second, account, left, events);
-        }
         match self.release_linked(account, &first, &mut second, events) {
             Ok(()) => {
                 self.links.link(first.order, second.order);
