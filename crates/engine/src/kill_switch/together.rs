@@ -32,7 +32,8 @@ impl Engine {
         scopes.iter().for_each(|&scope| self.switch(scope, true, events));
         let ended = scopes.iter().map(|&scope| self.cancel_killed(scope, events));
         let orders = ended.fold(0, usize::saturating_add);
-        let goes_on = scopes.iter().any(|scope| self.kills_going_on.contains(scope));
+        // The last order that a scope had left may have ended with the one that it was linked with.
+        let goes_on = scopes.iter().any(|&scope| self.has_open_orders(scope));
         Ok(Reply::CanceledAll { orders, left: goes_on.then(|| self.newest_order()), sequence: self.sequence })
     }
 }
