@@ -44,16 +44,16 @@ mod tests {
     fn ops(until: Option<Deadline>) -> Vec<Op> {
         let account = AccountId::parse(b"1").unwrap();
         let client_id = None;
-        let place = |order| Command::Place(Place::order(account, order).named(client_id).until(until));
+        let place = |order| Place::order(account, order).named(client_id).until(until);
         let shows = Shares::from_units(2).unwrap();
         let (one, other) = (order("ONE", None), order("ONE", Some(9)));
-        let iceberg = Command::Place(Place::iceberg(account, one, shows).unwrap().named(client_id).until(until));
+        let iceberg = Place::iceberg(account, one, shows).unwrap().named(client_id).until(until);
         let trail = Trail::by(Price::from_units(3).unwrap());
-        let trailing = Command::Place(Place::trailing(account, one, trail).unwrap().named(client_id).until(until));
-        let mut ops = vec![Op::Command(place(one)), Op::Command(iceberg), Op::Command(trailing)];
+        let trailing = Place::trailing(account, one, trail).unwrap().named(client_id).until(until);
+        let mut ops = [place(one), iceberg, trailing].map(|place| Op::Command(Command::Place(place))).to_vec();
         ops.extend(linked(place(one), place(other)).unwrap());
         ops.extend(pending(place(one), &[place(other)]).unwrap());
-        ops.push(replacement(account, terms::OrderId(1).into(), place(one), OnFailure::Stop)[1]);
+        ops.push(replacement(terms::OrderId(1).into(), place(one), OnFailure::Stop)[1]);
         ops
     }
 

@@ -28,6 +28,8 @@ mod lookup;
 mod member_kill;
 mod metrics;
 mod mode;
+mod order_fault;
+mod order_request;
 mod outcome;
 mod pending;
 mod places;
@@ -68,6 +70,8 @@ pub use member_kill::{
 };
 pub use metrics::{Gauge, Metrics, Stage};
 pub use mode::{Mode, ModeSwitch};
+pub use order_fault::OrderFault;
+pub use order_request::{OrderRequest, OrderType, PostOnly, TimeInForce};
 pub use outcome::{Kind, Outcome};
 pub use pending::{PendingFault, PlacedTree, pending, placed_tree};
 pub use places::{GAVE_WAY, LEAVING_MAX, Newcomers, NoPlace, Place, PlaceCounts, PlaceHandle, Places, Ticket};

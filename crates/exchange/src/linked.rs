@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use terms::{Bond, Command, NewOrder, Op, OrderDifference, OrderForm, OrderId, OrderKind, Reject, Reply};
+use terms::{Bond, Command, NewOrder, Op, OrderDifference, OrderForm, OrderId, OrderKind, Place, Reject, Reply};
 
 use crate::answer::{Answer, Unavailable};
 use crate::limits::Limit;
@@ -57,9 +57,8 @@ impl fmt::Display for PairFault {
     }
 }
 
-/// The ops that place two orders of one account and link them, where `first` and `second` each place one.
-pub fn linked(first: Command, second: Command) -> Result<[Op; 2], PairFault> {
-    let (Command::Place(first), Command::Place(second)) = (first, second) else { return Err(PairFault::Funds) };
+/// The ops that place two orders of one account and link them.
+pub fn linked(first: Place, second: Place) -> Result<[Op; 2], PairFault> {
     let (one, trails, order) = match (first.form(), second.form()) {
         (OrderForm::Iceberg { .. }, _) | (_, OrderForm::Iceberg { .. }) => return Err(PairFault::Display),
         (_, OrderForm::Trailing { .. }) => return Err(PairFault::TrailsSecond),

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use terms::{Bond, Command, Op, OrderDifference, OrderId, OrderKind, Reject, Reply};
+use terms::{Bond, Command, Op, OrderDifference, OrderId, OrderKind, Place, Reject, Reply};
 
 use crate::answer::{Answer, Unavailable};
 use crate::limits::Limit;
@@ -71,24 +71,23 @@ impl PendingFault {
     }
 }
 
-/// The ops that place a working order of an account and make others wait for it, where each command places an order.
-pub fn pending(working: Command, waiting: &[Command]) -> Result<Vec<Op>, PendingFault> {
+/// The ops that place a working order of an account and make others wait for it.
+pub fn pending(working: Place, waiting: &[Place]) -> Result<Vec<Op>, PendingFault> {
     let (first, second) = match *waiting {
         [first] => (first, None),
         [first, second] => (first, Some(second)),
         _ => return Err(PendingFault::Count(waiting.len())),
     };
-    let plain = |command: &Command| command.place().and_then(|place| Some((*place, place.alone()?)));
-    let (working, order) = plain(&working).ok_or(PendingFault::CannotWork)?;
+    let order = working.alone().ok_or(PendingFault::CannotWork)?;
     let rests = matches!(order.kind, OrderKind::Limit | OrderKind::PostOnly);
     if !rests || order.trigger.is_some() {
         return Err(PendingFault::CannotWork);
     }
     let two_wait = second.is_some();
     let mut ops = vec![Op::Command(Command::Place(working.bound(Bond::Working { two_wait })))];
-    for (which, asked) in [(Which::First, Some(first)), (Which::Second, second)] {
-        let Some(asked) = asked else { continue };
-        let (pending, waiting) = plain(&asked).ok_or(PendingFault::CannotPend(which))?;
+    for (which, pending) in [(Which::First, Some(first)), (Which::Second, second)] {
+        let Some(pending) = pending else { continue };
+        let waiting = pending.alone().ok_or(PendingFault::CannotPend(which))?;
         if waiting.kind == OrderKind::PostOnlyMove {
             return Err(PendingFault::CannotPend(which));
         }

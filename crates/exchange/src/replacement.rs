@@ -2,7 +2,7 @@
 //! second follows the first at once, so that nothing comes between them, neither another client's command nor a crash.
 //! This module does not know how they are answered: each gets the answer that it would get alone.
 
-use terms::{AccountId, Command, Op, OrderName};
+use terms::{Command, Op, OrderName, Place};
 
 /// The fate of the new order when the old one cannot be canceled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,8 +14,9 @@ pub enum OnFailure {
     Place,
 }
 
-/// The ops that cancel an order of an account and then do `placing`, which places one of the same account.
-pub fn replacement(account: AccountId, canceled: OrderName, placing: Command, on_failure: OnFailure) -> [Op; 2] {
+/// The ops that cancel an order and then place another one of the same account.
+pub fn replacement(canceled: OrderName, placing: Place, on_failure: OnFailure) -> [Op; 2] {
+    let (account, placing) = (placing.account, Command::Place(placing));
     let placing = match on_failure {
         OnFailure::Stop => placing.if_canceled().expect("invariant: an order replaces an order"),
         OnFailure::Place => placing,

@@ -120,7 +120,7 @@ pub(crate) fn read_two(
         list_name,
         "a list is called as its order above the market: send the name of one of them, or the same for both",
     )?;
-    let ops = linked(above.command(account), below.command(account));
+    let ops = linked(above.order(account), below.order(account));
     let ops = ops.map_err(|fault| Refusal::new(-2010, format!("{fault}.")))?;
     Ok(([above, below], ops))
 }

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use exchange::{PendingFault, pending, placed_tree};
 use serde_json::{Value, json};
-use terms::{AccountId, Command, Op};
+use terms::{AccountId, Op, Place};
 
 use crate::market::Answer;
 use crate::oco::{LIST_NAME, NAME, Names, OF_LIST, in_words_of, name_first, not_placed, one};
@@ -94,8 +94,8 @@ pub(crate) fn read(
         list_name,
         "a list is called as its working order: send the name of one of them, or the same for both",
     )?;
-    let commands: Vec<Command> = orders.iter().map(|order| order.command(account)).collect();
-    let ops = pending(commands[0], &commands[1..]);
+    let places: Vec<Place> = orders.iter().map(|order| order.order(account)).collect();
+    let ops = pending(places[0], &places[1..]);
     let ops = ops.map_err(|fault: PendingFault| Refusal::new(-2010, format!("{fault}.")))?;
     Ok((orders, ops))
 }

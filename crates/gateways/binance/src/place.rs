@@ -111,7 +111,7 @@ pub(crate) fn placed(reply: Reply) -> Result<OrderId, Refusal> {
 impl Placing {
     /// Places the order. A client order id whose order is done is freed for it.
     pub(crate) async fn ask(&self, app: &BinanceState, account: AccountId) -> Result<OrderId, Refusal> {
-        let place = Op::Command(self.command(account));
+        let place = Op::Command(Command::Place(self.order(account)));
         let reply = ask(app, place).await?;
         let (true, Some(id)) = (is_taken(&reply), self.client_id) else { return placed(reply) };
         let [freed, reply] = ask_all(app, [Op::Command(Command::FreeClientOrderId { account, id }), place]).await?;
@@ -208,7 +208,7 @@ impl Placing {
         self.client_id = id;
     }
 
-    pub(crate) fn command(&self, account: AccountId) -> Command {
+    pub(crate) fn order(&self, account: AccountId) -> Place {
         let Placing { symbol, side, kind, limit, trigger, self_trade, client_id, .. } = *self;
         match self.amount {
             Amount::Shares(shares) => {
@@ -216,11 +216,11 @@ impl Placing {
                 let trailing = self.trail.and_then(|trail| Place::trailing(account, order, trail));
                 let iceberg = self.display.and_then(|display| Place::iceberg(account, order, display));
                 let place = trailing.or(iceberg).unwrap_or(Place::order(account, order));
-                Command::Place(place.named(client_id))
+                place.named(client_id)
             }
             Amount::Funds(funds) => {
                 let order = FundsOrder { symbol, side, funds, self_trade };
-                Command::Place(Place::funds(account, order).named(client_id))
+                Place::funds(account, order).named(client_id)
             }
         }
     }

@@ -53,7 +53,7 @@ pub(crate) async fn replace(State(app): State<BinanceState>, asked: Parameters) 
         Err(why) if on_failure == OnFailure::Stop => return answer(Half::Failed(why), Half::NotAttempted),
         Err(why) => (Half::Failed(why), placing.ask(&app, account).await),
         Ok(open) => {
-            let ops = replacement(account, open.id.into(), placing.command(account), on_failure);
+            let ops = replacement(open.id.into(), placing.order(account), on_failure);
             let [cancel, reply] = match freeing(&app, account, &placing).await? {
                 None => ask_all(&app, ops).await?,
                 Some(free) => {

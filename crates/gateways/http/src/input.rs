@@ -13,8 +13,7 @@ use feed::Interval;
 use http_body_util::LengthLimitError;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error as _};
 use terms::{
-    AccountId, AmountError, ClientOrderId, Deadline, Decimal, Money, OrderId, Position, Price, Shares, Symbol,
-    TRAIL_BIPS_MAX, Time, Trail,
+    AccountId, AmountError, ClientOrderId, Deadline, Decimal, Money, OrderId, Position, Price, Shares, Symbol, Time,
 };
 
 use crate::problem::Problem;
@@ -151,22 +150,9 @@ pub(crate) fn price(field: &'static str, text: &str) -> Result<Price, Problem> {
     amount(field, text, Decimal::price)
 }
 
-pub(crate) fn order_shares(text: &str) -> Result<Shares, Problem> {
-    // The side is a field of its own.
-    amount("shares", text, Decimal::order_shares)
-}
-
-/// Reads the display of an order.
-pub(crate) fn display(text: &str) -> Result<Shares, Problem> {
-    amount("display", text, Decimal::order_shares)
-}
-
-/// Reads the distance of a trailing stop, in hundredths of a per cent.
-pub(crate) fn trail_bips(asked: &serde_json::Value) -> Result<Trail, Problem> {
-    let bips = asked.as_u64().and_then(|bips| u16::try_from(bips).ok()).and_then(Trail::by_bips);
-    bips.ok_or_else(|| {
-        fault("trail_bips", format!("is a whole number of hundredths of a per cent, from 1 to {TRAIL_BIPS_MAX}"))
-    })
+/// Reads shares of an order. The side is a field of its own.
+pub(crate) fn order_shares(field: &'static str, text: &str) -> Result<Shares, Problem> {
+    amount(field, text, Decimal::order_shares)
 }
 
 pub(crate) fn position(text: &str) -> Result<Position, Problem> {

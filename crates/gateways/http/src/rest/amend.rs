@@ -62,7 +62,7 @@ pub(crate) async fn amend_by_client_id(
 }
 
 pub(super) fn read(asked: &AmendBody) -> Result<(AccountId, Shares), Problem> {
-    Ok((input::account(&asked.account)?, input::order_shares(&asked.shares)?))
+    Ok((input::account(&asked.account)?, input::order_shares("shares", &asked.shares)?))
 }
 
 async fn amend_by(

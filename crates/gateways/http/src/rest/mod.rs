@@ -10,6 +10,7 @@ mod limits;
 mod members;
 mod modes;
 mod order_lists;
+mod order_problem;
 mod orders;
 mod past_market;
 mod phases;

@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use exchange::{Answer, PairFault, PendingFault, Which, linked, pending, placed_pair, placed_tree};
 use serde::{Deserialize, Serialize};
-use terms::{Command, Op, OrderId};
+use terms::{Op, OrderId, Place};
 use utoipa::ToSchema;
 
 use super::placing::{PlaceOrderBody, Placing};
@@ -92,17 +92,17 @@ pub(super) fn read(asked: PlaceOrderListBody) -> Result<(ListKind, Vec<Placing>,
         };
         return Err(Problem::field("orders", these));
     }
-    let read = |(place, order)| Placing::read(order).map_err(|problem: Problem| problem.within(ORDERS[place]));
+    let read = |(place, order)| Placing::read(&order).map_err(|problem: Problem| problem.within(ORDERS[place]));
     let orders = orders.into_iter().enumerate().map(read).collect::<Result<Vec<Placing>, Problem>>()?;
-    if let Some(other) = orders.iter().position(|order| order.account() != orders[0].account()) {
+    if let Some(other) = orders.iter().position(|order| order.place().account != orders[0].place().account) {
         let why = match kind {
             ListKind::Oco => "two orders that are linked are of one account",
             ListKind::Oto | ListKind::Otoco => "orders that wait for another one are of its account",
         };
         return Err(Problem::field("account", why).within(ORDERS[other]));
     }
-    let commands: Vec<Command> = orders.iter().map(Placing::command).collect();
-    let ops = kind.ops(&commands)?;
+    let places: Vec<Place> = orders.iter().map(Placing::place).collect();
+    let ops = kind.ops(&places)?;
     Ok((kind, orders, ops))
 }
 
@@ -117,7 +117,7 @@ impl ListKind {
         }
     }
 
-    fn ops(self, orders: &[Command]) -> Result<Vec<Op>, Problem> {
+    fn ops(self, orders: &[Place]) -> Result<Vec<Op>, Problem> {
         let malformed = |field, why: String| Problem::field(field, why);
         match self {
             ListKind::Oco => linked(orders[0], orders[1]).map(Vec::from).map_err(|fault| {

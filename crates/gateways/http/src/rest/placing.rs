@@ -3,13 +3,14 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use exchange::{OrderFault, OrderRequest, OrderType, PostOnly, TimeInForce};
 use serde::Deserialize;
 use terms::{
-    AccountId, ClientOrderId, Command, Deadline, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind, Place, Price,
-    Reply, SelfTrade, Shares, Side, Symbol, Trail, Trigger,
+    Command, FundsOrder, NewOrder, Op, OrderForm, OrderId, Place, Price, Reply, SelfTrade, Shares, Side, Trail,
 };
 use utoipa::ToSchema;
 
+use super::order_problem::order_problem;
 use super::orders::ask_decided;
 use crate::app_state::AppState;
 use crate::history_pages;
@@ -95,15 +96,15 @@ enum KindName {
     Market,
 }
 
-impl From<KindName> for OrderKind {
-    fn from(name: KindName) -> OrderKind {
-        match name {
-            KindName::Limit => OrderKind::Limit,
-            KindName::PostOnly => OrderKind::PostOnly,
-            KindName::PostOnlyMove => OrderKind::PostOnlyMove,
-            KindName::ImmediateOrCancel => OrderKind::ImmediateOrCancel,
-            KindName::FillOrKill => OrderKind::FillOrKill,
-            KindName::Market => OrderKind::Market,
+impl KindName {
+    fn asked(self) -> (OrderType, Option<TimeInForce>, Option<PostOnly>) {
+        match self {
+            KindName::Limit => (OrderType::Limit, None, None),
+            KindName::PostOnly => (OrderType::Limit, None, Some(PostOnly::Refused)),
+            KindName::PostOnlyMove => (OrderType::Limit, None, Some(PostOnly::Moves)),
+            KindName::ImmediateOrCancel => (OrderType::Limit, Some(TimeInForce::ImmediateOrCancel), None),
+            KindName::FillOrKill => (OrderType::Limit, Some(TimeInForce::FillOrKill), None),
+            KindName::Market => (OrderType::Market, None, None),
         }
     }
 }
@@ -148,14 +149,14 @@ pub(crate) async fn place(
     State(app): State<AppState>,
     Body(asked): Body<PlaceOrderBody>,
 ) -> Result<(StatusCode, Json<PlacedShape>), Problem> {
-    let mut placing = Placing::read(asked)?;
-    let (reply, decided) = ask_decided(&app, Op::Command(placing.command())).await?;
+    let mut placing = Placing::read(&asked)?;
+    let (reply, decided) = ask_decided(&app, Op::Command(Command::Place(placing.place()))).await?;
     placing.decide(&decided);
     let (status, order) = match reply {
         Reply::Opened(order) => (StatusCode::CREATED, order),
         Reply::Repeated(order) => (StatusCode::OK, order),
         Reply::Moved { order, limit, is_new } => {
-            placing.limit = limit;
+            placing.moved_to = Some(limit);
             (if is_new { StatusCode::CREATED } else { StatusCode::OK }, order)
         }
         Reply::Created
@@ -177,177 +178,75 @@ pub(crate) async fn place(
 
 /// An order as it is requested.
 pub(super) struct Placing {
-    account: AccountId,
-    client_id: Option<ClientOrderId>,
-    symbol: Symbol,
-    side: Side,
-    kind: OrderKind,
-    /// The requested limit; once it is placed, the limit that it got.
-    pub(super) limit: Price,
-    trigger: Option<Trigger>,
-    trail: Option<Trail>,
-    self_trade: SelfTrade,
-    until: Option<Deadline>,
-    display: Option<Shares>,
-    amount: Amount,
-}
-
-/// The amount to trade.
-enum Amount {
-    Shares(Shares),
-    Funds(Money),
+    place: Place,
+    /// The limit that a post-only order got in place of the requested one.
+    pub(super) moved_to: Option<Price>,
 }
 
 impl Placing {
-    pub(super) fn read(asked: PlaceOrderBody) -> Result<Placing, Problem> {
+    pub(super) fn read(asked: &PlaceOrderBody) -> Result<Placing, Problem> {
         let side = match asked.side {
             SideName::Buy => Side::Buy,
             SideName::Sell => Side::Sell,
         };
         let (account, symbol) = (input::account(&asked.account)?, input::symbol(&asked.symbol)?);
-        let kind = asked.kind.map_or(OrderKind::Limit, OrderKind::from);
-        let limit = match (kind, &asked.limit) {
-            (OrderKind::Market, None) => side.any_price(),
-            (OrderKind::Market, Some(_)) => {
-                return Err(Problem::field("limit", "a market order has no limit".to_owned()));
-            }
-            (_, Some(limit)) => input::price("limit", limit)?,
-            (_, None) => {
-                return Err(Problem::field("limit", "limit is missing: only a market order has none".to_owned()));
-            }
+        let (order_type, tif, post_only) = asked.kind.unwrap_or(KindName::Limit).asked();
+        let price = |field, text: &Option<String>| text.as_deref().map(|text| input::price(field, text)).transpose();
+        let bips = |bips: &serde_json::Value| bips.as_u64().ok_or_else(|| order_problem(OrderFault::TrailBips));
+        let request = OrderRequest {
+            order_type,
+            tif,
+            ends_with_day: matches!(asked.tif, Some(TifName::Day)),
+            post_only,
+            limit: price("limit", &asked.limit)?,
+            shares: asked.shares.as_deref().map(|text| input::order_shares("shares", text)).transpose()?,
+            funds: asked.funds.as_deref().map(input::funds).transpose()?,
+            stop: price("stop", &asked.stop)?,
+            take_profit: price("take_profit", &asked.take_profit)?,
+            trail: price("trail", &asked.trail)?,
+            trail_bips: asked.trail_bips.as_ref().map(bips).transpose()?,
+            display: asked.display.as_deref().map(|text| input::order_shares("display", text)).transpose()?,
+            until: asked.until.as_ref().map(input::deadline).transpose()?,
+            self_trade: asked.self_trade.map_or(SelfTrade::Allowed, SelfTrade::from),
+            client_id: asked.client_order_id.as_deref().map(input::client_order_id).transpose()?,
+            ..OrderRequest::new(account, symbol, side)
         };
-        let trigger = match (&asked.stop, &asked.take_profit) {
-            (None, None) => None,
-            (Some(stop), None) => Some(Trigger::stop_loss(side, input::price("stop", stop)?)),
-            (None, Some(price)) => Some(Trigger::take_profit(side, input::price("take_profit", price)?)),
-            (Some(_), Some(_)) => {
-                return Err(Problem::field("take_profit", "stop and take_profit exclude each other".to_owned()));
-            }
-        };
-        let trail = trail_of(&asked)?;
-        let waits = trigger.is_some() || trail.is_some();
-        if kind == OrderKind::PostOnlyMove && waits {
-            return Err(Problem::field(
-                "kind",
-                "kind cannot be post_only_move: an order that waits for a price does not move",
-            ));
-        }
-        let self_trade = asked.self_trade.map_or(SelfTrade::Allowed, SelfTrade::from);
-        let until = until_of(&asked)?;
-        if until.is_some() && !kind.rests() && !waits {
-            let field = if asked.tif.is_some() { "tif" } else { "until" };
-            let why = format!("{field} belongs to an order that rests or waits, and this one is done at once");
-            return Err(Problem::field(field, why));
-        }
-        let display = asked.display.as_deref().map(input::display).transpose()?;
-        if display.is_some() && !kind.rests() {
-            let why = "display belongs to an order that rests, and this one is done at once";
-            return Err(Problem::field("display", why));
-        }
-        let client_id = asked.client_order_id.as_deref().map(input::client_order_id).transpose()?;
-        let amount = match (&asked.shares, &asked.funds) {
-            (Some(shares), None) => Amount::Shares(input::order_shares(shares)?),
-            (None, Some(_)) if kind != OrderKind::Market => {
-                return Err(Problem::field("funds", "funds are for market orders".to_owned()));
-            }
-            (None, Some(_)) if waits => {
-                let why = "an order with funds executes at once, so it cannot wait for a price";
-                return Err(Problem::field("funds", why.to_owned()));
-            }
-            (None, Some(funds)) => Amount::Funds(input::funds(funds)?),
-            (None, None) => return Err(Problem::field("shares", "shares is missing".to_owned())),
-            (Some(_), Some(_)) => {
-                return Err(Problem::field("funds", "shares and funds exclude each other".to_owned()));
-            }
-        };
-        Ok(Placing {
-            account,
-            client_id,
-            symbol,
-            side,
-            kind,
-            limit,
-            trigger,
-            trail,
-            self_trade,
-            until,
-            display,
-            amount,
-        })
+        let place = request.place().map_err(order_problem)?;
+        Ok(Placing { place, moved_to: None })
     }
 
-    pub(super) fn account(&self) -> AccountId {
-        self.account
+    pub(super) fn place(&self) -> Place {
+        self.place
     }
 
-    pub(super) fn command(&self) -> Command {
-        let Placing { account, client_id, symbol, side, kind, limit, trigger, self_trade, until, .. } = *self;
-        match self.amount {
-            Amount::Shares(shares) => {
-                let order = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
-                let trailing = self.trail.and_then(|trail| Place::trailing(account, order, trail));
-                let iceberg = self.display.and_then(|display| Place::iceberg(account, order, display));
-                let place = trailing.or(iceberg).unwrap_or(Place::order(account, order));
-                Command::Place(place.named(client_id).until(until))
-            }
-            Amount::Funds(funds) => {
-                let order = FundsOrder { symbol, side, funds, self_trade };
-                Command::Place(Place::funds(account, order).named(client_id))
-            }
-        }
-    }
-
-    /// Sets the deadline of an order for the day, as the market decided it: these ops are those of the request, and the
-    /// order's is the last.
+    /// Takes the order with its deadline as the market decided it: these ops are those of the request, and the order's
+    /// is the last.
     pub(super) fn decide(&mut self, decided: &[Op]) {
-        if let Some(op) = decided.last().filter(|_| self.until == Some(Deadline::UNDECIDED)) {
-            self.until = op.deadline();
+        if let Some(Op::Command(Command::Place(place))) = decided.last() {
+            self.place = *place;
         }
     }
 
     /// Writes the answer for the order of this id.
-    pub(super) async fn placed(&self, app: &AppState, order: OrderId) -> Result<PlacedShape, Problem> {
-        let Placing { account, client_id, symbol, side, kind, limit, trigger, self_trade, until, .. } = *self;
-        let shares = match self.amount {
-            Amount::Shares(shares) => shares,
-            // The order is placed: an error in writing the answer must not invite the client to try again.
-            Amount::Funds(_) => shares_of(app, order).await.ok_or_else(Problem::unknown_outcome)?,
+    pub(super) async fn placed(&self, app: &AppState, id: OrderId) -> Result<PlacedShape, Problem> {
+        let Placing { place, moved_to } = self;
+        let (order, display, trail) = match place.form() {
+            OrderForm::Plain(order) => (order, None, None),
+            OrderForm::Iceberg { order, display } => (order, Some(display), None),
+            OrderForm::Trailing { order, trail } => (order, None, Some(trail)),
+            OrderForm::Funds(FundsOrder { symbol, side, self_trade, .. }) => {
+                // The order is placed: an error in writing the answer must not invite the client to try again.
+                let shares = shares_of(app, id).await.ok_or_else(Problem::unknown_outcome)?;
+                (NewOrder::market(symbol, side, shares).with_self_trade(self_trade), None, None)
+            }
         };
-        let placed = NewOrder { symbol, side, limit, shares, kind: kind.once_placed(), trigger, self_trade };
-        let client_id = client_id.map(|id| id.to_string());
-        let placed = PlacedShape::of(order, client_id, account.to_string(), &placed, until);
-        let display = self.display.map(|display| display.to_string());
-        let trail = self.trail.and_then(Trail::distance).map(|distance| distance.to_string());
-        Ok(PlacedShape { display, trail, trail_bips: self.trail.and_then(Trail::bips), ..placed })
+        let placed = NewOrder { limit: moved_to.unwrap_or(order.limit), kind: order.kind.once_placed(), ..order };
+        let client_id = place.client_id().map(|id| id.to_string());
+        let placed = PlacedShape::of(id, client_id, place.account.to_string(), &placed, place.deadline());
+        let display = display.map(|display| display.to_string());
+        let distance = trail.and_then(Trail::distance).map(|distance| distance.to_string());
+        Ok(PlacedShape { display, trail: distance, trail_bips: trail.and_then(Trail::bips), ..placed })
     }
-}
-
-/// Reads the deadline.
-fn until_of(asked: &PlaceOrderBody) -> Result<Option<Deadline>, Problem> {
-    match (asked.tif, &asked.until) {
-        (Some(TifName::Day), Some(_)) => {
-            Err(Problem::field("until", "an order whose tif is DAY ends with the day, so it has no until"))
-        }
-        (Some(TifName::Day), None) => Ok(Some(Deadline::UNDECIDED)),
-        (None, until) => until.as_ref().map(input::deadline).transpose(),
-    }
-}
-
-/// Reads the distance at which its trigger follows the market.
-fn trail_of(asked: &PlaceOrderBody) -> Result<Option<Trail>, Problem> {
-    let (field, trail) = match (&asked.trail, &asked.trail_bips) {
-        (None, None) => return Ok(None),
-        (Some(_), Some(_)) => return Err(Problem::field("trail_bips", "trail and trail_bips exclude each other")),
-        (Some(dollars), None) => ("trail", Trail::by(input::price("trail", dollars)?)),
-        (None, Some(bips)) => ("trail_bips", input::trail_bips(bips)?),
-    };
-    if asked.stop.is_some() || asked.take_profit.is_some() {
-        return Err(Problem::field(field, "the market says where a trailing stop is: stop and take_profit exclude it"));
-    }
-    if asked.display.is_some() {
-        return Err(Problem::field("display", "an order that follows the market shows all its shares"));
-    }
-    Ok(Some(trail))
 }
 
 /// Returns the number of shares for which a done order was placed.

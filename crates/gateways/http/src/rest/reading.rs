@@ -44,7 +44,7 @@ pub(crate) fn read(method: &str, target: &Uri, body: &[u8]) {
 }
 
 fn placing(body: &[u8]) -> Result<(), Problem> {
-    of::<PlaceOrderBody>(body).and_then(Placing::read).map(|placing| _ = placing.command())
+    of::<PlaceOrderBody>(body).and_then(|asked| Placing::read(&asked)).map(drop)
 }
 
 fn of<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {

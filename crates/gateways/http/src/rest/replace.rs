@@ -65,7 +65,7 @@ pub(crate) async fn replace(
     Parameters(condition): Parameters<Condition>,
     Body(asked): Body<PlaceOrderBody>,
 ) -> Result<(StatusCode, Json<ReplacedShape>), Problem> {
-    replace_by(&app, input::order(&order)?.into(), condition, Placing::read(asked)?).await
+    replace_by(&app, input::order(&order)?.into(), condition, Placing::read(&asked)?).await
 }
 
 /// Cancels the open order that a client order id stands for, and places another one of the same account in its stead.
@@ -83,7 +83,7 @@ pub(crate) async fn replace_by_client_id(
     Parameters(condition): Parameters<Condition>,
     Body(asked): Body<PlaceOrderBody>,
 ) -> Result<(StatusCode, Json<ReplacedShape>), Problem> {
-    replace_by(&app, input::client_order_id(&id)?.into(), condition, Placing::read(asked)?).await
+    replace_by(&app, input::client_order_id(&id)?.into(), condition, Placing::read(&asked)?).await
 }
 
 /// Replaces an order. A refusal means that nothing was changed.
@@ -97,7 +97,8 @@ async fn replace_by(
         None | Some(OnFailureName::Stop) => OnFailure::Stop,
         Some(OnFailureName::Place) => OnFailure::Place,
     };
-    let ops = replacement(placing.account(), order, placing.command(), on_failure);
+    let account = placing.place().account;
+    let ops = replacement(order, placing.place(), on_failure);
     let (answers, decided) = app.submitter()?.ask_decided(&ops).await.map_err(|_| Problem::unknown_outcome())?;
     placing.decide(&decided);
     let [cancel, place] = <[_; 2]>::try_from(answers).map_err(|_| Problem::unknown_outcome())?;
@@ -106,14 +107,14 @@ async fn replace_by(
     // A result that cannot be shown must not look like a refusal.
     let untold = |problem: Problem| if changed { Problem::unknown_outcome() } else { problem };
     let canceled = match cancel {
-        Ok(reply @ Reply::Canceled(_)) => Ok(canceled(app, placing.account(), reply).await.map_err(untold)?),
-        Ok(reply) => Err(canceled(app, placing.account(), reply).await.err().unwrap_or_else(Problem::unknown_outcome)),
+        Ok(reply @ Reply::Canceled(_)) => Ok(canceled(app, account, reply).await.map_err(untold)?),
+        Ok(reply) => Err(canceled(app, account, reply).await.err().unwrap_or_else(Problem::unknown_outcome)),
         Err(problem) => Err(problem),
     };
     let (status, placed) = match place {
         Ok(Reply::Opened(order)) => (StatusCode::CREATED, Ok(placing.placed(app, order).await.map_err(untold)?)),
         Ok(Reply::Moved { order, limit, is_new }) => {
-            placing.limit = limit;
+            placing.moved_to = Some(limit);
             let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
             (status, Ok(placing.placed(app, order).await.map_err(untold)?))
         }

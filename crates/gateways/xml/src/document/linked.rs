@@ -2,17 +2,17 @@
 //! Source: docs/PROTOCOL.md, orders that cancel each other.
 
 use exchange::{PairFault, Which, linked};
-use terms::{AccountId, Command};
+use terms::{AccountId, Place};
 
 use super::documents::{Part, PartKind, Span};
 use super::fault::{ChildFault, Refusal};
 use super::fields::Fields;
-use super::order_fields::{ORDER_FIELDS, order_command, order_names};
+use super::order_fields::{ORDER_FIELDS, order_names, order_place};
 use super::reader::Tag;
 use super::request::{DEPTH, Grammar};
 
-/// An order inside: the text that the reply repeats, and its command.
-pub(super) type Inner<'a> = (Span, Result<Command, ChildFault<'a>>);
+/// An order inside: the text that the reply repeats, and the order.
+pub(super) type Inner<'a> = (Span, Result<Place, ChildFault<'a>>);
 
 const NOT_TWO: ChildFault<'_> = ChildFault::Order("oco has two orders in it, and nothing else");
 
@@ -91,11 +91,11 @@ impl<'a> Grammar<'a, '_> {
         let start = self.documents.text.len();
         self.echo_all(&NAMES, &fields.values);
         let own = Span { start, end: self.documents.text.len() };
-        let command = account.and_then(|account| {
+        let place = account.and_then(|account| {
             fields.known("order")?;
-            order_command(account, "order", "client-id", fields.values)
+            order_place(account, "order", "client-id", fields.values)
         });
-        (own, command)
+        (own, place)
     }
 
     /// Appends an error in its place, which repeats the text at `at`.

@@ -1,33 +1,32 @@
-//! Parses orders from attributes: the order to place, and the name of an existing one. Source: docs/PROTOCOL.md,
-//! transactions.
+//! Parses orders from attributes: the order to place, and the name of an existing one. The exchange knows which
+//! attributes go together. Source: docs/PROTOCOL.md, transactions.
 
-use exchange::OnFailure;
+use exchange::{OnFailure, OrderFault, OrderRequest, OrderType, PostOnly, TimeInForce, deadline_at};
 use terms::{
-    AccountId, AmountError, Command, Decimal, FundsOrder, Money, NewOrder, OrderId, OrderKind, OrderName, Place,
-    Shares, Side, Trigger,
+    AccountId, AmountError, Deadline, Decimal, Money, NewOrder, OrderId, OrderName, Place, SelfTrade, Shares, Side,
+    Time,
 };
 
 use super::fault::ChildFault;
 use super::fields::{Fields, client_order_id, decimal, given, symbol};
-use super::order_display;
-use super::order_kind::{self, order_kind};
-use super::order_terms;
-use super::order_trail;
+use super::order_fault::order_fault;
 use super::reader::Value;
+
+/// Units of 10^-8 seconds in a microsecond.
+const UNITS_OF_MICROSECOND: u128 = 100;
 
 /// The number of attributes that an order may have.
 pub(super) const ORDER_FIELDS: usize = 15;
 
 /// Returns the attributes of an order to place; `client_id` is the attribute of its client order id.
 pub(super) const fn order_names(client_id: &'static str) -> [&'static str; ORDER_FIELDS] {
-    let [kind, tif, post_only] = order_kind::NAMES;
     [
         "sym",
         "amount",
         "limit",
-        kind,
-        tif,
-        post_only,
+        "type",
+        "tif",
+        "post-only",
         "funds",
         client_id,
         "stop",
@@ -47,78 +46,106 @@ pub(super) const PLAIN_NAMES: [&str; 3] = ["sym", "amount", "limit"];
 pub(super) fn plain_order<'a>(
     account: AccountId,
     fields: &Fields<'a, { PLAIN_NAMES.len() }>,
-) -> Result<Command, ChildFault<'a>> {
+) -> Result<Place, ChildFault<'a>> {
     let [sym, amount, limit] = fields.all("order", &PLAIN_NAMES)?;
     let symbol = symbol(sym)?;
     let (side, shares) = side_and_shares(amount)?;
     let limit = decimal("limit", &limit.trimmed(), Decimal::price)?;
-    let order = NewOrder::limit(symbol, side, limit, shares);
-    Ok(Command::Place(Place::order(account, order)))
+    Ok(Place::order(account, NewOrder::limit(symbol, side, limit, shares)))
 }
 
 /// Reads an order with all these attributes.
-pub(super) fn order_command<'a>(
+pub(super) fn order_place<'a>(
     account: AccountId,
     element: &'static str,
     client_id_name: &'static str,
     values: [Option<Value<'a>>; ORDER_FIELDS],
-) -> Result<Command, ChildFault<'a>> {
+) -> Result<Place, ChildFault<'a>> {
     let [sym, amount, limit, kind, tif, post_only, funds, client_id, stop, take_profit, rest @ ..] = values;
     let [self_trade, until, display, trail, trail_bips] = rest;
-    let (kind, time) = order_kind([kind, tif, post_only])?;
-    let self_trade = order_terms::self_trade(self_trade)?;
-    let others = [stop.is_some(), take_profit.is_some(), funds.is_some(), display.is_some()];
-    let trail = order_trail::trail([trail, trail_bips], others)?;
-    let waits = stop.is_some() || take_profit.is_some() || trail.is_some();
-    if waits && kind == OrderKind::PostOnlyMove {
-        return Err(ChildFault::Order(
-            "an order that waits for a price does not move, so its post-only can only be true or false",
-        ));
+    let price =
+        |name, value: Option<Value<'a>>| value.map(|value| decimal(name, &value.trimmed(), Decimal::price)).transpose();
+    let fault = |fault| order_fault(element, fault);
+    let symbol = symbol(given(sym, element, "sym")?)?;
+    let order_type = one_of(&TYPES, kind, "type must be limit or market")?.unwrap_or(OrderType::Limit);
+    let times = one_of(&TIMES, tif, "tif must be GTC, GTD, DAY, IOC or FOK")?;
+    let (tif, ends_with_day) = times.unwrap_or_default();
+    let post_only = one_of(&POST_ONLY, post_only, "post-only must be true, false or move")?.flatten();
+    let self_trade = one_of(&SELF_TRADE, self_trade, SELF_TRADE_FAULT)?.unwrap_or_default();
+    let amount = amount.map(side_and_shares).transpose()?;
+    let funds = funds.map(|funds| decimal("funds", &funds.trimmed(), side_and_funds)).transpose()?;
+    let side = amount.map(|(side, _)| side).or(funds.map(|(side, _)| side));
+    let bips = trail_bips.map(|bips| whole(&bips.trimmed()).ok_or(OrderFault::TrailBips));
+    let request = OrderRequest {
+        order_type,
+        tif,
+        ends_with_day,
+        post_only,
+        limit: price("limit", limit)?,
+        shares: amount.map(|(_, shares)| shares),
+        funds: funds.map(|(_, funds)| funds),
+        stop: price("stop", stop)?,
+        take_profit: price("take-profit", take_profit)?,
+        trail: price("trail", trail)?,
+        trail_bips: bips.transpose().map_err(fault)?,
+        display: display.map(|display| shares("display", display)).transpose()?,
+        until: until.map(deadline).transpose()?,
+        self_trade,
+        client_id: client_id.map(|id| client_order_id(client_id_name, id)).transpose()?,
+        ..OrderRequest::new(account, symbol, side.ok_or(OrderFault::NoShares).map_err(fault)?)
+    };
+    request.place().map_err(fault)
+}
+
+const TYPES: [(&str, OrderType); 2] = [("limit", OrderType::Limit), ("market", OrderType::Market)];
+/// The times in force, and whether the order ends with the day.
+const TIMES: [(&str, (Option<TimeInForce>, bool)); 5] = [
+    ("GTC", (Some(TimeInForce::GoodTillCanceled), false)),
+    ("IOC", (Some(TimeInForce::ImmediateOrCancel), false)),
+    ("FOK", (Some(TimeInForce::FillOrKill), false)),
+    ("GTD", (Some(TimeInForce::GoodTillDate), false)),
+    ("DAY", (None, true)),
+];
+const POST_ONLY: [(&str, Option<PostOnly>); 3] =
+    [("true", Some(PostOnly::Refused)), ("false", None), ("move", Some(PostOnly::Moves))];
+const SELF_TRADE: [(&str, SelfTrade); 5] = [
+    ("allow", SelfTrade::Allowed),
+    ("cancel-newest", SelfTrade::CancelNewest),
+    ("cancel-oldest", SelfTrade::CancelOldest),
+    ("cancel-both", SelfTrade::CancelBoth),
+    ("decrement", SelfTrade::Decrement),
+];
+const SELF_TRADE_FAULT: &str = "self-trade must be allow, cancel-newest, cancel-oldest, cancel-both or decrement";
+
+/// Finds the value of a name, in any case.
+fn one_of<T: Copy>(
+    names: &[(&str, T)],
+    value: Option<Value<'_>>,
+    fault: &'static str,
+) -> Result<Option<T>, ChildFault<'static>> {
+    let Some(value) = value else { return Ok(None) };
+    let value = value.trimmed();
+    let found = names.iter().find(|(name, _)| name.as_bytes().eq_ignore_ascii_case(&value));
+    found.map(|(_, meant)| Some(*meant)).ok_or(ChildFault::Order(fault))
+}
+
+/// Reads a number of digits only.
+fn whole(text: &[u8]) -> Option<u64> {
+    let digits = std::str::from_utf8(text).ok().filter(|text| text.bytes().all(|digit| digit.is_ascii_digit()));
+    digits.and_then(|digits| digits.parse().ok())
+}
+
+/// Reads the time at which an order ends, in seconds.
+fn deadline(until: Value<'_>) -> Result<Deadline, ChildFault<'static>> {
+    let seconds = decimal("until", &until.trimmed(), Ok)?;
+    let micros = u64::try_from(seconds.units / UNITS_OF_MICROSECOND).ok().filter(|_| !seconds.negative);
+    let Some(until) = micros.and_then(|micros| deadline_at(Time(micros))) else {
+        return Err(ChildFault::Order("until must be above 0 and at most 9007199254.740991, in seconds since 1970"));
+    };
+    if seconds.units % UNITS_OF_MICROSECOND != 0 {
+        return Err(ChildFault::Order("until has more than 6 decimal places"));
     }
-    let until = order_terms::deadline(kind, time, waits, until)?;
-    let display = order_display::display(kind, display)?;
-    let sym = given(sym, element, "sym")?;
-    let client_id = client_id.map(|id| client_order_id(client_id_name, id)).transpose()?;
-    if let Some(funds) = funds {
-        if kind != OrderKind::Market || limit.is_some() || amount.is_some() {
-            return Err(ChildFault::Order("funds belong to a market order without amount and limit"));
-        }
-        if waits {
-            return Err(ChildFault::Order("an order with funds executes at once, so it cannot wait for a price"));
-        }
-        let symbol = symbol(sym)?;
-        let (side, funds) = decimal("funds", &funds.trimmed(), side_and_funds)?;
-        return Ok(Command::Place(
-            Place::funds(account, FundsOrder { symbol, side, funds, self_trade }).named(client_id),
-        ));
-    }
-    let amount = given(amount, element, "amount")?;
-    let limit = match (kind, limit) {
-        (OrderKind::Market, None) => None,
-        (OrderKind::Market, Some(_)) => return Err(ChildFault::Order("a market order has no limit")),
-        (_, limit) => Some(given(limit, element, "limit")?),
-    };
-    let symbol = symbol(sym)?;
-    let (side, shares) = side_and_shares(amount)?;
-    let limit = match limit {
-        Some(limit) => decimal("limit", &limit.trimmed(), Decimal::price)?,
-        None => side.any_price(),
-    };
-    let price = |name, value: Value<'a>| decimal(name, &value.trimmed(), Decimal::price);
-    let trigger = match (stop, take_profit) {
-        (None, None) => None,
-        (Some(stop), None) => Some(Trigger::stop_loss(side, price("stop", stop)?)),
-        (None, Some(take_profit)) => Some(Trigger::take_profit(side, price("take-profit", take_profit)?)),
-        (Some(_), Some(_)) => {
-            return Err(ChildFault::Order("an order waits for one price: give stop or take-profit"));
-        }
-    };
-    let order = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
-    let placing = order_display::placing(account, order, client_id, until, display);
-    Ok(Command::Place(match trail {
-        None => placing,
-        Some(trail) => order_trail::placing(trail, placing),
-    }))
+    Ok(until)
 }
 
 /// Reads the name of an order; `None` if the id is not one that an order may have.
@@ -134,10 +161,9 @@ pub(super) fn order_name<'a>(
     }
 }
 
-/// Reads the number of shares that an amended order is to have.
-pub(super) fn shares_left<'a>(shares: Option<Value<'a>>) -> Result<Shares, ChildFault<'a>> {
-    let shares = given(shares, "amend", "shares")?;
-    decimal("shares", &shares.trimmed(), |shares| match shares.negative {
+/// Reads a number of shares that has no sign.
+pub(super) fn shares(field: &'static str, value: Value<'_>) -> Result<Shares, ChildFault<'static>> {
+    decimal(field, &value.trimmed(), |shares| match shares.negative {
         true => Err(AmountError::NotAboveZero),
         false => shares.order_shares(),
     })

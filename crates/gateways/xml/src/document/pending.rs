@@ -32,17 +32,17 @@ impl<'a> Grammar<'a, '_> {
             self.refused_pair(Span::default(), NOT_TWO_OR_THREE);
             return Ok(());
         };
-        let mut commands = Vec::with_capacity(ORDERS_MAX);
-        for (at, command) in &orders {
-            match command {
-                Ok(command) => commands.push(*command),
+        let mut places = Vec::with_capacity(ORDERS_MAX);
+        for (at, place) in &orders {
+            match place {
+                Ok(place) => places.push(*place),
                 Err(why) => {
                     self.refused_pair(*at, *why);
                     return Ok(());
                 }
             }
         }
-        match pending(commands[0], &commands[1..]) {
+        match pending(places[0], &places[1..]) {
             Err(fault) => {
                 let at = orders.get(fault.place()).map_or(Span::default(), |(at, _)| *at);
                 self.refused_pair(at, ChildFault::Pending(fault));

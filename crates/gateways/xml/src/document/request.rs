@@ -11,12 +11,12 @@ use super::documents::{Documents, Limits, Part, PartKind, Span};
 use super::escape::{push_display, push_escaped};
 use super::fault::{ChildFault, FaultCause, Refusal};
 use super::fees::{FEES_NAMES, TIER_NAMES, fees_command, tier_command};
-use super::fields::{Fields, account_id, decimal, symbol};
+use super::fields::{Fields, account_id, decimal, given, symbol};
 use super::groups::{GROUP_NAMES, group_command};
 use super::limits::{LIMITS_FIELDS, limits_command, limits_names};
 use super::login_kind::LoginRequest;
 use super::order_fields::{
-    ORDER_FIELDS, PLAIN_NAMES, on_failure_of, order_command, order_name, order_names, plain_order, shares_left,
+    ORDER_FIELDS, PLAIN_NAMES, on_failure_of, order_name, order_names, order_place, plain_order, shares,
 };
 use super::reader::{Reader, Tag, Token, Value};
 use super::rules::{PHASE_NAMES, RULES_FIELDS, phase_command, rules_command, rules_names};
@@ -275,8 +275,8 @@ impl<'a> Grammar<'a, '_> {
         }
         let start = self.documents.text.len();
         self.echo_all(&PLAIN_NAMES, &plain.values);
-        let command = account.and_then(|account| plain_order(account, &plain));
-        self.part(PartKind::Answered, Span::default(), start, command.map(Op::Command));
+        let place = account.and_then(|account| plain_order(account, &plain));
+        self.part(PartKind::Answered, Span::default(), start, place.map(|place| Op::Command(Command::Place(place))));
     }
 
     fn order_of_any_kind(&mut self, account: Result<AccountId, ChildFault<'a>>) {
@@ -284,11 +284,11 @@ impl<'a> Grammar<'a, '_> {
         let fields = Fields::of(&self.reader, &NAMES);
         let start = self.documents.text.len();
         self.echo_all(&NAMES, &fields.values);
-        let command = account.and_then(|account| {
+        let place = account.and_then(|account| {
             fields.known("order")?;
-            order_command(account, "order", "client-id", fields.values)
+            order_place(account, "order", "client-id", fields.values)
         });
-        self.part(PartKind::Answered, Span::default(), start, command.map(Op::Command));
+        self.part(PartKind::Answered, Span::default(), start, place.map(|place| Op::Command(Command::Place(place))));
     }
 
     /// Reads an order to be canceled, and another one that replaces it. Each has the answer that it would have alone.
@@ -311,8 +311,8 @@ impl<'a> Grammar<'a, '_> {
             let on_failure = on_failure_of(on_failure)?;
             // An invalid order id names no order, and the engine says so of this one.
             let canceled = order_name("replace", id, client_id)?.unwrap_or(OrderId(0).into());
-            let placing = order_command(account, "replace", "new-client-id", order)?;
-            Ok(replacement(account, canceled, placing, on_failure))
+            let placing = order_place(account, "replace", "new-client-id", order)?;
+            Ok(replacement(canceled, placing, on_failure))
         });
         match ops {
             Err(fault) => self.part(PartKind::Answered, Span::default(), start, Err(fault)),
@@ -336,8 +336,9 @@ impl<'a> Grammar<'a, '_> {
         self.echo_all(&NAMES, &fields.values);
         let op = account.and_then(|account| {
             fields.known("amend")?;
-            let [id, client_id, shares] = fields.values;
-            let (order, shares) = (order_name("amend", id, client_id)?, shares_left(shares)?);
+            let [id, client_id, left] = fields.values;
+            let order = order_name("amend", id, client_id)?;
+            let shares = shares("shares", given(left, "amend", "shares")?)?;
             let order = order.ok_or(ChildFault::UnknownOrder)?;
             Ok(Op::Command(Command::AmendOrder { account, order, shares }))
         });
