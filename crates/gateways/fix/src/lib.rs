@@ -14,6 +14,7 @@ mod frame;
 mod in_memory;
 mod market;
 mod message;
+mod order_fault;
 mod orders;
 mod report_queues;
 mod reports;

@@ -1,12 +1,12 @@
 //! Turns messages about orders into values of the exchange. It changes nothing, and knows no session.
 
-use exchange::deadline_at;
+use exchange::{OrderFault, OrderRequest, OrderType, PostOnly, TimeInForce, deadline_at};
 use terms::{
-    AccountId, AmountError, ClientOrderId, Command, Deadline, Decimal, FundsOrder, Money, NewOrder, OrderId, OrderKind,
-    OrderName, Place, Price, SelfTrade, Shares, Side, Symbol, Trigger,
+    AccountId, AmountError, ClientOrderId, Command, Decimal, Money, OrderId, OrderName, Price, Shares, Side, Symbol,
 };
 
 use crate::message::{Fault, Fields, Message, Reason};
+use crate::order_fault::order_fault;
 use crate::tags::{self, Tag};
 use crate::times;
 
@@ -129,37 +129,18 @@ fn place(message: &Message<'_>, own: Option<AccountId>) -> Result<Placing, Fault
         return Err(Fault::value(tags::CURRENCY, "Currency(15) is USD"));
     }
     let cl_ord_id = cl_ord_id(message, tags::CL_ORD_ID, "ClOrdID")?;
-    let client_id = Some(cl_ord_id);
     let (account, symbol, side) = (account(message, own)?, symbol(message)?, side(message)?);
-    let (kind, limit, trigger, until) = terms(message, side)?;
-    let waits = trigger.is_some();
-    let display = message.get(tags::MAX_FLOOR)?.map(|_| shares(message, tags::MAX_FLOOR, "MaxFloor")).transpose()?;
-    if display.is_some() && !kind.rests() {
-        return Err(Fault::value(tags::MAX_FLOOR, "MaxFloor(111) belongs to an order that rests"));
-    }
-    let self_trade = SelfTrade::Allowed;
-    let command = match message.get(tags::CASH_ORDER_QTY)? {
-        Some(_) if message.get(tags::ORDER_QTY)?.is_some() => {
-            return Err(Fault::value(tags::CASH_ORDER_QTY, "OrderQty(38) and CashOrderQty(152) exclude each other"));
-        }
-        Some(_) if kind != OrderKind::Market || waits => {
-            return Err(Fault::value(tags::CASH_ORDER_QTY, "CashOrderQty(152) is for market orders: OrdType(40)=1"));
-        }
-        Some(_) => {
-            let funds = amount(message, tags::CASH_ORDER_QTY, "CashOrderQty", Decimal::money)?;
-            if funds == Money::ZERO {
-                return Err(Fault::value(tags::CASH_ORDER_QTY, "CashOrderQty(152) is above zero"));
-            }
-            Command::Place(Place::funds(account, FundsOrder { symbol, side, funds, self_trade }).named(client_id))
-        }
-        None => {
-            let shares = shares(message, tags::ORDER_QTY, "OrderQty")?;
-            let order = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
-            let iceberg = display.and_then(|display| Place::iceberg(account, order, display));
-            Command::Place(iceberg.unwrap_or(Place::order(account, order)).named(client_id).until(until))
-        }
+    let given = |tag, name| message.get(tag)?.map(|_| shares(message, tag, name)).transpose();
+    let request = OrderRequest {
+        shares: given(tags::ORDER_QTY, "OrderQty")?,
+        funds: message.get(tags::CASH_ORDER_QTY)?.map(|_| funds(message)).transpose()?,
+        display: given(tags::MAX_FLOOR, "MaxFloor")?,
+        client_id: Some(cl_ord_id),
+        ..OrderRequest::new(account, symbol, side)
     };
-    Ok(Placing { command, cl_ord_id, account, echoed_fields: echoed_fields(message)? })
+    let request = with_terms(message, request)?;
+    let place = request.place().map_err(order_fault)?;
+    Ok(Placing { command: Command::Place(place), cl_ord_id, account, echoed_fields: echoed_fields(message)? })
 }
 
 /// Collects the fields by which a client recognizes an order that was refused.
@@ -178,82 +159,63 @@ fn echoed_fields(message: &Message<'_>) -> Result<Fields, Fault> {
     TOLD.into_iter().try_fold(Fields::new(), |fields, tag| Ok(fields.add_some(tag, message.get(tag)?)))
 }
 
-/// An order's kind, its limit, its trigger, and its deadline.
-type Terms = (OrderKind, Price, Option<Trigger>, Option<Deadline>);
-
-fn terms(message: &Message<'_>, side: Side) -> Result<Terms, Fault> {
+/// Adds the type of the order, its prices and its time in force.
+fn with_terms(message: &Message<'_>, request: OrderRequest) -> Result<OrderRequest, Fault> {
     let ord_type = message.need(tags::ORD_TYPE, "OrdType")?;
-    type OfPrice = fn(Side, Price) -> Trigger;
-    let (has_limit, trigger): (bool, Option<OfPrice>) = match ord_type {
-        "1" => (false, None),
-        "2" => (true, None),
-        "3" => (false, Some(Trigger::stop_loss)),
-        "4" => (true, Some(Trigger::stop_loss)),
-        "J" => (false, Some(Trigger::take_profit)),
+    let order_type = match ord_type {
+        "1" | "3" | "J" => OrderType::Market,
+        "2" | "4" => OrderType::Limit,
         _ => {
             let text = "OrdType(40) is 1 (market), 2 (limit), 3 (stop), 4 (stop limit) or J (market if touched)";
             return Err(Fault::value(tags::ORD_TYPE, text));
         }
     };
-    let limit = match (has_limit, message.get(tags::PRICE)?) {
-        (true, _) => price(message, tags::PRICE, "Price")?,
-        (false, None) => side.any_price(),
-        (false, Some(_)) => {
-            return Err(Fault::value(tags::PRICE, format!("Price(44) does not belong to OrdType(40)={ord_type}")));
-        }
+    let trigger = match (ord_type, message.get(tags::STOP_PX)?) {
+        ("3" | "4" | "J", _) => Some(price(message, tags::STOP_PX, "StopPx")?),
+        (_, None) => None,
+        (_, Some(_)) => return Err(Fault::value(tags::STOP_PX, "StopPx(99) belongs to OrdType(40) 3, 4 or J")),
     };
-    let trigger = match (trigger, message.get(tags::STOP_PX)?) {
-        (Some(trigger), _) => Some(trigger(side, price(message, tags::STOP_PX, "StopPx")?)),
-        (None, None) => None,
-        (None, Some(_)) => {
-            return Err(Fault::value(tags::STOP_PX, format!("StopPx(99) does not belong to OrdType(40)={ord_type}")));
-        }
+    let limit = message.get(tags::PRICE)?.map(|_| price(message, tags::PRICE, "Price")).transpose()?;
+    let post_only = match message.get(tags::EXEC_INST)? {
+        None => None,
+        Some("6") => Some(PostOnly::Refused),
+        Some(_) => return Err(order_fault(OrderFault::PostOnlyMarket)),
     };
-    let is_post_only = match message.get(tags::EXEC_INST)? {
-        None => false,
-        Some("6") if has_limit => true,
-        Some(_) => {
-            return Err(Fault::value(tags::EXEC_INST, "ExecInst(18) is 6 (post-only), of an order with a limit"));
-        }
+    let request = OrderRequest {
+        order_type,
+        limit,
+        stop: trigger.filter(|_| ord_type != "J"),
+        take_profit: trigger.filter(|_| ord_type == "J"),
+        post_only,
+        ..request
     };
-    let is_done_at_once = !has_limit && trigger.is_none();
-    let in_force = message.get(tags::TIME_IN_FORCE)?;
-    let wrong = |text: &str| Err(Fault::value(tags::TIME_IN_FORCE, text));
-    let resting = if !has_limit {
-        OrderKind::Market
-    } else if is_post_only {
-        OrderKind::PostOnly
-    } else {
-        OrderKind::Limit
-    };
-    let expires = message.get(tags::EXPIRE_TIME)?;
+    with_time(message, request)
+}
+
+/// Adds the time in force.
+fn with_time(message: &Message<'_>, request: OrderRequest) -> Result<OrderRequest, Fault> {
+    let (in_force, expires) = (message.get(tags::TIME_IN_FORCE)?, message.get(tags::EXPIRE_TIME)?);
     if expires.is_some() && in_force != Some("6") {
-        return Err(Fault::value(tags::EXPIRE_TIME, "ExpireTime(126) belongs to TimeInForce(59)=6"));
+        return Err(order_fault(OrderFault::UntilOfGtc));
     }
-    let (kind, until) = match in_force {
-        // A market order never rests, so its TimeInForce may be left out.
-        None | Some("0" | "1" | "3") if is_done_at_once => (OrderKind::Market, None),
-        Some(_) if is_done_at_once => return wrong("TimeInForce(59) of a market order is 3, or is left out"),
+    let waits = request.stop.is_some() || request.take_profit.is_some();
+    let tif = match in_force {
+        // FIX allows both for a market order, which is done at once all the same.
+        None | Some("0" | "1") if request.order_type == OrderType::Market && !waits => None,
         None => {
             let text = "TimeInForce(59) is missing: 0 (day), 1 (until canceled), 3 (immediate or cancel), 4 (fill or kill) or 6 \
                         (until ExpireTime(126))";
             return Err(Fault::of(tags::TIME_IN_FORCE, Reason::Missing, text));
         }
-        Some("0") => (resting, Some(Deadline::UNDECIDED)),
-        Some("1") => (resting, None),
-        Some("6") => {
-            let until = expires.and_then(times::read).and_then(deadline_at);
-            let text = "ExpireTime(126) is a time such as 20261231-23:59:59 in UTC, and TimeInForce(59)=6 needs it";
-            (resting, Some(until.ok_or_else(|| Fault::value(tags::EXPIRE_TIME, text))?))
-        }
-        Some("3" | "4") if is_post_only || !has_limit => {
-            return wrong("TimeInForce(59) 3 and 4 belong to an order with a limit that is not post-only");
-        }
-        Some("3") => (OrderKind::ImmediateOrCancel, None),
-        Some("4") => (OrderKind::FillOrKill, None),
-        Some(_) => return wrong("TimeInForce(59) is 0, 1, 3, 4 or 6"),
+        Some("0") => return Ok(OrderRequest { ends_with_day: true, ..request }),
+        Some("1") => Some(TimeInForce::GoodTillCanceled),
+        Some("3") => Some(TimeInForce::ImmediateOrCancel),
+        Some("4") => Some(TimeInForce::FillOrKill),
+        Some("6") => Some(TimeInForce::GoodTillDate),
+        Some(_) => return Err(Fault::value(tags::TIME_IN_FORCE, "TimeInForce(59) is 0, 1, 3, 4 or 6")),
     };
-    Ok((kind, limit, trigger, until))
+    let deadline = |text| times::read(text).and_then(deadline_at).ok_or_else(|| order_fault(OrderFault::NoUntil));
+    Ok(OrderRequest { tif, until: expires.map(deadline).transpose()?, ..request })
 }
 
 fn change(message: &Message<'_>, own: Option<AccountId>) -> Result<Change, Fault> {
@@ -343,6 +305,14 @@ fn shares(message: &Message<'_>, tag: Tag, name: &str) -> Result<Shares, Fault> 
     amount(message, tag, name, Decimal::order_shares)
 }
 
+/// Reads dollars above zero.
+fn funds(message: &Message<'_>) -> Result<Money, Fault> {
+    amount(message, tags::CASH_ORDER_QTY, "CashOrderQty", |funds| match funds.money()? {
+        Money::ZERO => Err(AmountError::NotAboveZero),
+        funds => Ok(funds),
+    })
+}
+
 fn amount<T>(
     message: &Message<'_>,
     tag: Tag,
@@ -356,6 +326,8 @@ fn amount<T>(
 
 #[cfg(test)]
 mod tests {
+    use terms::{Deadline, OrderKind, Trigger};
+
     use super::*;
 
     fn asked(text: &str) -> Result<ClientRequest, (Option<Tag>, Reason)> {
@@ -392,6 +364,7 @@ mod tests {
             ("38=2.5|40=2|44=10|59=4|", (OrderKind::FillOrKill, None, None)),
             ("38=2.5|40=2|44=10|59=6|126=20991231-23:59:59|", (OrderKind::Limit, None, end)),
             ("38=2.5|40=3|99=9|59=1|", (OrderKind::Market, Some(Trigger::from_above(at(b"9"))), None)),
+            ("38=2.5|40=3|99=9|59=3|", (OrderKind::Market, Some(Trigger::from_above(at(b"9"))), None)),
             ("38=2.5|40=4|99=9|44=8|59=0|", (OrderKind::Limit, Some(Trigger::from_above(at(b"9"))), day)),
             ("38=2.5|40=J|99=11|59=1|", (OrderKind::Market, Some(Trigger::from_below(at(b"11"))), None)),
         ] {
@@ -417,6 +390,8 @@ mod tests {
             ("38=1|40=2|44=10|59=1|99=9|", 99, Reason::Value),
             ("38=1|40=1|44=10|", 44, Reason::Value),
             ("38=1|40=1|59=4|", 59, Reason::Value),
+            ("38=1|40=3|99=9|59=4|", 59, Reason::Value),
+            ("38=1|40=1|18=6|", 18, Reason::Value),
             ("38=1|40=1|111=1|", 111, Reason::Value),
             ("38=1|40=3|59=1|", 99, Reason::Missing),
             ("38=1|40=P|59=1|", 40, Reason::Value),
