@@ -49,7 +49,7 @@ fn read(name: &str, asked: &Parameters) -> Result<(), Refusal> {
     match name {
         "order" | "order/test" | "order.place" | "order.test" => {
             CancelRestriction::read(asked)?;
-            Placing::read(asked, &[]).map(|placing| _ = placing.order(account))
+            Placing::read(account, asked, &[]).map(drop)
         }
         "order/oco" => oco::limit_and_stop(asked).and_then(|two| oco::read_two(account, asked, two)).map(drop),
         "orderList/oco" | "orderList.place.oco" => {

@@ -28,6 +28,7 @@ mod oco;
 mod order;
 mod order_counts;
 mod order_lists;
+mod order_refusal;
 mod order_test;
 mod orders;
 mod oto;

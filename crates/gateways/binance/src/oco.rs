@@ -110,8 +110,8 @@ pub(crate) fn read_two(
 ) -> Result<([Placing; 2], [Op; 2]), Refusal> {
     let list_name = asked.text(LIST_NAME).map(|name| client_order_id(LIST_NAME, name)).transpose()?;
     let [(above, above_names), (below, below_names)] = two;
-    let mut above = Placing::read(&above, &[]).map_err(|refusal| in_words_of(refusal, above_names))?;
-    let below = Placing::read(&below, &[]).map_err(|refusal| in_words_of(refusal, below_names))?;
+    let mut above = Placing::read(account, &above, &[]).map_err(|refusal| in_words_of(refusal, above_names))?;
+    let below = Placing::read(account, &below, &[]).map_err(|refusal| in_words_of(refusal, below_names))?;
     if above.reference_price() <= below.reference_price() {
         return Err(Refusal::new(-2010, "The relationship of the prices for the orders is not correct."));
     }
@@ -120,7 +120,7 @@ pub(crate) fn read_two(
         list_name,
         "a list is called as its order above the market: send the name of one of them, or the same for both",
     )?;
-    let ops = linked(above.order(account), below.order(account));
+    let ops = linked(above.place(), below.place());
     let ops = ops.map_err(|fault| Refusal::new(-2010, format!("{fault}.")))?;
     Ok(([above, below], ops))
 }
@@ -144,10 +144,10 @@ async fn place_two(
     let (mut reports, mut members) = (Vec::new(), Vec::new());
     for (placing, order) in two.iter().zip(pair.orders) {
         // The orders are placed: an error in writing the answer must not invite the client to try again.
-        let told = placing.tell(app, account, order, asked.unit).await;
+        let told = placing.tell(app, order, asked.unit).await;
         let mut told = told.map_err(|_| Refusal::unknown_outcome())?;
         told["orderListId"] = json!(list.0);
-        members.push(Member::new(order, placing.symbol, placing.client_id()));
+        members.push(Member::new(order, placing.place().symbol(), placing.client_id()));
         reports.push(told);
     }
     let mut shape = list_shape(Contingency::Oco, &members, reports[0]["transactTime"].clone(), false);

@@ -17,7 +17,7 @@ const COMPUTE_RATES: &str = "computeCommissionRates";
 /// Checks an order and does not place it; answers with its fees, if the request asks for them.
 pub(crate) async fn test(State(app): State<BinanceState>, asked: Parameters) -> Answer {
     let account = asked.account(&app).await?;
-    let placing = Placing::read(&asked, &[COMPUTE_RATES])?;
+    let placing = Placing::read(account, &asked, &[COMPUTE_RATES])?;
     let tells_rates = match asked.text(COMPUTE_RATES) {
         None | Some("false") => false,
         Some("true") => true,
@@ -26,7 +26,7 @@ pub(crate) async fn test(State(app): State<BinanceState>, asked: Parameters) -> 
     app.ascertain().await?;
     let found = app.look(move |model| {
         let view = &model.view;
-        let symbol = view.find_symbol(placing.symbol)?;
+        let symbol = view.find_symbol(placing.place().symbol())?;
         let account = view.find_account(account);
         Some(account.map_or(Rates::default(), |account| Rates::of(view, account, symbol)))
     });

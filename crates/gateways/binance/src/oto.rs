@@ -82,7 +82,7 @@ pub(crate) fn read(
     let mut orders = Vec::with_capacity(lists.len());
     for names in lists {
         let order = one(asked, names, &OF_ALL, None)?;
-        orders.push(Placing::read(&order, &[]).map_err(|refusal| in_words_of(refusal, names))?);
+        orders.push(Placing::read(account, &order, &[]).map_err(|refusal| in_words_of(refusal, names))?);
     }
     if let [_, above, below] = &orders[..]
         && above.reference_price() <= below.reference_price()
@@ -94,7 +94,7 @@ pub(crate) fn read(
         list_name,
         "a list is called as its working order: send the name of one of them, or the same for both",
     )?;
-    let places: Vec<Place> = orders.iter().map(|order| order.order(account)).collect();
+    let places: Vec<Place> = orders.iter().map(Placing::place).collect();
     let ops = pending(places[0], &places[1..]);
     let ops = ops.map_err(|fault: PendingFault| Refusal::new(-2010, format!("{fault}.")))?;
     Ok((orders, ops))
@@ -114,14 +114,14 @@ async fn place(app: &BinanceState, account: AccountId, asked: &Parameters, lists
     let (mut reports, mut members) = (Vec::new(), Vec::new());
     for (placing, &order) in orders.iter().zip(&tree.orders) {
         // The orders are placed: an error in writing the answer must not invite the client to try again.
-        let told = placing.tell(app, account, order, asked.unit).await;
+        let told = placing.tell(app, order, asked.unit).await;
         let mut told = told.map_err(|_| Refusal::unknown_outcome())?;
         told["orderListId"] = json!(list.0);
         if waits.contains(&order) && told.get("status").is_some() {
             told["status"] = json!("PENDING_NEW");
             told["workingTime"] = json!(-1);
         }
-        members.push(Member::new(order, placing.symbol, placing.client_id()));
+        members.push(Member::new(order, placing.place().symbol(), placing.client_id()));
         reports.push(told);
     }
     let mut shape = list_shape(Contingency::Oto, &members, reports[0]["transactTime"].clone(), false);

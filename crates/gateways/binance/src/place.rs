@@ -2,16 +2,18 @@
 
 use axum::Json;
 use axum::extract::State;
+use exchange::{OrderRequest, OrderType, PostOnly, TimeInForce};
 use feed::{PastOrder, RECENT_MAX, ReadModel, Trade};
 use serde_json::{Value, json};
 use terms::{
-    AccountId, AmountError, ClientOrderId, Command, Decimal, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind,
-    Place, Position, Price, Reject, Reply, SelfTrade, Shares, Side, Symbol, Time, Trail, Trigger,
+    AccountId, AmountError, ClientOrderId, Command, Decimal, FundsOrder, Money, NewOrder, Op, OrderForm, OrderId,
+    Place, Position, Price, Reject, Reply, SelfTrade, Shares, Side, Symbol, Time, Trigger,
 };
 
 use crate::find_order::{ask, ask_all, of_account};
 use crate::market::Answer;
 use crate::order::{canceled_status, price_text, side_name, time_in_force, type_name, why_canceled};
+use crate::order_refusal::order_refusal;
 use crate::parameters::Parameters;
 use crate::refusal::Refusal;
 use crate::state::BinanceState;
@@ -42,26 +44,8 @@ const KNOWN: [&str; 16] = [
 
 /// An order as it is requested.
 pub(crate) struct Placing {
-    pub(crate) symbol: Symbol,
-    side: Side,
-    kind: OrderKind,
-    limit: Price,
-    trigger: Option<Trigger>,
-    /// The distance at which its trigger follows the market. Then it has no trigger yet.
-    trail: Option<Trail>,
-    amount: Amount,
-    self_trade: SelfTrade,
-    client_id: Option<ClientOrderId>,
-    /// The display; `None` to show all.
-    display: Option<Shares>,
+    place: Place,
     tell: Tell,
-}
-
-/// The amount to trade.
-#[derive(Clone, Copy)]
-enum Amount {
-    Shares(Shares),
-    Funds(Money),
 }
 
 /// The amount of detail in the answer.
@@ -74,10 +58,10 @@ enum Tell {
 
 pub(crate) async fn place(State(app): State<BinanceState>, asked: Parameters) -> Answer {
     let account = asked.account(&app).await?;
-    let placing = Placing::read(&asked, &[])?;
-    let order = placing.ask(&app, account).await?;
+    let placing = Placing::read(account, &asked, &[])?;
+    let order = placing.ask(&app).await?;
     app.count_order(account);
-    let told = placing.tell(&app, account, order, asked.unit).await;
+    let told = placing.tell(&app, order, asked.unit).await;
     // The order is placed: an error in writing the answer must not invite the client to try again.
     told.map(Json).map_err(|_| Refusal::unknown_outcome())
 }
@@ -110,132 +94,105 @@ pub(crate) fn placed(reply: Reply) -> Result<OrderId, Refusal> {
 
 impl Placing {
     /// Places the order. A client order id whose order is done is freed for it.
-    pub(crate) async fn ask(&self, app: &BinanceState, account: AccountId) -> Result<OrderId, Refusal> {
-        let place = Op::Command(Command::Place(self.order(account)));
+    pub(crate) async fn ask(&self, app: &BinanceState) -> Result<OrderId, Refusal> {
+        let (account, place) = (self.place.account, Op::Command(Command::Place(self.place)));
         let reply = ask(app, place).await?;
-        let (true, Some(id)) = (is_taken(&reply), self.client_id) else { return placed(reply) };
+        let (true, Some(id)) = (is_taken(&reply), self.client_id()) else { return placed(reply) };
         let [freed, reply] = ask_all(app, [Op::Command(Command::FreeClientOrderId { account, id }), place]).await?;
         freed?;
         placed(reply?)
     }
 
-    /// Reads an order. `others`: the parameters that the request has besides.
-    pub(crate) fn read(asked: &Parameters, others: &[&str]) -> Result<Placing, Refusal> {
+    /// Reads an order of this account. `others`: the parameters that the request has besides.
+    pub(crate) fn read(account: AccountId, asked: &Parameters, others: &[&str]) -> Result<Placing, Refusal> {
         let symbol = names::parse(asked.needed("symbol")?).ok_or_else(Refusal::unknown_symbol)?;
         let side = match asked.needed("side")? {
             "BUY" => Side::Buy,
             "SELL" => Side::Sell,
             _ => return Err(Refusal::new(-1117, "Invalid side.")),
         };
-        let order_type = asked.needed("type")?;
-        if !names::ORDER_TYPES.contains(&order_type) {
-            return Err(Refusal::new(
-                -1116,
-                format!("Invalid orderType. There are {}.", names::ORDER_TYPES.join(", ")),
-            ));
+        let named = asked.needed("type")?;
+        if !names::ORDER_TYPES.contains(&named) {
+            let types = names::ORDER_TYPES.join(", ");
+            return Err(Refusal::new(-1116, format!("Invalid orderType. There are {types}.")));
         }
         if let Some(unknown) = asked.names().find(|name| !KNOWN.contains(name) && !others.contains(name)) {
             return Err(Refusal::not_required(unknown));
         }
-        let has_time_in_force = matches!(order_type, "LIMIT" | "STOP_LOSS_LIMIT" | "TAKE_PROFIT_LIMIT");
-        let kind = match (has_time_in_force, asked.text("timeInForce")) {
-            (true, None) => return Err(Refusal::missing("timeInForce")),
-            (true, Some("GTC")) => OrderKind::Limit,
-            (true, Some("IOC")) => OrderKind::ImmediateOrCancel,
-            (true, Some("FOK")) => OrderKind::FillOrKill,
-            (true, Some(_)) => return Err(Refusal::new(-1115, "Invalid timeInForce. There are GTC, IOC and FOK.")),
-            (false, Some(_)) => return Err(Refusal::not_required("timeInForce")),
-            (false, None) if order_type == "LIMIT_MAKER" => OrderKind::PostOnly,
-            (false, None) => OrderKind::Market,
-        };
-        let stop = || amount(asked.needed("stopPrice")?, "stopPrice", "PRICE_FILTER", Decimal::price);
-        let trail = trailing::read(asked, order_type)?;
-        let trigger = match order_type {
-            _ if trail.is_some() => None,
-            "STOP_LOSS" | "STOP_LOSS_LIMIT" => Some(Trigger::stop_loss(side, stop()?)),
-            "TAKE_PROFIT" | "TAKE_PROFIT_LIMIT" => Some(Trigger::take_profit(side, stop()?)),
-            _ if asked.text("stopPrice").is_some() => return Err(Refusal::not_required("stopPrice")),
-            _ => None,
-        };
-        let amount_asked = match (kind, asked.text("quantity"), asked.text("quoteOrderQty")) {
-            (OrderKind::Market, None, Some(funds)) if trigger.is_none() && trail.is_none() => {
-                let funds = amount(funds, "quoteOrderQty", "NOTIONAL", |decimal| match decimal.money()? {
-                    Money::ZERO => Err(AmountError::Zero),
-                    funds => Ok(funds),
-                });
-                Amount::Funds(funds?)
-            }
-            (_, _, Some(_)) => return Err(Refusal::not_required("quoteOrderQty")),
-            (_, _, None) => Amount::Shares(quantity(asked, "quantity")?),
-        };
-        let limit = match (kind, asked.text("price")) {
-            (OrderKind::Market, None) => side.any_price(),
-            (OrderKind::Market, Some(_)) => return Err(Refusal::not_required("price")),
-            _ => amount(asked.needed("price")?, "price", "PRICE_FILTER", Decimal::price)?,
-        };
-        let client_id = asked.text("newClientOrderId").map(|id| client_order_id("newClientOrderId", id));
+        let price = |name| asked.text(name).map(|text| amount(text, name, "PRICE_FILTER", Decimal::price)).transpose();
+        let shares = |name| asked.text(name).map(|_| quantity(asked, name)).transpose();
+        let trail_bips = trailing::read(asked, named)?;
+        let waits = named.starts_with("STOP_LOSS") || named.starts_with("TAKE_PROFIT");
+        match (waits, asked.text("stopPrice")) {
+            (true, None) if trail_bips.is_none() => return Err(Refusal::missing("stopPrice")),
+            (false, Some(_)) => return Err(Refusal::not_required("stopPrice")),
+            (true, _) | (false, None) => {}
+        }
+        let trigger = price("stopPrice")?;
         let tell = match asked.text("newOrderRespType") {
             None | Some("FULL") => Tell::Full,
             Some("RESULT") => Tell::Result,
             Some("ACK") => Tell::Ack,
             Some(_) => return Err(Refusal::new(-1136, "Invalid newOrderRespType.")),
         };
-        Ok(Placing {
-            symbol,
-            side,
-            kind,
-            limit,
-            trigger,
-            trail,
-            amount: amount_asked,
+        let request = OrderRequest {
+            order_type: if named.contains("LIMIT") { OrderType::Limit } else { OrderType::Market },
+            tif: time_in_force_asked(asked, named)?,
+            post_only: (named == "LIMIT_MAKER").then_some(PostOnly::Refused),
+            limit: price("price")?,
+            shares: shares("quantity")?,
+            funds: asked.text("quoteOrderQty").map(funds).transpose()?,
+            stop: trigger.filter(|_| named.starts_with("STOP_LOSS")),
+            take_profit: trigger.filter(|_| named.starts_with("TAKE_PROFIT")),
+            trail_bips,
+            display: shares("icebergQty")?,
             self_trade: self_trade::read(asked)?,
-            client_id: client_id.transpose()?,
-            display: display(asked, kind, has_time_in_force)?,
-            tell,
-        })
+            client_id: asked.text("newClientOrderId").map(|id| client_order_id("newClientOrderId", id)).transpose()?,
+            ..OrderRequest::new(account, symbol, side)
+        };
+        let place = request.place().map_err(|fault| order_refusal(&request, fault))?;
+        Ok(Placing { place, tell })
     }
 
     /// Returns its trigger price, or else its limit.
     pub(crate) fn reference_price(&self) -> Price {
-        self.trigger.map_or(self.limit, Trigger::price)
+        let order = self.order();
+        order.trigger.map_or(order.limit, Trigger::price)
     }
 
     pub(crate) fn client_id(&self) -> Option<ClientOrderId> {
-        self.client_id
+        self.place.client_id()
     }
 
     pub(crate) fn set_client_id(&mut self, id: Option<ClientOrderId>) {
-        self.client_id = id;
+        self.place = self.place.named(id);
     }
 
-    pub(crate) fn order(&self, account: AccountId) -> Place {
-        let Placing { symbol, side, kind, limit, trigger, self_trade, client_id, .. } = *self;
-        match self.amount {
-            Amount::Shares(shares) => {
-                let order = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
-                let trailing = self.trail.and_then(|trail| Place::trailing(account, order, trail));
-                let iceberg = self.display.and_then(|display| Place::iceberg(account, order, display));
-                let place = trailing.or(iceberg).unwrap_or(Place::order(account, order));
-                place.named(client_id)
-            }
-            Amount::Funds(funds) => {
-                let order = FundsOrder { symbol, side, funds, self_trade };
-                Place::funds(account, order).named(client_id)
+    pub(crate) fn place(&self) -> Place {
+        self.place
+    }
+
+    /// Returns the order. One for money has no shares, because the engine chooses how many.
+    fn order(&self) -> NewOrder {
+        match self.place.form() {
+            OrderForm::Plain(order) | OrderForm::Iceberg { order, .. } | OrderForm::Trailing { order, .. } => order,
+            OrderForm::Funds(FundsOrder { symbol, side, self_trade, .. }) => {
+                NewOrder::market(symbol, side, Shares::ZERO).with_self_trade(self_trade)
             }
         }
     }
 
     /// Writes the answer to the order: its executions at its placing, not later ones.
-    pub(crate) async fn tell(
-        &self,
-        app: &BinanceState,
-        account: AccountId,
-        order: OrderId,
-        unit: TimeUnit,
-    ) -> Result<Value, Refusal> {
-        let Placing { symbol: name, side, kind, limit, trigger, trail, .. } = *self;
+    pub(crate) async fn tell(&self, app: &BinanceState, order: OrderId, unit: TimeUnit) -> Result<Value, Refusal> {
+        let (funds, display, trail) = match self.place.form() {
+            OrderForm::Plain(_) => (None, None, None),
+            OrderForm::Iceberg { display, .. } => (None, Some(display), None),
+            OrderForm::Trailing { trail, .. } => (None, None, Some(trail)),
+            OrderForm::Funds(FundsOrder { funds, .. }) => (Some(funds), None, None),
+        };
+        let NewOrder { symbol: name, side, kind, limit, shares, trigger, self_trade } = self.order();
         let waits = trigger.is_some() || trail.is_some();
-        let (time, fills) = of_account(app, account, move |model, _| {
+        let (time, fills) = of_account(app, self.place.account, move |model, _| {
             let time = time_of(model, order)?;
             // A waiting order has executed nothing at its placing, whatever it did since.
             let fills = if waits { Some(Vec::new()) } else { fills(model, name, order, time)? };
@@ -248,22 +205,22 @@ impl Placing {
             "symbol": names::pair(name),
             "orderId": order.0,
             "orderListId": -1,
-            "clientOrderId": client_names::name_of(order, self.client_id.as_ref()),
+            "clientOrderId": client_names::name_of(order, self.client_id().as_ref()),
             "transactTime": time,
         });
         let Some(fills) = fills.filter(|_| self.tell != Tell::Ack) else { return Ok(told) };
         let executed = fills.iter().fold(Position::ZERO, |sum, trade| sum.plus(trade.shares.position()));
         let money = fills.iter().fold(Money::ZERO, |sum, trade| sum.plus(trade.money()));
-        let past = match self.amount {
-            Amount::Shares(shares) if executed == shares.position() || waits => None,
-            Amount::Shares(_) if kind.rests() && self.self_trade == SelfTrade::Allowed => None,
+        let past = match funds {
+            None if executed == shares.position() || waits => None,
+            None if kind.rests() && self_trade == SelfTrade::Allowed => None,
             // Some shares may have been canceled at once, or the order may be under way.
-            Amount::Shares(_) | Amount::Funds(_) => past_order(app, order).await?,
+            None | Some(_) => past_order(app, order).await?,
         };
-        let (shares, funds) = match self.amount {
-            Amount::Shares(shares) => (shares.position(), Money::ZERO),
+        let (shares, funds) = match funds {
+            None => (shares.position(), Money::ZERO),
             // The engine chose the number of shares, and may go on to execute them.
-            Amount::Funds(funds) => (past.map_or(executed, |past| past.shares.position()), funds),
+            Some(funds) => (past.map_or(executed, |past| past.shares.position()), funds),
         };
         let status = match past {
             Some(past) => status_at_once(&past, executed),
@@ -283,12 +240,12 @@ impl Placing {
             "side": side_name(side),
             "stopPrice": numbers::price_or_zero(trigger.map(Trigger::price)),
             "workingTime": if waits { json!(-1) } else { json!(time) },
-            "selfTradePreventionMode": self_trade::name(self.self_trade),
+            "selfTradePreventionMode": self_trade::name(self_trade),
         });
         trailing::tell(&mut told, trailing::DELTA, trail);
         if let (Some(told), Value::Object(more)) = (told.as_object_mut(), more) {
             told.extend(more);
-            told.extend(self.display.map(|display| ("icebergQty".to_owned(), json!(numbers::shares(display)))));
+            told.extend(display.map(|display| ("icebergQty".to_owned(), json!(numbers::shares(display)))));
             if self.tell == Tell::Full {
                 told.insert("fills".to_owned(), fills.iter().map(|trade| fill_shape(trade, name)).collect());
             }
@@ -338,16 +295,27 @@ pub(crate) fn client_order_id(parameter: &str, text: &str) -> Result<ClientOrder
     ClientOrderId::parse(text.as_bytes()).map_err(|_| Refusal::illegal(parameter, "^[a-zA-Z0-9._:/-]{1,36}$"))
 }
 
-/// Reads the display of an order of this kind; `None` to show all.
-fn display(asked: &Parameters, kind: OrderKind, has_time_in_force: bool) -> Result<Option<Shares>, Refusal> {
-    match asked.text("icebergQty") {
-        None => Ok(None),
-        Some(_) if kind.rests() => quantity(asked, "icebergQty").map(Some),
-        Some(_) if has_time_in_force => {
-            Err(Refusal::new(-1115, "Invalid timeInForce. An order with icebergQty can only be GTC."))
-        }
-        Some(_) => Err(Refusal::not_required("icebergQty")),
+/// Reads the time in force of an order of this type. Only orders with a limit that are not post-only have one.
+fn time_in_force_asked(asked: &Parameters, named: &str) -> Result<Option<TimeInForce>, Refusal> {
+    match (named, asked.text("timeInForce")) {
+        ("LIMIT" | "STOP_LOSS_LIMIT" | "TAKE_PROFIT_LIMIT", None) => Err(Refusal::missing("timeInForce")),
+        ("LIMIT" | "STOP_LOSS_LIMIT" | "TAKE_PROFIT_LIMIT", Some(text)) => match text {
+            "GTC" => Ok(Some(TimeInForce::GoodTillCanceled)),
+            "IOC" => Ok(Some(TimeInForce::ImmediateOrCancel)),
+            "FOK" => Ok(Some(TimeInForce::FillOrKill)),
+            _ => Err(Refusal::new(-1115, "Invalid timeInForce. There are GTC, IOC and FOK.")),
+        },
+        (_, Some(_)) => Err(Refusal::not_required("timeInForce")),
+        (_, None) => Ok(None),
     }
+}
+
+/// Reads dollars above zero.
+fn funds(text: &str) -> Result<Money, Refusal> {
+    amount(text, "quoteOrderQty", "NOTIONAL", |decimal| match decimal.money()? {
+        Money::ZERO => Err(AmountError::Zero),
+        funds => Ok(funds),
+    })
 }
 
 /// Reads a number of shares.

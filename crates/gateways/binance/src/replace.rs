@@ -40,7 +40,7 @@ pub(crate) async fn replace(State(app): State<BinanceState>, asked: Parameters) 
     let restriction = CancelRestriction::read(&asked)?;
     let cancel_name =
         asked.text("cancelNewClientOrderId").map(|id| client_order_id("cancelNewClientOrderId", id)).transpose()?;
-    let placing = Placing::read(&asked, &OF_CANCEL)?;
+    let placing = Placing::read(account, &asked, &OF_CANCEL)?;
     app.ascertain().await?;
     let order = find_order(&app, account, &asked, BY_NUMBER_OR_NAME).await?;
     let pair = asked.needed("symbol")?.to_owned();
@@ -51,9 +51,9 @@ pub(crate) async fn replace(State(app): State<BinanceState>, asked: Parameters) 
     // An order that is not open at the look will not be open later, either.
     let (cancel, order) = match open {
         Err(why) if on_failure == OnFailure::Stop => return answer(Half::Failed(why), Half::NotAttempted),
-        Err(why) => (Half::Failed(why), placing.ask(&app, account).await),
+        Err(why) => (Half::Failed(why), placing.ask(&app).await),
         Ok(open) => {
-            let ops = replacement(open.id.into(), placing.order(account), on_failure);
+            let ops = replacement(open.id.into(), placing.place(), on_failure);
             let [cancel, reply] = match freeing(&app, account, &placing).await? {
                 None => ask_all(&app, ops).await?,
                 Some(free) => {
@@ -81,7 +81,7 @@ pub(crate) async fn replace(State(app): State<BinanceState>, asked: Parameters) 
         // The order is placed: an error in writing the answer must not invite the client to try again.
         Ok(order) => {
             app.count_order(account);
-            let told = placing.tell(&app, account, order, asked.unit).await;
+            let told = placing.tell(&app, order, asked.unit).await;
             Half::Done(told.map_err(|_| Refusal::unknown_outcome())?)
         }
     };

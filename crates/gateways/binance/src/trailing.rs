@@ -10,8 +10,8 @@ use crate::refusal::Refusal;
 pub(crate) const DELTA: &str = "trailingDelta";
 
 /// The least and the greatest distance, as in the filter.
-const LEAST: u16 = 10;
-const MOST: u16 = 2_000;
+const LEAST: u64 = 10;
+const MOST: u64 = 2_000;
 
 /// Writes the filter of `exchangeInfo`: the same in both directions.
 pub(crate) fn filter() -> Value {
@@ -20,31 +20,18 @@ pub(crate) fn filter() -> Value {
 }
 
 /// Reads the distance of an order of this type, if it follows the market.
-pub(crate) fn read(asked: &Parameters, order_type: &str) -> Result<Option<Trail>, Refusal> {
-    let Some(text) = asked.text(DELTA) else { return Ok(None) };
+pub(crate) fn read(asked: &Parameters, order_type: &str) -> Result<Option<u64>, Refusal> {
+    let Some(delta) = asked.number(DELTA)? else { return Ok(None) };
     match order_type {
-        "STOP_LOSS" | "STOP_LOSS_LIMIT" => {}
+        "STOP_LOSS" | "STOP_LOSS_LIMIT" if (LEAST..=MOST).contains(&delta) => Ok(Some(delta)),
+        "STOP_LOSS" | "STOP_LOSS_LIMIT" => Err(Refusal::filter("TRAILING_DELTA")),
         "TAKE_PROFIT" | "TAKE_PROFIT_LIMIT" => {
             let why =
                 "Parameter 'trailingDelta' sent when not required: without an activation price this is a STOP_LOSS.";
-            return Err(Refusal::new(-1106, why));
+            Err(Refusal::new(-1106, why))
         }
-        _ => return Err(Refusal::not_required(DELTA)),
+        _ => Err(Refusal::not_required(DELTA)),
     }
-    if asked.text("stopPrice").is_some() {
-        let why = "Parameter 'stopPrice' sent when not required: with 'trailingDelta' the order follows the market from its \
-                   placing on.";
-        return Err(Refusal::new(-1106, why));
-    }
-    if asked.text("icebergQty").is_some() {
-        let why = "Parameter 'icebergQty' sent when not required: an order with 'trailingDelta' shows all its shares.";
-        return Err(Refusal::new(-1106, why));
-    }
-    let digits = text.bytes().all(|digit| digit.is_ascii_digit());
-    let delta = text.parse::<u64>().ok().filter(|_| digits).ok_or_else(|| Refusal::illegal(DELTA, "^[0-9]{1,20}$"))?;
-    let within = u16::try_from(delta).ok().filter(|delta| (LEAST..=MOST).contains(delta));
-    let trail = within.and_then(Trail::by_bips);
-    trail.map(Some).ok_or_else(|| Refusal::filter("TRAILING_DELTA"))
 }
 
 /// Adds the distance to an order under this name, if it is one that these clients have a number for.
