@@ -40,7 +40,7 @@ enum HappeningKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AskedFor {
     Cancel,
-    /// It leaves the order this many shares, executed ones included.
+    /// Shares that it leaves the order, executed ones included.
     Amendment(Shares),
 }
 
