@@ -89,7 +89,8 @@ impl Model {
     }
 
     /// The rule that an order of this worst price would break by its first execution. Its account's own orders and
-    /// killed ones are passed by, as the order would do; the thousandth one passed counts as an execution.
+    /// those that execute no more are passed by, as the order would do; the thousandth one passed counts as an
+    /// execution.
     pub(crate) fn executes_outside(
         &self,
         account: AccountIndex,
@@ -105,17 +106,17 @@ impl Model {
                 return None;
             }
             let is_own = placed.self_trade != SelfTrade::Allowed && self.is_own(account, maker);
-            let is_killed = self.is_killed_order(maker);
+            let is_ending = self.ending(maker).is_some();
             match placed.self_trade {
-                SelfTrade::CancelNewest | SelfTrade::CancelBoth if is_own && !is_killed => return None,
-                SelfTrade::Decrement if is_own && !is_killed => left -= i128::from(self.order(maker).shown.units()),
+                SelfTrade::CancelNewest | SelfTrade::CancelBoth if is_own && !is_ending => return None,
+                SelfTrade::Decrement if is_own && !is_ending => left -= i128::from(self.order(maker).shown.units()),
                 SelfTrade::Allowed
                 | SelfTrade::CancelNewest
                 | SelfTrade::CancelOldest
                 | SelfTrade::CancelBoth
                 | SelfTrade::Decrement => {}
             }
-            if !is_own && !is_killed {
+            if !is_own && !is_ending {
                 return Some(BrokenRule::ExecutesOutsideBand { price, low, high });
             }
             if passed + 1 == LOOKED_AT_MAX {
