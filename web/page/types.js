@@ -36,8 +36,11 @@
  * @property {string} [max_shares]
  * @property {string} [min_value]
  * @property {string} [max_value]
- * @property {string} [band_up] per cent above the last price
+ * @property {string} [band_up] per cent above the price of the last execution between two accounts
  * @property {string} [band_down]
+ * @property {string} [band_size] shares of an execution that moves the band
+ * @property {string} [static_up] per cent above the price of the last auction
+ * @property {string} [static_down]
  * @property {string} [interruption] seconds of the auction that an order outside the band begins
  * @property {boolean} trading whether orders are placed and execute
  */

@@ -17,7 +17,12 @@ const BAND_DOWN: u64 = 128;
 const HALTED: u64 = 256;
 /// The bit of the interruption, whose seconds are written.
 const INTERRUPTION: u64 = 512;
-const ALL: u64 = 1023;
+/// The bits of the references that both bands have, of the static band and of its reference.
+const BAND_SIZE: u64 = 1_024;
+const STATIC_UP: u64 = 2_048;
+const STATIC_DOWN: u64 = 4_096;
+const REFERENCE: u64 = 8_192;
+const ALL: u64 = 16_383;
 
 const NONE: SymbolRules = SymbolRules::NONE;
 
@@ -45,6 +50,15 @@ pub(crate) fn put_rules(out: &mut Vec<u8>, rules: &SymbolRules) {
     }
     if let Some(pause) = rules.interruption {
         put_u64(out, u64::from(pause.seconds()));
+    }
+    if rules.band_size != NONE.band_size {
+        put_u64(out, rules.band_size.units().unsigned_abs());
+    }
+    for distance in [rules.static_up, rules.static_down].into_iter().flatten() {
+        put_u64(out, u64::from(distance.hundredths()));
+    }
+    if let Some(reference) = rules.reference {
+        put_u64(out, reference.units().unsigned_abs());
     }
 }
 
@@ -80,6 +94,17 @@ pub(crate) fn take_rules(bytes: &mut &[u8]) -> Result<SymbolRules, CodecError> {
         let pause = seconds.and_then(Pause::from_seconds).ok_or(CodecError::OutOfBounds("interruption"))?;
         rules.interruption = Some(pause);
     }
+    if found & BAND_SIZE != 0 {
+        rules.band_size = take_shares(bytes)?;
+    }
+    for (bit, distance) in [(STATIC_UP, &mut rules.static_up), (STATIC_DOWN, &mut rules.static_down)] {
+        if found & bit != 0 {
+            *distance = Some(take_distance(bytes)?);
+        }
+    }
+    if found & REFERENCE != 0 {
+        rules.reference = Some(take_price(bytes)?);
+    }
     // The amount of a rule that is not set is never written.
     if bits(&rules) != found || rules.check().is_err() {
         return Err(CodecError::OutOfBounds("rules"));
@@ -100,6 +125,10 @@ fn bits(rules: &SymbolRules) -> u64 {
         (rules.band_down.is_some(), BAND_DOWN),
         (rules.is_halted, HALTED),
         (rules.interruption.is_some(), INTERRUPTION),
+        (rules.band_size != NONE.band_size, BAND_SIZE),
+        (rules.static_up.is_some(), STATIC_UP),
+        (rules.static_down.is_some(), STATIC_DOWN),
+        (rules.reference.is_some(), REFERENCE),
     ];
     found.into_iter().filter(|(is_there, _)| *is_there).fold(0, |bits, (_, bit)| bits | bit)
 }

@@ -2,8 +2,8 @@
 //! does not know files. Source: docs/JOURNAL.md, state items.
 
 use terms::{
-    AccountIndex, Deadline, Executed, Execution, Fee, Fees, Money, NewOrder, OrderId, OrderKind, Position, SelfTrade,
-    Sequence, Side, StateItem, SymbolIndex, SymbolPhase, Time, Trigger, TriggersLeft,
+    AccountIndex, BandReferences, Deadline, Executed, Execution, Fee, Fees, Money, NewOrder, OrderId, OrderKind,
+    Position, SelfTrade, Sequence, Side, StateItem, SymbolIndex, SymbolPhase, Time, Trigger, TriggersLeft,
 };
 
 use crate::fees_codec::{put_fee, put_rates, put_tier, take_fee, take_rates, take_tier};
@@ -35,6 +35,9 @@ const CLIENT_KIND: u8 = 10;
 const WATCH: u8 = 11;
 /// A symbol in which triggers are left, with the prices up to which and down to which they are; zero for none.
 const WATCH_LEFT: u8 = 48;
+/// A symbol whose bands have a reference: encoded like one in which triggers are left, and then the dynamic and the
+/// static reference; zero for none.
+const WATCH_BAND: u8 = 49;
 /// An order that waits for a price, and one that was reached. A byte follows with the two bits below and, above them,
 /// the kind; the price stands before the symbol.
 const STOP: u8 = 12;
@@ -148,13 +151,21 @@ pub fn encode_item(item: &StateItem, out: &mut Vec<u8>) {
             put_u64(out, shares.units().unsigned_abs());
             put_amount(out, money.units());
         }
-        StateItem::Watch { symbol, last, left } => {
-            out.push(if left.is_none() { WATCH } else { WATCH_LEFT });
+        StateItem::Watch { symbol, last, left, references } => {
+            out.push(match (left.is_none(), references.is_none()) {
+                (true, true) => WATCH,
+                (false, true) => WATCH_LEFT,
+                (_, false) => WATCH_BAND,
+            });
             put_u64(out, u64::from(symbol.0));
             put_maybe_price(out, last);
-            if !left.is_none() {
+            if !left.is_none() || !references.is_none() {
                 put_maybe_price(out, left.up_to);
                 put_maybe_price(out, left.down_to);
+            }
+            if !references.is_none() {
+                put_maybe_price(out, references.dynamic);
+                put_maybe_price(out, references.fixed);
             }
         }
         StateItem::Pending { order, account, ref placed, working, is_due } => {
@@ -399,14 +410,21 @@ pub fn decode_item(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
             symbol: SymbolIndex(take_index(bytes)?),
             last: take_maybe_price(bytes)?,
             left: TriggersLeft::default(),
+            references: BandReferences::NONE,
         }),
-        WATCH_LEFT => {
+        WATCH_LEFT | WATCH_BAND => {
             let (symbol, last) = (SymbolIndex(take_index(bytes)?), take_maybe_price(bytes)?);
             let left = TriggersLeft { up_to: take_maybe_price(bytes)?, down_to: take_maybe_price(bytes)? };
-            if left.is_none() {
+            let references = if tag == WATCH_BAND {
+                BandReferences { dynamic: take_maybe_price(bytes)?, fixed: take_maybe_price(bytes)? }
+            } else {
+                BandReferences::NONE
+            };
+            let says_nothing = if tag == WATCH_BAND { references.is_none() } else { left.is_none() };
+            if says_nothing {
                 Err(CodecError::OutOfBounds("price"))
             } else {
-                Ok(StateItem::Watch { symbol, last, left })
+                Ok(StateItem::Watch { symbol, last, left, references })
             }
         }
         PHASE => {

@@ -226,6 +226,8 @@ impl Model {
         let money = price.times(shares);
         let [maker_due, aggressor_due] =
             [(maker, true), (aggressor, false)].map(|(id, is_maker)| self.due(id, is_maker, shares, money));
+        let parties = [self.order(buy).account, self.order(sell).account];
+        self.move_references(symbol, parties, (price, shares), true);
         for (id, due) in [(maker, maker_due), (aggressor, aggressor_due)] {
             let shown = &mut self.orders[id.0 as usize - 1].shown;
             *shown = shown.less(shares);

@@ -15,7 +15,7 @@ pub(crate) fn draw(random: &mut Random, prices: &[Price], sizes: &[Shares]) -> S
     match random.below(100) {
         0..35 => {
             (rules.band_up, rules.band_down) = band(random);
-            return rules;
+            return with_references(random, prices, sizes, rules);
         }
         35..50 => return SymbolRules { lot: lot(random, sizes), ..rules },
         _ => {}
@@ -40,6 +40,7 @@ pub(crate) fn draw(random: &mut Random, prices: &[Price], sizes: &[Shares]) -> S
     }
     if random.percent(35) {
         (rules.band_up, rules.band_down) = band(random);
+        rules = with_references(random, prices, sizes, rules);
     }
     rules.is_halted = random.percent(8);
     if rules.check().is_ok() { rules } else { SymbolRules::NONE }
@@ -67,4 +68,17 @@ fn band(random: &mut Random) -> (Option<Distance>, Option<Distance>) {
     let up = Distance::from_hundredths(hundredths).filter(|_| random.percent(80));
     let down = Distance::from_hundredths(hundredths.min(9_999)).filter(|_| random.percent(80));
     (up, down)
+}
+
+/// Adds, in a part of the cases, a static band, its reference, and the size of an execution that moves references.
+fn with_references(random: &mut Random, prices: &[Price], sizes: &[Shares], rules: SymbolRules) -> SymbolRules {
+    let mut rules = rules;
+    if random.percent(40) {
+        (rules.static_up, rules.static_down) = band(random);
+        rules.reference = Some(random.pick(prices)).filter(|_| rules.has_static_band() && random.percent(50));
+    }
+    if rules.has_band() && random.percent(30) {
+        rules.band_size = random.pick(&sizes[..3]);
+    }
+    rules
 }

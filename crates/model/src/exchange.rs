@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use terms::{
-    AccountId, AccountIndex, AccountLimits, Bond, CancelBounds, CancelReason, Cancellation, ClientOrderId, Command,
-    Deadline, Entry, Event, Execution, ExecutionBounds, Fees, Grace, Group, KillScope, LogMessage, Money, OpenTerms,
-    OrderId, OrderKind, OrderName, Position, Price, Query, Reject, Reply, SelfTrade, Sequence, Shares, Side, Status,
-    Symbol, SymbolIndex, SymbolPhase, SymbolRules, Tier, Time, Trail, Trigger,
+    AccountId, AccountIndex, AccountLimits, BandReferences, Bond, CancelBounds, CancelReason, Cancellation,
+    ClientOrderId, Command, Deadline, Entry, Event, Execution, ExecutionBounds, Fees, Grace, Group, KillScope,
+    LogMessage, Money, OpenTerms, OrderId, OrderKind, OrderName, Position, Price, Query, Reject, Reply, SelfTrade,
+    Sequence, Shares, Side, Status, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Tier, Time, Trail, Trigger,
 };
 
 /// The time that a client order id still stands for its order after that order is done.
@@ -107,6 +107,8 @@ pub(crate) struct Listing {
     pub issued: Position,
     /// The price of the last execution.
     pub last: Option<Price>,
+    /// The prices around which its bands lie.
+    pub references: BandReferences,
     /// The prices of executions since no trigger from below was left, and since none from above was.
     pub rose: Vec<Price>,
     pub fell: Vec<Price>,
@@ -448,6 +450,7 @@ impl Model {
                 name,
                 issued: Position::ZERO,
                 last: None,
+                references: BandReferences::NONE,
                 rose: Vec::new(),
                 fell: Vec::new(),
                 rules: SymbolRules::NONE,

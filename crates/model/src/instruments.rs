@@ -1,8 +1,8 @@
 //! The rules of symbols: the commands that change them, and the checks of orders. See docs/PROTOCOL.md, rules.
 
 use terms::{
-    AccountIndex, BrokenRule, Event, NewOrder, OrderKind, Price, Reject, Reply, SelfTrade, Shares, Side, Symbol,
-    SymbolIndex, SymbolRules,
+    AccountIndex, BandReferences, BrokenRule, Distance, Event, NewOrder, OrderKind, Price, Reject, Reply, SelfTrade,
+    Shares, Side, Symbol, SymbolIndex, SymbolRules,
 };
 
 use crate::exchange::Model;
@@ -17,8 +17,19 @@ impl Model {
     ) -> Result<Reply, Reject> {
         let symbol = self.symbol_named(symbol)?;
         let listing = &mut self.symbols[symbol.0 as usize];
-        if listing.rules != rules {
-            listing.rules = rules;
+        let had_band = listing.rules.band_up.is_some() || listing.rules.band_down.is_some();
+        let mut references = listing.references;
+        if rules.band_up.is_none() && rules.band_down.is_none() {
+            references.dynamic = None;
+        } else if !had_band {
+            references.dynamic = listing.last;
+        }
+        if rules.reference.is_some() {
+            references.fixed = rules.reference;
+        }
+        let rules = SymbolRules { reference: None, ..rules };
+        if listing.rules != rules || listing.references != references {
+            (listing.rules, listing.references) = (rules, references);
             events.extend(rules.parts().map(|part| Event::RulesChanged { symbol, part }));
         }
         Ok(Reply::Created)
@@ -146,24 +157,37 @@ impl Model {
         }
     }
 
-    /// The lowest and the highest limit: the last price less and plus the hundredths of a per cent of the band.
+    /// The lowest and the highest price at which orders execute: inside both bands, or, where these have nothing in
+    /// common, inside the static one.
     pub fn band(&self, symbol: SymbolIndex) -> Option<(Price, Price)> {
-        let last = i128::from(self.last_price(symbol)?.units());
         let rules = self.rules(symbol);
-        let whole = 10_000;
-        let low = match rules.band_down {
-            None => 1,
-            Some(down) => {
-                let scaled = last * (whole - i128::from(down.hundredths()));
-                if scaled % whole == 0 { scaled / whole } else { scaled / whole + 1 }
+        let BandReferences { dynamic, fixed } = self.symbols[symbol.0 as usize].references;
+        let dynamic = around(dynamic, rules.band_up, rules.band_down);
+        let fixed = around(fixed, rules.static_up, rules.static_down);
+        let bands: Vec<(Price, Price)> = dynamic.into_iter().chain(fixed).collect();
+        let low = bands.iter().map(|band| band.0).max()?;
+        let high = bands.iter().map(|band| band.1).min()?;
+        if low > high { fixed } else { Some((low, high)) }
+    }
+
+    /// Moves the references to the price of an execution between two accounts that is large enough.
+    pub(crate) fn move_references(
+        &mut self,
+        symbol: SymbolIndex,
+        parties: [AccountIndex; 2],
+        (price, shares): (Price, Shares),
+        is_auction: bool,
+    ) {
+        let listing = &mut self.symbols[symbol.0 as usize];
+        let rules = listing.rules;
+        if parties[0] != parties[1] && shares >= rules.band_size {
+            if rules.band_up.is_some() || rules.band_down.is_some() {
+                listing.references.dynamic = Some(price);
             }
-        };
-        let high = match rules.band_up {
-            None => i128::from(i64::MAX),
-            Some(up) => last * (whole + i128::from(up.hundredths())) / whole,
-        };
-        let price = |units: i128| Price::from_units(units.min(i128::from(i64::MAX)) as i64).expect("above zero");
-        Some((price(low), price(high)))
+            if is_auction {
+                listing.references.fixed = Some(price);
+            }
+        }
     }
 
     /// The shares that make whole lots among these shares.
@@ -171,4 +195,26 @@ impl Model {
         let lot = self.rules(symbol).lot.units();
         Shares::from_units(shares.units() / lot * lot).expect("no fewer than none")
     }
+}
+
+/// A reference less and plus hundredths of a per cent of it; none if neither bounds prices.
+fn around(reference: Option<Price>, up: Option<Distance>, down: Option<Distance>) -> Option<(Price, Price)> {
+    let reference = i128::from(reference?.units());
+    if up.is_none() && down.is_none() {
+        return None;
+    }
+    let whole = 10_000;
+    let low = match down {
+        None => 1,
+        Some(down) => {
+            let scaled = reference * (whole - i128::from(down.hundredths()));
+            if scaled % whole == 0 { scaled / whole } else { scaled / whole + 1 }
+        }
+    };
+    let high = match up {
+        None => i128::from(i64::MAX),
+        Some(up) => reference * (whole + i128::from(up.hundredths())) / whole,
+    };
+    let price = |units: i128| Price::from_units(units.min(i128::from(i64::MAX)) as i64).expect("above zero");
+    Some((price(low), price(high)))
 }

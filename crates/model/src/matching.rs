@@ -89,6 +89,7 @@ impl Model {
             self.execute(maker, price, shares, maker_due.fee);
             self.execute(id, price, shares, due.fee);
             self.prices.push(price);
+            self.move_references(symbol, [self.order(maker).account, account], (price, shares), false);
             let maker_account = self.order(maker).account;
             let maker_done = self.order(maker).open.is_zero();
             if !maker_due.fee.is_none() || !due.fee.is_none() {

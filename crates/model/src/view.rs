@@ -173,6 +173,7 @@ impl Model {
             symbol,
             last: listing.last,
             left: self.triggers_left(symbol),
+            references: listing.references,
         }));
         let ruled = (0..).map(SymbolIndex).zip(&self.symbols);
         let ruled = ruled.filter(|(_, listing)| listing.rules != SymbolRules::NONE);

@@ -23,8 +23,19 @@ macro_rules! files {
 }
 
 /// All files, in the order in which they are played.
-pub const FILES: &[File] =
-    files!["matching", "orders", "query", "balances", "kinds", "self_trade", "icebergs", "stops", "linked", "phases"];
+pub const FILES: &[File] = files![
+    "matching",
+    "orders",
+    "query",
+    "balances",
+    "kinds",
+    "self_trade",
+    "icebergs",
+    "stops",
+    "linked",
+    "phases",
+    "bands"
+];
 
 /// One scenario.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,9 @@
 //! The player of markets that take commands: the engine, and the model.
 
 use terms::{
-    AccountId, Command, Decimal, Entry, Execution, FundsOrder, NewOrder, OpenTerms, OrderId, OrderKind, Phase, Place,
-    Price, Query, Reply, SelfTrade, Sequence, Shares, Side as MarketSide, Status, Symbol, Time, Trigger,
+    AccountId, Command, Decimal, Distance, Entry, Execution, FundsOrder, NewOrder, OpenTerms, OrderId, OrderKind,
+    Phase, Place, Price, Query, Reply, SelfTrade, Sequence, Shares, Side as MarketSide, Status, Symbol, SymbolRules,
+    Time, Trigger,
 };
 
 use crate::order::{Amount, Bond, Kind, Order, Side};
@@ -112,6 +113,13 @@ impl<M: Market> Player for CommandPlayer<M> {
     fn change_phase(&mut self, symbol: char, phase: &str) {
         let phase = Phase::named(phase).expect("a phase");
         self.set_up(Command::ChangePhase { symbol: self.symbol(symbol), phase, due: None });
+    }
+
+    fn set_band(&mut self, symbol: char, percent: &str) {
+        let distance = Decimal::parse(percent.as_bytes()).ok().and_then(|percent| Distance::of(percent).ok());
+        assert!(distance.is_some(), "a distance");
+        let rules = SymbolRules { band_up: distance, band_down: distance, ..SymbolRules::NONE };
+        self.set_up(Command::ChangeRules { symbol: self.symbol(symbol), rules });
     }
 
     fn place(&mut self, account: char, bond: Bond, orders: &[&Order]) -> Answer<Vec<String>> {

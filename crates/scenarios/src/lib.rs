@@ -21,6 +21,7 @@
 //! A cancel 1 refused                   `query` and `amend` likewise
 //! A amend 1 to 3                       its new total of shares
 //! S is auction                         a phase of the symbol: `auction`, `halted` or `open`
+//! S within 10%                         its price band: so far up and down from the reference
 //! A has $12.5                          it can spend that, and no more
 //! A has 50 S                           it can sell that, and no more
 //! exact                                from here on XML is compared as Pricetime writes it, and not by meaning

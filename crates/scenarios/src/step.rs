@@ -24,6 +24,8 @@ pub enum Step {
     Amend { account: char, order: u32, shares: String, is_accepted: bool },
     /// Puts a symbol into a phase.
     Phase { symbol: char, phase: String },
+    /// Gives a symbol a price band, so many per cent up and down.
+    Within { symbol: char, percent: String },
     /// Checks that an account can spend exactly this.
     HasMoney { account: char, dollars: String },
     /// Checks that an account can sell exactly this.
@@ -71,6 +73,10 @@ impl Step {
             [symbol, "is", phase @ ("open" | "halted" | "auction")] => {
                 Ok(Step::Phase { symbol: one_letter(symbol, is_symbol)?, phase: (*phase).to_owned() })
             }
+            [symbol, "within", percent] => Ok(Step::Within {
+                symbol: one_letter(symbol, is_symbol)?,
+                percent: percent.strip_suffix('%').ok_or("a band is so many per cent")?.to_owned(),
+            }),
             [account, words @ ..] => Step::of_account(one_letter(account, is_account)?, words, line),
             [] => Err("an empty line is no step".to_owned()),
         }

@@ -82,7 +82,9 @@ CREATE TABLE pricetime.symbols (
     issued numeric(29,8) NOT NULL CHECK (issued >= 0),
     last_price numeric(19,8),
     reaches_up_to numeric(19,8),
-    reaches_down_to numeric(19,8)
+    reaches_down_to numeric(19,8),
+    dynamic_reference numeric(19,8) CHECK (dynamic_reference > 0),
+    static_reference numeric(19,8) CHECK (static_reference > 0)
 );
 COMMENT ON TABLE pricetime.symbols IS 'The symbols that are traded.';
 COMMENT ON COLUMN pricetime.symbols.number IS 'The number of the symbol, from 0 in the order of creation.';
@@ -93,6 +95,10 @@ COMMENT ON COLUMN pricetime.symbols.reaches_up_to IS
     'The price up to which trigger prices from below are still to be reached; null if none is left.';
 COMMENT ON COLUMN pricetime.symbols.reaches_down_to IS
     'The price down to which trigger prices from above are still to be reached; null if none is left.';
+COMMENT ON COLUMN pricetime.symbols.dynamic_reference IS
+    'The price around which its dynamic band lies; null while there is none.';
+COMMENT ON COLUMN pricetime.symbols.static_reference IS
+    'The price of the last auction, or the one that an operator gave since; null if there was neither.';
 
 CREATE TABLE pricetime.symbol_rules (
     symbol bigint PRIMARY KEY REFERENCES pricetime.symbols,
@@ -105,7 +111,10 @@ CREATE TABLE pricetime.symbol_rules (
     band_up numeric(9,2) CHECK (band_up > 0),
     band_down numeric(9,2) CHECK (band_down > 0 AND band_down < 100),
     halted boolean NOT NULL,
-    interruption bigint CHECK (interruption BETWEEN 1 AND 86400)
+    interruption bigint CHECK (interruption BETWEEN 1 AND 86400),
+    band_size numeric(19,8) CHECK (band_size > 0),
+    static_up numeric(9,2) CHECK (static_up > 0),
+    static_down numeric(9,2) CHECK (static_down > 0 AND static_down < 100)
 );
 COMMENT ON TABLE pricetime.symbol_rules IS
     'The rules for orders in a symbol. A symbol without a row has no rules; null is a rule that is not set.';
@@ -117,12 +126,18 @@ COMMENT ON COLUMN pricetime.symbol_rules.max_shares IS 'The largest number of sh
 COMMENT ON COLUMN pricetime.symbol_rules.min_value IS 'The smallest value of an order, limit times shares in dollars.';
 COMMENT ON COLUMN pricetime.symbol_rules.max_value IS 'The largest value of an order.';
 COMMENT ON COLUMN pricetime.symbol_rules.band_up IS
-    'The largest distance of a limit above the last price, in per cent.';
+    'The largest distance of a price above the dynamic reference, in per cent.';
 COMMENT ON COLUMN pricetime.symbol_rules.band_down IS
-    'The largest distance of a limit below the last price, in per cent.';
+    'The largest distance of a price below the dynamic reference, in per cent.';
 COMMENT ON COLUMN pricetime.symbol_rules.halted IS 'Whether nothing is placed and nothing executes.';
 COMMENT ON COLUMN pricetime.symbol_rules.interruption IS
     'The seconds of the auction that begins when an order would execute outside the band.';
+COMMENT ON COLUMN pricetime.symbol_rules.band_size IS
+    'The fewest shares of an execution that moves a reference of the bands.';
+COMMENT ON COLUMN pricetime.symbol_rules.static_up IS
+    'The largest distance of a price above the static reference, in per cent.';
+COMMENT ON COLUMN pricetime.symbol_rules.static_down IS
+    'The largest distance of a price below the static reference, in per cent.';
 
 CREATE TABLE pricetime.symbol_phases (
     symbol bigint PRIMARY KEY REFERENCES pricetime.symbols,
@@ -1192,7 +1207,8 @@ DECLARE
 BEGIN
     IF cardinality(watches) > 0 THEN
         UPDATE pricetime.symbols s SET last_price = u.last_price, reaches_up_to = u.reaches_up_to,
-            reaches_down_to = u.reaches_down_to FROM unnest(watches) u WHERE s.number = u.number;
+            reaches_down_to = u.reaches_down_to, dynamic_reference = u.dynamic_reference,
+            static_reference = u.static_reference FROM unnest(watches) u WHERE s.number = u.number;
         GET DIAGNOSTICS changed = ROW_COUNT;
         PERFORM pricetime.expect('symbols', changed, cardinality(watches));
     END IF;

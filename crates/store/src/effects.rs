@@ -297,7 +297,10 @@ impl Effects {
                 self.accounts.push(AccountRow { account, id, balance: Money::ZERO });
             }
             Event::SymbolCreated { symbol, name } => self.symbols.push(SymbolRow { symbol, name }),
-            Event::RulesChanged { symbol, part } => change_rules(&mut self.rules, symbol, part),
+            Event::RulesChanged { symbol, part } => {
+                change_rules(&mut self.rules, symbol, part);
+                self.stops.rule(symbol);
+            }
             Event::FeesChanged { symbol, tier, fees } => self.fees.change(symbol, tier, fees),
             Event::TierChanged { account, tier } => self.fees.move_to(account, tier),
             Event::GroupChanged { account, group } => {

@@ -10,7 +10,7 @@ use std::fmt::Display;
 use engine::{DoneOrders, Importer};
 use terms::{
     AccountId, AccountIndex, ClientOrderId, Deadline, DoneOrder, Executed, Execution, NewOrder, OrderId, Position,
-    Price, Sequence, Shares, StateItem, Symbol, SymbolIndex, Time, Trigger, TriggersLeft,
+    Sequence, Shares, StateItem, Symbol, SymbolIndex, Time, Trigger,
 };
 
 use tokio_postgres::types::ToSql;
@@ -23,7 +23,7 @@ use crate::parts;
 use crate::session::Session;
 use crate::setting_rows::{GroupRow, KillRow, LimitsRow, PhaseRow, ProtectionRow, RulesRow};
 use crate::standing;
-use crate::stop_rows::{Delayed, QueueRank, WaitingRow};
+use crate::stop_rows::{Delayed, QueueRank, WaitingRow, WatchRow};
 use crate::trail_rows::TrailRow;
 
 /// The result of an import.
@@ -44,8 +44,10 @@ const ACTION: &str = "import a market";
 const ROWS_MAX: usize = 10_000;
 
 const WATCHES: &str = "
-    UPDATE pricetime.symbols s SET last_price = u.last, reaches_up_to = u.up_to, reaches_down_to = u.down_to
-    FROM unnest($1::bigint[], $2::numeric[], $3::numeric[], $4::numeric[]) AS u(number, last, up_to, down_to)
+    UPDATE pricetime.symbols s SET last_price = u.last, reaches_up_to = u.up_to, reaches_down_to = u.down_to,
+        dynamic_reference = u.dynamic, static_reference = u.fixed
+    FROM unnest($1::bigint[], $2::numeric[], $3::numeric[], $4::numeric[], $5::numeric[], $6::numeric[])
+        AS u(number, last, up_to, down_to, dynamic, fixed)
     WHERE s.number = u.number";
 const CALENDAR: &str = "INSERT INTO pricetime.calendar (followed) VALUES ($1)";
 const ICEBERGS: &str = "
@@ -90,7 +92,7 @@ struct Rows {
     executions: Vec<(OrderId, u64, Execution)>,
     cancellations: Vec<(OrderId, AccountIndex, Shares, Time)>,
     client_orders: Vec<(OrderId, AccountIndex, ClientOrderId, Option<Time>)>,
-    watches: Vec<(SymbolIndex, Option<Price>, TriggersLeft)>,
+    watches: Vec<WatchRow>,
     rules: Vec<RulesRow>,
     phases: Vec<PhaseRow>,
     waiting: Vec<WaitingRow>,
@@ -254,7 +256,9 @@ impl Rows {
                     None => self.terms.push((order, placed)),
                 }
             }
-            StateItem::Watch { symbol, last, left } => self.watches.push((symbol, last, left)),
+            StateItem::Watch { symbol, last, left, references } => {
+                self.watches.push(WatchRow { symbol, last, left, references });
+            }
             StateItem::Rules { symbol, rules } => self.rules.push(RulesRow { symbol, rules }),
             StateItem::Fees { symbol, tier, fees } => self.fees.push(FeesRow { symbol, tier, fees: Some(fees) }),
             StateItem::Tier { account, tier } => self.tiers.push(TierRow { account, tier }),
@@ -349,7 +353,8 @@ impl Rows {
         insert_into(session, "symbols", symbols).await?;
         let positions = rows!(rows: &self.positions, row => account: row.0, symbol: row.1, shares: row.2);
         insert_into(session, "positions", positions).await?;
-        let watches = columns!(&self.watches, row => row.0, row.1, row.2.up_to, row.2.down_to);
+        let watches = columns!(&self.watches, row => row.symbol, row.last, row.left.up_to, row.left.down_to,
+            row.references.dynamic, row.references.fixed);
         execute(session, WATCHES, watches).await?;
         insert(session, &self.rules).await?;
         insert(session, &self.phases).await?;

@@ -7,8 +7,8 @@ use std::pin::pin;
 use engine::{DoneOrders, Engine, Importer};
 use futures_util::TryStreamExt;
 use terms::{
-    AccountId, AccountIndex, ClientOrderId, Executed, Execution, NewOrder, OrderId, StateItem, Symbol, SymbolIndex,
-    TriggersLeft,
+    AccountId, AccountIndex, BandReferences, ClientOrderId, Executed, Execution, NewOrder, OrderId, StateItem, Symbol,
+    SymbolIndex, TriggersLeft,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -50,8 +50,8 @@ const ORDERS: &str = "
     WHERE w.order_id IS NULL AND p.order_id IS NULL
     ORDER BY o.symbol, o.side, CASE WHEN o.side = 'buy' THEN -o.limit_price ELSE o.limit_price END,
         coalesce(r.queued_sequence, o.sequence, 0), coalesce(r.queued_nth, 0), o.id";
-const WATCHES: &str =
-    "SELECT number, last_price, reaches_up_to, reaches_down_to FROM pricetime.symbols ORDER BY number";
+const WATCHES: &str = "SELECT number, last_price, reaches_up_to, reaches_down_to, dynamic_reference,
+    static_reference FROM pricetime.symbols ORDER BY number";
 /// Selects waiting orders: those that no execution has reached, by symbol, in each those with fixed triggers before the
 /// trailing ones, by trigger; then those that wait for their turn, in their order. A trigger is the present one. Orders
 /// with one trigger come in the order in which they began to wait.
@@ -261,7 +261,8 @@ async fn visit_stops(
     each_row(session, WATCHES, &mut |fields| {
         let (symbol, last) = (SymbolIndex(fields.next()?), fields.maybe()?);
         let left = TriggersLeft { up_to: fields.maybe()?, down_to: fields.maybe()? };
-        visit(StateItem::Watch { symbol, last, left })
+        let references = BandReferences { dynamic: fields.maybe()?, fixed: fields.maybe()? };
+        visit(StateItem::Watch { symbol, last, left, references })
     })
     .await?;
     each_row(session, &select::<RulesRow>("symbol"), &mut |fields| {

@@ -68,6 +68,9 @@ table! { symbol_rules: RulesRow, row =>
     band_down: row.rules.band_down,
     halted: row.rules.is_halted,
     interruption: row.rules.interruption,
+    band_size: set(row.rules.band_size, NO_RULES.band_size),
+    static_up: row.rules.static_up,
+    static_down: row.rules.static_down,
 }
 
 table! { symbol_phases: PhaseRow, row => symbol: row.symbol, phase: row.phase.phase, until: row.phase.until }
@@ -127,6 +130,10 @@ impl RulesRow {
             band_down: fields.maybe::<Distance>()?,
             is_halted: fields.next()?,
             interruption: fields.maybe()?,
+            band_size: fields.maybe()?.unwrap_or(NO_RULES.band_size),
+            static_up: fields.maybe::<Distance>()?,
+            static_down: fields.maybe::<Distance>()?,
+            reference: None,
         };
         Ok(RulesRow { symbol, rules })
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use engine::Engine;
-use terms::{NewOrder, OrderId, Price, Sequence, SymbolIndex, Trigger, TriggersLeft};
+use terms::{BandReferences, NewOrder, OrderId, Price, Sequence, SymbolIndex, Trigger, TriggersLeft};
 
 use crate::column::table;
 
@@ -21,6 +21,8 @@ pub(crate) struct StopRows {
     pub(crate) watches: Vec<WatchRow>,
     /// The symbols in which triggers were reached since these rows were sealed.
     reached_in: Vec<SymbolIndex>,
+    /// The symbols whose rules were changed since then: an operator may have given references.
+    ruled: Vec<SymbolIndex>,
     /// The symbols in which orders were canceled since then: triggers may have been left that are no more.
     canceled_in: Vec<SymbolIndex>,
     /// The last place of each order in `waiting`.
@@ -102,12 +104,14 @@ pub(crate) struct ActivatedRow {
     pub is_older: bool,
 }
 
-/// The price of a symbol's last execution, and those up to which triggers are still to be reached.
+/// The price of a symbol's last execution, those up to which triggers are still to be reached, and those around which
+/// its bands lie.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WatchRow {
     pub symbol: SymbolIndex,
     pub last: Option<Price>,
     pub left: TriggersLeft,
+    pub references: BandReferences,
 }
 
 impl StopRows {
@@ -119,6 +123,7 @@ impl StopRows {
         self.waiting.clear();
         self.watches.clear();
         self.reached_in.clear();
+        self.ruled.clear();
         self.canceled_in.clear();
         self.queues.clear();
         self.places.clear();
@@ -203,6 +208,11 @@ impl StopRows {
         }
     }
 
+    /// Notes that the rules of a symbol were changed.
+    pub(crate) fn rule(&mut self, symbol: SymbolIndex) {
+        note(&mut self.ruled, symbol);
+    }
+
     /// Ends the wait of an order, and returns whether these commands made it wait.
     fn waits_no_more(&mut self, order: OrderId) -> bool {
         self.places.get(&order).is_some_and(|&at| {
@@ -224,6 +234,7 @@ impl StopRows {
             symbol,
             last: engine.last_price(symbol),
             left: engine.triggers_left(symbol),
+            references: engine.band_references(symbol),
         });
     }
 
@@ -233,6 +244,7 @@ impl StopRows {
         let seen = std::mem::replace(&mut self.executions, executed.len());
         let mut touched = std::mem::take(&mut self.reached_in);
         touched.append(&mut self.canceled_in);
+        touched.append(&mut self.ruled);
         executed.skip(seen).for_each(|symbol| note(&mut touched, symbol));
         for symbol in touched {
             let row = look(symbol);
@@ -269,7 +281,8 @@ mod tests {
             let executed = (0..=nth).map(SymbolIndex).collect::<Vec<_>>();
             rows.watch(executed.into_iter(), |symbol| {
                 looks.set(looks.get() + 1);
-                WatchRow { symbol, last: Price::from_units(looks.get()), left: TriggersLeft::default() }
+                let (left, references) = (TriggersLeft::default(), BandReferences::NONE);
+                WatchRow { symbol, last: Price::from_units(looks.get()), left, references }
             });
         }
         let told: Vec<_> = rows.watches.iter().map(|row| row.symbol.0).collect();

@@ -5,7 +5,8 @@ use std::fmt;
 use std::num::NonZeroU32;
 
 use crate::amount::{AmountError, Decimal, DecimalText, Money, Shares};
-use crate::rules::{Distance, SymbolRules};
+use crate::band::Distance;
+use crate::rules::SymbolRules;
 
 /// The bounds of an account. A bound that is not set stands at the bound that every order obeys, so an account without
 /// limits equals one whose limits bound nothing.

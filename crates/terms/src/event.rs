@@ -5,6 +5,7 @@
 use std::num::NonZeroU32;
 
 use crate::amount::{Money, Position, Price, Shares};
+use crate::band::Distance;
 use crate::fee::Fee;
 use crate::fees::{Fees, Tier};
 use crate::groups::Group;
@@ -13,7 +14,7 @@ use crate::kills::KillScope;
 use crate::order::{CancelReason, NewOrder, Side, Trigger};
 use crate::phase::SymbolPhase;
 use crate::protections::Grace;
-use crate::rules::{Distance, RulesPart};
+use crate::rules::RulesPart;
 use crate::trail::Trail;
 
 /// One thing that happened while a command was applied. Its sequence and time are the command's.

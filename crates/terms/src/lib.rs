@@ -6,6 +6,7 @@
 
 mod account_limits;
 mod amount;
+mod band;
 mod cancel_bounds;
 mod command;
 mod command_facts;
@@ -39,6 +40,7 @@ pub use account_limits::{AccountLimit, AccountLimits};
 pub use amount::{
     AmountError, DOLLAR, Decimal, DecimalText, MONEY_DECIMALS, Money, Position, Price, SHARE_DECIMALS, Shares,
 };
+pub use band::{BandReferences, Distance, price_range};
 pub use cancel_bounds::{CANCELS_MAX, CancelBounds};
 pub use command::{Command, Entry, Op, Query};
 pub use command_facts::CommandKind;
@@ -63,7 +65,7 @@ pub use place::{Bond, OrderForm, Place};
 pub use protections::{Grace, GraceError, Protections};
 pub use reject::{OrderDifference, Reject};
 pub use reply::{Cancellation, DoneOrder, OpenTerms, Reply, Status};
-pub use rules::{BrokenRule, Distance, Rule, RulesFault, RulesPart, SymbolRules};
+pub use rules::{BrokenRule, Rule, RulesFault, RulesPart, SymbolRules};
 pub use state::{MarketState, StateItem};
 pub use trail::{TRAIL_BIPS_MAX, TRAILING_MAX, Trail};
 pub use triggers_left::TriggersLeft;

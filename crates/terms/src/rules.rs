@@ -2,17 +2,10 @@
 //! file knows neither books nor accounts; `rules/apply.rs` applies the rules to orders.
 
 use std::fmt;
-use std::num::NonZeroU32;
 
 use crate::amount::{AmountError, Decimal, DecimalText, Money, Price, Shares};
+use crate::band::Distance;
 use crate::phase::Pause;
-
-/// Decimals of a distance, which is a percentage.
-const DISTANCE_DECIMALS: u32 = 2;
-/// Units of 10^-8 in a hundredth of a per cent.
-const UNITS_A_HUNDREDTH: u128 = 1_000_000;
-/// The whole, in hundredths of a per cent.
-const WHOLE: i128 = 10_000;
 
 /// The rules of a symbol. A rule that is not set stands at the bound that every order obeys, so a symbol without rules
 /// equals one whose rules bound nothing.
@@ -30,10 +23,19 @@ pub struct SymbolRules {
     pub value_min: Money,
     /// The highest value of an order. [`SymbolRules::VALUE_MAX`] is no rule.
     pub value_max: Money,
-    /// The distance by which a limit may be above the last execution's price.
+    /// The distance by which prices may be above the dynamic reference.
     pub band_up: Option<Distance>,
-    /// The distance by which a limit may be below the last execution's price.
+    /// The distance by which prices may be below the dynamic reference.
     pub band_down: Option<Distance>,
+    /// The fewest shares of an execution that moves a reference. [`Shares::MIN`] is no rule.
+    pub band_size: Shares,
+    /// The distance by which prices may be above the static reference.
+    pub static_up: Option<Distance>,
+    /// The distance by which prices may be below the static reference.
+    pub static_down: Option<Distance>,
+    /// The static reference that an operator gives with the rules. It is no part of the rules that a symbol has: an
+    /// auction may replace it.
+    pub reference: Option<Price>,
     /// Whether the symbol is halted: no order is placed and none executes. Clients can cancel orders.
     pub is_halted: bool,
     /// The length of the auction that an order begins which would execute outside the band.
@@ -54,6 +56,10 @@ impl SymbolRules {
         value_max: SymbolRules::VALUE_MAX,
         band_up: None,
         band_down: None,
+        band_size: Shares::MIN,
+        static_up: None,
+        static_down: None,
+        reference: None,
         is_halted: false,
         interruption: None,
     };
@@ -61,15 +67,24 @@ impl SymbolRules {
     /// Checks that an order could obey the rules. Readers of rules call it; the engine relies on them. Errors: the
     /// contradiction.
     pub fn check(&self) -> Result<(), RulesFault> {
-        let SymbolRules { lot, shares_min, shares_max, value_min, value_max, band_down, .. } = *self;
-        if lot.is_zero() || shares_min.is_zero() || value_min.is_negative() || value_max > SymbolRules::VALUE_MAX {
+        let SymbolRules { lot, shares_min, shares_max, value_min, value_max, .. } = *self;
+        if [lot, shares_min, self.band_size].contains(&Shares::ZERO)
+            || value_min.is_negative()
+            || value_max > SymbolRules::VALUE_MAX
+        {
             return Err(RulesFault::Unreadable);
         }
-        if band_down.is_some_and(|down| down > Distance::DOWN_MAX) {
+        if [self.band_down, self.static_down].into_iter().flatten().any(|down| down > Distance::DOWN_MAX) {
             return Err(RulesFault::BandBelowZero);
         }
         if self.interruption.is_some() && !self.has_band() {
             return Err(RulesFault::InterruptsNothing);
+        }
+        if self.band_size != Shares::MIN && !self.has_band() {
+            return Err(RulesFault::SizeOfNoBand);
+        }
+        if self.reference.is_some() && !self.has_static_band() {
+            return Err(RulesFault::ReferenceOfNoBand);
         }
         if shares_min > shares_max {
             return Err(RulesFault::SharesCross { least: shares_min, most: shares_max });
@@ -83,30 +98,13 @@ impl SymbolRules {
         Ok(())
     }
 
-    /// The lowest and the highest price of the band around a price. Both are rounded towards the inside.
-    pub fn band(&self, around: Price) -> (Price, Price) {
-        let around = i128::from(around.units());
-        let low = self.band_down.map_or(Price::MIN, |down| {
-            let scaled = around.saturating_mul(WHOLE.saturating_sub(down.hundredths().into()));
-            price(scaled.saturating_add(WHOLE).saturating_sub(1).wrapping_div(WHOLE))
-        });
-        let high = self.band_up.map_or(Price::MAX, |up| {
-            price(around.saturating_mul(WHOLE.saturating_add(up.hundredths().into())).wrapping_div(WHOLE))
-        });
-        (low, high)
-    }
-
-    /// Whether the last price bounds limits.
-    pub fn has_band(&self) -> bool {
-        self.band_up.is_some() || self.band_down.is_some()
-    }
-
     /// The parts in which events carry the rules, in their order.
-    pub fn parts(&self) -> [RulesPart; 4] {
+    pub fn parts(&self) -> [RulesPart; 5] {
         let SymbolRules { tick, lot, shares_min, shares_max, value_min, value_max, band_up, band_down, .. } = *self;
-        let SymbolRules { is_halted, interruption, .. } = *self;
+        let SymbolRules { band_size, static_up, static_down, is_halted, interruption, .. } = *self;
         [
             RulesPart::Prices { tick, band_up, band_down, is_halted, interruption },
+            RulesPart::References { band_size, static_up, static_down },
             RulesPart::Shares { lot, least: shares_min, most: shares_max },
             RulesPart::ValueMin(value_min),
             RulesPart::ValueMax(value_max),
@@ -118,6 +116,9 @@ impl SymbolRules {
         match part {
             RulesPart::Prices { tick, band_up, band_down, is_halted, interruption } => {
                 *self = SymbolRules { tick, band_up, band_down, is_halted, interruption, ..*self };
+            }
+            RulesPart::References { band_size, static_up, static_down } => {
+                *self = SymbolRules { band_size, static_up, static_down, ..*self };
             }
             RulesPart::Shares { lot, least, most } => {
                 *self = SymbolRules { lot, shares_min: least, shares_max: most, ..*self };
@@ -139,6 +140,10 @@ impl SymbolRules {
             Rule::ValueMax => (self.value_max != none.value_max).then(|| self.value_max.text()),
             Rule::BandUp => self.band_up.map(Distance::text),
             Rule::BandDown => self.band_down.map(Distance::text),
+            Rule::BandSize => (self.band_size != none.band_size).then(|| self.band_size.text()),
+            Rule::StaticUp => self.static_up.map(Distance::text),
+            Rule::StaticDown => self.static_down.map(Distance::text),
+            Rule::Reference => self.reference.map(|reference| reference.text()),
             Rule::Interruption => self.interruption.map(Pause::text),
         }
     }
@@ -159,6 +164,10 @@ impl SymbolRules {
             Rule::ValueMax => self.value_max = amount.money()?,
             Rule::BandUp => self.band_up = Some(Distance::of(amount)?),
             Rule::BandDown => self.band_down = Some(Distance::of(amount)?),
+            Rule::BandSize => self.band_size = above_zero(amount)?,
+            Rule::StaticUp => self.static_up = Some(Distance::of(amount)?),
+            Rule::StaticDown => self.static_down = Some(Distance::of(amount)?),
+            Rule::Reference => self.reference = Some(amount.price()?),
             Rule::Interruption => self.interruption = Some(Pause::of(amount)?),
         }
         Ok(())
@@ -176,12 +185,16 @@ pub enum Rule {
     ValueMax,
     BandUp,
     BandDown,
+    BandSize,
+    StaticUp,
+    StaticDown,
+    Reference,
     Interruption,
 }
 
 impl Rule {
     /// All rules, in the order in which they are shown.
-    pub const ALL: [Rule; 9] = [
+    pub const ALL: [Rule; 13] = [
         Rule::Tick,
         Rule::Lot,
         Rule::SharesMin,
@@ -190,6 +203,10 @@ impl Rule {
         Rule::ValueMax,
         Rule::BandUp,
         Rule::BandDown,
+        Rule::BandSize,
+        Rule::StaticUp,
+        Rule::StaticDown,
+        Rule::Reference,
         Rule::Interruption,
     ];
 
@@ -204,6 +221,10 @@ impl Rule {
             Rule::ValueMax => "max-value",
             Rule::BandUp => "band-up",
             Rule::BandDown => "band-down",
+            Rule::BandSize => "band-size",
+            Rule::StaticUp => "static-up",
+            Rule::StaticDown => "static-down",
+            Rule::Reference => "reference",
             Rule::Interruption => "interruption",
         }
     }
@@ -231,12 +252,6 @@ impl fmt::Display for SymbolRules {
     }
 }
 
-/// The price with these units, or the nearest one.
-fn price(units: i128) -> Price {
-    let units = units.clamp(1, i64::MAX.into());
-    i64::try_from(units).ok().and_then(Price::from_units).expect("invariant: it was clamped")
-}
-
 /// A part of a symbol's rules, as much as fits an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RulesPart {
@@ -247,6 +262,11 @@ pub enum RulesPart {
         is_halted: bool,
         interruption: Option<Pause>,
     },
+    References {
+        band_size: Shares,
+        static_up: Option<Distance>,
+        static_down: Option<Distance>,
+    },
     Shares {
         lot: Shares,
         least: Shares,
@@ -254,51 +274,6 @@ pub enum RulesPart {
     },
     ValueMin(Money),
     ValueMax(Money),
-}
-
-/// The distance between two prices: hundredths of a per cent of one of them, above zero.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Distance(NonZeroU32);
-
-impl Distance {
-    /// The largest distance, 10,000 per cent.
-    pub const MAX: Distance = Distance(NonZeroU32::new(1_000_000).expect("above zero"));
-    /// The largest distance below a price, 99.99 per cent: the whole would be no bound.
-    pub const DOWN_MAX: Distance = Distance(NonZeroU32::new(9_999).expect("above zero"));
-
-    /// A distance of this many hundredths of a per cent; none for zero and beyond the largest.
-    pub fn from_hundredths(hundredths: u32) -> Option<Distance> {
-        NonZeroU32::new(hundredths).map(Distance).filter(|distance| *distance <= Distance::MAX)
-    }
-
-    /// Hundredths of a per cent.
-    pub fn hundredths(self) -> u32 {
-        self.0.get()
-    }
-
-    /// Reads a percentage. Errors: `NotAboveZero`, `AboveMaximum`, and `TooManyDecimals` beyond two.
-    pub fn of(percent: Decimal) -> Result<Distance, AmountError> {
-        if percent.negative || percent.units == 0 {
-            return Err(AmountError::NotAboveZero);
-        }
-        if !percent.units.is_multiple_of(UNITS_A_HUNDREDTH) {
-            return Err(AmountError::MoreDecimalsThan { most: DISTANCE_DECIMALS });
-        }
-        let hundredths = u32::try_from(percent.units.wrapping_div(UNITS_A_HUNDREDTH)).ok();
-        let too_far = AmountError::AboveMaximum { maximum: Distance::MAX.text() };
-        hundredths.and_then(Distance::from_hundredths).ok_or(too_far)
-    }
-
-    /// The distance as a percentage, in the shortest decimal.
-    pub fn text(self) -> DecimalText {
-        DecimalText::new::<DISTANCE_DECIMALS>(self.0.get().into())
-    }
-}
-
-impl fmt::Display for Distance {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.text().as_str())
-    }
 }
 
 /// The reason why no order could obey the rules.
@@ -314,6 +289,10 @@ pub enum RulesFault {
     BandBelowZero,
     /// The interruption has no band.
     InterruptsNothing,
+    /// The size of executions has no band whose references they would move.
+    SizeOfNoBand,
+    /// The static reference has no band.
+    ReferenceOfNoBand,
     /// A lot size or fewest shares of zero, or a value that no order can have: amounts that no text can set.
     Unreadable,
 }
@@ -333,6 +312,10 @@ impl fmt::Display for RulesFault {
             RulesFault::Unreadable => f.write_str("an amount is out of range"),
             RulesFault::InterruptsNothing => {
                 f.write_str("an interruption needs a band: set how far prices may be apart, too")
+            }
+            RulesFault::SizeOfNoBand => f.write_str("a band-size needs a band: set how far prices may be apart, too"),
+            RulesFault::ReferenceOfNoBand => {
+                f.write_str("a reference needs a static band: set static-up or static-down, too")
             }
             RulesFault::BandBelowZero => {
                 write!(f, "the band reaches down to zero; at most {} per cent", Distance::DOWN_MAX)
@@ -437,35 +420,6 @@ mod tests {
 
     use super::*;
 
-    fn percent(text: &str) -> Result<Distance, String> {
-        Distance::of(Decimal::parse(text.as_bytes()).unwrap()).map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn a_distance_is_a_percentage_of_two_decimals() {
-        assert_eq!(percent("5").unwrap().hundredths(), 500);
-        assert_eq!(percent("0.25").unwrap().to_string(), "0.25");
-        assert_eq!(percent("10000").unwrap(), Distance::MAX);
-        assert_eq!(percent("10000.01").unwrap_err(), "is out of range; at most 10000");
-        assert_eq!(percent("0.001").unwrap_err(), "has more than 2 decimal places");
-        assert_eq!(percent("0").unwrap_err(), "is not above zero");
-    }
-
-    #[test]
-    fn a_band_is_rounded_to_its_inside() {
-        let distance = |hundredths| Distance::from_hundredths(hundredths);
-        let band = |up, down, around| {
-            let rules = SymbolRules { band_up: distance(up), band_down: distance(down), ..SymbolRules::NONE };
-            let (low, high) = rules.band(Price::from_units(around).unwrap());
-            (low.units(), high.units())
-        };
-        assert_eq!(band(1_000, 1_000, 100), (90, 110));
-        assert_eq!(band(1_000, 1_000, 101), (91, 111));
-        assert_eq!(band(0, 0, 101), (1, i64::MAX));
-        assert_eq!(band(1, 9_999, 1), (1, 1));
-        assert_eq!(band(1_000_000, 9_999, i64::MAX).1, i64::MAX);
-    }
-
     #[test]
     fn rules_that_no_order_could_obey_are_none() {
         let shares = |units| Shares::from_units(units).unwrap();
@@ -483,6 +437,13 @@ mod tests {
         let band = SymbolRules { band_down: Some(Distance::MAX), ..SymbolRules::NONE };
         let interruption = SymbolRules { interruption: Pause::from_seconds(1), ..SymbolRules::NONE };
         assert!(told(interruption).unwrap_err().starts_with("an interruption needs a band"));
+        let size = SymbolRules { band_size: shares(2), ..SymbolRules::NONE };
+        assert!(told(size).unwrap_err().starts_with("a band-size needs a band"));
+        let static_up = Distance::from_hundredths(1);
+        assert_eq!(told(SymbolRules { static_up, ..size }), Ok(()));
+        let reference = SymbolRules { reference: Some(Price::MIN), band_up: static_up, ..SymbolRules::NONE };
+        assert!(told(reference).unwrap_err().starts_with("a reference needs a static band"));
+        assert_eq!(told(SymbolRules { static_up, ..reference }), Ok(()));
         assert_eq!(told(band), Err("the band reaches down to zero; at most 99.99 per cent".to_owned()));
     }
 
@@ -493,6 +454,8 @@ mod tests {
             lot: Shares::from_units(10).unwrap(),
             value_min: Money::from_units(7),
             band_up: Distance::from_hundredths(250),
+            band_size: Shares::from_units(3).unwrap(),
+            static_down: Distance::from_hundredths(2_000),
             is_halted: true,
             interruption: Pause::from_seconds(30),
             ..SymbolRules::NONE
@@ -500,8 +463,7 @@ mod tests {
         let mut made = SymbolRules::NONE;
         rules.parts().into_iter().for_each(|part| made.set(part));
         assert_eq!(made, rules);
-        let words =
-            "tick 0.00000005, lot 0.0000001, min-value 0.0000000000000007, band-up 2.5, interruption 30, halted";
+        let words = "tick 0.00000005, lot 0.0000001, min-value 0.0000000000000007, band-up 2.5, band-size 0.00000003, static-down 20, interruption 30, halted";
         assert_eq!(rules.to_string(), words);
         assert_eq!(SymbolRules::NONE.to_string(), "no rules");
     }

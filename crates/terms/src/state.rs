@@ -2,6 +2,7 @@
 
 use crate::account_limits::AccountLimits;
 use crate::amount::{Money, Position, Price, Shares};
+use crate::band::BandReferences;
 use crate::executed::Executed;
 use crate::executed::Execution;
 use crate::fees::{Fees, Tier};
@@ -70,8 +71,9 @@ pub enum StateItem {
     Execution(Execution),
     /// The sum of the executions of the order before it, which has more than are kept.
     Executed(Executed),
-    /// A symbol, the price of its last execution, and the prices up to which triggers are still to be reached.
-    Watch { symbol: SymbolIndex, last: Option<Price>, left: TriggersLeft },
+    /// A symbol, the price of its last execution, the prices up to which triggers are still to be reached, and those
+    /// around which its bands lie.
+    Watch { symbol: SymbolIndex, last: Option<Price>, left: TriggersLeft, references: BandReferences },
     /// The rules of a symbol that has any.
     Rules { symbol: SymbolIndex, rules: SymbolRules },
     /// An open order that waits for its trigger, or, if that `is_reached`, for its turn. A command may leave triggers

@@ -71,7 +71,11 @@ impl Engine {
         let (symbol, side) = (aggressor.symbol, aggressor.side);
         let charge = self.charge(symbol, side, maker_account, payer);
         let shares = self.execute_for(&mut aggressor, maker, price, &charge, events);
-        [payer, maker_account].into_iter().for_each(|account| self.limits.take(account, symbol, shares));
+        let parties = [payer, maker_account];
+        parties.into_iter().for_each(|account| self.limits.take(account, symbol, shares));
+        if !self.instruments.follow_none() {
+            self.move_references(symbol, parties, (price, shares));
+        }
         // A fee goes to the aggressor's account, so its balance or position changed, with an event, while it matches.
         aggressor.self_traded |= [charge.maker, charge.aggressor].iter().any(|due| due.to == Some(payer));
         self.pay_out(&charge, symbol, price, shares, events);

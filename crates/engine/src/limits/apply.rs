@@ -8,7 +8,7 @@
 
 use terms::{
     AccountId, AccountIndex, AccountLimits, Event, Money, NewOrder, OrderId, OrderKind, PastLimit, Phase, Price,
-    Reject, Reply, Shares, Side, SymbolIndex, SymbolRules,
+    Reject, Reply, Shares, Side, SymbolIndex, price_range,
 };
 
 use crate::engine::Engine;
@@ -181,8 +181,7 @@ impl Engine {
     fn collar(&self, account: AccountIndex, symbol: SymbolIndex, side: Side) -> Option<Price> {
         let collar = self.limits.get(account)?.limits.collar?;
         let around = self.market_price(symbol, side)?;
-        let (low, high) =
-            SymbolRules { band_up: Some(collar), band_down: Some(collar), ..SymbolRules::NONE }.band(around);
+        let (low, high) = price_range(around, Some(collar), Some(collar));
         Some(if side == Side::Buy { high } else { low })
     }
 

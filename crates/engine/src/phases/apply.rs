@@ -10,6 +10,7 @@ use crate::engine::Engine;
 use crate::matching::aggressor::Remainder;
 use crate::orders::order_terms::OrderTerms;
 use crate::orders::state::Order;
+use crate::rules::state::Moving;
 
 impl Engine {
     /// The phase that a symbol is in.
@@ -276,7 +277,9 @@ impl Engine {
             ((sell, sold), (buy, bought), Side::Buy)
         };
         let charge = self.charge(symbol, aggressor_side, maker.1.account, aggressor.1.account);
-        [bought.account, sold.account].into_iter().for_each(|account| self.limits.take(account, symbol, shares));
+        let parties = [bought.account, sold.account];
+        parties.into_iter().for_each(|account| self.limits.take(account, symbol, shares));
+        self.instruments.move_references(symbol, &Moving { parties, shares, price, is_of_auction: true });
         let [maker_done, aggressor_done] =
             [(maker, charge.maker), (aggressor, charge.aggressor)].map(|((slot, order), due)| {
                 self.books.take(order.level, shares);

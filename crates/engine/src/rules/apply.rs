@@ -3,8 +3,8 @@
 //! changed stay as they are.
 
 use terms::{
-    AccountIndex, BrokenRule, CancelReason, Event, NewOrder, OrderKind, Phase, Price, Reject, Reply, Shares, Symbol,
-    SymbolIndex, SymbolRules,
+    AccountIndex, BandReferences, BrokenRule, CancelReason, Event, NewOrder, OrderKind, Phase, Price, Reject, Reply,
+    Shares, Symbol, SymbolIndex, SymbolRules,
 };
 
 use crate::engine::Engine;
@@ -25,12 +25,26 @@ impl Engine {
         rules: &SymbolRules,
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
+        let given = rules.reference;
         assert!(rules.check().is_ok(), "invariant: rules that no order could obey are refused by the parser");
         let symbol = self.symbols.find(symbol).ok_or(Reject::UnknownSymbol)?;
-        if self.instruments.get(symbol).unwrap_or(&SymbolRules::NONE) == rules {
+        let (before, around) = (self.instruments.get(symbol), self.instruments.references(symbol));
+        let before = before.copied().unwrap_or(SymbolRules::NONE);
+        let rules = SymbolRules { reference: None, ..*rules };
+        let references = BandReferences {
+            // A dynamic band begins around the last execution.
+            dynamic: match (before.has_dynamic_band(), rules.has_dynamic_band()) {
+                (_, false) => None,
+                (false, true) => self.stops.last_price(symbol),
+                (true, true) => around.dynamic,
+            },
+            fixed: given.or(around.fixed),
+        };
+        if (before, around) == (rules, references) {
             return Ok(Reply::Created);
         }
-        self.instruments.set(symbol, rules);
+        self.instruments.set(symbol, &rules);
+        self.instruments.set_references(symbol, references);
         rules.parts().into_iter().for_each(|part| events(Event::RulesChanged { symbol, part }));
         Ok(Reply::Created)
     }

@@ -1,17 +1,34 @@
 //! The price band of a symbol. Nothing executes outside it, in either direction, whatever the kind of the order.
 
 use slots::NONE;
-use terms::{AccountIndex, BrokenRule, NewOrder, Price, SelfTrade, Shares, Side, SymbolIndex};
+use terms::{AccountIndex, BandReferences, BrokenRule, NewOrder, Price, SelfTrade, Shares, Side, SymbolIndex};
 
 use crate::engine::Engine;
 use crate::matching::liquidity::LOOKED_AT_MAX;
+use crate::rules::state::Moving;
 use crate::self_trade::counted::SelfTradeCount;
 
 impl Engine {
     /// The lowest and the highest price at which orders of a symbol execute now; none if no rule bounds them.
     pub(crate) fn band(&self, symbol: SymbolIndex) -> Option<(Price, Price)> {
-        let rules = self.rules(symbol).filter(|rules| rules.has_band())?;
-        Some(rules.band(self.stops.last_price(symbol)?))
+        self.rules(symbol)?.band(self.band_references(symbol))
+    }
+
+    /// The prices around which the bands of a symbol lie.
+    pub fn band_references(&self, symbol: SymbolIndex) -> BandReferences {
+        self.instruments.references(symbol)
+    }
+
+    /// Moves the dynamic reference of a symbol that has one to the price of an execution.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn move_references(
+        &mut self,
+        symbol: SymbolIndex,
+        parties: [AccountIndex; 2],
+        (price, shares): (Price, Shares),
+    ) {
+        self.instruments.move_references(symbol, &Moving { parties, shares, price, is_of_auction: false });
     }
 
     /// The refusal of an order that would execute beyond the end of the band which its own limit does not bound: a buy

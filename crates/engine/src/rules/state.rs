@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
-use terms::{Phase, SymbolIndex, SymbolPhase, SymbolRules, Time};
+use terms::{AccountIndex, BandReferences, Phase, Price, Shares, SymbolIndex, SymbolPhase, SymbolRules, Time};
 
 /// A symbol with rules, or in another phase than open.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -17,12 +17,24 @@ impl Instrument {
     const PLAIN: Instrument = Instrument { rules: SymbolRules::NONE, phase: SymbolPhase::OPEN };
 }
 
-/// The rules of symbols that have any, and the phases of those that are not open.
+/// An execution, and its parties, as far as they decide whether it moves a reference.
+pub(crate) struct Moving {
+    pub(crate) parties: [AccountIndex; 2],
+    pub(crate) shares: Shares,
+    pub(crate) price: Price,
+    pub(crate) is_of_auction: bool,
+}
+
+/// The rules of symbols that have any, the phases of those that are not open, and the references of bands.
 pub(crate) struct Instruments {
     /// The instruments by symbol, up to the last one that is, or once was, not plain.
     by_symbol: Vec<Option<Box<Instrument>>>,
     /// The ends of auctions.
     ends: BTreeSet<(Time, SymbolIndex)>,
+    /// The references by symbol, up to the last one that has, or once had, any.
+    references: Vec<BandReferences>,
+    /// The symbols whose references follow each execution.
+    following: usize,
     /// The ends that were looked at.
     #[cfg(test)]
     pub(crate) looks: std::cell::Cell<usize>,
@@ -33,6 +45,8 @@ impl Instruments {
         Instruments {
             by_symbol: Vec::new(),
             ends: BTreeSet::new(),
+            references: Vec::new(),
+            following: 0,
             #[cfg(test)]
             looks: std::cell::Cell::new(0),
         }
@@ -49,7 +63,9 @@ impl Instruments {
     }
 
     pub(crate) fn set(&mut self, symbol: SymbolIndex, rules: &SymbolRules) {
-        let phase = self.phase(symbol);
+        let Instrument { rules: before, phase } = self.instrument(symbol);
+        let follows = |rules: &SymbolRules| usize::from(rules.has_dynamic_band());
+        self.following = self.following.saturating_add(follows(rules)).saturating_sub(follows(&before));
         self.put(symbol, Instrument { rules: *rules, phase });
     }
 
@@ -62,6 +78,46 @@ impl Instruments {
             self.ends.insert((until, symbol));
         }
         self.put(symbol, Instrument { rules, phase });
+    }
+
+    pub(crate) fn references(&self, symbol: SymbolIndex) -> BandReferences {
+        self.references.get(symbol.0 as usize).copied().unwrap_or_default()
+    }
+
+    pub(crate) fn set_references(&mut self, symbol: SymbolIndex, references: BandReferences) {
+        let at = symbol.0 as usize;
+        if self.references.len() <= at && !references.is_none() {
+            self.references.resize(at.saturating_add(1), BandReferences::NONE);
+        }
+        if let Some(of_symbol) = self.references.get_mut(at) {
+            *of_symbol = references;
+        }
+    }
+
+    /// Whether the references of no symbol follow each execution.
+    #[inline]
+    pub(crate) fn follow_none(&self) -> bool {
+        self.following == 0
+    }
+
+    /// Moves the references of a symbol to the price of an execution, unless an account executed with itself, or too
+    /// few shares did.
+    pub(crate) fn move_references(&mut self, symbol: SymbolIndex, moving: &Moving) {
+        let (has_band, size) = match self.get(symbol) {
+            Some(rules) => (rules.has_dynamic_band(), rules.band_size),
+            None => (false, Shares::MIN),
+        };
+        let [one, other] = moving.parties;
+        if !(has_band || moving.is_of_auction) || one == other || moving.shares < size {
+            return;
+        }
+        let BandReferences { dynamic, fixed } = self.references(symbol);
+        let price = Some(moving.price);
+        let references = BandReferences {
+            dynamic: if has_band { price } else { dynamic },
+            fixed: if moving.is_of_auction { price } else { fixed },
+        };
+        self.set_references(symbol, references);
     }
 
     /// The auctions that end by themselves, with their ends, the earliest first.

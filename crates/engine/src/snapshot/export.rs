@@ -56,7 +56,8 @@ impl Engine {
             }
         }
         for (symbol, last, left) in self.stops.watches() {
-            visit(StateItem::Watch { symbol, last, left });
+            let references = self.instruments.references(symbol);
+            visit(StateItem::Watch { symbol, last, left, references });
         }
         for (symbol, &rules) in self.instruments.all() {
             visit(StateItem::Rules { symbol, rules });
@@ -217,7 +218,7 @@ impl StateHash {
                 self.word(shares.units() as u64);
                 self.wide(money.units() as u128);
             }
-            StateItem::Watch { symbol, last, left } => {
+            StateItem::Watch { symbol, last, left, references } => {
                 self.word(14);
                 self.word(symbol.0.into());
                 self.word(last.map_or(0, |last| last.units() as u64));
@@ -225,6 +226,12 @@ impl StateHash {
                     self.word(50);
                     self.word(left.up_to.map_or(0, |up_to| up_to.units() as u64));
                     self.word(left.down_to.map_or(0, |down_to| down_to.units() as u64));
+                }
+                if !references.is_none() {
+                    self.word(51);
+                    for reference in [references.dynamic, references.fixed] {
+                        self.word(reference.map_or(0, |reference| reference.units() as u64));
+                    }
                 }
             }
             StateItem::Rules { symbol, ref rules } => {
@@ -374,7 +381,7 @@ impl StateHash {
 
     fn rules(&mut self, rules: &SymbolRules) {
         let SymbolRules { tick, lot, shares_min, shares_max, value_min, value_max, band_up, band_down, .. } = *rules;
-        let SymbolRules { is_halted, interruption, .. } = *rules;
+        let SymbolRules { is_halted, interruption, band_size, static_up, static_down, .. } = *rules;
         self.word(tick.units() as u64);
         for shares in [lot, shares_min, shares_max] {
             self.word(shares.units() as u64);
@@ -389,6 +396,13 @@ impl StateHash {
         if let Some(pause) = interruption {
             self.word(24);
             self.word(pause.seconds().into());
+        }
+        if band_size != SymbolRules::NONE.band_size || rules.has_static_band() {
+            self.word(52);
+            self.word(band_size.units() as u64);
+            for distance in [static_up, static_down] {
+                self.word(distance.map_or(0, Distance::hundredths).into());
+            }
         }
     }
 

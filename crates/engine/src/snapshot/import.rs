@@ -148,6 +148,9 @@ impl Importer {
         if self.engine.stops.being_reached().into_iter().any(|symbol| !self.engine.stops.check_left(symbol)) {
             return fail("triggers that are left in a symbol, and none is");
         }
+        if !self.are_references_sound() {
+            return fail("a dynamic reference of a symbol without a dynamic band");
+        }
         if !self.are_links_sound() {
             return fail("two orders are linked that are not open or are no pair");
         }
@@ -239,7 +242,7 @@ impl Importer {
                 orders.restore_executed(last.slot, executed);
                 Ok(())
             }
-            StateItem::Watch { symbol, last, left } => {
+            StateItem::Watch { symbol, last, left, references } => {
                 self.advance(Stage::Watches)?;
                 if symbol.0 as usize >= self.engine.symbols.all().len() {
                     return Err("the last price of a symbol that was not listed");
@@ -250,7 +253,11 @@ impl Importer {
                 if !left.is_sound(last) {
                     return Err("triggers that are left of prices between which the last one does not lie");
                 }
+                if last.is_none() && references.dynamic.is_some() {
+                    return Err("a dynamic reference of a symbol without an execution");
+                }
                 self.engine.stops.watch_next(last, left);
+                self.engine.instruments.set_references(symbol, references);
                 Ok(())
             }
             StateItem::Rules { symbol, rules } => {

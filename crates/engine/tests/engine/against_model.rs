@@ -148,6 +148,10 @@ fn any_rules() -> impl Strategy<Value = SymbolRules> {
                 band_down: Distance::from_hundredths(band.min(9_999)),
                 is_halted: more == 0,
                 interruption: Pause::from_seconds(u32::from(more >= 3)).filter(|_| band > 0),
+                band_size: shares(if band > 0 { least } else { 1 }),
+                static_up: Distance::from_hundredths(band / 2),
+                static_down: Distance::from_hundredths(u32::from(more == 1) * 1_000),
+                reference: Price::from_units(lot).filter(|_| more == 1),
                 ..SymbolRules::NONE
             };
             if more < 5 && rules.check().is_ok() { rules } else { SymbolRules::NONE }

@@ -47,7 +47,7 @@ pub(crate) struct Market {
     pub(crate) duel: Duel,
     pub(crate) engine: Engine,
     sequence: u64,
-    last_events: Vec<Event>,
+    pub(crate) last_events: Vec<Event>,
 }
 
 impl Market {

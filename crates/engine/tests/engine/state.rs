@@ -6,10 +6,10 @@ use engine::{DoneOrders, Engine, Importer};
 use model::Model;
 use model::workload::{Random, Workload};
 use terms::{
-    AccountId, AccountLimit, AccountLimits, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, DOLLAR, Deadline,
-    Distance, Entry, Executed, Fee, FeeRate, Grace, Group, KillScope, Money, NewOrder, Op, OrderId, Pause, Phase,
-    Place, Position, Price, SelfTrade, Sequence, Shares, Side, StateItem, Symbol, SymbolPhase, Tier, Time, Trail,
-    Trigger, TriggersLeft,
+    AccountId, AccountLimit, AccountLimits, BandReferences, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, DOLLAR,
+    Deadline, Distance, Entry, Executed, Fee, FeeRate, Grace, Group, KillScope, Money, NewOrder, Op, OrderId, Pause,
+    Phase, Place, Position, Price, SelfTrade, Sequence, Shares, Side, StateItem, Symbol, SymbolPhase, Tier, Time,
+    Trail, Trigger, TriggersLeft,
 };
 
 /// Makes an engine after this many random commands.
@@ -131,12 +131,22 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
             2 => Executed { executions, shares, money: Money::from_units(money.units() + 1) },
             _ => Executed { executions: executions + 1, shares, money },
         }),
-        StateItem::Watch { symbol, last, left } => match which {
-            0 => StateItem::Watch { symbol: terms::SymbolIndex(symbol.0 + 1), last, left },
-            1 => StateItem::Watch { symbol, last: None, left },
-            2 => StateItem::Watch { symbol, last, left: TriggersLeft { up_to: last, ..left } },
-            3 => StateItem::Watch { symbol, last, left: TriggersLeft { down_to: last, ..left } },
-            _ => StateItem::Watch { symbol, last: Price::from_units(last.map_or(1, Price::units) / 2 + 1), left },
+        StateItem::Watch { symbol, last, left, references } => match which {
+            0 => StateItem::Watch { symbol: terms::SymbolIndex(symbol.0 + 1), last, left, references },
+            1 => StateItem::Watch { symbol, last: None, left, references },
+            2 if random.percent(50) => {
+                StateItem::Watch { symbol, last, left, references: BandReferences { dynamic: last, ..references } }
+            }
+            3 if random.percent(50) => {
+                let fixed = references.fixed.map_or(Some(Price::MAX), |_| None);
+                StateItem::Watch { symbol, last, left, references: BandReferences { fixed, ..references } }
+            }
+            2 => StateItem::Watch { symbol, last, left: TriggersLeft { up_to: last, ..left }, references },
+            3 => StateItem::Watch { symbol, last, left: TriggersLeft { down_to: last, ..left }, references },
+            _ => {
+                let last = Price::from_units(last.map_or(1, Price::units) / 2 + 1);
+                StateItem::Watch { symbol, last, left, references }
+            }
         },
         StateItem::Phase { symbol, mut phase } => {
             match which {
@@ -149,7 +159,7 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
         }
         StateItem::Rules { symbol, mut rules } => {
             let half = |shares: Shares| Shares::from_units(shares.units() / 2).unwrap();
-            match random.below(11) {
+            match random.below(15) {
                 0 => return StateItem::Rules { symbol: terms::SymbolIndex(symbol.0 + 1), rules },
                 1 => rules.tick = Price::from_units(rules.tick.units() / 2 + 1).unwrap(),
                 2 => rules.lot = half(rules.lot),
@@ -162,6 +172,10 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
                 9 => {
                     rules.interruption = Pause::from_seconds(rules.interruption.map_or(1, |pause| pause.seconds() + 1))
                 }
+                10 => rules.band_size = rules.band_size.plus(Shares::MIN),
+                11 => rules.static_up = if rules.static_up.is_some() { None } else { Some(Distance::MAX) },
+                12 => rules.static_down = if rules.static_down.is_some() { None } else { Some(Distance::DOWN_MAX) },
+                13 => rules.reference = Some(Price::MIN),
                 _ => rules.is_halted = !rules.is_halted,
             }
             StateItem::Rules { symbol, rules }

@@ -132,7 +132,7 @@ impl View {
                     Open { pends_on: Some(working), waits: false, ..Open::of(order, account, placed, Time::ZERO) };
                 self.enter_pending(pends);
             }
-            StateItem::Watch { symbol, last, left: _ } => self.listings[symbol.0 as usize].reference = last,
+            StateItem::Watch { symbol, last, .. } => self.listings[symbol.0 as usize].reference = last,
             StateItem::Link { .. } => {}
             StateItem::Phase { symbol, phase } => self.listings[symbol.0 as usize].phase = phase,
             StateItem::Fees { symbol, tier, fees } => self.fees.set(symbol, tier, Some(fees)),

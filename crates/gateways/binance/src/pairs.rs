@@ -105,7 +105,7 @@ fn filters(rules: &SymbolRules) -> Vec<Value> {
         json!({"filterType": "ICEBERG_PARTS", "limit": ICEBERG_PARTS_MAX}),
         trailing::filter(),
     ];
-    if rules.has_band() {
+    if rules.has_dynamic_band() {
         let up = band_up.map_or_else(|| NO_MULTIPLIER_UP.to_owned(), |up| factor(10_000 + i64::from(up.hundredths())));
         let down = band_down.map_or(0, |down| 10_000 - i64::from(Distance::hundredths(down)));
         filters.push(json!({"filterType": "PERCENT_PRICE", "multiplierUp": up, "multiplierDown": factor(down),

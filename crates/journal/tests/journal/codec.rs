@@ -191,6 +191,10 @@ fn rules() -> impl Strategy<Value = SymbolRules> {
                 band_down: Distance::from_hundredths(down),
                 is_halted,
                 interruption: Pause::from_seconds(up % 100_000),
+                band_size: shares(least.filter(|_| down % 2 == 0), none.band_size),
+                static_up: Distance::from_hundredths(down),
+                static_down: Distance::from_hundredths(down / 2),
+                reference: tick.and_then(Price::from_units).filter(|_| up % 2 == 0),
             };
             if rules.check().is_ok() { rules } else { SymbolRules { is_halted, ..none } }
         },
@@ -283,7 +287,13 @@ fn rules_have_one_encoding_and_bounds() {
     assert_eq!(refused(&[64, 0xc1, 0x84, 0x3d]), CodecError::OutOfBounds("price band"), "1,000,001 hundredths");
     // The most shares are fewer than the fewest; a bit has no rule; a band reaches down to zero.
     assert_eq!(refused(&[12, 3, 2]), CodecError::OutOfBounds("rules"));
-    assert_eq!(refused(&[0x80, 8]), CodecError::OutOfBounds("rules"));
+    assert_eq!(refused(&[0x80, 0x80, 1]), CodecError::OutOfBounds("rules"));
+    assert_eq!(refused(&[0x80, 8, 2]), CodecError::OutOfBounds("rules"), "a band-size without a band");
+    let (static_up, reference) = (Distance::from_hundredths(100), Price::from_units(9));
+    let fixed = SymbolRules { static_up, reference, ..none };
+    assert_eq!(encoded(fixed), [16, 1, b'S', 0x80, 0x50, 100, 9]);
+    assert_eq!(refused(&[0x80, 0x40, 9]), CodecError::OutOfBounds("rules"), "a reference without a static band");
+    assert_eq!(refused(&[0x80, 0x18, 1, 100]), CodecError::OutOfBounds("rules"), "the fewest shares are no band-size");
     let band_up = Distance::from_hundredths(100);
     let interrupts = SymbolRules { band_up, interruption: Pause::from_seconds(30), ..none };
     assert_eq!(encoded(interrupts), [16, 1, b'S', 0xc0, 4, 100, 30]);

@@ -6,9 +6,9 @@ use journal::snapshot::{self, SnapshotError, SnapshotHead, SnapshotInfo};
 use journal::{Disk, JournalPoint, Storage};
 use proptest::prelude::*;
 use terms::{
-    AccountId, AccountIndex, ClientOrderId, Deadline, Execution, Fee, FeeRate, Fees, Group, Money, NewOrder, OrderId,
-    OrderKind, Phase, Position, Price, SelfTrade, Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, SymbolPhase,
-    SymbolRules, Tier, Time, Trail, Trigger, TriggersLeft,
+    AccountId, AccountIndex, BandReferences, ClientOrderId, Deadline, Execution, Fee, FeeRate, Fees, Group, Money,
+    NewOrder, OrderId, OrderKind, Phase, Position, Price, SelfTrade, Sequence, Shares, Side, StateItem, Symbol,
+    SymbolIndex, SymbolPhase, SymbolRules, Tier, Time, Trail, Trigger, TriggersLeft,
 };
 
 fn item(number: u64) -> StateItem {
@@ -268,10 +268,11 @@ proptest! {
             StateItem::ClientOrder { order: OrderId(value), id, account, placed: NewOrder { trigger: None, ..stop }, until, display: Some(shares), trail: None, done: Some(Time(value)) },
             StateItem::ClientOrder { order: OrderId(value), id, account, placed: NewOrder { trigger: None, ..stop }, until, display: None, trail: Trail::by_bips(9_999), done: Some(Time(value)) },
             StateItem::ClientOrder { order: OrderId(value), id, account, placed: NewOrder { trigger: None, ..stop }, until: None, display: Some(shares), trail: Some(Trail::by(price)), done: None },
-            StateItem::Watch { symbol, last: None, left: TriggersLeft::default() },
-            StateItem::Watch { symbol, last: Some(price), left: TriggersLeft::default() },
-            StateItem::Watch { symbol, last: Some(price), left: TriggersLeft { up_to: Some(price), down_to: None } },
-            StateItem::Watch { symbol, last: Some(price), left: TriggersLeft { up_to: None, down_to: Some(price) } },
+            StateItem::Watch { symbol, last: None, left: TriggersLeft::default(), references: BandReferences::NONE },
+            StateItem::Watch { symbol, last: Some(price), left: TriggersLeft::default(), references: BandReferences::NONE },
+            StateItem::Watch { symbol, last: Some(price), left: TriggersLeft { up_to: Some(price), down_to: None }, references: BandReferences::NONE },
+            StateItem::Watch { symbol, last: Some(price), left: TriggersLeft { up_to: None, down_to: Some(price) }, references: BandReferences { dynamic: None, fixed: Some(price) } },
+            StateItem::Watch { symbol, last: Some(price), left: TriggersLeft::default(), references: BandReferences { dynamic: Some(price), fixed: None } },
             StateItem::Rules { symbol, rules: SymbolRules { is_halted: true, ..SymbolRules::NONE } },
             StateItem::Phase { symbol, phase: SymbolPhase { phase: Phase::Halted, until: None } },
             StateItem::Phase { symbol, phase: SymbolPhase { phase: Phase::Auction, until: Some(Time(number.max(1))) } },

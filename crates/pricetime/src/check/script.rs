@@ -102,6 +102,10 @@ fn short(line: &str) -> Result<Step, String> {
             let phase = format!("sym=\"{{{symbol}}}\" is=\"{phase}\"");
             send(format!("<create><phase {phase}/></create>"), &format!("<changed {phase}/>"))
         }
+        scenarios::Step::Within { symbol, percent } => {
+            let rules = format!("sym=\"{{{symbol}}}\" band-up=\"{percent}\" band-down=\"{percent}\"");
+            send(format!("<create><rules {rules}/></create>"), &format!("<changed {rules}/>"))
+        }
         scenarios::Step::Place { account, bond, orders } => place(account, bond, &orders),
         scenarios::Step::Query { account, order, expected } => ask(account, ("query", "status"), order, &expected),
         scenarios::Step::Cancel { account, order, expected } => ask(account, ("cancel", "canceled"), order, &expected),

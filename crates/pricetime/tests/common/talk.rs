@@ -100,6 +100,12 @@ pub fn change_phase(client: &mut Client, symbol: &str, phase: &str) {
     make(client, &format!("<phase {terms}/>"), &format!("<changed {terms}/>"));
 }
 
+/// Gives a symbol a price band, so many per cent up and down.
+pub fn set_band(client: &mut Client, symbol: &str, percent: &str) {
+    let terms = format!("sym=\"{symbol}\" band-up=\"{percent}\" band-down=\"{percent}\"");
+    make(client, &format!("<rules {terms}/>"), &format!("<changed {terms}/>"));
+}
+
 fn make(client: &mut Client, child: &str, expected: &str) {
     let request = format!("<create>{child}</create>");
     let reply = client.ask(&request);

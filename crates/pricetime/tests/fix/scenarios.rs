@@ -192,6 +192,10 @@ impl Player for Session {
         talk::change_phase(&mut self.xml, &symbol_name(self.scenario, symbol), phase);
     }
 
+    fn set_band(&mut self, symbol: char, percent: &str) {
+        talk::set_band(&mut self.xml, &symbol_name(self.scenario, symbol), percent);
+    }
+
     fn place(&mut self, account: char, bond: Bond, orders: &[&Order]) -> Answer<Vec<String>> {
         assert_eq!(bond, Bond::Alone, "FIX has no lists of orders");
         let order = orders[0];

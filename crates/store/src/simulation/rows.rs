@@ -5,9 +5,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use terms::{
-    AccountId, AccountIndex, AccountLimits, Cancellation, ClientOrderId, DoneOrder, Executed, Execution, Fee,
-    FeeSchedule, Groups, Kills, Money, NewOrder, OrderId, Phase, Position, Price, Protections, Sequence, Shares, Side,
-    StateItem, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Time, Trail, Trigger, TriggersLeft,
+    AccountId, AccountIndex, AccountLimits, BandReferences, Cancellation, ClientOrderId, DoneOrder, Executed,
+    Execution, Fee, FeeSchedule, Groups, Kills, Money, NewOrder, OrderId, Phase, Position, Price, Protections,
+    Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Time, Trail, Trigger,
+    TriggersLeft,
 };
 
 use crate::effects::{Effects, ExecutionRow, Head, OrderRow};
@@ -49,7 +50,7 @@ pub(super) struct Rows {
     fixed: BTreeSet<OrderId>,
     /// The turns at which waiting orders, and tips of icebergs, came to their places.
     queued: BTreeMap<OrderId, QueueRank>,
-    watches: BTreeMap<SymbolIndex, (Option<Price>, TriggersLeft)>,
+    watches: BTreeMap<SymbolIndex, (Option<Price>, TriggersLeft, BandReferences)>,
     rules: BTreeMap<SymbolIndex, SymbolRules>,
     fees: FeeSchedule,
     groups: Groups,
@@ -102,7 +103,9 @@ impl Rows {
     /// Writes a whole transaction.
     pub fn write(&mut self, effects: &Effects) {
         self.symbols.extend(effects.symbols.iter().map(|row| (row.name, Position::ZERO)));
-        self.watches.extend(effects.symbols.iter().map(|row| (row.symbol, (None, TriggersLeft::default()))));
+        self.watches.extend(
+            effects.symbols.iter().map(|row| (row.symbol, (None, TriggersLeft::default(), BandReferences::NONE))),
+        );
         effects.issued.iter().for_each(|row| self.symbols[row.symbol.0 as usize].1 = row.issued);
         self.accounts.extend(effects.accounts.iter().map(|row| (row.id, row.balance)));
         effects.balances.iter().for_each(|row| self.accounts[row.account.0 as usize].1 = row.balance);
@@ -181,7 +184,7 @@ impl Rows {
         let waiting = stops.waiting.iter().filter(|row| row.waits && row.delayed.is_none());
         self.waiting.extend(waiting.map(|row| (row.order, row.reached)));
         self.queued.extend(stops.activated.iter().map(|row| (row.order, row.turn)));
-        self.watches.extend(stops.watches.iter().map(|row| (row.symbol, (row.last, row.left))));
+        self.watches.extend(stops.watches.iter().map(|row| (row.symbol, (row.last, row.left, row.references))));
     }
 
     fn write_trails(&mut self, trails: &TrailRows) {
@@ -266,7 +269,13 @@ impl Rows {
             items.push(StateItem::Order { order, account, symbol, side, limit, open });
             items.extend(self.execution_items(order));
         }
-        items.extend(self.watches.iter().map(|(&symbol, &(last, left))| StateItem::Watch { symbol, last, left }));
+        let watched = self.watches.iter();
+        items.extend(watched.map(|(&symbol, &(last, left, references))| StateItem::Watch {
+            symbol,
+            last,
+            left,
+            references,
+        }));
         items.extend(self.rules.iter().map(|(&symbol, &rules)| StateItem::Rules { symbol, rules }));
         let mut waiting: Vec<_> = self.waiting.iter().map(|(order, turn)| (turn, &self.orders[order])).collect();
         waiting.sort_by_key(|(turn, order)| {

@@ -22,6 +22,10 @@ fn rules() -> SymbolRules {
         band_down: Distance::from_hundredths(5),
         is_halted: true,
         interruption: Pause::from_seconds(90),
+        band_size: Shares::from_units(200_000_000).unwrap(),
+        static_up: Distance::from_hundredths(2_000),
+        static_down: Distance::from_hundredths(1_550),
+        reference: None,
     }
 }
 
@@ -38,6 +42,8 @@ fn market() -> Market {
         market.apply(Command::ChangeRules { symbol: symbol(name), rules });
     }
     market.apply(Command::ChangeRules { symbol: symbol("NONE"), rules: SymbolRules::NONE });
+    let reference = Price::from_units(10_050_000_000);
+    market.apply(Command::ChangeRules { symbol: symbol("ALL"), rules: SymbolRules { reference, ..rules() } });
     market
 }
 
@@ -47,9 +53,9 @@ fn sql_shows_the_rules_that_a_server_goes_on_with() {
     market.restart(&database, "one");
     assert_eq!(market.engine.rules(SymbolIndex(0)), Some(&rules()));
     let shown = "SELECT s.name, r.tick_size, r.lot_size, r.min_shares, r.max_shares, r.min_value, r.max_value, r.band_up,
-        r.band_down, r.halted FROM pricetime.symbol_rules r JOIN pricetime.symbols s ON s.number = r.symbol ORDER BY s.number";
-    let all = "ALL|0.01000000|0.50000000|1.00000000||5.0000000000000000|1000000.0000000000000000|10.25|0.05|t";
-    assert_eq!(database.sql(shown), [all, "HALTED|||||||||t", "OLD|||||||||t"]);
+        r.band_down, r.band_size, r.static_up, r.static_down, s.static_reference, r.halted FROM pricetime.symbol_rules r JOIN pricetime.symbols s ON s.number = r.symbol ORDER BY s.number";
+    let all = "ALL|0.01000000|0.50000000|1.00000000||5.0000000000000000|1000000.0000000000000000|10.25|0.05|2.00000000|20.00|15.50|100.50000000|t";
+    assert_eq!(database.sql(shown), [all, "HALTED|||||||||||||t", "OLD|||||||||||||t"]);
     for name in ["ALL", "HALTED", "OLD"] {
         market.apply(Command::ChangeRules { symbol: symbol(name), rules: SymbolRules::NONE });
     }

@@ -30,11 +30,19 @@ impl Importer {
         if self.last_rules.replace(symbol).is_some_and(|last| last >= symbol) {
             return Err("rules before their turn, or twice");
         }
-        if *rules == SymbolRules::NONE || rules.check().is_err() {
+        if *rules == SymbolRules::NONE || rules.reference.is_some() || rules.check().is_err() {
             return Err("rules that say nothing, or that no order could obey");
         }
         self.engine.instruments.set(symbol, rules);
         Ok(())
+    }
+
+    /// Whether only symbols whose bands follow executions have a dynamic reference.
+    pub(super) fn are_references_sound(&self) -> bool {
+        let all = (0..).map(SymbolIndex).take(self.engine.symbols.all().len());
+        let instruments = &self.engine.instruments;
+        let mut followed = all.filter(|&symbol| instruments.references(symbol).dynamic.is_some());
+        followed.all(|symbol| instruments.get(symbol).is_some_and(SymbolRules::has_dynamic_band))
     }
 
     pub(super) fn add_fees(

@@ -37,14 +37,30 @@ pub(crate) struct RulesShape {
     #[schema(value_type = Option<schema_values::BalanceAsked>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     max_value: Option<String>,
-    /// Per cent by which a limit may be above the last price.
+    /// Per cent by which prices may be above the last execution between two accounts, the dynamic reference.
     #[schema(value_type = Option<schema_values::Distance>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     band_up: Option<String>,
-    /// Per cent by which a limit may be below the last price.
+    /// Per cent by which prices may be below the dynamic reference.
     #[schema(value_type = Option<schema_values::Distance>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     band_down: Option<String>,
+    /// Shares of an execution that moves the references, at least.
+    #[schema(value_type = Option<schema_values::SharesAsked>)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    band_size: Option<String>,
+    /// Per cent by which prices may be above the last auction, the static reference.
+    #[schema(value_type = Option<schema_values::Distance>)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    static_up: Option<String>,
+    /// Per cent by which prices may be below the static reference.
+    #[schema(value_type = Option<schema_values::Distance>)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    static_down: Option<String>,
+    /// A new static reference, until the next auction. It is asked, and no answer has it.
+    #[schema(value_type = Option<schema_values::LimitAsked>)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reference: Option<String>,
     /// Seconds of the auction that an order begins which would execute outside the band.
     #[schema(value_type = Option<schema_values::Pause>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -90,6 +106,10 @@ impl RulesShape {
             Rule::ValueMax => ("max_value", &mut self.max_value),
             Rule::BandUp => ("band_up", &mut self.band_up),
             Rule::BandDown => ("band_down", &mut self.band_down),
+            Rule::BandSize => ("band_size", &mut self.band_size),
+            Rule::StaticUp => ("static_up", &mut self.static_up),
+            Rule::StaticDown => ("static_down", &mut self.static_down),
+            Rule::Reference => ("reference", &mut self.reference),
             Rule::Interruption => ("interruption", &mut self.interruption),
         }
     }

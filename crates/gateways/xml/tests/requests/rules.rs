@@ -19,7 +19,7 @@ fn shares(units: i64) -> Shares {
 fn every_attribute_is_a_rule_and_what_is_not_said_is_none() {
     assert_eq!(rules_of(""), SymbolRules::NONE);
     let all = "tick='0.01' lot=' 0.5 ' min-shares='1' max-shares='1000' min-value='10' max-value='1000000' band-up='10.5' \
-               band-down='0.25' interruption='300' trading='off'";
+               band-down='0.25' band-size='2' static-up='20' static-down='15' reference='10.05' interruption='300' trading='off'";
     let expected = SymbolRules {
         tick: Price::from_units(1_000_000).unwrap(),
         lot: shares(50_000_000),
@@ -31,6 +31,10 @@ fn every_attribute_is_a_rule_and_what_is_not_said_is_none() {
         band_down: Distance::from_hundredths(25),
         is_halted: true,
         interruption: Pause::from_seconds(300),
+        band_size: shares(200_000_000),
+        static_up: Distance::from_hundredths(2_000),
+        static_down: Distance::from_hundredths(1_500),
+        reference: Price::from_units(1_005_000_000),
     };
     assert_eq!(rules_of(all), expected);
     assert_eq!(rules_of("trading='on' tick='0.00000001'"), SymbolRules::NONE);
@@ -56,6 +60,8 @@ fn rules_that_cannot_be_are_an_error() {
         ("max-shares=\"1e3\"", "max-shares is not a plain decimal number"),
         ("min-value=\"-1\"", "min-value is negative; at least 0"),
         ("max-value=\"100000000000000000000.1\"", "max-value is out of range; at most 100000000000000000000"),
+        ("band-up=\"1\" band-size=\"0\"", "band-size is not above zero"),
+        ("band-up=\"1\" reference=\"1\"", "a reference needs a static band: set static-up or static-down, too"),
         ("band-up=\"10001\"", "band-up is out of range; at most 10000"),
         ("band-up=\"1.005\"", "band-up has more than 2 decimal places"),
         ("band-down=\"100\"", "the band reaches down to zero; at most 99.99 per cent"),

@@ -185,6 +185,10 @@ impl Player for Binance {
         talk::change_phase(&mut self.xml, &symbol_name(self.scenario, symbol), phase);
     }
 
+    fn set_band(&mut self, symbol: char, percent: &str) {
+        talk::set_band(&mut self.xml, &symbol_name(self.scenario, symbol), percent);
+    }
+
     fn place(&mut self, account: char, bond: Bond, orders: &[&Order]) -> Answer<Vec<String>> {
         let (path, words) = call(bond, orders);
         let placed = self.send(account, "POST", path, &format!("symbol={}&{words}", self.pair(orders[0].symbol)))?;

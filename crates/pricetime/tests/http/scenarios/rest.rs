@@ -121,6 +121,13 @@ impl Player for Rest {
         assert_eq!(answer.status, 200, "{}", answer.text);
     }
 
+    fn set_band(&mut self, symbol: char, percent: &str) {
+        let path = format!("/api/v1/symbols/{}/rules", self.symbol(symbol));
+        let body = json!({"band_up": percent, "band_down": percent});
+        let answer = self.http.send("PUT", &path, Some(&body.to_string()), &JSON);
+        assert_eq!(answer.status, 200, "{}", answer.text);
+    }
+
     fn place(&mut self, account: char, bond: Bond, orders: &[&Order]) -> Answer<Vec<String>> {
         let bodies: Vec<Value> = orders.iter().map(|order| self.body(account, order)).collect();
         let id =
