@@ -19,8 +19,8 @@ impl Model {
             || self.is_being_reached(symbol)
     }
 
-    /// Whether an order that arrives at its symbol's book waits for its turn: behind others, or because it might end the
-    /// following of many orders in a turn that has ended that of many.
+    /// Whether an order that arrives at its symbol's book waits for its turn: behind others, or because it might end
+    /// the following of many orders in a turn that has ended that of many.
     pub(crate) fn waits_for_turn(&self, symbol: SymbolIndex) -> bool {
         let ExecutionBounds { turn, small, .. } = self.execution_bounds;
         self.delays(symbol) || self.ended_in_turn >= u64::from(turn) && self.following(symbol).len() > small as usize

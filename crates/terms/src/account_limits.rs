@@ -5,7 +5,7 @@ use std::fmt;
 use std::num::NonZeroU32;
 
 use crate::amount::{AmountError, Decimal, DecimalText, Money, Shares};
-use crate::band::Distance;
+use crate::distance::Distance;
 use crate::rules::SymbolRules;
 
 /// The bounds of an account. A bound that is not set stands at the bound that every order obeys, so an account without

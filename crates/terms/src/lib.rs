@@ -10,6 +10,7 @@ mod band;
 mod cancel_bounds;
 mod command;
 mod command_facts;
+mod distance;
 mod event;
 mod executed;
 mod execution_bounds;
@@ -40,10 +41,11 @@ pub use account_limits::{AccountLimit, AccountLimits};
 pub use amount::{
     AmountError, DOLLAR, Decimal, DecimalText, MONEY_DECIMALS, Money, Position, Price, SHARE_DECIMALS, Shares,
 };
-pub use band::{BandReferences, Distance, price_range};
+pub use band::{BandReferences, price_range};
 pub use cancel_bounds::{CANCELS_MAX, CancelBounds};
 pub use command::{Command, Entry, Op, Query};
 pub use command_facts::CommandKind;
+pub use distance::Distance;
 pub use event::Event;
 pub use executed::{EXECUTIONS_KEPT, Executed, Execution};
 pub use execution_bounds::{EXECUTIONS_MAX, ExecutionBounds};

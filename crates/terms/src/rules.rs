@@ -4,7 +4,7 @@
 use std::fmt;
 
 use crate::amount::{AmountError, Decimal, DecimalText, Money, Price, Shares};
-use crate::band::Distance;
+use crate::distance::Distance;
 use crate::phase::Pause;
 
 /// The rules of a symbol. A rule that is not set stands at the bound that every order obeys, so a symbol without rules

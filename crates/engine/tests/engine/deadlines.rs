@@ -33,7 +33,7 @@ fn expired(market: &Market) -> Vec<OrderId> {
     ended.collect()
 }
 
-/// Of more orders than one command ends, those that were left executed after their time.
+/// A command ends 1,000 orders at their time, and the others executed until the next one.
 #[test]
 fn an_order_whose_time_has_come_executes_with_nobody() {
     let mut market = market(100);
