@@ -5,7 +5,7 @@
 use std::num::NonZeroU32;
 
 use crate::amount::{Money, Position, Price, Shares};
-use crate::band::Distance;
+use crate::distance::Distance;
 use crate::fee::Fee;
 use crate::fees::{Fees, Tier};
 use crate::groups::Group;

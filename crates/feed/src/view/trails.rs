@@ -37,8 +37,12 @@ impl View {
     /// Moves the triggers of this side to follow a price.
     pub(super) fn move_trails(&mut self, symbol: SymbolIndex, side: Side, price: Price) {
         self.orders.followed.move_behind((symbol, side), price);
+        if self.moves.of.contains(&(symbol, side)) {
+            return;
+        }
         let watched = self.orders.followed.watched_orders((symbol, side));
-        if watched > 0 && self.moves.of.insert((symbol, side)) {
+        if watched > 0 {
+            self.moves.of.insert((symbol, side));
             self.moves.orders += watched;
         }
     }

@@ -196,7 +196,9 @@ impl Trader {
         // The report of a cancel may come before its answer.
         for asked in &asked {
             if let ClientRequest::Cancel(change) = asked {
-                self.remember(change.clone(), AskedFor::Cancel);
+                // By its number, because an amendment that is reported first may rename it.
+                let order = self.known(&change.order);
+                self.remember(Change { order, ..change.clone() }, AskedFor::Cancel);
             }
         }
         let (answers, executions) = self.market.submit(&ops, &self.who()).await?;
@@ -205,6 +207,7 @@ impl Trader {
                 ClientRequest::Place(placing) => self.placed(placing, &answer, session),
                 ClientRequest::Cancel(change) => {
                     if let Some(why) = self.not_changed(op, &answer).await? {
+                        self.forget(change, AskedFor::Cancel);
                         self.refuse_change(change, '1', &why, session);
                     }
                 }
@@ -233,6 +236,13 @@ impl Trader {
             self.changes.remove(0);
         }
         self.changes.push(AwaitedChange { change, asks_for });
+    }
+
+    /// Forgets a change that was refused. One of the same name may have been accepted before.
+    fn forget(&mut self, refused: &Change, asks_for: AskedFor) {
+        let is_it =
+            |awaited: &AwaitedChange| awaited.change.cl_ord_id == refused.cl_ord_id && awaited.asks_for == asks_for;
+        self.changes.iter().rposition(is_it).map(|place| self.changes.remove(place));
     }
 
     fn who(&self) -> Requester<'_> {
@@ -312,6 +322,7 @@ impl Trader {
         let (answers, _) = self.market.submit(&[op], &self.who()).await?;
         let Some(answer) = answers.into_iter().next() else { return Err(Unknown) };
         if let Some(why) = self.not_changed(op, &answer).await? {
+            self.forget(&change, AskedFor::Amendment(shares));
             self.refuse_change(&change, '2', &why, session);
         }
         Ok(())
@@ -350,7 +361,6 @@ impl Trader {
     }
 
     fn refuse_change(&mut self, change: &Change, response_to: char, why: &NotChanged, session: &mut Session) {
-        self.changes.retain(|awaited| awaited.change.cl_ord_id != change.cl_ord_id);
         let original = change.original.clone().or_else(|| match &change.order {
             OrderRef::Client(id) => Some(id.to_string()),
             OrderRef::Id(order) => self.names.get(order).cloned(),
@@ -468,11 +478,11 @@ impl Trader {
     pub(crate) fn report(&mut self, reports: &[Happening], session: &mut Session) {
         self.queue.took(reports.len());
         for happening in reports {
+            let (name, change) = (self.name(happening), self.take_change(happening));
             if !self.may_see(happening.account) {
                 continue;
             }
             let order = happening.order();
-            let (name, change) = (self.name(happening), self.take_change(happening));
             let names = match &change {
                 Some(change) => Names {
                     cl_ord_id: Some(&change.cl_ord_id),

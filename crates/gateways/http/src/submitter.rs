@@ -12,8 +12,8 @@ use exchange::{
 use terms::Op;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
-/// Ops in flight, at most: this number of light requests and as many again of heavy ones; further ones wait. It is a
-/// part of what one gateway worker may have.
+/// Permits of light requests, and as many again of heavy ones; further requests wait. A request takes one for each op,
+/// and [`OF_REQUEST_MAX`] at most.
 const IN_FLIGHT_MAX: usize = 4096;
 
 /// The part of that which one request takes, at most. A kill of a member is a command for each of its accounts, and only

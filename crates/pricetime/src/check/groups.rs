@@ -47,7 +47,7 @@ pub const GROUPS: [Group; 10] = [
     Group::of("limits", &[], &[cases::limits::CASES]),
     Group::of(
         "extensions",
-        &["kinds", "self_trade", "icebergs", "stops", "linked", "phases"],
+        &["kinds", "self_trade", "icebergs", "stops", "linked", "phases", "bands"],
         &[cases::extensions::CASES],
     ),
 ];

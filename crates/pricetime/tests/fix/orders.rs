@@ -201,6 +201,34 @@ fn amendments_of_others_are_not_told_as_the_sessions_own() {
     server.stop();
 }
 
+/// A cancel by the last name that was reported lost its report where another amendment was reported between, and a
+/// refused retry took the name of the amendment that it repeated.
+#[test]
+fn changes_that_follow_each_other_at_once_keep_their_names() {
+    let folder = Folder::new("fix-changes-at-once");
+    let (server, address) = serve(&folder);
+    let mut fix = Fix::log_on(address, "A");
+    let of = |name: &str, of: &str| format!("11={name}|41={of}|1=1|55=SPY|54=1|");
+    let amend = |name: &str, named: &str, shares: u8| format!("{}40=2|44=1|38={shares}|", of(name, named));
+    fix.send("D", "11=o|1=1|55=SPY|54=1|38=9|40=2|59=1|44=1|");
+    fix.expect(&["150=0", "11=o"]);
+    fix.send("G", &amend("g1", "o", 8));
+    fix.expect(&["150=5", "11=g1"]);
+    let again = amend("g2", "g1", 7);
+    let all = [("G", &again), ("G", &again), ("F", &format!("{}38=7|", of("c", "g1")))];
+    let all = all.map(|(kind, fields)| {
+        fix.next += 1;
+        fix.made(kind, fix.next - 1, fields)
+    });
+    fix.stream.write_all(&all.concat()).unwrap();
+    let mut told: Vec<String> = (0..3).map(|_| fix.next()).collect();
+    told.sort_by_key(|told| told.contains("|35=9|"));
+    for (told, fields) in told.iter().zip([["|150=5|", "|11=g2|"], ["|150=4|", "|11=c|"], ["|35=9|", "|11=g2|"]]) {
+        assert!(fields.iter().all(|field| told.contains(field)), "{told}");
+    }
+    server.stop();
+}
+
 /// Many orders are sent without waiting for answers. All of their reports come, in order, and REST shows the orders
 /// that remain.
 #[test]

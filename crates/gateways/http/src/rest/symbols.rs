@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use feed::{ReadModel, View};
 use serde::{Deserialize, Serialize};
-use terms::{Command, Op, Position, Side, SymbolIndex, Time};
+use terms::{Command, Op, Position, Side, SymbolIndex, SymbolRules, Time};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{bad_cursor, troubled, unreadable};
@@ -317,7 +317,8 @@ pub(crate) async fn change_rules(
     for answer in answers {
         problem::reply(answer)?;
     }
-    Ok(Json(RulesShape::of(&rules)))
+    // The reference is no rule, and an auction may have moved it since.
+    Ok(Json(RulesShape::of(&SymbolRules { reference: None, ..rules })))
 }
 
 /// Calls `show` for a symbol, if there is one of this name.
