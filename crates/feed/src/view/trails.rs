@@ -8,8 +8,8 @@ use terms::{OrderId, Price, Side, SymbolIndex, Trail, Trigger};
 use super::{News, View};
 use crate::orders::Terms;
 
-/// The symbols and sides in which triggers moved since the news were taken and orders of watched accounts follow, and at
-/// least as many of these orders as moved.
+/// The symbols and sides in which triggers moved since the news were taken, and orders of watched accounts follow; and
+/// at least as many of these orders as moved.
 #[derive(Debug, Default)]
 pub(super) struct Moves {
     of: BTreeSet<(SymbolIndex, Side)>,

@@ -16,8 +16,8 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 /// and [`OF_REQUEST_MAX`] at most.
 const IN_FLIGHT_MAX: usize = 4096;
 
-/// The part of that which one request takes, at most. A kill of a member is a command for each of its accounts, and only
-/// the last one costs more than a few bytes; others that ask much do not wait for all before it to end.
+/// The part of that which one request takes, at most. A kill of a member is a command for each of its accounts, and
+/// only the last one costs more than a few bytes; others that ask much do not wait for all before it to end.
 const OF_REQUEST_MAX: usize = IN_FLIGHT_MAX / 16;
 
 /// The error where the result of a request is not known yet.
