@@ -49,6 +49,8 @@ fn rules_are_given_shown_and_obeyed_over_rest_and_after_a_restart() {
     let http = Http::new(server.http);
     let symbol = |http: &Http, name: &str| http.read(&format!("/api/v1/symbols/{name}"));
     assert_eq!(symbol(&http, "SPY").get("rules"), None, "without rules a symbol is shown as ever");
+    let with_reference = put(&http, "SPY", &json!({"static_up": "50", "reference": "10"}));
+    assert_eq!(with_reference, (200, json!({"static_up": "50", "trading": true})), "an auction may move it meanwhile");
     assert_eq!(put(&http, "SPY", &all()), (200, all()));
     assert_eq!(symbol(&http, "SPY")["rules"], all());
     assert_eq!(symbol(&http, "FREE").get("rules"), None);
