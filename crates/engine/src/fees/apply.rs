@@ -57,7 +57,7 @@ impl Engine {
         Ok(Reply::Created)
     }
 
-    /// Does the work of `execute_for` where a party may pay a fee or has limits.
+    /// Does the work of `execute_for` where a party may pay a fee or has limits, or the references of bands follow.
     #[cold]
     #[inline(never)]
     pub(crate) fn execute_charged(

@@ -137,12 +137,8 @@ impl Engine {
         price: Price,
         events: &mut impl FnMut(Event),
     ) {
-        if self.fees.is_empty() && self.limits.is_empty() {
-            let (parties, symbol) = ([aggressor.account, self.orders.get(maker).account], aggressor.symbol);
-            let shares = self.execute_for(aggressor, maker, price, &Charge::NONE, events);
-            if !self.instruments.follow_none() {
-                self.move_references(symbol, parties, (price, shares));
-            }
+        if self.fees.is_empty() && self.limits.is_empty() && self.instruments.follow_none() {
+            self.execute_for(aggressor, maker, price, &Charge::NONE, events);
         } else {
             let Aggressor { wanted, money, fees, self_traded, prices, .. } =
                 self.execute_charged(*aggressor, maker, price, events);
