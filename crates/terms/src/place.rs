@@ -10,8 +10,7 @@ use crate::trail::Trail;
 
 /// An order that a command places, with its terms.
 ///
-/// The last byte is its `shape`, whose unused values tell the other commands apart: so a command is no longer than
-/// this.
+/// The last byte is its `shape`, whose unused values tell other commands apart. Only the rules of a symbol are longer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub struct Place {
@@ -390,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_takes_no_more_room_than_128_bytes() {
-        assert_eq!((size_of::<Place>(), size_of::<Command>()), (128, 128), "it is copied for every order");
+    fn an_order_takes_no_more_room_than_128_bytes_and_a_command_144() {
+        assert_eq!((size_of::<Place>(), size_of::<Command>()), (128, 144), "both are copied for every order");
     }
 }

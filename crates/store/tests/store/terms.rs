@@ -48,7 +48,7 @@ fn history(database: &Database, columns: &str) -> Vec<String> {
 fn orders_end_at_their_time_over_restarts() {
     let database = database();
     let mut market = rich(&[1, 2]);
-    let (soon, late) = (hours(&market, 1), hours(&market, 20));
+    let (soon, late) = (hours(&market, 3), hours(&market, 20));
     place_until(&mut market, 1, limit(Side::Buy, 90, 2), late);
     place_until(&mut market, 2, limit(Side::Buy, 91, 3), soon);
     // One waits, and one was executed in part.
