@@ -7,6 +7,7 @@ use terms::{
 use crate::engine::Engine;
 use crate::fees::state::{Charge, PartyFee};
 use crate::matching::aggressor::Aggressor;
+use crate::rules::state::Moving;
 
 impl Engine {
     /// The fees that accounts of a tier pay for executions in a symbol; none if they pay nothing.
@@ -73,9 +74,7 @@ impl Engine {
         let shares = self.execute_for(&mut aggressor, maker, price, &charge, events);
         let parties = [payer, maker_account];
         parties.into_iter().for_each(|account| self.limits.take(account, symbol, shares));
-        if !self.instruments.follow_none() {
-            self.move_references(symbol, parties, (price, shares));
-        }
+        self.instruments.move_references(symbol, &Moving { parties, shares, price, is_of_auction: false });
         // A fee goes to the aggressor's account, so its balance or position changed, with an event, while it matches.
         aggressor.self_traded |= [charge.maker, charge.aggressor].iter().any(|due| due.to == Some(payer));
         self.pay_out(&charge, symbol, price, shares, events);

@@ -15,7 +15,7 @@ impl Engine {
     /// Whether an `ExpireOrders` at this time may end an order: one of a kill that goes on, or one whose deadline has
     /// come.
     pub fn has_orders_to_end(&self, now: Time) -> bool {
-        self.has_kills_going_on() || self.deadlines.next_passed(now).is_some()
+        self.has_kills_going_on() || self.has_passed_deadlines(now)
     }
 
     /// Whether, after an `ExpireOrders` has taken out as many orders as it does, there are still orders that have ended
@@ -27,8 +27,7 @@ impl Engine {
     /// Whether there are open orders whose deadlines came by this time.
     #[inline]
     pub(crate) fn has_passed_deadlines(&self, now: Time) -> bool {
-        // Few markets have deadlines: the others should not pay for the search.
-        !self.deadlines.is_empty() && self.deadlines.next_passed(now).is_some()
+        self.deadlines.next_passed(now).is_some()
     }
 
     /// Whether there may be open orders with an [`ending`](Engine::ending).

@@ -27,7 +27,7 @@ impl Deadlines {
     }
 
     pub(crate) fn of(&self, order: OrderId) -> Option<Deadline> {
-        // Few markets have deadlines: the others should not pay for the search.
+        // As in `next_passed`: few markets have deadlines, and the others should not pay for the search.
         if self.is_empty() { None } else { self.of_order.get(&order).copied() }
     }
 
@@ -37,7 +37,11 @@ impl Deadlines {
     }
 
     /// The next order whose deadline has passed at this time.
+    #[inline]
     pub(crate) fn next_passed(&self, now: Time) -> Option<OrderId> {
+        if self.is_empty() {
+            return None;
+        }
         self.next().filter(|(until, _)| until.time() <= now).map(|(_, order)| order)
     }
 

@@ -5,7 +5,6 @@ use terms::{AccountIndex, BandReferences, BrokenRule, NewOrder, Price, SelfTrade
 
 use crate::engine::Engine;
 use crate::matching::liquidity::LOOKED_AT_MAX;
-use crate::rules::state::Moving;
 use crate::self_trade::counted::SelfTradeCount;
 
 impl Engine {
@@ -17,18 +16,6 @@ impl Engine {
     /// The prices around which the bands of a symbol lie.
     pub fn band_references(&self, symbol: SymbolIndex) -> BandReferences {
         self.instruments.references(symbol)
-    }
-
-    /// Moves the dynamic reference of a symbol that has one to the price of an execution.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn move_references(
-        &mut self,
-        symbol: SymbolIndex,
-        parties: [AccountIndex; 2],
-        (price, shares): (Price, Shares),
-    ) {
-        self.instruments.move_references(symbol, &Moving { parties, shares, price, is_of_auction: false });
     }
 
     /// The refusal of an order that would execute beyond the end of the band which its own limit does not bound: a buy
