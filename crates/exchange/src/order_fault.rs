@@ -38,7 +38,7 @@ pub enum OrderFault {
     TifOfMarket,
     /// The order is to end with the day, and is done at once.
     DayAtOnce,
-    /// The order is to end with the day, and at a time as well.
+    /// The order is to end with the day, and also at a time, or not before it is canceled.
     DayUntil,
     /// The order is to end at a time, and does not say when.
     NoUntil,
