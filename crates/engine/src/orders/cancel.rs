@@ -42,7 +42,7 @@ impl Engine {
         self.ending_of(self.orders.get(slot), symbol)
     }
 
-    /// The same for the record of an open order.
+    /// The ending of the open order with this record.
     pub(crate) fn ending_of(&self, order: &Order, symbol: SymbolIndex) -> Option<CancelReason> {
         if self.is_killed_order(order.account, symbol) {
             Some(CancelReason::Asked)

@@ -1,4 +1,4 @@
-//! The price band of a symbol. Nothing executes outside it, in either direction, whatever the kind of the order.
+//! The price band of a symbol. Outside auctions no order executes outside it, in either direction.
 
 use slots::NONE;
 use terms::{AccountIndex, BandReferences, BrokenRule, NewOrder, Price, SelfTrade, Shares, Side, SymbolIndex};
@@ -20,8 +20,8 @@ impl Engine {
 
     /// The refusal of an order that would execute beyond the end of the band which its own limit does not bound: a buy
     /// below the lowest price, a sell above the highest one. Only its first execution can be there, because all others
-    /// are at worse prices. Behind [`LOOKED_AT_MAX`] orders that it would pass without executing, the next one counts,
-    /// whoever's it is.
+    /// are at worse prices. The order looks at [`LOOKED_AT_MAX`] orders that it would pass without executing, and the last
+    /// one counts as one with which it would execute.
     pub(crate) fn outside_band(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Option<BrokenRule> {
         let (low, high) = self.band(placed.symbol)?;
         let is_outside = |price| match placed.side {
