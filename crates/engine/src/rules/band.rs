@@ -20,8 +20,8 @@ impl Engine {
 
     /// The refusal of an order that would execute beyond the end of the band which its own limit does not bound: a buy
     /// below the lowest price, a sell above the highest one. Only its first execution can be there, because all others
-    /// are at worse prices. The order looks at [`LOOKED_AT_MAX`] orders that it would pass without executing, and the last
-    /// one counts as one with which it would execute.
+    /// are at worse prices. The order looks at [`LOOKED_AT_MAX`] orders that it would pass without executing, and the
+    /// last one counts as one with which it would execute.
     pub(crate) fn outside_band(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Option<BrokenRule> {
         let (low, high) = self.band(placed.symbol)?;
         let is_outside = |price| match placed.side {
