@@ -204,7 +204,7 @@ impl Server {
             .map_err(|error| cannot_listen(settings.xml, "--xml", &error))?;
         if settings.stop_after_requests > 0 {
             let endings = endings.clone();
-            gateway.when_answered(settings.stop_after_requests, Box::new(move || drop(endings.send(Ending::Answered))));
+            gateway.stop_accepting_after(settings.stop_after_requests, move || drop(endings.send(Ending::Answered)));
         }
         web.watch(Arc::new(gateway.counting()));
         let start_fix = |(fix_settings, asker): (fix::Settings, _)| {

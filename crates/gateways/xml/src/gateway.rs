@@ -119,8 +119,20 @@ impl Gateway {
 
     /// Stops listening; open connections go on. Those in the backlog are turned away.
     pub fn stop_accepting(&self) {
-        self.shared.stop_accepting.store(true, Ordering::SeqCst);
-        self.nudge();
+        stop_accepting(&self.shared, &self.mailboxes);
+    }
+
+    /// Stops listening when `count` requests were answered, before it calls `hook`, which must not block. The worker that
+    /// answers the last one does both, so no thread that wakes late lets more connections in.
+    pub fn stop_accepting_after(&self, count: u64, hook: impl FnOnce() + Send + 'static) {
+        // What it shares holds the hook, which must not hold that in turn.
+        let (shared, mailboxes) = (Arc::downgrade(&self.shared), self.mailboxes.clone());
+        self.when_answered(count, move || {
+            if let Some(shared) = shared.upgrade() {
+                stop_accepting(&shared, &mailboxes);
+            }
+            hook();
+        });
     }
 
     /// Stops listening and reading, answers the requests that were read completely, closes every connection gently and
@@ -143,6 +155,11 @@ impl Gateway {
     fn nudge(&self) {
         self.mailboxes.iter().for_each(|mailbox| mailbox.nudge());
     }
+}
+
+fn stop_accepting(shared: &Shared, mailboxes: &[Arc<Mailbox>]) {
+    shared.stop_accepting.store(true, Ordering::SeqCst);
+    mailboxes.iter().for_each(|mailbox| mailbox.nudge());
 }
 
 impl Drop for Gateway {

@@ -1,6 +1,7 @@
 //! The stop of a gateway: requests that were read are answered, and clients get the end of the stream.
 
 use std::net::TcpStream;
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -66,6 +67,25 @@ fn connections_go_on_when_accepting_has_stopped() {
     eventually("it no longer listens", || TcpStream::connect(served.address()).is_err());
     client.send(&order(2));
     client.expect(&opened(2, 2));
+}
+
+#[test]
+fn nobody_is_accepted_behind_the_last_of_a_number_of_answers() {
+    let served = serve(settings());
+    let address = served.address();
+    let (sender, receiver) = mpsc::channel();
+    served.gateway.stop_accepting_after(3, move || sender.send(()).unwrap());
+    let mut client = served.client();
+    client.send(&[order(1), order(2)].concat());
+    client.expect(&[opened(1, 1), opened(2, 2)].concat());
+    assert!(receiver.try_recv().is_err(), "two of three requests were answered");
+    drop(TcpStream::connect(address).expect("it listens"));
+    client.send(&order(3));
+    client.expect(&opened(3, 3));
+    receiver.recv().unwrap();
+    eventually("it no longer listens", || TcpStream::connect(address).is_err());
+    client.send(&order(4));
+    client.expect(&opened(4, 4));
 }
 
 #[test]
