@@ -13,6 +13,7 @@ use http_gateway::history_pages::HistoryFault;
 use http_gateway::input::BODY_BYTES_MAX;
 use http_gateway::members::{SIGN_AGAIN, SIGNED_BEFORE_START};
 use http_gateway::problem::Problem;
+use http_gateway::problem_code::Code;
 
 /// The code for damaged records. Binance has none for this.
 const RECORD_DAMAGED: i32 = -1900;
@@ -363,7 +364,7 @@ impl Refusal {
 impl From<Problem> for Refusal {
     fn from(problem: Problem) -> Refusal {
         let (status, again_in_s) = (problem.status(), problem.again_in_s());
-        if problem.code == "record-damaged" {
+        if problem.code == Code::RecordDamaged {
             return Refusal::with(status, RECORD_DAMAGED, problem.detail);
         }
         let code = match status {

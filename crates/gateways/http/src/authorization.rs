@@ -7,7 +7,7 @@ use axum::RequestExt;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{ConnectInfo, MatchedPath, Path, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
@@ -24,6 +24,7 @@ use crate::input;
 use crate::listener::Life;
 use crate::members::{Members, SignatureHeaders, Unsigned};
 use crate::problem::Problem;
+use crate::problem_code::Code;
 use crate::read_barrier::ascertain;
 use crate::route_needs::{AccountPlace, Need, need};
 
@@ -267,7 +268,7 @@ async fn who(members: &Members, life: &Life, request: Request) -> Result<(Asker,
             // The guard has passed our origin alone. A browser sends the header with each of these; without it
             // something else took the cookie along.
             let detail = "a cookie is no proof for this without the header origin: send a token or a signature";
-            let problem = Problem::new(StatusCode::FORBIDDEN, "foreign-origin", "Foreign origin", detail);
+            let problem = Problem::new(Code::ForeignOrigin, detail);
             Err(Denied::new(TurnedAway::Foreign, problem))
         }
         Some(asker) => Ok((asker, request)),

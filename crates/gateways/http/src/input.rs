@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use axum::body::{Bytes, to_bytes};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::http::header;
 use axum::http::request::Parts;
-use axum::http::{StatusCode, header};
 use exchange::{DEADLINE_MAX, deadline_at};
 use feed::Interval;
 use http_body_util::LengthLimitError;
@@ -17,6 +17,7 @@ use terms::{
 };
 
 use crate::problem::Problem;
+use crate::problem_code::Code;
 
 /// A JSON body.
 pub(crate) struct Body<T>(pub(crate) T);
@@ -29,7 +30,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
             request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         if !kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json")) {
             let detail = "a write needs the header content-type: application/json";
-            return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not-json", "Not JSON", detail));
+            return Err(Problem::new(Code::NotJson, detail));
         }
         object(&whole(request.into_body()).await?).map(Body)
     }
@@ -52,7 +53,7 @@ pub(crate) async fn whole(body: axum::body::Body) -> Result<Bytes, Problem> {
     to_bytes(body, BODY_BYTES_MAX).await.map_err(|error| {
         if error.source().is_some_and(|why| why.is::<LengthLimitError>()) {
             let detail = format!("a body may have {BODY_BYTES_MAX} bytes");
-            return Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "Too large", detail);
+            return Problem::new(Code::TooLarge, detail);
         }
         Problem::malformed(format!("the body could not be read: {error}"))
     })

@@ -46,6 +46,7 @@ mod outbox_budget;
 mod page;
 mod page_files;
 pub mod problem;
+pub mod problem_code;
 mod process;
 mod protecting;
 mod publish_cost;

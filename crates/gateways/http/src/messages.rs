@@ -331,7 +331,7 @@ pub(crate) fn done(kind: &'static str, request: &Value) -> SharedText {
 /// Writes the error where the answer is in the history, which cannot be read.
 pub(crate) fn unreadable(error: &HistoryError) -> SharedText {
     let problem = Problem::unreadable(error);
-    refusal(None, problem.code, &problem.detail)
+    refusal(None, problem.code.name(), &problem.detail)
 }
 
 pub(crate) fn refusal(id: Option<&Value>, code: &str, detail: &str) -> SharedText {

@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use axum::extract::{ConnectInfo, Request, State};
-use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use exchange::TurnedAway;
@@ -12,6 +12,7 @@ use exchange::TurnedAway;
 use crate::app_state::AppState;
 use crate::listener::Life;
 use crate::problem::{self, Problem};
+use crate::problem_code::Code;
 
 /// Headers of every answer, unless it sets them itself. They keep a browser from guessing another content type, from
 /// letting other sites show or use the answer, and from keeping a copy.
@@ -70,7 +71,7 @@ fn check(hosts: &[String], life: &Life, request: &Request) -> Result<(), Problem
                 "requests to the host {:?} are not answered; name it with --http-hosts if it is this server",
                 host.unwrap_or_default()
             );
-            return Err(Problem::new(StatusCode::FORBIDDEN, "foreign-host", "Foreign host", detail));
+            return Err(Problem::new(Code::ForeignHost, detail));
         }
     }
     let reads = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
@@ -84,7 +85,7 @@ fn check(hosts: &[String], life: &Life, request: &Request) -> Result<(), Problem
     let ours = origin.filter(|(scheme, _)| *scheme == "https" || !life.is_tls()).map(|(_, authority)| authority);
     if ours.is_none() || ours != named.or(host) {
         let detail = "only pages of this server may send this request from a browser";
-        return Err(Problem::new(StatusCode::FORBIDDEN, "foreign-origin", "Foreign origin", detail));
+        return Err(Problem::new(Code::ForeignOrigin, detail));
     }
     Ok(())
 }

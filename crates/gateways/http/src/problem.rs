@@ -5,12 +5,14 @@ use std::fmt;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use exchange::{Answer, Bound, Limit, Unavailable};
+use exchange::{Answer, Bound, Limit, Mode, Unavailable};
 use feed::HistoryError;
 use serde::Serialize;
 use terms::{AccountLimit, BrokenRule, Reject};
 use utoipa::openapi::{Ref, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
+
+use crate::problem_code::Code;
 
 /// The content type of a refusal.
 pub(crate) const KIND: &str = "application/problem+json";
@@ -22,8 +24,8 @@ pub struct Problem {
     kind: &'static str,
     title: &'static str,
     status: u16,
-    /// The code, for programs; it never changes its meaning.
-    pub code: &'static str,
+    /// The code, for programs.
+    pub code: Code,
     /// The reason, for people.
     pub detail: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,12 +36,12 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Makes a refusal with a code and a title of its own.
-    pub fn new(status: StatusCode, code: &'static str, title: &'static str, detail: impl Into<String>) -> Problem {
+    /// Makes a refusal.
+    pub fn new(code: Code, detail: impl Into<String>) -> Problem {
         Problem {
             kind: "about:blank",
-            title,
-            status: status.as_u16(),
+            title: code.title(),
+            status: code.status().as_u16(),
             code,
             detail: detail.into(),
             field: None,
@@ -59,7 +61,7 @@ impl Problem {
 
     /// Returns the status of the answer.
     pub fn status(&self) -> StatusCode {
-        StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+        self.code.status()
     }
 
     /// The refusal of a field that is missing, unknown or of the wrong form.
@@ -75,7 +77,7 @@ impl Problem {
 
     /// The refusal of a request that cannot be read.
     pub fn malformed(detail: impl Into<String>) -> Problem {
-        Problem::new(StatusCode::BAD_REQUEST, "malformed", "Malformed request", detail)
+        Problem::new(Code::Malformed, detail)
     }
 
     /// The refusal of an account that does not exist.
@@ -101,38 +103,38 @@ impl Problem {
     /// The refusal of a server that is starting, waiting or stopping.
     pub fn not_ready() -> Problem {
         let detail = "the server does not serve clients at the moment; /ready says why";
-        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not-ready", "Not ready", detail)
+        Problem::new(Code::NotReady, detail)
     }
 
     /// The refusal after a panic in answering this request.
     pub fn fault() -> Problem {
         let detail = "a fault of the server, which its log tells: what was asked for may have been done, so look before it is \
                       asked for again";
-        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal-fault", "Internal fault", detail)
+        Problem::new(Code::InternalFault, detail)
     }
 
     /// The refusal of a server whose feed has failed; nothing was done.
     pub fn no_feed() -> Problem {
         let detail = "the server has no feed any more, by a fault of its own: nothing was done; trade over XML, or ask when it was \
                       started again";
-        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "feed-unavailable", "Feed unavailable", detail)
+        Problem::new(Code::FeedUnavailable, detail)
     }
 
     /// The refusal on a place that is reserved for other questions.
     pub fn too_many_connections() -> Problem {
         let detail = "all connections are taken; until one is free, /health, /ready and /metrics are answered";
-        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too-many-connections", "Too many connections", detail)
+        Problem::new(Code::TooManyConnections, detail)
     }
 
     /// The refusal where the record of the answer is damaged.
     pub fn damaged(detail: impl Into<String>) -> Problem {
-        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "record-damaged", "Record damaged", detail)
+        Problem::new(Code::RecordDamaged, detail)
     }
 
     /// The refusal where the answer was removed, as the server's settings say.
     pub fn no_longer_kept() -> Problem {
         let detail = "no longer kept: the server keeps what is newer";
-        Problem::new(StatusCode::GONE, "no-longer-kept", "No longer kept", detail)
+        Problem::new(Code::NoLongerKept, detail)
     }
 
     /// The refusal where the history cannot be read; the log has the cause.
@@ -148,75 +150,59 @@ impl Problem {
             return Problem::not_ready();
         }
         tracing::error!(%error, "a question cannot be answered");
-        let code = "history-unreadable";
-        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, code, "History unreadable", error.to_string())
+        Problem::new(Code::HistoryUnreadable, error.to_string())
     }
 
     /// The refusal where the result of the request is not known yet.
     pub fn unknown_outcome() -> Problem {
         let detail = "what became of the request is not known yet: it may still be done; ask for its order later";
-        Problem::new(StatusCode::GATEWAY_TIMEOUT, "outcome-unknown", "Outcome unknown", detail)
+        Problem::new(Code::OutcomeUnknown, detail)
     }
 
     /// Translates the engine's refusal.
     pub fn of(reject: &Reject) -> Problem {
-        use StatusCode as Is;
-        let (status, code, title) = match reject {
-            Reject::AccountExists => (Is::CONFLICT, "account-exists", "Account exists"),
-            Reject::UnknownAccount => (Is::NOT_FOUND, "unknown-account", "Unknown account"),
-            Reject::UnknownPayer => (Is::CONFLICT, "unknown-payer", "Unknown payer"),
-            Reject::UnknownSymbol => (Is::NOT_FOUND, "unknown-symbol", "Unknown symbol"),
-            Reject::TooMuchMoney { .. } => (Is::UNPROCESSABLE_ENTITY, "too-much-money", "Too much money"),
-            Reject::TooManyShares { .. } => (Is::UNPROCESSABLE_ENTITY, "too-many-shares", "Too many shares"),
-            Reject::InsufficientFunds { .. } => (Is::UNPROCESSABLE_ENTITY, "insufficient-funds", "Insufficient funds"),
-            Reject::InsufficientShares { .. } => {
-                (Is::UNPROCESSABLE_ENTITY, "insufficient-shares", "Insufficient shares")
-            }
-            Reject::WouldTake { .. } => (Is::UNPROCESSABLE_ENTITY, "would-take", "Would execute at once"),
-            Reject::TriggersAtOnce { .. } => {
-                (Is::UNPROCESSABLE_ENTITY, "triggers-at-once", "Would be triggered at once")
-            }
-            Reject::NothingToTrail => (Is::CONFLICT, "nothing-to-trail", "No price to follow"),
-            Reject::TrailTooFar { .. } => (Is::UNPROCESSABLE_ENTITY, "trail-too-far", "Too far behind the market"),
-            Reject::TooManyTrails { .. } => {
-                (Is::UNPROCESSABLE_ENTITY, "too-many-trails", "Too many stops follow this price")
-            }
-            Reject::FundsTradeNothing { .. } => {
-                (Is::UNPROCESSABLE_ENTITY, "funds-trade-nothing", "Nothing can be traded for these funds")
-            }
+        let code = match reject {
+            Reject::AccountExists => Code::AccountExists,
+            Reject::UnknownAccount => Code::UnknownAccount,
+            Reject::UnknownPayer => Code::UnknownPayer,
+            Reject::UnknownSymbol => Code::UnknownSymbol,
+            Reject::TooMuchMoney { .. } => Code::TooMuchMoney,
+            Reject::TooManyShares { .. } => Code::TooManyShares,
+            Reject::InsufficientFunds { .. } => Code::InsufficientFunds,
+            Reject::InsufficientShares { .. } => Code::InsufficientShares,
+            Reject::WouldTake { .. } => Code::WouldTake,
+            Reject::TriggersAtOnce { .. } => Code::TriggersAtOnce,
+            Reject::NothingToTrail => Code::NothingToTrail,
+            Reject::TrailTooFar { .. } => Code::TrailTooFar,
+            Reject::TooManyTrails { .. } => Code::TooManyTrails,
+            Reject::FundsTradeNothing { .. } => Code::FundsTradeNothing,
             Reject::BreaksRule(rule) => broken(rule),
-            Reject::UnknownOrder => (Is::NOT_FOUND, "unknown-order", "Unknown order"),
-            Reject::NothingOpen => (Is::CONFLICT, "nothing-open", "Nothing open"),
-            Reject::NothingToAmend => (Is::CONFLICT, "nothing-to-amend", "Nothing to amend"),
-            Reject::AmendsUpward { .. } => (Is::UNPROCESSABLE_ENTITY, "amends-upward", "Not fewer shares"),
-            Reject::AmendsBelowExecuted { .. } => {
-                (Is::UNPROCESSABLE_ENTITY, "amends-below-executed", "Fewer shares than were executed")
-            }
-            Reject::AmendsOneOfTwo { .. } => (Is::CONFLICT, "amends-one-of-two", "One of two linked orders"),
-            Reject::NotLinked => (Is::CONFLICT, "not-linked", "Not linked"),
-            Reject::CannotLink { .. } => (Is::UNPROCESSABLE_ENTITY, "cannot-link", "Cannot be linked"),
-            Reject::DeadlinePassed { .. } => (Is::UNPROCESSABLE_ENTITY, "deadline-passed", "Deadline passed"),
-            Reject::DisplayOutOfBounds { .. } => {
-                (Is::UNPROCESSABLE_ENTITY, "display-out-of-range", "Too few or too many shares on show")
-            }
-            Reject::DisplayOffLot { .. } => (Is::UNPROCESSABLE_ENTITY, "off-lot", "Not a multiple of the lot size"),
-            Reject::NotCanceled => (Is::CONFLICT, "not-canceled", "Not canceled"),
-            Reject::ClientOrderIdTaken { .. } => (Is::CONFLICT, "client-order-id-taken", "Client order id taken"),
-            Reject::CannotWork => (Is::UNPROCESSABLE_ENTITY, "cannot-work", "Others cannot wait for it"),
-            Reject::NotWorking => (Is::CONFLICT, "not-working", "No order to wait for"),
-            Reject::CannotPend { .. } => (Is::UNPROCESSABLE_ENTITY, "cannot-pend", "Cannot wait for that order"),
-            Reject::AmendsPending { .. } => (Is::CONFLICT, "amends-pending", "Not placed yet"),
-            Reject::HaltedByRules => (Is::CONFLICT, "halted-by-rules", "Halted by its rules"),
-            Reject::Killed(_) => (Is::CONFLICT, "killed", "Killed"),
-            Reject::KillGoesOn => (Is::CONFLICT, "kill-goes-on", "Orders are still being canceled"),
-            Reject::PastLimit(past) => {
-                (Is::UNPROCESSABLE_ENTITY, past_account_limit(past.limit()), "Past a limit of the account")
-            }
-            Reject::TooManyWaiting { .. } => (Is::SERVICE_UNAVAILABLE, "too-many-waiting", "Too many orders wait"),
-            Reject::WouldWait => (Is::SERVICE_UNAVAILABLE, "would-wait", "Would have to wait"),
-            Reject::Full => (Is::SERVICE_UNAVAILABLE, "full", "The exchange is full"),
+            Reject::UnknownOrder => Code::UnknownOrder,
+            Reject::NothingOpen => Code::NothingOpen,
+            Reject::NothingToAmend => Code::NothingToAmend,
+            Reject::AmendsUpward { .. } => Code::AmendsUpward,
+            Reject::AmendsBelowExecuted { .. } => Code::AmendsBelowExecuted,
+            Reject::AmendsOneOfTwo { .. } => Code::AmendsOneOfTwo,
+            Reject::NotLinked => Code::NotLinked,
+            Reject::CannotLink { .. } => Code::CannotLink,
+            Reject::DeadlinePassed { .. } => Code::DeadlinePassed,
+            Reject::DisplayOutOfBounds { .. } => Code::DisplayOutOfRange,
+            Reject::DisplayOffLot { .. } => Code::OffLot,
+            Reject::NotCanceled => Code::NotCanceled,
+            Reject::ClientOrderIdTaken { .. } => Code::ClientOrderIdTaken,
+            Reject::CannotWork => Code::CannotWork,
+            Reject::NotWorking => Code::NotWorking,
+            Reject::CannotPend { .. } => Code::CannotPend,
+            Reject::AmendsPending { .. } => Code::AmendsPending,
+            Reject::HaltedByRules => Code::HaltedByRules,
+            Reject::Killed(_) => Code::Killed,
+            Reject::KillGoesOn => Code::KillGoesOn,
+            Reject::PastLimit(past) => past_account_limit(past.limit()),
+            Reject::TooManyWaiting { .. } => Code::TooManyWaiting,
+            Reject::WouldWait => Code::WouldWait,
+            Reject::Full => Code::Full,
         };
-        let problem = Problem::new(status, code, title, reject.to_string());
+        let problem = Problem::new(code, reject.to_string());
         match matches!(reject, Reject::TooManyWaiting { .. } | Reject::WouldWait) {
             true => problem.again_in(1),
             false => problem,
@@ -225,27 +211,25 @@ impl Problem {
 
     /// The refusal by a bound of the server's settings.
     fn past(bound: Bound) -> Problem {
-        let (code, title) = match bound {
-            Bound::Accounts { .. } => ("too-many-accounts", "Too many accounts"),
-            Bound::Symbols { .. } => ("too-many-symbols", "Too many symbols"),
-            Bound::Balance { .. } | Bound::RequestMoney { .. } => ("too-much-money", "Too much money"),
-            Bound::Position { .. } | Bound::RequestShares { .. } => ("too-many-shares", "Too many shares"),
-            Bound::Protected { .. } => ("too-many-protected", "Too many protected accounts"),
-            Bound::ClientOrders { .. } | Bound::ClientOrdersInAll { .. } => {
-                ("too-many-client-order-ids", "Too many client order ids")
-            }
+        let code = match bound {
+            Bound::Accounts { .. } => Code::TooManyAccounts,
+            Bound::Symbols { .. } => Code::TooManySymbols,
+            Bound::Balance { .. } | Bound::RequestMoney { .. } => Code::TooMuchMoney,
+            Bound::Position { .. } | Bound::RequestShares { .. } => Code::TooManyShares,
+            Bound::Protected { .. } => Code::TooManyProtected,
+            Bound::ClientOrders { .. } | Bound::ClientOrdersInAll { .. } => Code::TooManyClientOrderIds,
         };
-        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, code, title, bound.to_string())
+        Problem::new(code, bound.to_string())
     }
 
     /// The refusal of a request that is for members of other roles.
     pub fn not_permitted() -> Problem {
-        Problem::new(StatusCode::FORBIDDEN, "not-permitted", "Not permitted", Unavailable::NotPermitted.to_string())
+        Problem::new(Code::NotPermitted, Unavailable::NotPermitted.to_string())
     }
 
     /// The refusal of an asker without a valid proof.
     pub fn unauthenticated(detail: impl Into<String>) -> Problem {
-        Problem::new(StatusCode::UNAUTHORIZED, "unauthenticated", "Not authenticated", detail)
+        Problem::new(Code::Unauthenticated, detail)
     }
 
     /// The refusal of an anonymous asker that asks for something that is not public.
@@ -272,63 +256,45 @@ impl Problem {
     /// The refusal after too many wrong proofs, or of too many passwords at once.
     pub fn too_many_tries() -> Problem {
         let detail = "too many wrong proofs came from this address, or too much is being proven: try again later";
-        Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-many-tries", "Too many tries", detail)
+        Problem::new(Code::TooManyTries, detail)
     }
 
     /// The refusal past a limit of the member.
     pub fn past_limit(limit: Limit) -> Problem {
-        let detail = limit.to_string();
-        match limit {
-            Limit::OrdersPerSecond(_) => {
-                Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-many-orders", "Too many orders", detail)
-            }
-            Limit::MessagesPerSecond(_) => {
-                Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-many-messages", "Too many messages", detail)
-                    .again_in(1)
-            }
-            Limit::Connections(_) => Problem::new(
-                StatusCode::TOO_MANY_REQUESTS,
-                "too-many-connections-of-member",
-                "Too many connections",
-                detail,
-            ),
-            Limit::Accounts(_) => {
-                Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "outside-budget", "Outside the budget", detail)
-            }
+        let code = match limit {
+            Limit::OrdersPerSecond(_) => Code::TooManyOrders,
+            Limit::MessagesPerSecond(_) => Code::TooManyMessages,
+            Limit::Connections(_) => Code::TooManyConnectionsOfMember,
+            Limit::Accounts(_) => Code::OutsideBudget,
             Limit::OrderShares(_)
             | Limit::OrderValue(_)
             | Limit::SharesOfMoney(_)
             | Limit::ValueOfMoving(_)
-            | Limit::OfAnotherOrder => {
-                Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "order-too-large", "Order too large", detail)
-            }
-        }
+            | Limit::OfAnotherOrder => Code::OrderTooLarge,
+        };
+        let problem = Problem::new(code, limit.to_string());
+        if code == Code::TooManyMessages { problem.again_in(1) } else { problem }
     }
 
     /// Translates why an op did not reach the engine.
     pub fn unavailable(why: Unavailable) -> Problem {
-        let (code, title) = match why {
-            Unavailable::DiskLow => ("disk-low", "Disk nearly full"),
-            Unavailable::StoreAway => ("store-away", "Store away"),
-            Unavailable::Stopping => ("not-ready", "Stopping"),
-            Unavailable::ReadOnlyNode => ("read-only-node", "Read-only node"),
-            Unavailable::ReplyTooLarge => ("too-large", "Reply too large"),
-            Unavailable::RecordDamaged => return Problem::damaged(why.to_string()),
+        let code = match why {
+            Unavailable::DiskLow => Code::DiskLow,
+            Unavailable::StoreAway => Code::StoreAway,
+            Unavailable::Stopping => Code::NotReady,
+            Unavailable::ReadOnlyNode => Code::ReadOnlyNode,
+            Unavailable::ReplyTooLarge => Code::TooLarge,
+            Unavailable::RecordDamaged => Code::RecordDamaged,
             Unavailable::NoLongerKept => return Problem::no_longer_kept(),
-            Unavailable::NotPermitted => return Problem::not_permitted(),
+            Unavailable::NotPermitted => Code::NotPermitted,
             Unavailable::Bound(bound) => return Problem::past(bound),
             Unavailable::Past(limit) => return Problem::past_limit(limit),
-            Unavailable::Closed(mode) => (mode.name(), "Not open"),
-            Unavailable::Shared => {
-                let status = StatusCode::UNPROCESSABLE_ENTITY;
-                return Problem::new(status, "not-in-a-cluster", "Not in a cluster", why.to_string());
-            }
-            Unavailable::NoDayEnd { .. } => {
-                let status = StatusCode::UNPROCESSABLE_ENTITY;
-                return Problem::new(status, "no-day-end", "No day's end", why.to_string());
-            }
+            Unavailable::Closed(Mode::Maintenance) => Code::Maintenance,
+            Unavailable::Closed(Mode::ReadOnly | Mode::Normal) => Code::ReadOnly,
+            Unavailable::Shared => Code::NotInACluster,
+            Unavailable::NoDayEnd { .. } => Code::NoDayEnd,
         };
-        Problem::new(StatusCode::SERVICE_UNAVAILABLE, code, title, why.to_string())
+        Problem::new(code, why.to_string())
     }
 }
 
@@ -374,33 +340,25 @@ impl IntoResponse for Problem {
 }
 
 /// Returns the code of an order that exceeds a limit of its account.
-fn past_account_limit(limit: AccountLimit) -> &'static str {
+fn past_account_limit(limit: AccountLimit) -> Code {
     match limit {
-        AccountLimit::OpenOrders => "past-open-orders",
-        AccountLimit::OrderShares => "past-order-shares",
-        AccountLimit::OrderValue => "past-order-value",
-        AccountLimit::Position => "past-position",
-        AccountLimit::Collar => "past-collar",
+        AccountLimit::OpenOrders => Code::PastOpenOrders,
+        AccountLimit::OrderShares => Code::PastOrderShares,
+        AccountLimit::OrderValue => Code::PastOrderValue,
+        AccountLimit::Position => Code::PastPosition,
+        AccountLimit::Collar => Code::PastCollar,
     }
 }
 
-/// Returns status, code and title of an order that breaks a rule of its symbol.
-fn broken(rule: &BrokenRule) -> (StatusCode, &'static str, &'static str) {
+/// Returns the code of an order that breaks a rule of its symbol.
+fn broken(rule: &BrokenRule) -> Code {
     match rule {
-        BrokenRule::Halted => (StatusCode::CONFLICT, "halted", "Trading is halted"),
-        BrokenRule::Auction => (StatusCode::CONFLICT, "in-auction", "In an auction"),
-        BrokenRule::LimitOffTick { .. } | BrokenRule::TriggerOffTick { .. } => {
-            (StatusCode::UNPROCESSABLE_ENTITY, "off-tick", "Not a multiple of the tick size")
-        }
-        BrokenRule::OffLot { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "off-lot", "Not a multiple of the lot size"),
-        BrokenRule::TooFewShares { .. } | BrokenRule::TooManyShares { .. } => {
-            (StatusCode::UNPROCESSABLE_ENTITY, "shares-out-of-range", "Too few or too many shares")
-        }
-        BrokenRule::TooLittleValue { .. } | BrokenRule::TooMuchValue { .. } => {
-            (StatusCode::UNPROCESSABLE_ENTITY, "value-out-of-range", "Too little or too much value")
-        }
-        BrokenRule::OutsideBand { .. } | BrokenRule::ExecutesOutsideBand { .. } => {
-            (StatusCode::UNPROCESSABLE_ENTITY, "outside-band", "Outside the price band")
-        }
+        BrokenRule::Halted => Code::Halted,
+        BrokenRule::Auction => Code::InAuction,
+        BrokenRule::LimitOffTick { .. } | BrokenRule::TriggerOffTick { .. } => Code::OffTick,
+        BrokenRule::OffLot { .. } => Code::OffLot,
+        BrokenRule::TooFewShares { .. } | BrokenRule::TooManyShares { .. } => Code::SharesOutOfRange,
+        BrokenRule::TooLittleValue { .. } | BrokenRule::TooMuchValue { .. } => Code::ValueOutOfRange,
+        BrokenRule::OutsideBand { .. } | BrokenRule::ExecutesOutsideBand { .. } => Code::OutsideBand,
     }
 }

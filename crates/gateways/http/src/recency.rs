@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use exchange::{Gauge, Read};
@@ -13,6 +13,7 @@ use terms::Sequence;
 
 use crate::app_state::AppState;
 use crate::problem::Problem;
+use crate::problem_code::Code;
 use crate::read_barrier::is_of_the_market;
 
 /// Header of an answer: the last command that the server had applied.
@@ -81,7 +82,7 @@ async fn wait(app: &AppState, asked: Sequence) -> Result<(), Problem> {
             };
             let detail =
                 format!("command {asked} was asked for, and this server{stands}: ask it again, or another server");
-            return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "behind", "Behind", detail));
+            return Err(Problem::new(Code::Behind, detail));
         }
         tokio::time::sleep(pause).await;
         pause = pause.saturating_mul(2);

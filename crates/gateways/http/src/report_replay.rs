@@ -14,6 +14,7 @@ use crate::hub::Hub;
 use crate::messages::{self, REPORTS_AT_ONCE, unreadable, whole};
 use crate::outbox::Outbox;
 use crate::problem::Problem;
+use crate::problem_code::Code;
 use crate::sql_history::SqlHistory;
 use crate::topic::Topic;
 
@@ -88,12 +89,12 @@ pub(crate) fn begin(
 
 pub(crate) fn begins_later() -> Problem {
     let detail = "the history of this server begins later than its market: reports cannot be replayed";
-    Problem::new(axum::http::StatusCode::CONFLICT, "history-begins-later", "History begins later", detail)
+    Problem::new(Code::HistoryBeginsLater, detail)
 }
 
 pub(crate) fn ahead(from: Sequence, through: Sequence) -> Problem {
     let detail = format!("from is {from}, and the last command is {through}: is this another market?");
-    Problem::new(axum::http::StatusCode::CONFLICT, "from-ahead", "Ahead of the present", detail)
+    Problem::new(Code::FromAhead, detail)
 }
 
 /// Runs a replay until everything is sent or its client is gone.

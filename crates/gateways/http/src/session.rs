@@ -81,7 +81,7 @@ impl Party for Session {
             past => past,
         };
         if let Err(problem) = followed {
-            self.outbox.send(refusal(request.get("id"), problem.code, &problem.detail));
+            self.outbox.send(refusal(request.get("id"), problem.code.name(), &problem.detail));
         }
     }
 
@@ -100,7 +100,7 @@ impl Session {
     fn refuse_unread(&self, room: Result<(), Problem>, why: &str) {
         match room {
             Ok(()) => self.outbox.send(refusal(None, "malformed", why)),
-            Err(past) => self.outbox.send(refusal(None, past.code, &past.detail)),
+            Err(past) => self.outbox.send(refusal(None, past.code.name(), &past.detail)),
         }
     }
 

@@ -14,6 +14,7 @@ use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
 use crate::listener::Life;
 use crate::problem::Problem;
+use crate::problem_code::Code;
 
 /// A WebSocket.
 pub(crate) type Socket = WebSocketStream<TokioIo<Upgraded>>;
@@ -94,7 +95,7 @@ fn config() -> WebSocketConfig {
 }
 
 fn refusal(detail: &str) -> Problem {
-    Problem::new(StatusCode::BAD_REQUEST, "malformed", "Malformed request", detail)
+    Problem::new(Code::Malformed, detail)
 }
 
 /// Whether a header's list has a word, in any case.

@@ -122,8 +122,8 @@ impl Gateway {
         stop_accepting(&self.shared, &self.mailboxes);
     }
 
-    /// Stops listening when `count` requests were answered, before it calls `hook`, which must not block. The worker that
-    /// answers the last one does both, so no thread that wakes late lets more connections in.
+    /// Stops listening when `count` requests were answered, before it calls `hook`, which must not block. The worker
+    /// that answers the last one does both, so no thread that wakes late lets more connections in.
     pub fn stop_accepting_after(&self, count: u64, hook: impl FnOnce() + Send + 'static) {
         // What it shares holds the hook, which must not hold that in turn.
         let (shared, mailboxes) = (Arc::downgrade(&self.shared), self.mailboxes.clone());

@@ -14,6 +14,7 @@ use utoipa_axum::routes;
 
 use crate::app_state::AppState;
 use crate::cookie;
+use crate::problem_code::Code;
 use crate::route_needs::{self, Need};
 use crate::{health, rest, schema_values};
 
@@ -124,44 +125,50 @@ fn finish(path: &str, method: &str, operation: &mut Value) {
     if !path.starts_with(BASE) {
         return;
     }
-    let own = own.as_array().into_iter().flatten().filter_map(Value::as_str);
-    let mut codes: Vec<&str> = own.flat_map(problems::named).collect();
-    codes.push("foreign-host");
+    let mut codes = named_codes(&own);
+    codes.push(Code::ForeignHost);
     match need {
         None | Some(Need::Nothing) => {}
-        Some(Need::Login) => codes.push("unauthenticated"),
-        Some(Need::Read(_) | Need::Act(_)) => {
-            codes.extend(["unauthenticated", "too-many-tries", "unknown-account", "too-many-messages", "maintenance"]);
-        }
-        Some(_) => {
-            codes.extend(["unauthenticated", "not-permitted", "too-many-tries", "too-many-messages", "maintenance"])
+        Some(Need::Login) => codes.push(Code::Unauthenticated),
+        Some(need) => {
+            let reads_or_acts = matches!(need, Need::Read(_) | Need::Act(_));
+            codes.push(if reads_or_acts { Code::UnknownAccount } else { Code::NotPermitted });
+            codes.extend([Code::Unauthenticated, Code::TooManyTries, Code::TooManyMessages, Code::Maintenance]);
         }
     }
     if operation["parameters"].is_array() || operation["requestBody"].is_object() {
-        codes.push("malformed");
+        codes.push(Code::Malformed);
     }
     if operation["requestBody"].is_object() {
-        codes.extend(["too-large", "not-json", "disk-low", "read-only-node", "full"]);
+        codes.extend([Code::TooLarge, Code::NotJson, Code::DiskLow, Code::ReadOnlyNode, Code::Full]);
     }
     // Operations that place orders may exceed these limits.
-    if codes.contains(&"too-many-client-order-ids") {
-        codes.extend(["too-many-orders", "order-too-large", "too-many-waiting", "would-wait"]);
+    if codes.contains(&Code::TooManyClientOrderIds) {
+        codes.extend([Code::TooManyOrders, Code::OrderTooLarge, Code::TooManyWaiting, Code::WouldWait]);
     }
     if method != "get" {
-        codes.extend(["foreign-origin", "outcome-unknown"]);
+        codes.extend([Code::ForeignOrigin, Code::OutcomeUnknown]);
         if matches!(need, Some(Need::Act(_) | Need::Issue | Need::Command)) {
-            codes.push("read-only");
+            codes.push(Code::ReadOnly);
         }
     }
     match path.strip_prefix(BASE) {
         Some("/time" | "/openapi.json" | "/asyncapi.json") => {}
-        Some("/status") => codes.extend(["not-ready", "feed-unavailable", "internal-fault"]),
+        Some("/status") => codes.extend([Code::NotReady, Code::FeedUnavailable, Code::InternalFault]),
         // Operations that read the market wait for its database, too.
-        _ => codes.extend(["not-ready", "feed-unavailable", "internal-fault", "store-away", "behind"]),
+        _ => codes.extend([Code::NotReady, Code::FeedUnavailable, Code::InternalFault, Code::StoreAway, Code::Behind]),
     }
     for (status, response) in problems::responses(&codes) {
         operation["responses"][status] = response;
     }
+}
+
+/// Reads the codes that an operation lists, by themselves and in groups.
+fn named_codes(listed: &Value) -> Vec<Code> {
+    if let Some(parts) = listed.as_array() {
+        return parts.iter().flat_map(named_codes).collect();
+    }
+    Code::ALL.iter().copied().filter(|code| *listed == code.name()).collect()
 }
 
 /// Adds the link to the order that was placed.

@@ -6,6 +6,7 @@ use utoipa::{PartialSchema, ToSchema};
 use crate::messages::{
     BookUpdate, CandleUpdate, DropCopyTold, OrdersShown, OrdersUpdate, Reports, SymbolsShown, TradesTold,
 };
+use crate::problem_code::Code;
 use crate::schema_values;
 use crate::server_stats::Measured;
 use crate::shapes::BookShape;
@@ -187,7 +188,7 @@ impl Parts {
             vec![
                 ("type", exactly("error")),
                 ("id", id()),
-                ("code", json!({"type": "string", "enum": CODES, "description": "For programs."})),
+                ("code", json!({"type": "string", "enum": codes(), "description": "For programs."})),
                 ("detail", json!({"type": "string", "description": "For people."})),
             ],
             &["id"],
@@ -285,27 +286,36 @@ impl Parts {
     }
 }
 
-/// The codes of errors.
-const CODES: [&str; 18] = [
-    "malformed",
-    "unknown-symbol",
-    "unknown-account",
-    "history-begins-later",
-    "history-unreadable",
-    "record-damaged",
-    "no-longer-kept",
-    "from-ahead",
-    "not-ready",
-    "feed-unavailable",
-    "internal-fault",
-    "store-away",
-    "too-slow",
-    "too-many-protected",
-    "disk-low",
-    "read-only-node",
-    "not-permitted",
-    "outcome-unknown",
+/// The codes of errors that are refusals of REST, too.
+const CODES: &[Code] = &[
+    Code::Malformed,
+    Code::Unauthenticated,
+    Code::NotPermitted,
+    Code::UnknownAccount,
+    Code::UnknownSymbol,
+    Code::HistoryBeginsLater,
+    Code::FromAhead,
+    Code::NoLongerKept,
+    Code::TooManyAccounts,
+    Code::TooManyProtected,
+    Code::TooManyMessages,
+    Code::HistoryUnreadable,
+    Code::RecordDamaged,
+    Code::InternalFault,
+    Code::ReadOnly,
+    Code::ReadOnlyNode,
+    Code::Maintenance,
+    Code::DiskLow,
+    Code::StoreAway,
+    Code::FeedUnavailable,
+    Code::NotReady,
+    Code::OutcomeUnknown,
 ];
+
+/// Returns the codes of errors: refusals, and the end of a client that reads too slowly.
+fn codes() -> Vec<&'static str> {
+    CODES.iter().map(|code| code.name()).chain(["too-slow"]).collect()
+}
 
 /// Adds the fields with which each message of a channel begins.
 fn with_head(kind: &str, channel: &str, mut content: Value) -> Value {

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use access::{Access, Author, Change, Unchanged};
-use axum::http::StatusCode;
 use exchange::Unavailable;
 
 use super::Members;
 use crate::problem::Problem;
+use crate::problem_code::Code;
 
 /// The author of a change, for the record.
 pub(crate) struct Editor {
@@ -55,32 +55,29 @@ impl Members {
 }
 
 fn refusal(change: &Change<'_>, why: &Unchanged) -> Problem {
-    let conflict = |code, title| Problem::new(StatusCode::CONFLICT, code, title, why.to_string());
     match why {
         Unchanged::Unknown if matches!(change, Change::Revoked(access::Revoked::Key(_))) => unknown_key(),
         Unchanged::Unknown => unknown_member(),
-        Unchanged::IsThere => conflict("member-exists", "Member exists"),
-        Unchanged::NoOperator => conflict("last-operator", "Last operator"),
-        Unchanged::WrittenOtherwise | Unchanged::BeingEdited => conflict("written-otherwise", "Written otherwise"),
+        Unchanged::IsThere => Problem::new(Code::MemberExists, why.to_string()),
+        Unchanged::NoOperator => Problem::new(Code::LastOperator, why.to_string()),
+        Unchanged::WrittenOtherwise | Unchanged::BeingEdited => Problem::new(Code::WrittenOtherwise, why.to_string()),
         Unchanged::Wrong(why) => wrong(why),
         Unchanged::Failed(why) => unwritable(why),
         Unchanged::Away(_) => {
             tracing::warn!(%why, "members were not changed");
             Problem::unavailable(Unavailable::StoreAway)
         }
-        Unchanged::InDoubt => {
-            Problem::new(StatusCode::GATEWAY_TIMEOUT, "outcome-unknown", "Outcome unknown", why.to_string())
-        }
+        Unchanged::InDoubt => Problem::new(Code::OutcomeUnknown, why.to_string()),
         Unchanged::ReadOnly => Problem::unavailable(Unavailable::ReadOnlyNode),
     }
 }
 
 pub(crate) fn unknown_member() -> Problem {
-    Problem::new(StatusCode::NOT_FOUND, "unknown-member", "Unknown member", "there is no member of this name")
+    Problem::new(Code::UnknownMember, "there is no member of this name")
 }
 
 pub(crate) fn unknown_key() -> Problem {
-    Problem::new(StatusCode::NOT_FOUND, "unknown-key", "Unknown key", "the member has no key with this id")
+    Problem::new(Code::UnknownKey, "the member has no key with this id")
 }
 
 /// Makes the refusal of a wrong change. The file's error names the line, the member and the field; the client knows the
@@ -100,7 +97,7 @@ const FIELDS: [&str; 6] = ["name", "roles", "accounts", "limits", "id", "expires
 fn unwritable(why: &str) -> Problem {
     tracing::error!(%why, "the access file cannot be changed or read for an operator");
     let detail = "the access file cannot be changed or read; the server's log says why";
-    Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "members-unwritable", "Members unwritable", detail)
+    Problem::new(Code::MembersUnwritable, detail)
 }
 
 #[cfg(test)]

@@ -15,7 +15,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use access::{Access, Tries};
-use axum::http::StatusCode;
 use exchange::{Principal, TurnedAway};
 use terms::Time;
 use tokio::sync::Semaphore;
@@ -31,6 +30,7 @@ pub(crate) use signed::{SignatureHeaders, Unsigned, WINDOW};
 use crate::clock::now;
 use crate::denied::Denied;
 use crate::problem::Problem;
+use crate::problem_code::Code;
 use passwords::Passwords;
 use replays::{Replays, mark};
 use sessions::Sessions;
@@ -255,7 +255,7 @@ fn not_taken(why: NotTaken) -> Denied {
             Problem::unauthenticated("this signed request was sent before: each is taken once")
         }
         NotTaken::BeforeStart => Problem::unauthenticated(SIGNED_BEFORE_START),
-        NotTaken::Away => Problem::new(StatusCode::SERVICE_UNAVAILABLE, "store-away", "Store away", SIGN_AGAIN),
+        NotTaken::Away => Problem::new(Code::StoreAway, SIGN_AGAIN),
         NotTaken::PastPace(limit) => Problem::past_limit(limit),
         NotTaken::Full => Problem::too_many_tries(),
     };

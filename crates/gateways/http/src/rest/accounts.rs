@@ -17,6 +17,7 @@ use crate::history_port::TradesOfAccount;
 use crate::hub::Hub;
 use crate::input::{self, Body, Parameters, PathParameter};
 use crate::problem::{self, Problem};
+use crate::problem_code::{Code, RECORD};
 use crate::schema_values;
 use crate::shapes::{AccountShape, ExecutionShape, POSITIONS_MAX};
 
@@ -127,7 +128,7 @@ pub(crate) struct Create {
     post, path = "/accounts", operation_id = "createAccount", tag = "Accounts",
     request_body = Create,
     responses((status = 201, description = "Created", body = BalanceShape)),
-    extensions(("x-refusals" = json!(["account-exists", "too-many-accounts", "too-much-money", "outside-budget", "insufficient-funds", "unknown-payer"]))),
+    extensions(("x-refusals" = json!([Code::AccountExists, Code::TooManyAccounts, Code::TooMuchMoney, Code::OutsideBudget, Code::InsufficientFunds, Code::UnknownPayer]))),
 )]
 pub(crate) async fn create(
     State(app): State<AppState>,
@@ -160,7 +161,7 @@ pub(crate) struct Positions {
     get, path = "/accounts/{account}", operation_id = "getAccount", tag = "Accounts",
     params(("account" = schema_values::Account, Path, description = "The account's id"), Positions),
     responses((status = 200, description = "The account", body = AccountShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol"]))),
+    extensions(("x-refusals" = json!([Code::UnknownAccount, Code::UnknownSymbol]))),
 )]
 pub(crate) async fn one(
     State(app): State<AppState>,
@@ -207,7 +208,7 @@ pub(crate) struct ExecutionsShape {
     get, path = "/accounts/{account}/executions", operation_id = "listExecutions", tag = "Accounts",
     params(("account" = schema_values::Account, Path, description = "The account's id"), Executions),
     responses((status = 200, description = "A page of executions", body = ExecutionsShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "history-unreadable", "record-damaged", "no-longer-kept", "store-away"]))),
+    extensions(("x-refusals" = json!([Code::UnknownAccount, Code::UnknownSymbol, RECORD]))),
 )]
 pub(crate) async fn executions(
     State(app): State<AppState>,

@@ -11,6 +11,7 @@ use super::troubled;
 use crate::app_state::AppState;
 use crate::input::{self, Body, PathParameter};
 use crate::problem::Problem;
+use crate::problem_code::{Code, RECORD};
 use crate::schema_values;
 use crate::shapes::OrderShape;
 
@@ -33,7 +34,7 @@ pub(crate) struct AmendBody {
     params(("order" = schema_values::Order, Path, description = "The order's id")),
     request_body = AmendBody,
     responses((status = 200, description = "Amended", body = OrderShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-to-amend", "amends-upward", "amends-below-executed", "amends-one-of-two", "amends-pending", "history-unreadable", "record-damaged", "no-longer-kept"]))),
+    extensions(("x-refusals" = json!([Code::UnknownAccount, Code::UnknownOrder, Code::NothingToAmend, Code::AmendsUpward, Code::AmendsBelowExecuted, Code::AmendsOneOfTwo, Code::AmendsPending, RECORD]))),
 )]
 pub(crate) async fn amend(
     State(app): State<AppState>,
@@ -50,7 +51,7 @@ pub(crate) async fn amend(
     params(("client_order_id" = schema_values::ClientOrder, Path, description = "What its client calls the order")),
     request_body = AmendBody,
     responses((status = 200, description = "Amended", body = OrderShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-to-amend", "amends-upward", "amends-below-executed", "amends-one-of-two", "amends-pending", "history-unreadable", "record-damaged", "no-longer-kept"]))),
+    extensions(("x-refusals" = json!([Code::UnknownAccount, Code::UnknownOrder, Code::NothingToAmend, Code::AmendsUpward, Code::AmendsBelowExecuted, Code::AmendsOneOfTwo, Code::AmendsPending, RECORD]))),
 )]
 pub(crate) async fn amend_by_client_id(
     State(app): State<AppState>,

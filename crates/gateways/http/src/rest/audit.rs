@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
 use exchange::Read;
 use serde::{Deserialize, Serialize};
 use terms::Sequence;
@@ -15,6 +14,7 @@ use crate::audit::{AUDIT_PAGE_MAX, AuditQuestion, AuditedBy, AuditedCommand, NoA
 use crate::current_principal;
 use crate::input::{self, Parameters};
 use crate::problem::Problem;
+use crate::problem_code::Code;
 use crate::schema_values;
 
 #[derive(Deserialize, IntoParams)]
@@ -96,7 +96,7 @@ struct CallerShape {
     get, path = "/audit", operation_id = "listAudit", tag = "Server",
     params(Audit),
     responses((status = 200, description = "A page of commands", body = AuditShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "no-audit", "no-longer-kept", "journal-unreadable"]))),
+    extensions(("x-refusals" = json!([Code::UnknownAccount, Code::NoAudit, Code::NoLongerKept, Code::JournalUnreadable]))),
 )]
 pub(crate) async fn list(
     State(app): State<AppState>,
@@ -127,7 +127,7 @@ pub(crate) async fn list(
         NoAudit::Unreadable(cause) => {
             tracing::error!(%cause, "the journal cannot be read for the audit trail");
             let detail = "the files of the journal cannot be read; the server's log says why";
-            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "journal-unreadable", "Journal unreadable", detail)
+            Problem::new(Code::JournalUnreadable, detail)
         }
     })?;
     let commands = page.commands.into_iter().map(AuditedShape::of).collect();
@@ -149,7 +149,7 @@ fn whose(app: &AppState, asked: Option<String>) -> Result<Option<String>, Proble
 
 fn in_a_database() -> Problem {
     let detail = "this server keeps its market in a database: there the view `audit` tells who asked for which command";
-    Problem::new(StatusCode::CONFLICT, "no-audit", "No audit trail here", detail)
+    Problem::new(Code::NoAudit, detail)
 }
 
 impl AuditedShape {

@@ -11,6 +11,7 @@ use super::symbols::of_symbol;
 use crate::app_state::AppState;
 use crate::input::{self, Body, PathParameter};
 use crate::problem::{self, Problem};
+use crate::problem_code::Code;
 use crate::schema_values;
 use crate::shapes::{FeesShape, tier};
 
@@ -29,7 +30,7 @@ pub(crate) struct SymbolFeesShape {
     get, path = "/symbols/{symbol}/fees", operation_id = "getFees", tag = "Symbols",
     params(("symbol" = schema_values::Symbol, Path, description = "The symbol's name")),
     responses((status = 200, description = "Its fees", body = SymbolFeesShape)),
-    extensions(("x-refusals" = json!(["unknown-symbol"]))),
+    extensions(("x-refusals" = json!([Code::UnknownSymbol]))),
 )]
 pub(crate) async fn of(
     State(app): State<AppState>,
@@ -50,7 +51,7 @@ pub(crate) async fn of(
     params(("symbol" = schema_values::Symbol, Path, description = "The symbol's name")),
     request_body = FeesShape,
     responses((status = 200, description = "What they pay now", body = FeesShape)),
-    extensions(("x-refusals" = json!(["unknown-symbol", "unknown-account"]))),
+    extensions(("x-refusals" = json!([Code::UnknownSymbol, Code::UnknownAccount]))),
 )]
 pub(crate) async fn change(
     State(app): State<AppState>,
@@ -78,7 +79,7 @@ pub(crate) struct TierShape {
     params(("account" = schema_values::Account, Path, description = "The account's id")),
     request_body = TierShape,
     responses((status = 200, description = "The tier that it is of now", body = TierShape)),
-    extensions(("x-refusals" = json!(["unknown-account"]))),
+    extensions(("x-refusals" = json!([Code::UnknownAccount]))),
 )]
 pub(crate) async fn change_tier(
     State(app): State<AppState>,

@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 use crate::app_state::AppState;
 use crate::input::{self, Body, PathParameter};
 use crate::problem::{self, Problem};
+use crate::problem_code::Code;
 use crate::schema_values;
 
 /// The group of an account, 0 for none.
@@ -26,7 +27,7 @@ pub(crate) struct GroupShape {
     params(("account" = schema_values::Account, Path, description = "The account's id")),
     request_body = GroupShape,
     responses((status = 200, description = "The group that it is of now", body = GroupShape)),
-    extensions(("x-refusals" = json!(["unknown-account"]))),
+    extensions(("x-refusals" = json!([Code::UnknownAccount]))),
 )]
 pub(crate) async fn change_group(
     State(app): State<AppState>,

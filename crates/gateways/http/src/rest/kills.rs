@@ -3,7 +3,6 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
 use exchange::{KilledTogether, NotKilled, killed_together, member_kill};
 use serde::{Deserialize, Serialize};
 use terms::{Command, KillScope, Op, Reply};
@@ -17,6 +16,7 @@ use crate::current_principal;
 use crate::input::{self, Body, PathParameter};
 use crate::members::unknown_member;
 use crate::problem::{self, Problem};
+use crate::problem_code::Code;
 use crate::schema_values;
 
 /// The state that the kill switch is to have.
@@ -60,7 +60,7 @@ impl KillGiven {
     put, path = "/kill", operation_id = "killEverything", tag = "Accounts",
     request_body = KillAsked,
     responses((status = 200, description = "Whether orders are taken, and how many were canceled", body = KillGiven)),
-    extensions(("x-refusals" = json!(["kill-goes-on"]))),
+    extensions(("x-refusals" = json!([Code::KillGoesOn]))),
 )]
 pub(crate) async fn everything(
     State(app): State<AppState>,
@@ -123,7 +123,7 @@ pub(crate) async fn is_everything(State(app): State<AppState>) -> Result<Json<Ki
     params(("account" = schema_values::Account, Path, description = "The account's id")),
     request_body = KillAsked,
     responses((status = 200, description = "Whether it takes orders, and how many were canceled", body = KillGiven)),
-    extensions(("x-refusals" = json!(["unknown-account", "kill-goes-on"]))),
+    extensions(("x-refusals" = json!([Code::UnknownAccount, Code::KillGoesOn]))),
 )]
 pub(crate) async fn account(
     State(app): State<AppState>,
@@ -140,7 +140,7 @@ pub(crate) async fn account(
     params(("symbol" = schema_values::Symbol, Path, description = "The symbol's name")),
     request_body = KillAsked,
     responses((status = 200, description = "Whether it takes orders, and how many were canceled", body = KillGiven)),
-    extensions(("x-refusals" = json!(["unknown-symbol", "kill-goes-on"]))),
+    extensions(("x-refusals" = json!([Code::UnknownSymbol, Code::KillGoesOn]))),
 )]
 pub(crate) async fn symbol(
     State(app): State<AppState>,
@@ -157,7 +157,7 @@ pub(crate) async fn symbol(
     params(("member" = schema_values::Name, Path, description = "The member's name")),
     request_body = KillAsked,
     responses((status = 200, description = "Whether its accounts take orders, and how many were canceled", body = KillGiven)),
-    extensions(("x-refusals" = json!(["no-members", "unknown-member", "no-accounts", "too-many-accounts", "kill-goes-on"]))),
+    extensions(("x-refusals" = json!([Code::NoMembers, Code::UnknownMember, Code::NoAccounts, Code::TooManyAccounts, Code::KillGoesOn]))),
 )]
 pub(crate) async fn member(
     State(app): State<AppState>,
@@ -176,11 +176,10 @@ pub(crate) async fn member(
 }
 
 fn not_killed(why: NotKilled) -> Problem {
-    let unprocessable = |code, title| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, code, title, why.to_string());
     match why {
         NotKilled::Unknown => unknown_member(),
-        NotKilled::NoAccounts => unprocessable("no-accounts", "No accounts"),
-        NotKilled::TooManyAccounts => unprocessable("too-many-accounts", "Too many accounts"),
+        NotKilled::NoAccounts => Problem::new(Code::NoAccounts, why.to_string()),
+        NotKilled::TooManyAccounts => Problem::new(Code::TooManyAccounts, why.to_string()),
     }
 }
 

@@ -8,6 +8,7 @@ use super::orders::ask;
 use crate::app_state::AppState;
 use crate::input::{self, Body, PathParameter};
 use crate::problem::Problem;
+use crate::problem_code::Code;
 use crate::schema_values;
 use crate::shapes::LimitsShape;
 
@@ -16,7 +17,7 @@ use crate::shapes::LimitsShape;
     get, path = "/accounts/{account}/limits", operation_id = "getLimits", tag = "Accounts",
     params(("account" = schema_values::Account, Path, description = "The account's id")),
     responses((status = 200, description = "How much it may do", body = LimitsShape)),
-    extensions(("x-refusals" = json!(["unknown-account"]))),
+    extensions(("x-refusals" = json!([Code::UnknownAccount]))),
 )]
 pub(crate) async fn of(
     State(app): State<AppState>,
@@ -39,7 +40,7 @@ pub(crate) async fn of(
     params(("account" = schema_values::Account, Path, description = "The account's id")),
     request_body = LimitsShape,
     responses((status = 200, description = "The limits that it has now", body = LimitsShape)),
-    extensions(("x-refusals" = json!(["unknown-account"]))),
+    extensions(("x-refusals" = json!([Code::UnknownAccount]))),
 )]
 pub(crate) async fn change(
     State(app): State<AppState>,

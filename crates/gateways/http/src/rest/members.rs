@@ -14,6 +14,7 @@ use crate::input::{self, Body, Parameters, PathParameter};
 use crate::listener::Life;
 use crate::members::{Editing, Editor, unknown_key};
 use crate::problem::Problem;
+use crate::problem_code::Code;
 use crate::schema_values;
 
 /// Bytes of the shortest password: shorter ones can be guessed.
@@ -209,7 +210,7 @@ pub(super) async fn edit<T: Send + 'static>(
     get, path = "/members", operation_id = "listMembers", tag = "Members",
     params(List),
     responses((status = 200, description = "A page of members", body = MembersShape)),
-    extensions(("x-refusals" = json!(["no-members", "members-unwritable"]))),
+    extensions(("x-refusals" = json!([Code::NoMembers, Code::MembersUnwritable]))),
 )]
 pub(crate) async fn list(
     State(app): State<AppState>,
@@ -236,7 +237,7 @@ pub(crate) async fn list(
     post, path = "/members", operation_id = "addMember", tag = "Members",
     request_body = MemberAsked,
     responses((status = 201, description = "It is a member from now on", body = MemberShape)),
-    extensions(("x-refusals" = json!(["no-members", "member-exists", "members-unwritable"]))),
+    extensions(("x-refusals" = json!([Code::NoMembers, Code::MemberExists, Code::MembersUnwritable]))),
 )]
 pub(crate) async fn add(
     State(app): State<AppState>,
@@ -260,7 +261,7 @@ pub(crate) async fn add(
     request_body = RightsAsked,
     responses((status = 200, description = "What it may do now", body = MemberShape)),
     extensions(("x-refusals" = json!([
-        "no-members", "unknown-member", "last-operator", "written-otherwise", "members-unwritable"
+        Code::NoMembers, Code::UnknownMember, Code::LastOperator, Code::WrittenOtherwise, Code::MembersUnwritable
     ]))),
 )]
 pub(crate) async fn change(
@@ -285,7 +286,7 @@ pub(crate) async fn change(
     params(("member" = schema_values::Name, Path, description = "The member's name")),
     responses((status = 200, description = "What it was", body = MemberShape)),
     extensions(("x-refusals" = json!([
-        "no-members", "unknown-member", "last-operator", "written-otherwise", "members-unwritable", "read-only-node"
+        Code::NoMembers, Code::UnknownMember, Code::LastOperator, Code::WrittenOtherwise, Code::MembersUnwritable, Code::ReadOnlyNode
     ]))),
 )]
 pub(crate) async fn remove(
@@ -326,7 +327,7 @@ pub(crate) struct KeyAsked {
     params(("member" = schema_values::Name, Path, description = "The member's name")),
     request_body = KeyAsked,
     responses((status = 201, description = "It counts from now on", body = KeyShape)),
-    extensions(("x-refusals" = json!(["no-members", "unknown-member", "written-otherwise", "members-unwritable"]))),
+    extensions(("x-refusals" = json!([Code::NoMembers, Code::UnknownMember, Code::WrittenOtherwise, Code::MembersUnwritable]))),
 )]
 pub(crate) async fn add_key(
     State(app): State<AppState>,
@@ -387,8 +388,8 @@ fn proof(kind: KeyKind, value: Option<String>) -> Result<(String, Option<String>
     ),
     responses((status = 200, description = "What it was", body = KeyShape)),
     extensions(("x-refusals" = json!([
-        "no-members", "unknown-member", "unknown-key", "last-operator", "written-otherwise", "members-unwritable",
-        "read-only-node"
+        Code::NoMembers, Code::UnknownMember, Code::UnknownKey, Code::LastOperator, Code::WrittenOtherwise, Code::MembersUnwritable,
+        Code::ReadOnlyNode
     ]))),
 )]
 pub(crate) async fn remove_key(

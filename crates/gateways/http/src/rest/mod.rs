@@ -27,7 +27,7 @@ mod symbols;
 #[cfg(feature = "fuzz")]
 pub(crate) use reading::read;
 
-use axum::http::{Method, StatusCode};
+use axum::http::Method;
 use exchange::Unavailable;
 use feed::HistoryError;
 use utoipa_axum::router::OpenApiRouter;
@@ -36,6 +36,7 @@ use utoipa_axum::routes;
 use crate::app_state::AppState;
 use crate::history_pages::HistoryFault;
 use crate::problem::Problem;
+use crate::problem_code::Code;
 
 /// Returns all of it but the descriptions.
 pub(crate) fn routes() -> OpenApiRouter<AppState> {
@@ -90,12 +91,12 @@ pub(crate) fn routes() -> OpenApiRouter<AppState> {
 /// Answers for unknown paths under it.
 pub(crate) async fn nothing_here() -> Problem {
     let detail = "there is nothing at this path; docs/API.md lists what there is";
-    Problem::new(StatusCode::NOT_FOUND, "not-found", "Not found", detail)
+    Problem::new(Code::NotFound, detail)
 }
 
 pub(crate) async fn wrong_method(method: Method) -> Problem {
     let detail = format!("{method} is not for this path; docs/API.md lists what is");
-    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", "Method not allowed", detail)
+    Problem::new(Code::MethodNotAllowed, detail)
 }
 
 fn unreadable(error: HistoryError) -> Problem {

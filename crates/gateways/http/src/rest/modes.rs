@@ -12,6 +12,7 @@ use crate::app_state::AppState;
 use crate::input::Body;
 use crate::listener::Life;
 use crate::problem::Problem;
+use crate::problem_code::Code;
 use crate::schema_values;
 
 /// The mode of the venue.
@@ -43,7 +44,7 @@ pub(crate) async fn mode(State(app): State<AppState>) -> Json<ModeShape> {
     put, path = "/mode", operation_id = "changeMode", tag = "Server",
     request_body = ModeShape,
     responses((status = 200, description = "How far it is open", body = ModeShape)),
-    extensions(("x-refusals" = json!(["no-members", "members-unwritable"]))),
+    extensions(("x-refusals" = json!([Code::NoMembers, Code::MembersUnwritable]))),
 )]
 pub(crate) async fn change_mode(
     State(app): State<AppState>,

@@ -13,6 +13,7 @@ use super::placing::{PlaceOrderBody, Placing};
 use crate::app_state::AppState;
 use crate::input::Body;
 use crate::problem::{self, Problem};
+use crate::problem_code::ANY_ORDER;
 use crate::schema_values;
 use crate::shapes::PlacedShape;
 
@@ -60,7 +61,7 @@ pub(crate) struct PlacedOrderListShape {
     request_body = PlaceOrderListBody,
     responses((status = 201, description = "All are placed", body = PlacedOrderListShape),
         (status = 200, description = "All were placed before, under these `client_order_id`s: the first answer again", body = PlacedOrderListShape)),
-    extensions(("x-refusals" = json!(["@order-of-a-list"]))),
+    extensions(("x-refusals" = json!([ANY_ORDER]))),
 )]
 pub(crate) async fn place(
     State(app): State<AppState>,

@@ -16,6 +16,7 @@ use crate::history_pages::{self, HistoryFault};
 use crate::input::{self, Parameters, PathParameter};
 use crate::open_orders::{self, Canceled, Direction, Stopped, Walk};
 use crate::problem::{self, Problem};
+use crate::problem_code::{Code, RECORD};
 use crate::schema_values;
 use crate::shapes::{OrderShape, PlaceShape};
 
@@ -46,7 +47,7 @@ pub(crate) struct Owner {
     get, path = "/orders/{order}", operation_id = "getOrder", tag = "Orders",
     params(("order" = schema_values::Order, Path, description = "The order's id"), Owner),
     responses((status = 200, description = "The order", body = OrderShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "history-unreadable", "record-damaged", "no-longer-kept", "store-away"]))),
+    extensions(("x-refusals" = json!([Code::UnknownAccount, Code::UnknownOrder, RECORD]))),
 )]
 pub(crate) async fn one(
     State(app): State<AppState>,
@@ -62,7 +63,7 @@ pub(crate) async fn one(
     get, path = "/orders/{order}/place", operation_id = "getOrderPlace", tag = "Orders",
     params(("order" = schema_values::Order, Path, description = "The order's id"), Owner),
     responses((status = 200, description = "Where it stands", body = PlaceShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "history-unreadable", "record-damaged", "no-longer-kept", "store-away"]))),
+    extensions(("x-refusals" = json!([Code::UnknownAccount, Code::UnknownOrder, RECORD]))),
 )]
 pub(crate) async fn place_in_queue(
     State(app): State<AppState>,
@@ -80,7 +81,7 @@ pub(crate) async fn place_in_queue(
     delete, path = "/orders/{order}", operation_id = "cancelOrder", tag = "Orders",
     params(("order" = schema_values::Order, Path, description = "The order's id"), Owner),
     responses((status = 200, description = "Canceled", body = OrderShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-open", "history-unreadable", "record-damaged", "no-longer-kept"]))),
+    extensions(("x-refusals" = json!([Code::UnknownAccount, Code::UnknownOrder, Code::NothingOpen, RECORD]))),
 )]
 pub(crate) async fn cancel(
     State(app): State<AppState>,
@@ -96,7 +97,7 @@ pub(crate) async fn cancel(
     get, path = "/orders/by-client-id/{*client_order_id}", operation_id = "getOrderByClientId", tag = "Orders",
     params(("client_order_id" = schema_values::ClientOrder, Path, description = "What its client calls the order"), Owner),
     responses((status = 200, description = "The order", body = OrderShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "history-unreadable", "record-damaged", "no-longer-kept", "store-away", "outcome-unknown"]))),
+    extensions(("x-refusals" = json!([Code::UnknownAccount, Code::UnknownOrder, RECORD, Code::OutcomeUnknown]))),
 )]
 pub(crate) async fn one_by_client_id(
     State(app): State<AppState>,
@@ -127,7 +128,7 @@ pub(crate) async fn one_by_client_id(
     delete, path = "/orders/by-client-id/{*client_order_id}", operation_id = "cancelOrderByClientId", tag = "Orders",
     params(("client_order_id" = schema_values::ClientOrder, Path, description = "What its client calls the order"), Owner),
     responses((status = 200, description = "Canceled", body = OrderShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-open", "history-unreadable", "record-damaged", "no-longer-kept"]))),
+    extensions(("x-refusals" = json!([Code::UnknownAccount, Code::UnknownOrder, Code::NothingOpen, RECORD]))),
 )]
 pub(crate) async fn cancel_by_client_id(
     State(app): State<AppState>,
@@ -239,7 +240,7 @@ pub(crate) struct OrdersShape {
     get, path = "/accounts/{account}/orders", operation_id = "listOrders", tag = "Orders",
     params(("account" = schema_values::Account, Path, description = "The account's id"), List),
     responses((status = 200, description = "A page of orders", body = OrdersShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "history-unreadable", "record-damaged", "no-longer-kept", "store-away"]))),
+    extensions(("x-refusals" = json!([Code::UnknownAccount, Code::UnknownSymbol, RECORD]))),
 )]
 pub(crate) async fn list(
     State(app): State<AppState>,
@@ -329,7 +330,7 @@ pub(crate) struct CanceledShape {
     delete, path = "/accounts/{account}/orders", operation_id = "cancelOrders", tag = "Orders",
     params(("account" = schema_values::Account, Path, description = "The account's id"), OfSymbol),
     responses((status = 200, description = "What was canceled", body = CanceledShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "history-unreadable", "record-damaged", "no-longer-kept"]))),
+    extensions(("x-refusals" = json!([Code::UnknownAccount, Code::UnknownSymbol, RECORD]))),
 )]
 pub(crate) async fn cancel_all(
     State(app): State<AppState>,

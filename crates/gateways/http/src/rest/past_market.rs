@@ -2,7 +2,6 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
 use feed::{News, Open, TradedThen, View};
 use serde::Deserialize;
 use terms::{AccountId, AccountIndex, Sequence, Side, Symbol, SymbolIndex, Time};
@@ -16,6 +15,7 @@ use crate::current_principal;
 use crate::history_pages;
 use crate::input::{self, Parameters, PathParameter};
 use crate::problem::Problem;
+use crate::problem_code::Code;
 use crate::rewind_port::{NotShown, PastMarket, PastMoment, PastQuestion};
 use crate::schema_values;
 use crate::shapes::{
@@ -76,7 +76,7 @@ pub(crate) struct BookAt {
     get, path = "/symbols/{symbol}/past/book", operation_id = "getPastBook", tag = "Symbols",
     params(("symbol" = schema_values::Symbol, Path, description = "The symbol's name"), BookAt),
     responses((status = 200, description = "The book as it was", body = PastBookShape)),
-    extensions(("x-refusals" = json!(["unknown-symbol", "unknown-account", "no-journal", "no-longer-kept", "replay-too-large", "replay-busy", "replay-ended", "journal-unreadable", "history-unreadable", "record-damaged"]))),
+    extensions(("x-refusals" = json!([Code::UnknownSymbol, Code::UnknownAccount, Code::NoJournal, Code::NoLongerKept, Code::ReplayTooLarge, Code::ReplayBusy, Code::ReplayEnded, Code::JournalUnreadable, Code::HistoryUnreadable, Code::RecordDamaged]))),
 )]
 pub(crate) async fn book(
     State(app): State<AppState>,
@@ -129,7 +129,7 @@ fn orders(view: &View, account: AccountId, symbol: Option<SymbolIndex>) -> Vec<P
     get, path = "/symbols/{symbol}/past/book/orders", operation_id = "getPastBookOrders", tag = "Symbols",
     params(("symbol" = schema_values::Symbol, Path, description = "The symbol's name"), At),
     responses((status = 200, description = "The orders as they were", body = QueuesShape)),
-    extensions(("x-refusals" = json!(["unknown-symbol", "no-journal", "no-longer-kept", "replay-too-large", "replay-busy", "replay-ended", "journal-unreadable"]))),
+    extensions(("x-refusals" = json!([Code::UnknownSymbol, Code::NoJournal, Code::NoLongerKept, Code::ReplayTooLarge, Code::ReplayBusy, Code::ReplayEnded, Code::JournalUnreadable]))),
 )]
 pub(crate) async fn queues(
     State(app): State<AppState>,
@@ -179,7 +179,7 @@ pub(crate) struct From {
     get, path = "/symbols/{symbol}/past/events", operation_id = "listPastEvents", tag = "Symbols",
     params(("symbol" = schema_values::Symbol, Path, description = "The symbol's name"), From),
     responses((status = 200, description = "A page of events", body = PastEventsShape)),
-    extensions(("x-refusals" = json!(["unknown-symbol", "unknown-account", "no-journal", "no-longer-kept", "replay-too-large", "replay-busy", "replay-ended", "journal-unreadable", "history-unreadable", "record-damaged"]))),
+    extensions(("x-refusals" = json!([Code::UnknownSymbol, Code::UnknownAccount, Code::NoJournal, Code::NoLongerKept, Code::ReplayTooLarge, Code::ReplayBusy, Code::ReplayEnded, Code::JournalUnreadable, Code::HistoryUnreadable, Code::RecordDamaged]))),
 )]
 pub(crate) async fn events(
     State(app): State<AppState>,
@@ -383,12 +383,12 @@ fn stands(open: &Open) -> bool {
 
 fn no_journal() -> Problem {
     let detail = "the past is shown of a journal in a data folder: this server's market has none of its own, or its settings want no replays (--replay-commands)";
-    Problem::new(StatusCode::CONFLICT, "no-journal", "No journal", detail)
+    Problem::new(Code::NoJournal, detail)
 }
 
 fn busy(detail: impl Into<String>) -> Problem {
     // By then other questions may be answered, and this market is further on.
-    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "replay-busy", "Replay busy", detail).again_in(1)
+    Problem::new(Code::ReplayBusy, detail).again_in(1)
 }
 
 fn problem(why: NotShown) -> Problem {
@@ -396,19 +396,17 @@ fn problem(why: NotShown) -> Problem {
         NotShown::OnItsWay { at } => busy(format!("it is on its way, at command {at}: ask again, and it goes on")),
         NotShown::TooEarly { first } => {
             let detail = format!("no longer kept: what is kept of the journal begins at command {first}");
-            Problem::new(StatusCode::GONE, "no-longer-kept", "No longer kept", detail)
+            Problem::new(Code::NoLongerKept, detail)
         }
-        NotShown::TooMuch(detail) => {
-            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "replay-too-large", "Too much to replay", detail)
-        }
+        NotShown::TooMuch(detail) => Problem::new(Code::ReplayTooLarge, detail),
         NotShown::Unreadable => {
             let detail = "the journal or a snapshot cannot be read; the server's log says why";
-            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "journal-unreadable", "Journal unreadable", detail)
+            Problem::new(Code::JournalUnreadable, detail)
         }
         NotShown::Busy => busy("others are being shown the past: ask again in a second"),
         NotShown::Ended => {
             let detail = "this server shows the past no more until it is started again; its log says why, and nobody who trades is touched";
-            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "replay-ended", "Replay ended", detail)
+            Problem::new(Code::ReplayEnded, detail)
         }
     }
 }
@@ -427,7 +425,7 @@ mod tests {
         let response = refused.into_response();
         assert_eq!(
             (response.status(), &response.headers()[RETRY_AFTER]),
-            (StatusCode::SERVICE_UNAVAILABLE, &"1".parse().expect("a header"))
+            (axum::http::StatusCode::SERVICE_UNAVAILABLE, &"1".parse().expect("a header"))
         );
         assert_eq!(problem(NotShown::Busy).into_response().headers()[RETRY_AFTER], "1");
     }
@@ -438,7 +436,7 @@ mod tests {
         let (told, seen) = oneshot::channel::<Result<(), Problem>>();
         drop(told);
         let refused = PendingLook(seen).result().await.expect_err("nobody answers");
-        assert_eq!((refused.code, refused.status()), ("replay-ended", StatusCode::INTERNAL_SERVER_ERROR));
+        assert_eq!(refused.code, Code::ReplayEnded);
         assert!(refused.into_response().headers().get(RETRY_AFTER).is_none());
     }
 }

@@ -7,6 +7,7 @@ use terms::{Command, Op, Phase, Reply};
 use crate::app_state::AppState;
 use crate::input::{self, Body, PathParameter};
 use crate::problem::{self, Problem};
+use crate::problem_code::Code;
 use crate::schema_values;
 use crate::shapes::{PhaseAsked, PhaseGiven};
 
@@ -17,7 +18,7 @@ use crate::shapes::{PhaseAsked, PhaseGiven};
     params(("symbol" = schema_values::Symbol, Path, description = "The symbol's name")),
     request_body = PhaseAsked,
     responses((status = 200, description = "The phase that it has now", body = PhaseGiven)),
-    extensions(("x-refusals" = json!(["unknown-symbol", "halted-by-rules"]))),
+    extensions(("x-refusals" = json!([Code::UnknownSymbol, Code::HaltedByRules]))),
 )]
 pub(crate) async fn change_phase(
     State(app): State<AppState>,

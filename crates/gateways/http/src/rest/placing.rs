@@ -16,6 +16,7 @@ use crate::app_state::AppState;
 use crate::history_pages;
 use crate::input::{self, Body};
 use crate::problem::Problem;
+use crate::problem_code::{ANY_ORDER, ORDER_ALONE};
 use crate::schema_values;
 use crate::shapes::PlacedShape;
 
@@ -143,7 +144,7 @@ impl From<SelfTradeName> for SelfTrade {
     request_body = PlaceOrderBody,
     responses((status = 201, description = "Placed", body = PlacedShape),
         (status = 200, description = "Placed before, under this `client_order_id`: the first answer again", body = PlacedShape)),
-    extensions(("x-refusals" = json!(["@order"]))),
+    extensions(("x-refusals" = json!([ANY_ORDER, ORDER_ALONE]))),
 )]
 pub(crate) async fn place(
     State(app): State<AppState>,

@@ -13,6 +13,7 @@ use super::placing::{PlaceOrderBody, Placing};
 use crate::app_state::AppState;
 use crate::input::{self, Body, Parameters, PathParameter};
 use crate::problem::{self, Problem};
+use crate::problem_code::{ANY_ORDER, Code, ORDER_ALONE, RECORD};
 use crate::schema_values;
 use crate::shapes::{OrderShape, PlacedShape};
 
@@ -57,7 +58,7 @@ pub(crate) struct ReplacedShape {
     request_body = PlaceOrderBody,
     responses((status = 201, description = "Placed, and the old order canceled, unless `not_canceled` says why not", body = ReplacedShape),
         (status = 200, description = "Canceled and not placed; or placed before, under this `client_order_id`", body = ReplacedShape)),
-    extensions(("x-refusals" = json!(["@order", "unknown-order", "nothing-open", "history-unreadable", "record-damaged", "no-longer-kept"]))),
+    extensions(("x-refusals" = json!([ANY_ORDER, ORDER_ALONE, Code::UnknownOrder, Code::NothingOpen, RECORD]))),
 )]
 pub(crate) async fn replace(
     State(app): State<AppState>,
@@ -75,7 +76,7 @@ pub(crate) async fn replace(
     request_body = PlaceOrderBody,
     responses((status = 201, description = "Placed, and the old order canceled, unless `not_canceled` says why not", body = ReplacedShape),
         (status = 200, description = "Canceled and not placed; or placed before, under this `client_order_id`", body = ReplacedShape)),
-    extensions(("x-refusals" = json!(["@order", "unknown-order", "nothing-open", "history-unreadable", "record-damaged", "no-longer-kept"]))),
+    extensions(("x-refusals" = json!([ANY_ORDER, ORDER_ALONE, Code::UnknownOrder, Code::NothingOpen, RECORD]))),
 )]
 pub(crate) async fn replace_by_client_id(
     State(app): State<AppState>,

@@ -12,6 +12,7 @@ use utoipa::ToSchema;
 use crate::app_state::AppState;
 use crate::input::Body;
 use crate::problem::Problem;
+use crate::problem_code::Code;
 use crate::sandbox::{SANDBOX_RATE_MAX, Sandbox, SandboxPlan, SandboxStanding};
 use crate::schema_values;
 
@@ -102,7 +103,7 @@ pub(crate) async fn of(State(app): State<AppState>) -> Result<Json<SandboxShape>
     request_body = RunBody,
     responses((status = 200, description = "How they stand now", body = SandboxShape),
         (status = 202, description = "They are started, and their accounts and symbols are still being made", body = SandboxShape)),
-    extensions(("x-refusals" = json!(["no-sandbox"]))),
+    extensions(("x-refusals" = json!([Code::NoSandbox]))),
 )]
 pub(crate) async fn run(
     State(app): State<AppState>,
@@ -148,7 +149,7 @@ async fn made(app: &AppState, sandbox: &dyn Sandbox) -> Result<(), Problem> {
 }
 
 fn refused(why: &str) -> Problem {
-    Problem::new(StatusCode::CONFLICT, "no-sandbox", "No sandbox", why.to_owned())
+    Problem::new(Code::NoSandbox, why.to_owned())
 }
 
 fn plan(asked: &RunBody, there_are: &[&'static str]) -> Result<SandboxPlan, Problem> {
@@ -252,6 +253,6 @@ mod tests {
     fn a_market_that_is_not_made_is_not_said_to_be_there() {
         assert_eq!(begun(true, true), Ok(StatusCode::OK));
         assert_eq!(begun(false, true), Ok(StatusCode::ACCEPTED));
-        assert_eq!(begun(false, false).expect_err("they ended").code, "no-sandbox");
+        assert_eq!(begun(false, false).expect_err("they ended").code, Code::NoSandbox);
     }
 }

@@ -16,6 +16,7 @@ use crate::input::Body;
 use crate::listener::Life;
 use crate::members::Members;
 use crate::problem::Problem;
+use crate::problem_code::Code;
 use crate::schema_values;
 
 /// Accounts that are listed, at most.
@@ -88,7 +89,7 @@ pub(crate) struct LogIn {
     post, path = "/sessions", operation_id = "logIn", tag = "Members",
     request_body = LogIn,
     responses((status = 201, description = "It began", body = SessionShape)),
-    extensions(("x-refusals" = json!(["unauthenticated", "no-members", "too-many-tries"]))),
+    extensions(("x-refusals" = json!([Code::Unauthenticated, Code::NoMembers, Code::TooManyTries]))),
 )]
 pub(crate) async fn log_in(
     State(app): State<AppState>,
@@ -161,7 +162,7 @@ async fn proven(members: &Members, life: &Life, devices: &[&str], asked: LogIn) 
 
 pub(super) fn no_members() -> Problem {
     let detail = "this server has no access file: every client that reaches it may do everything, and none logs in";
-    Problem::new(StatusCode::CONFLICT, "no-members", "No members", detail)
+    Problem::new(Code::NoMembers, detail)
 }
 
 /// Ends the session of the request, also on its connections. Without a session nothing happens.

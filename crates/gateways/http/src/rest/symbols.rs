@@ -17,6 +17,7 @@ use crate::history_port::Stretch;
 use crate::hub::Hub;
 use crate::input::{self, Body, Parameters, PathParameter};
 use crate::problem::{self, Problem};
+use crate::problem_code::{Code, RECORD};
 use crate::schema_values;
 use crate::shapes::{BookShape, CandleShape, CandlesShape, QueuedShape, RulesShape, SymbolShape, TradeShape};
 
@@ -85,7 +86,7 @@ pub(crate) async fn list(
     get, path = "/symbols/{symbol}", operation_id = "getSymbol", tag = "Symbols",
     params(("symbol" = schema_values::Symbol, Path, description = "The symbol's name")),
     responses((status = 200, description = "The symbol", body = SymbolShape)),
-    extensions(("x-refusals" = json!(["unknown-symbol"]))),
+    extensions(("x-refusals" = json!([Code::UnknownSymbol]))),
 )]
 pub(crate) async fn one(
     State(app): State<AppState>,
@@ -112,7 +113,7 @@ pub(super) const DEPTH: (usize, usize) = (50, 1000);
     get, path = "/symbols/{symbol}/book", operation_id = "getBook", tag = "Symbols",
     params(("symbol" = schema_values::Symbol, Path, description = "The symbol's name"), Depth),
     responses((status = 200, description = "The book", body = BookShape)),
-    extensions(("x-refusals" = json!(["unknown-symbol"]))),
+    extensions(("x-refusals" = json!([Code::UnknownSymbol]))),
 )]
 pub(crate) async fn book(
     State(app): State<AppState>,
@@ -141,7 +142,7 @@ pub(crate) struct QueuesShape {
     get, path = "/symbols/{symbol}/book/orders", operation_id = "getBookOrders", tag = "Symbols",
     params(("symbol" = schema_values::Symbol, Path, description = "The symbol's name"), Depth),
     responses((status = 200, description = "The orders", body = QueuesShape)),
-    extensions(("x-refusals" = json!(["unknown-symbol", "history-unreadable", "record-damaged", "no-longer-kept"]))),
+    extensions(("x-refusals" = json!([Code::UnknownSymbol, RECORD]))),
 )]
 pub(crate) async fn queues(
     State(app): State<AppState>,
@@ -193,7 +194,7 @@ pub(crate) struct TradesShape {
     get, path = "/symbols/{symbol}/trades", operation_id = "listTrades", tag = "Symbols",
     params(("symbol" = schema_values::Symbol, Path, description = "The symbol's name"), Trades),
     responses((status = 200, description = "A page of trades", body = TradesShape)),
-    extensions(("x-refusals" = json!(["unknown-symbol", "history-unreadable", "record-damaged", "no-longer-kept", "store-away"]))),
+    extensions(("x-refusals" = json!([Code::UnknownSymbol, RECORD]))),
 )]
 pub(crate) async fn trades(
     State(app): State<AppState>,
@@ -230,7 +231,7 @@ pub(crate) struct Candles {
     get, path = "/symbols/{symbol}/candles", operation_id = "listCandles", tag = "Symbols",
     params(("symbol" = schema_values::Symbol, Path, description = "The symbol's name"), Candles),
     responses((status = 200, description = "A page of candles", body = CandlesShape)),
-    extensions(("x-refusals" = json!(["unknown-symbol", "history-unreadable", "record-damaged", "no-longer-kept", "store-away"]))),
+    extensions(("x-refusals" = json!([Code::UnknownSymbol, RECORD]))),
 )]
 pub(crate) async fn candles(
     State(app): State<AppState>,
@@ -274,7 +275,7 @@ pub(crate) struct IssuedShape {
     params(("symbol" = schema_values::Symbol, Path, description = "The symbol's name")),
     request_body = Issue,
     responses((status = 201, description = "Issued", body = IssuedShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "too-many-symbols", "too-many-shares", "insufficient-shares", "unknown-payer"]))),
+    extensions(("x-refusals" = json!([Code::UnknownAccount, Code::TooManySymbols, Code::TooManyShares, Code::InsufficientShares, Code::UnknownPayer]))),
 )]
 pub(crate) async fn issue(
     State(app): State<AppState>,
@@ -303,7 +304,7 @@ pub(crate) async fn issue(
     params(("symbol" = schema_values::Symbol, Path, description = "The symbol's name")),
     request_body = RulesShape,
     responses((status = 200, description = "The rules that it has now", body = RulesShape)),
-    extensions(("x-refusals" = json!(["unknown-symbol"]))),
+    extensions(("x-refusals" = json!([Code::UnknownSymbol]))),
 )]
 pub(crate) async fn change_rules(
     State(app): State<AppState>,
