@@ -170,10 +170,18 @@ impl Model {
 
     /// The auction that an order starts because it would execute outside the band.
     pub(crate) fn interruption(&self, placed: &NewOrder<SymbolIndex>) -> Option<SymbolPhase> {
+        self.interruption_beyond(placed, self.band(placed.symbol)?)
+    }
+
+    /// The auction that an order starts because it would execute at another price than these.
+    pub(crate) fn interruption_beyond(
+        &self,
+        placed: &NewOrder<SymbolIndex>,
+        (low, high): (Price, Price),
+    ) -> Option<SymbolPhase> {
         let NewOrder { symbol, side, limit, shares, .. } = *placed;
         let rules = self.rules(symbol);
         let pause = rules.interruption.filter(|_| self.is_open(symbol))?;
-        let (low, high) = self.band(symbol)?;
         if rules.is_halted || placed.kind != OrderKind::Limit || placed.self_trade != SelfTrade::Allowed {
             return None;
         }

@@ -73,7 +73,7 @@ impl Model {
 
     fn counted_of(&self, account: AccountIndex, mode: SelfTrade, pieces: Vec<(OrderId, Shares, bool)>) -> Vec<Piece> {
         let pieces = pieces.into_iter().map(|(maker, shares, _)| Piece { maker, shares });
-        let pieces = pieces.filter(|piece| self.ending(piece.maker).is_none());
+        let pieces = pieces.filter(|piece| self.ending_when_met(piece.maker).is_none());
         let is_own = |piece: &Piece| self.is_own(account, piece.maker);
         match mode {
             SelfTrade::Allowed => pieces.collect(),

@@ -1,12 +1,11 @@
 //! The rules of symbols: the commands that change them, and the checks of orders. See docs/PROTOCOL.md, rules.
 
 use terms::{
-    AccountIndex, BandReferences, BrokenRule, Distance, Event, NewOrder, OrderKind, Price, Reject, Reply, SelfTrade,
-    Shares, Side, Symbol, SymbolIndex, SymbolRules,
+    AccountIndex, BandReferences, BrokenRule, CancelReason, Distance, Event, NewOrder, OrderId, OrderKind, Price,
+    Reject, Reply, Shares, Side, Symbol, SymbolIndex, SymbolRules,
 };
 
-use crate::exchange::Model;
-use crate::icebergs::LOOKED_AT_MAX;
+use crate::exchange::{Model, Order};
 
 impl Model {
     pub(crate) fn change_rules(
@@ -99,42 +98,15 @@ impl Model {
         is_outside.then_some(BrokenRule::OutsideBand { limit, low, high })
     }
 
-    /// The rule that an order of this worst price would break by its first execution. Its account's own orders and
-    /// those that execute no more are passed by, as the order would do; the thousandth one passed counts as an
-    /// execution.
-    pub(crate) fn executes_outside(
-        &self,
-        account: AccountIndex,
-        placed: &NewOrder<SymbolIndex>,
-        worst: Price,
-    ) -> Option<BrokenRule> {
-        let (low, high) = self.band(placed.symbol)?;
-        let mut left = i128::from(placed.shares.units());
-        for (passed, maker) in self.matching(placed.symbol, placed.side, worst).into_iter().enumerate() {
-            let price = self.order(maker).limit;
-            let is_outside = if placed.side == Side::Buy { price < low } else { price > high };
-            if !is_outside || left <= 0 {
-                return None;
-            }
-            let is_own = placed.self_trade != SelfTrade::Allowed && self.is_own(account, maker);
-            let is_ending = self.ending(maker).is_some();
-            match placed.self_trade {
-                SelfTrade::CancelNewest | SelfTrade::CancelBoth if is_own && !is_ending => return None,
-                SelfTrade::Decrement if is_own && !is_ending => left -= i128::from(self.order(maker).shown.units()),
-                SelfTrade::Allowed
-                | SelfTrade::CancelNewest
-                | SelfTrade::CancelOldest
-                | SelfTrade::CancelBoth
-                | SelfTrade::Decrement => {}
-            }
-            if !is_own && !is_ending {
-                return Some(BrokenRule::ExecutesOutsideBand { price, low, high });
-            }
-            if passed + 1 == LOOKED_AT_MAX {
-                return Some(BrokenRule::ExecutesOutsideBand { price, low, high });
-            }
-        }
-        None
+    /// The reason why an open order executes with no arriving one, and is canceled when one meets it. An order at a price
+    /// that only its own side's limits bound executes with nobody: an offer below the band, or a bid above it.
+    pub(crate) fn ending_when_met(&self, order: OrderId) -> Option<CancelReason> {
+        let Order { symbol, side, limit, .. } = *self.order(order);
+        let is_before = self.band(symbol).is_some_and(|(low, high)| match side {
+            Side::Sell => limit < low,
+            Side::Buy => limit > high,
+        });
+        self.ending(order).or(is_before.then_some(CancelReason::Refused))
     }
 
     /// The worst price that an order accepts: its limit. A market order accepts none outside the band, and none beyond

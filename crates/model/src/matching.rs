@@ -26,13 +26,12 @@ impl Model {
         let pays_as_it_goes = pays_as_it_goes(&placed);
         let funds = self.balance(account);
         let worst = going_on.unwrap_or_else(|| self.worst_price(account, &placed));
-        let is_outside = self.executes_outside(account, &placed, worst).is_some();
         let is_short = kind == OrderKind::FillOrKill && self.executions_to_fill(account, &placed).is_err();
         // An order that arrives now is refused for what it would be refused for when placed; an order that continues,
-        // only for a halt and for the price of its next execution.
+        // only for a halt.
         let is_refused = match going_on {
             None => self.refusal_on_arrival(account, &placed).is_some(),
-            Some(_) => self.rules(symbol).is_halted || is_outside,
+            Some(_) => self.rules(symbol).is_halted,
         };
 
         // This adds up what the executions bring the aggressor; the market credits it after the last of them.
@@ -42,7 +41,7 @@ impl Model {
         let mut wanted = shares;
         let mut price_before = None;
         let mut goes_on = false;
-        while let Some(maker) = self.best_match(id, worst).filter(|_| !is_short && !is_outside && !is_refused) {
+        while let Some(maker) = self.best_match(id, worst).filter(|_| !is_short && !is_refused) {
             let price = self.order(maker).limit;
             if pays_as_it_goes && price_before != Some(price) {
                 // At each price, the order no longer wants shares that the rest of the money does not pay for, nor a
@@ -60,7 +59,7 @@ impl Model {
                 break;
             }
             self.executions_left -= 1;
-            if let Some(why) = self.ending(maker) {
+            if let Some(why) = self.ending_when_met(maker) {
                 self.end_order(maker, why, events);
                 continue;
             }

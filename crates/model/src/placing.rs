@@ -228,19 +228,13 @@ impl Model {
             return Some(Reject::BreaksRule(broken));
         }
         let worst = self.worst_price(account, placed);
-        let outside = self.executes_outside(account, placed, worst);
-        if let Some(broken) = outside.filter(|_| placed.kind == OrderKind::Limit) {
-            return Some(Reject::BreaksRule(broken));
-        }
         let matching = self.matching(placed.symbol, placed.side, worst);
         let best = matching.first().map(|&best| self.order(best).limit)?;
         let available = self.balance(account);
         match placed.kind {
             OrderKind::PostOnly => Some(Reject::WouldTake { price: best }),
             OrderKind::Market
-                if outside.is_none()
-                    && pays_as_it_goes(placed)
-                    && self.whole_lots(placed.symbol, affordable(available, best)).is_zero() =>
+                if pays_as_it_goes(placed) && self.whole_lots(placed.symbol, affordable(available, best)).is_zero() =>
             {
                 Some(Reject::InsufficientFunds { needed: best.times(placed.shares), available })
             }

@@ -237,8 +237,11 @@ impl Model {
             None => Event::OrderTriggered { order: id, account, placed },
         });
         if delayed == Some(Delay::UnderWay) {
-            let is_outside = self.executes_outside(account, &placed, placed.limit).is_some();
-            if let Some(phase) = self.interruption(&placed).filter(|_| is_outside) {
+            let near_end = self.band(symbol).map(|(low, high)| match placed.side {
+                Side::Buy => (low, Price::MAX),
+                Side::Sell => (Price::MIN, high),
+            });
+            if let Some(phase) = near_end.and_then(|within| self.interruption_beyond(&placed, within)) {
                 self.orders[id.0 as usize - 1].worst = None;
                 self.enter_phase(symbol, phase, events);
                 self.show_first(id, events);

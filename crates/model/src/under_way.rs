@@ -102,7 +102,7 @@ impl Model {
                     looked_at += 1;
                 }
                 taken += 1;
-                let is_ending = self.ending(maker.id).is_some();
+                let is_ending = self.ending_when_met(maker.id).is_some();
                 let is_own = !is_ending && placed.self_trade != SelfTrade::Allowed && self.is_own(account, maker.id);
                 if is_own && placed.self_trade != SelfTrade::CancelOldest
                     || executions == u64::from(self.execution_bounds.command)

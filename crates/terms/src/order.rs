@@ -252,7 +252,7 @@ pub enum CancelReason {
     /// Its kind does not rest, or it executed as often as one order may and would have gone on.
     NotResting,
     /// The order was triggered, or released after its working order, and would have been refused if it had been placed
-    /// then.
+    /// then. Or it rested outside the near end of the price band, and another order met it.
     Refused,
     /// Its deadline passed.
     Expired,

@@ -370,12 +370,6 @@ pub enum BrokenRule {
         low: Price,
         high: Price,
     },
-    /// The limit is inside the band, but the best order that it would execute with is outside.
-    ExecutesOutsideBand {
-        price: Price,
-        low: Price,
-        high: Price,
-    },
 }
 
 impl fmt::Display for BrokenRule {
@@ -406,9 +400,6 @@ impl fmt::Display for BrokenRule {
             }
             BrokenRule::OutsideBand { limit, low, high } => {
                 write!(f, "Limit {limit} is outside the price band, which is from {low} to {high} now")
-            }
-            BrokenRule::ExecutesOutsideBand { price, low, high } => {
-                write!(f, "Would execute at {price}, outside the price band, which is from {low} to {high} now")
             }
         }
     }

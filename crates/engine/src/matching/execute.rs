@@ -9,6 +9,7 @@ use crate::engine::Engine;
 use crate::fees::state::Charge;
 use crate::matching::aggressor::{Aggressor, FundsBefore, Remainder};
 use crate::orders::state::Order;
+use crate::rules::band::is_before;
 use crate::stops::state::Turn;
 
 impl Engine {
@@ -87,7 +88,8 @@ impl Engine {
 
     /// Executes against the other side of the book, best level first, while the limit and the bound of the command
     /// allow. Its prices all lie in one direction, so the first and the last one say which triggers they reach. These
-    /// take none of its executions. Returns whether the order would go on beyond the bound.
+    /// take none of its executions. Cancels resting orders on its way that execute with nobody any more. Returns whether
+    /// the order would go on beyond the bound.
     #[inline(always)]
     pub(crate) fn walk_book(
         &mut self,
@@ -98,6 +100,7 @@ impl Engine {
         let mut left = self.executions_left;
         let mut goes_on = false;
         let are_some_ending = self.are_some_ending();
+        let near_end = self.near_end(aggressor.symbol, aggressor.side);
         while !aggressor.wanted.is_zero() {
             let Some(level) = self.books.best(aggressor.symbol, aggressor.side.opposite()) else { break };
             let (price, mut maker) = {
@@ -117,6 +120,8 @@ impl Engine {
                 let (newer, account) = (self.orders.get(maker).newer, self.orders.get(maker).account);
                 if are_some_ending && let Some(why) = self.ending(maker, aggressor.symbol) {
                     self.end_order(maker, why, events);
+                } else if is_before(near_end, price) {
+                    self.end_order(maker, CancelReason::Refused, events);
                 } else if self.is_own(placed.self_trade, aggressor.account, account) {
                     self.prevent(aggressor, placed, maker, price, events);
                 } else {

@@ -5,6 +5,7 @@ use terms::{AccountIndex, FundsOrder, NewOrder, OrderKind, Price, Reject, Shares
 
 use crate::engine::Engine;
 use crate::orders::state::Order;
+use crate::rules::band::is_before;
 use crate::self_trade::counted::SelfTradeCount;
 
 /// The most resting orders that an order looks at before it executes anything: its client need not take them, and may
@@ -46,14 +47,17 @@ impl Engine {
         let limit = if asked.side == Side::Buy { high } else { low };
         let limit = self.nearest_limit(account, symbol, asked.side, limit);
         let within = NewOrder::limit(symbol, asked.side, limit, Shares::MAX);
+        let near_end = self.near_end(symbol, asked.side);
         self.look(symbol, asked.side, &mut |price, maker| {
             if !within.accepts(price) {
                 return false;
             }
+            if is_before(near_end, price) {
+                return true;
+            }
             match self.counts(asked.self_trade, account, symbol, maker) {
                 SelfTradeCount::Nothing => return true,
                 SelfTradeCount::NothingFromHere => return false,
-                SelfTradeCount::Whole if !(low..=high).contains(&price) => return false,
                 SelfTradeCount::Whole => {}
             }
             let shares = maker.open.min(left.buys(price)).min(room);

@@ -221,8 +221,18 @@ impl Engine {
     /// The length of the interruption that an order causes when it comes to its book, because it would execute outside
     /// the band.
     pub(crate) fn interrupts(&self, placed: &NewOrder<SymbolIndex>) -> Option<Pause> {
-        let SymbolRules { interruption: pause, is_halted, .. } = *self.rules(placed.symbol)?;
-        let (low, high) = self.band(placed.symbol).filter(|_| pause.is_some() && !is_halted && gathers(placed))?;
+        self.rules(placed.symbol)?.interruption?;
+        self.interrupts_beyond(placed, self.band(placed.symbol)?)
+    }
+
+    /// The length of the interruption that an order causes because it would execute at another price than these.
+    pub(crate) fn interrupts_beyond(
+        &self,
+        placed: &NewOrder<SymbolIndex>,
+        (low, high): (Price, Price),
+    ) -> Option<Pause> {
+        let SymbolRules { interruption, is_halted, .. } = *self.rules(placed.symbol)?;
+        let pause = interruption.filter(|_| !is_halted && gathers(placed))?;
         let (mut left, mut crosses) = (placed.shares, false);
         self.look(placed.symbol, placed.side, &mut |price, maker| {
             if self.ending_of(maker, placed.symbol).is_some() {
@@ -233,7 +243,7 @@ impl Engine {
             left = left.less(left.min(maker.open));
             accepts && !crosses && !left.is_zero()
         });
-        pause.filter(|_| crosses)
+        crosses.then_some(pause)
     }
 
     /// Executes gathered orders at one price: on each side the best limit first, then the oldest. Killed orders ended

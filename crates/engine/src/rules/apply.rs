@@ -105,8 +105,7 @@ impl Engine {
         }
     }
 
-    /// An order as it comes to its book, and the shares that it may execute: none if the first ones would be outside
-    /// the band. Errors: the refusal.
+    /// An order as it comes to its book, and the shares that it may execute. Errors: the refusal.
     pub(crate) fn arriving_by_rules(
         &self,
         account: AccountIndex,
@@ -115,14 +114,7 @@ impl Engine {
         let rules = self.rules_of(placed.symbol);
         let arriving = rules.arriving(placed, self.band(placed.symbol)).map_err(Reject::BreaksRule)?;
         let arriving = self.within_collar(account, &arriving);
-        let outside = self.outside_band(account, &arriving);
-        let wanted = match (arriving.kind, outside) {
-            (OrderKind::Limit, Some(broken)) => return Err(Reject::BreaksRule(broken)),
-            (OrderKind::ImmediateOrCancel | OrderKind::FillOrKill | OrderKind::Market, Some(_)) => Shares::ZERO,
-            (OrderKind::PostOnly | OrderKind::PostOnlyMove, _) | (_, None) => {
-                self.wanted_in_lots(account, &arriving, rules.lot)?
-            }
-        };
+        let wanted = self.wanted_in_lots(account, &arriving, rules.lot)?;
         Ok((arriving, wanted))
     }
 

@@ -1,11 +1,8 @@
 //! The price band of a symbol. Outside auctions no order executes outside it, in either direction.
 
-use slots::NONE;
-use terms::{AccountIndex, BandReferences, BrokenRule, NewOrder, Price, SelfTrade, Shares, Side, SymbolIndex};
+use terms::{BandReferences, Price, Side, SymbolIndex};
 
 use crate::engine::Engine;
-use crate::matching::liquidity::LOOKED_AT_MAX;
-use crate::self_trade::counted::SelfTradeCount;
 
 impl Engine {
     /// The lowest and the highest price at which orders of a symbol execute now; none if no rule bounds them.
@@ -18,42 +15,27 @@ impl Engine {
         self.instruments.references(symbol)
     }
 
-    /// The refusal of an order that would execute beyond the end of the band which its own limit does not bound: a buy
-    /// below the lowest price, a sell above the highest one. Only its first execution can be there, because all others
-    /// are at worse prices. The order looks at [`LOOKED_AT_MAX`] orders that it would pass without executing, and the
-    /// last one counts as one with which it would execute.
-    pub(crate) fn outside_band(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Option<BrokenRule> {
-        let (low, high) = self.band(placed.symbol)?;
-        let is_outside = |price| match placed.side {
-            Side::Buy => price < low,
-            Side::Sell => price > high,
-        };
-        let (mut left, mut passed) = (placed.shares, 0usize);
-        for level in self.books.levels(placed.symbol, placed.side.opposite()) {
-            let price = level.price;
-            if !placed.accepts(price) || !is_outside(price) {
-                return None;
-            }
-            let mut slot = level.oldest;
-            while slot != NONE {
-                let maker = self.orders.get(slot);
-                passed = passed.saturating_add(1);
-                let taken = match self.counts(placed.self_trade, account, placed.symbol, maker) {
-                    SelfTradeCount::Nothing => Shares::ZERO,
-                    SelfTradeCount::NothingFromHere if placed.self_trade == SelfTrade::Decrement => maker.open,
-                    SelfTradeCount::NothingFromHere => return None,
-                    SelfTradeCount::Whole => return Some(BrokenRule::ExecutesOutsideBand { price, low, high }),
-                };
-                if passed == LOOKED_AT_MAX {
-                    return Some(BrokenRule::ExecutesOutsideBand { price, low, high });
-                }
-                left = left.less(left.min(taken));
-                if left.is_zero() {
-                    return None;
-                }
-                slot = maker.newer;
-            }
-        }
-        None
+    /// The prices at which resting orders execute with arriving ones of this side; none if no rule bounds them. Only the
+    /// near end bounds them, which the limits of that side do not bound: the lowest price for buys, the highest for
+    /// sells.
+    #[inline]
+    pub(crate) fn near_end(&self, symbol: SymbolIndex, side: Side) -> Option<(Price, Price)> {
+        self.instruments.get(symbol)?;
+        self.near_end_by_rules(symbol, side)
     }
+
+    #[cold]
+    fn near_end_by_rules(&self, symbol: SymbolIndex, side: Side) -> Option<(Price, Price)> {
+        let (low, high) = self.band(symbol)?;
+        Some(match side {
+            Side::Buy => (low, Price::MAX),
+            Side::Sell => (Price::MIN, high),
+        })
+    }
+}
+
+/// Whether a resting order at this price is outside the near end of the band. It executes with no order, and is
+/// canceled when one meets it.
+pub(crate) fn is_before(near_end: Option<(Price, Price)>, price: Price) -> bool {
+    near_end.is_some_and(|(low, high)| price < low || price > high)
 }

@@ -192,20 +192,18 @@ impl Engine {
         Some(turns.saturating_add(counted_on(fills).div_euclid(COUNTED_ON)))
     }
 
-    /// Continues an order that is under way. A halt ends it. So does the band where, behind an auction or under new
-    /// rules, it would execute before that begins; an order that may begin an interruption does so instead.
+    /// Continues an order that is under way. A halt ends it. Where it meets an order outside the near end of the band,
+    /// behind an auction or under new rules, it begins an interruption if it may.
     fn go_on(&mut self, slot: u32, placed: &NewOrder<SymbolIndex>, events: &mut impl FnMut(Event)) {
         let (order, account) = (self.orders.get(slot).id, self.orders.get(slot).account);
-        let is_outside = self.outside_band(account, placed).is_some();
-        let pause = self.interrupts(placed).filter(|_| is_outside);
+        let near_end = self.near_end(placed.symbol, placed.side);
+        let pause = near_end.and_then(|within| self.interrupts_beyond(placed, within));
         if let Some(pause) = pause {
             self.interrupt(placed.symbol, pause, events);
         }
         let (wanted, rest) = match placed.kind.rests() {
             _ if pause.is_some() => (Shares::ZERO, Remainder::Stays),
-            _ if is_outside || self.is_halted_by_rules(placed.symbol) => {
-                (Shares::ZERO, Remainder::Canceled(CancelReason::Refused))
-            }
+            _ if self.is_halted_by_rules(placed.symbol) => (Shares::ZERO, Remainder::Canceled(CancelReason::Refused)),
             true => (placed.shares, Remainder::Stays),
             false => (placed.shares, Remainder::Canceled(CancelReason::NotResting)),
         };

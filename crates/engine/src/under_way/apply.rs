@@ -16,6 +16,7 @@ use crate::icebergs::state::Hiding;
 use crate::matching::liquidity::LOOKED_AT_MAX;
 use crate::orders::order_terms::OrderTerms;
 use crate::orders::state::Order;
+use crate::rules::band::is_before;
 use crate::self_trade::counted::SelfTradeCount;
 use crate::stops::state::Turn;
 
@@ -124,6 +125,7 @@ impl Engine {
     fn executions_within(&self, most: u32, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<u32, u32> {
         let mut filling = Filling { left: placed.shares, executions: 0, most };
         let mut looked_at = 0usize;
+        let near_end = self.near_end(placed.symbol, placed.side);
         for level in self.books.levels(placed.symbol, placed.side.opposite()) {
             if !placed.accepts(level.price) {
                 break;
@@ -136,6 +138,7 @@ impl Engine {
                 }
                 looked_at = looked_at.saturating_add(1);
                 let shown = match self.counts(placed.self_trade, account, placed.symbol, maker) {
+                    _ if is_before(near_end, level.price) => Shares::ZERO,
                     SelfTradeCount::NothingFromHere => return Err(filling.executions),
                     SelfTradeCount::Nothing => Shares::ZERO,
                     SelfTradeCount::Whole => {

@@ -2,8 +2,8 @@
 
 use model::{Model, Order};
 use terms::{
-    Bond, BrokenRule, Command, Event, NewOrder, Op, OrderKind, Price, Reject, Reply, Side, Symbol, SymbolIndex,
-    SymbolRules,
+    Bond, BrokenRule, CancelReason, Command, Event, NewOrder, Op, OrderId, OrderKind, Price, Reject, Reply, Side,
+    Symbol, SymbolIndex, SymbolRules,
 };
 
 pub const ALL: [&str; 35] = [
@@ -21,7 +21,6 @@ pub const ALL: [&str; 35] = [
     "rejected: too little value",
     "rejected: too much value",
     "rejected: outside the band",
-    "rejected: would execute outside the band",
     "under rules: on the tick",
     "under rules: stop on the tick",
     "under rules: whole lots",
@@ -39,6 +38,7 @@ pub const ALL: [&str; 35] = [
     "market buy: ends where the money for whole lots does",
     "for money: whole lots",
     "for money: less than a lot",
+    "met: canceled before the band",
     "triggered: canceled outside the band",
     "triggered: a market order ends at the band",
     "state: imported with rules",
@@ -73,6 +73,7 @@ fn named(symbol: Symbol, model: &Model) -> Option<SymbolIndex> {
 /// The situations with rules that `op` caused; `model` stands after it.
 pub fn after(before: Option<&Before>, op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'static str> {
     let mut met = triggered(events, model);
+    met.extend(met_before_the_band(events).then_some("met: canceled before the band"));
     let (Op::Command(command), Some(before)) = (op, before) else {
         met.extend(canceled(op, reply, model));
         return met;
@@ -114,7 +115,6 @@ pub fn rejected(rule: &BrokenRule) -> &'static str {
         BrokenRule::TooLittleValue { .. } => "rejected: too little value",
         BrokenRule::TooMuchValue { .. } => "rejected: too much value",
         BrokenRule::OutsideBand { .. } => "rejected: outside the band",
-        BrokenRule::ExecutesOutsideBand { .. } => "rejected: would execute outside the band",
     }
 }
 
@@ -179,8 +179,9 @@ fn triggered(events: &[Event], model: &Model) -> Vec<&'static str> {
     let Some(first) = events.iter().position(is_one) else { return Vec::new() };
     let mut met = Vec::new();
     for one in events[first..].chunk_by(|_, next| !is_one(next)) {
-        let Event::OrderTriggered { placed, .. } = one[0] else { unreachable!("chunks begin with one") };
-        let is_canceled = one.iter().any(|event| matches!(event, Event::OrderCanceled { .. }));
+        let Event::OrderTriggered { order, placed, .. } = one[0] else { unreachable!("chunks begin with one") };
+        let is_canceled =
+            one.iter().any(|event| matches!(event, Event::OrderCanceled { order: canceled, .. } if *canceled == order));
         let rules = model.rules(placed.symbol);
         if !is_canceled || rules.is_halted || !rules.has_band() {
             continue;
@@ -198,6 +199,22 @@ fn triggered(events: &[Event], model: &Model) -> Vec<&'static str> {
         }
     }
     met
+}
+
+/// Whether a resting order was refused because another one met it.
+fn met_before_the_band(events: &[Event]) -> bool {
+    let came = |event: &Event| match event {
+        Event::OrderTriggered { order, .. }
+        | Event::OrderResumed { order, .. }
+        | Event::OrderReleased { order, .. } => Some(*order),
+        _ => None,
+    };
+    let arrivals: Vec<OrderId> = events.iter().filter_map(came).collect();
+    let is_met = |event: &Event| match event {
+        Event::OrderCanceled { order, why: CancelReason::Refused, .. } => !arrivals.contains(order),
+        _ => false,
+    };
+    events.iter().any(is_met)
 }
 
 fn canceled(op: &Op, reply: &Reply, model: &Model) -> Option<&'static str> {

@@ -2,8 +2,8 @@
 
 use engine::{DoneOrders, Importer};
 use terms::{
-    BandReferences, Command, ExecutionBounds, NewOrder, OrderKind, Pause, Phase, SelfTrade, Side, StateItem,
-    SymbolIndex, SymbolRules, Trigger,
+    BandReferences, CancelReason, Command, ExecutionBounds, NewOrder, OrderKind, Pause, Phase, SelfTrade, Side,
+    StateItem, SymbolIndex, SymbolRules, Trigger,
 };
 
 use crate::rules::{Market, account, buy, dollars, percent, price, sell, shares, symbol};
@@ -32,38 +32,55 @@ fn market_with(side: Side) -> Market {
 }
 
 #[test]
-fn nothing_executes_before_the_band_begins_whatever_the_kind_of_the_order() {
-    for (others, outside, order) in [(Side::Sell, "80", buy("110", "7")), (Side::Buy, "120", sell("90", "7"))] {
-        let mut market = market_with(others);
-        let told = format!("Would execute at {outside}, outside the price band, which is from 90 to 110 now");
-        assert_eq!(market.place(order).unwrap_err(), told);
-        for kind in [OrderKind::Market, OrderKind::ImmediateOrCancel, OrderKind::FillOrKill] {
+fn an_order_before_the_band_is_canceled_by_whatever_meets_it_and_keeps_nobody_waiting() {
+    for (others, near, order) in [(Side::Sell, "105", buy("110", "7")), (Side::Buy, "95", sell("90", "7"))] {
+        let inside = format!("5 at {near}");
+        for kind in [OrderKind::Limit, OrderKind::Market, OrderKind::ImmediateOrCancel] {
+            let mut market = market_with(others);
             let order = match kind {
                 OrderKind::Market => NewOrder::market(symbol(), order.side, order.shares),
                 _ => NewOrder { kind, ..order },
             };
             market.place(order).unwrap();
-            assert_eq!((market.executed(), market.canceled()), (vec![], vec!["7".to_owned()]), "{kind:?}");
+            assert_eq!(market.executed(), [inside.as_str()], "{kind:?}");
+            let rest = if kind == OrderKind::Limit { vec!["5"] } else { vec!["5", "2"] };
+            assert_eq!(market.canceled(), rest, "{kind:?}");
+            assert_eq!(market.reasons()[0], CancelReason::Refused);
+            market.duel.end();
         }
-        assert_eq!(
-            market.by_funds(order.side, dollars(500)).unwrap_err(),
-            "Nothing can be traded for 500: nobody is on the other side, or a share costs too much"
-        );
+        // It is no liquidity, for money neither.
+        let mut market = market_with(others);
+        market.place(NewOrder { kind: OrderKind::FillOrKill, ..order }).unwrap();
+        assert_eq!((market.executed(), market.canceled()), (vec![], vec!["7".to_owned()]));
+        market.by_funds(order.side, dollars(500)).unwrap();
+        let for_money = if others == Side::Sell { "4.76190476 at 105" } else { "5 at 95" };
+        assert_eq!((market.executed(), market.canceled()), (vec![for_money.to_owned()], vec!["5".to_owned()]));
+        market.duel.end();
+        // A fill-or-kill that is filled cancels it on its way.
+        let mut market = market_with(others);
+        let filled = NewOrder { kind: OrderKind::FillOrKill, shares: shares("5"), ..order };
+        market.place(filled).unwrap();
+        assert_eq!((market.executed(), market.canceled()), (vec![inside], vec!["5".to_owned()]));
+        market.duel.end();
+    }
+}
+
+#[test]
+fn an_order_that_may_interrupt_leaves_what_is_before_the_band_to_the_auction() {
+    for (others, outside, order) in [(Side::Sell, "80", buy("110", "7")), (Side::Buy, "120", sell("90", "7"))] {
+        let mut market = market_with(others);
         let told = market.place(NewOrder { kind: OrderKind::PostOnly, ..order }).unwrap_err();
         assert!(told.contains(outside), "{told}");
-        // The order that is older than the rule stays, and the band interrupts trading where it may.
         market.rules(SymbolRules { interruption: Pause::from_seconds(60), ..band() });
-        let prevents = order.with_self_trade(SelfTrade::CancelNewest);
-        assert!(market.place(prevents).unwrap_err().starts_with("Would execute at "));
         market.place(order).unwrap();
-        assert_eq!(market.executed(), [""; 0]);
+        assert_eq!((market.executed(), market.canceled()), (vec![], vec![]));
         assert!(market.engine.phase(SymbolIndex(0)).until.is_some());
         market.duel.end();
     }
 }
 
 #[test]
-fn what_an_auction_triggers_ends_before_the_band_begins() {
+fn what_an_auction_triggers_passes_over_what_it_left_before_the_band() {
     let mut market = Market::new(band());
     market.trade_at("100", "1");
     let falls = Trigger::from_above(price("99"));
@@ -73,49 +90,45 @@ fn what_an_auction_triggers_ends_before_the_band_begins() {
     market.place_of(2, sell("80", "5")).unwrap();
     market.place_of(2, buy("99", "1")).unwrap();
     market.apply(phase(Phase::Open));
-    assert_eq!(market.canceled(), ["2", "3"], "the auction's price was 99, and 4 are left at 80");
+    assert_eq!(market.canceled(), ["4", "2"], "the auction left 4 at 80, and the market order finds nobody");
     market.duel.end();
 }
 
 #[test]
-fn own_orders_that_are_passed_by_are_no_executions() {
-    let mut market = Market::new(SymbolRules::NONE);
-    market.trade_at("100", "1");
-    market.place_of(1, sell("80", "2")).unwrap();
-    market.place_of(2, sell("85", "2")).unwrap();
-    market.place_of(2, sell("105", "2")).unwrap();
-    market.rules(band());
-    let mode = |mode, count| buy("110", count).with_self_trade(mode);
-    let told = "Would execute at 85, outside the price band, which is from 90 to 110 now";
-    assert_eq!(market.place(mode(SelfTrade::Allowed, "1")).unwrap_err(), told.replace("85", "80"));
-    assert_eq!(market.place(mode(SelfTrade::CancelOldest, "1")).unwrap_err(), told);
-    assert_eq!(market.place(mode(SelfTrade::Decrement, "3")).unwrap_err(), told);
-    // These two get no further than their own account's order.
-    market.place(mode(SelfTrade::CancelNewest, "3")).unwrap();
-    market.place(mode(SelfTrade::Decrement, "2")).unwrap();
-    assert_eq!(market.executed(), [""; 0]);
-    market.duel.end();
-}
-
-#[test]
-fn a_thousand_orders_that_are_passed_by_are_enough() {
-    for (own, is_placed) in [(999, true), (1_000, false)] {
+fn self_trade_prevention_is_not_asked_for_an_own_order_before_the_band() {
+    for mode in [SelfTrade::Allowed, SelfTrade::CancelNewest, SelfTrade::CancelOldest, SelfTrade::Decrement] {
         let mut market = Market::new(SymbolRules::NONE);
         market.trade_at("100", "1");
-        for _ in 0..own {
-            market.place_of(1, sell("80", "0.5")).unwrap();
-        }
-        market.place_of(2, sell("105", "1")).unwrap();
+        market.place_of(1, sell("80", "2")).unwrap();
+        market.place_of(2, sell("85", "2")).unwrap();
+        market.place_of(2, sell("105", "2")).unwrap();
         market.rules(band());
-        let told = market.place(buy("110", "1").with_self_trade(SelfTrade::CancelOldest));
-        assert_eq!(told.is_ok(), is_placed, "{told:?}");
-        assert_eq!(market.executed().len(), usize::from(is_placed));
+        market.place(buy("110", "1").with_self_trade(mode)).unwrap();
+        assert_eq!((market.executed(), market.canceled()), (vec!["1 at 105".to_owned()], vec!["2".to_owned(); 2]));
+        market.duel.end();
     }
+}
+
+/// Each order that an arriving one cancels on its way counts as one of the executions that a command has.
+#[test]
+fn orders_before_the_band_end_with_the_executions_of_a_command() {
+    let mut market = Market::with_bounds(SymbolRules::NONE, ExecutionBounds::of_command(2));
+    market.trade_at("100", "1");
+    for _ in 0..3 {
+        market.place_of(2, sell("80", "1")).unwrap();
+    }
+    market.place_of(2, sell("105", "1")).unwrap();
+    market.rules(band());
+    market.place(buy("110", "1")).unwrap();
+    assert_eq!((market.executed().len(), market.canceled().len()), (0, 2));
+    market.apply(Command::ActivateReached);
+    assert_eq!((market.executed().len(), market.canceled().len()), (1, 1));
+    market.duel.end();
 }
 
 /// An order goes on with the band of its arrival. An auction in between may leave what is before the band by then.
 #[test]
-fn an_order_under_way_ends_where_an_auction_left_an_offer_before_the_band() {
+fn an_order_under_way_passes_over_what_an_auction_left_before_the_band_or_interrupts() {
     for (interruption, kind) in
         [(None, OrderKind::Limit), (Pause::from_seconds(60), OrderKind::Limit), (None, OrderKind::ImmediateOrCancel)]
     {
@@ -130,10 +143,11 @@ fn an_order_under_way_ends_where_an_auction_left_an_offer_before_the_band() {
         market.place_of(2, sell("80", "5")).unwrap();
         market.place_of(1, buy("100", "1")).unwrap();
         market.apply(phase(Phase::Open));
-        assert_eq!(market.executed(), [""; 0]);
-        match interruption {
-            Some(_) => assert!(market.engine.phase(SymbolIndex(0)).until.is_some()),
-            None => assert_eq!(market.canceled(), ["2"]),
+        if interruption.is_some() {
+            assert_eq!((market.executed().len(), market.engine.phase(SymbolIndex(0)).until.is_some()), (0, true));
+        } else {
+            let canceled = if kind == OrderKind::Limit { vec!["4"] } else { vec!["4", "2"] };
+            assert_eq!(market.canceled(), canceled);
         }
         market.duel.end();
     }

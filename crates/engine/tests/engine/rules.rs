@@ -3,9 +3,9 @@
 use crate::common::duel::Duel;
 use engine::{DoneOrders, Engine, Importer};
 use terms::{
-    AccountId, BrokenRule, Command, DOLLAR, Distance, Entry, Event, ExecutionBounds, FundsOrder, Money, NewOrder, Op,
-    OrderId, OrderKind, Pause, Place, Position, Price, Reject, Reply, SelfTrade, Sequence, Shares, Side, StateItem,
-    Symbol, SymbolIndex, SymbolRules, Time, Trigger,
+    AccountId, BrokenRule, CancelReason, Command, DOLLAR, Distance, Entry, Event, ExecutionBounds, FundsOrder, Money,
+    NewOrder, Op, OrderId, OrderKind, Pause, Place, Position, Price, Reject, Reply, SelfTrade, Sequence, Shares, Side,
+    StateItem, Symbol, SymbolIndex, SymbolRules, Time, Trigger,
 };
 
 const UNIT: i64 = 100_000_000;
@@ -119,6 +119,15 @@ impl Market {
             _ => None,
         };
         self.last_events.iter().filter_map(canceled).collect()
+    }
+
+    /// The reasons of the orders that the last command canceled.
+    pub(crate) fn reasons(&self) -> Vec<CancelReason> {
+        let reason = |event: &Event| match event {
+            Event::OrderCanceled { why, .. } => Some(*why),
+            _ => None,
+        };
+        self.last_events.iter().filter_map(reason).collect()
     }
 
     /// Makes an execution at a price, around which the band then lies.

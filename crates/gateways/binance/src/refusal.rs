@@ -289,7 +289,7 @@ impl Refusal {
                 "LOT_SIZE"
             }
             BrokenRule::TooLittleValue { .. } | BrokenRule::TooMuchValue { .. } => "NOTIONAL",
-            BrokenRule::OutsideBand { .. } | BrokenRule::ExecutesOutsideBand { .. } => "PERCENT_PRICE",
+            BrokenRule::OutsideBand { .. } => "PERCENT_PRICE",
         };
         Refusal::filter(filter)
     }

@@ -359,6 +359,6 @@ fn broken(rule: &BrokenRule) -> Code {
         BrokenRule::OffLot { .. } => Code::OffLot,
         BrokenRule::TooFewShares { .. } | BrokenRule::TooManyShares { .. } => Code::SharesOutOfRange,
         BrokenRule::TooLittleValue { .. } | BrokenRule::TooMuchValue { .. } => Code::ValueOutOfRange,
-        BrokenRule::OutsideBand { .. } | BrokenRule::ExecutesOutsideBand { .. } => Code::OutsideBand,
+        BrokenRule::OutsideBand { .. } => Code::OutsideBand,
     }
 }

@@ -165,7 +165,7 @@ codes! {
         ValueOutOfRange "value-out-of-range", "Too little or too much value",
             "Limit times shares is less than the symbol's `min_value`, or more than its `max_value`";
         OutsideBand "outside-band", "Outside the price band",
-            "The limit, or the price at which the order would execute, is outside the symbol's band";
+            "The limit is outside the symbol's band";
         OrderTooLarge "order-too-large", "Order too large",
             "More shares, or dollars, than an order of this member may have";
         TooMuchMoney "too-much-money", "Too much money",
