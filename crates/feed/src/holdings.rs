@@ -2,6 +2,7 @@
 //! adding a symbol costs the same however many there are.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ops::Bound::{Excluded, Unbounded};
 
 use terms::{Position, SymbolIndex};
@@ -16,7 +17,7 @@ pub struct Holding {
     pub held: Position,
 }
 
-/// The holdings of an account by symbol, in the order in which the symbols were created.
+/// The holdings of an account by symbol, in the order in which the symbols were created. None of them is nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Holdings(BTreeMap<SymbolIndex, Amounts>);
 
@@ -38,18 +39,34 @@ impl Holdings {
         self.0.range((first, Unbounded)).map(|(symbol, amounts)| amounts.of(*symbol))
     }
 
-    /// Returns the holding of a symbol; `None` if the account never had any.
+    /// Returns the holding of a symbol; `None` if the account has nothing of it.
     pub fn of(&self, symbol: SymbolIndex) -> Option<Holding> {
         self.0.get(&symbol).map(|amounts| amounts.of(symbol))
     }
 
-    /// Returns the holding of a symbol, and adds it if there is none.
-    pub(crate) fn entry(&mut self, symbol: SymbolIndex) -> &mut Amounts {
-        self.0.entry(symbol).or_insert(Amounts { shares: Position::ZERO, held: Position::ZERO })
+    /// Changes the holding of a symbol. It forgets one that becomes nothing.
+    pub(crate) fn change(&mut self, symbol: SymbolIndex, change: impl FnOnce(&mut Amounts)) {
+        match self.0.entry(symbol) {
+            Entry::Occupied(mut holding) => {
+                change(holding.get_mut());
+                if *holding.get() == Amounts::NONE {
+                    holding.remove();
+                }
+            }
+            Entry::Vacant(place) => {
+                let mut amounts = Amounts::NONE;
+                change(&mut amounts);
+                if amounts != Amounts::NONE {
+                    place.insert(amounts);
+                }
+            }
+        }
     }
 }
 
 impl Amounts {
+    const NONE: Amounts = Amounts { shares: Position::ZERO, held: Position::ZERO };
+
     fn of(self, symbol: SymbolIndex) -> Holding {
         let Amounts { shares, held } = self;
         Holding { symbol, shares, held }
@@ -69,9 +86,9 @@ mod tests {
             for number in 0..2 * COUNT {
                 let symbol = SymbolIndex((number * step) % COUNT);
                 let shares = Position::from_units(number.into());
-                holdings.entry(symbol).shares = shares;
+                holdings.change(symbol, |holding| holding.shares = shares);
                 expected.insert(symbol, shares);
-                assert_eq!(holdings.of(symbol).map(|holding| holding.shares), Some(shares));
+                assert_eq!(holdings.of(symbol).map_or(Position::ZERO, |holding| holding.shares), shares);
             }
             let told: Vec<_> = holdings.iter().map(|holding| (holding.symbol, holding.shares)).collect();
             assert_eq!(told, expected.into_iter().collect::<Vec<_>>());
@@ -81,6 +98,18 @@ mod tests {
             }
             assert_eq!(holdings.behind(None).count() as u32, COUNT);
             assert_eq!(holdings.of(SymbolIndex(COUNT)), None);
+        }
+    }
+
+    #[test]
+    fn a_holding_that_becomes_nothing_is_forgotten() {
+        let (mut holdings, shares) = (Holdings::default(), Position::from_units(5));
+        for symbol in (0..1_000).map(SymbolIndex) {
+            holdings.change(symbol, |holding| holding.shares = shares);
+            holdings.change(symbol, |holding| (holding.shares, holding.held) = (Position::ZERO, shares));
+            assert_eq!(holdings.of(symbol), Some(Holding { symbol, shares: Position::ZERO, held: shares }));
+            holdings.change(symbol, |holding| holding.held = Position::ZERO);
+            assert_eq!(holdings, Holdings::default());
         }
     }
 }

@@ -432,11 +432,11 @@ impl View {
                 self.tell(account, News::Account(account));
             }
             Event::PositionChanged { account, symbol, shares } => {
-                let holding = self.accounts.get_mut(account).holdings.entry(symbol);
-                let more = shares.minus(holding.shares);
-                holding.shares = shares;
                 let listing = &mut self.listings[symbol.0 as usize];
-                listing.issued = listing.issued.plus(more);
+                self.accounts.get_mut(account).holdings.change(symbol, |holding| {
+                    listing.issued = listing.issued.plus(shares.minus(holding.shares));
+                    holding.shares = shares;
+                });
                 self.changed.add(symbol);
                 self.tell(account, News::Account(account));
             }
@@ -668,11 +668,12 @@ impl View {
             }
             Side::Sell => {
                 let (shares, listing) = (shares.position(), &mut self.listings[symbol.0 as usize]);
-                let holding = account.holdings.entry(symbol);
-                (holding.held, listing.issued) = match grows {
-                    true => (holding.held.plus(shares), listing.issued.plus(shares)),
-                    false => (holding.held.minus(shares), listing.issued.minus(shares)),
-                };
+                account.holdings.change(symbol, |holding| {
+                    (holding.held, listing.issued) = match grows {
+                        true => (holding.held.plus(shares), listing.issued.plus(shares)),
+                        false => (holding.held.minus(shares), listing.issued.minus(shares)),
+                    };
+                });
             }
         }
     }

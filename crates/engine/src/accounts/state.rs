@@ -68,7 +68,7 @@ impl Accounts {
     }
 }
 
-/// Shares that accounts may sell, by account and symbol; a pair that was never credited has none.
+/// Shares that accounts may sell, by account and symbol. A pair without an entry has none, and no entry has none.
 pub(crate) struct Positions {
     table: HashTable<Holding>,
     hasher: FixedState,
@@ -129,8 +129,8 @@ impl Positions {
         total
     }
 
-    /// Takes shares from a position if it has as many, and returns the position before. Error: the position, if it has
-    /// too few.
+    /// Takes shares from a position if it has as many, and returns the position before; a position without shares is
+    /// forgotten. Error: the position, if it has too few.
     #[inline(always)]
     pub(crate) fn debit(
         &mut self,
@@ -139,19 +139,23 @@ impl Positions {
         shares: Position,
     ) -> Result<Position, Position> {
         let key = key(account, symbol);
-        let holding = self.table.find_mut(self.hasher.hash_one(key), |holding| holding.key == key);
-        let Some(holding) = holding else { return Err(Position::ZERO) };
-        let available = holding.shares();
+        let holding = self.table.find_entry(self.hasher.hash_one(key), |holding| holding.key == key);
+        let Ok(mut holding) = holding else { return Err(Position::ZERO) };
+        let available = holding.get().shares();
         if available < shares {
             return Err(available);
         }
-        holding.set(available.minus(shares));
+        if available == shares {
+            holding.remove();
+        } else {
+            holding.get_mut().set(available.minus(shares));
+        }
         Ok(available)
     }
 
-    /// All positions that are not zero, by account and then symbol.
+    /// All positions, by account and then symbol.
     pub(crate) fn sorted(&self) -> Vec<(AccountIndex, SymbolIndex, Position)> {
-        let mut all: Vec<&Holding> = self.table.iter().filter(|holding| holding.shares() != Position::ZERO).collect();
+        let mut all: Vec<&Holding> = self.table.iter().collect();
         all.sort_unstable_by_key(|holding| holding.key);
         all.into_iter()
             .map(|holding| {
@@ -211,5 +215,24 @@ impl Symbols {
     /// All symbols by index.
     pub(crate) fn all(&self) -> &[Listing] {
         &self.list
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_position_without_shares_takes_no_memory() {
+        let mut positions = Positions::new(FixedState::default());
+        let (account, shares) = (AccountIndex(7), Position::from_units(5));
+        for symbol in (0..1_000).map(SymbolIndex) {
+            positions.credit(account, symbol, shares);
+            assert_eq!(positions.debit(account, symbol, Position::from_units(2)), Ok(shares));
+            assert_eq!(positions.debit(account, symbol, Position::from_units(4)), Err(Position::from_units(3)));
+            assert_eq!(positions.debit(account, symbol, Position::from_units(3)), Ok(Position::from_units(3)));
+            assert_eq!(positions.get(account, symbol), Position::ZERO);
+            assert_eq!(positions.table.len(), 0);
+        }
     }
 }

@@ -88,8 +88,8 @@ impl Engine {
 
     /// Executes against the other side of the book, best level first, while the limit and the bound of the command
     /// allow. Its prices all lie in one direction, so the first and the last one say which triggers they reach. These
-    /// take none of its executions. Cancels resting orders on its way that execute with nobody any more. Returns whether
-    /// the order would go on beyond the bound.
+    /// take none of its executions. Cancels resting orders on its way that execute with nobody any more. Returns
+    /// whether the order would go on beyond the bound.
     #[inline(always)]
     pub(crate) fn walk_book(
         &mut self,

@@ -15,9 +15,8 @@ impl Engine {
         self.instruments.references(symbol)
     }
 
-    /// The prices at which resting orders execute with arriving ones of this side; none if no rule bounds them. Only the
-    /// near end bounds them, which the limits of that side do not bound: the lowest price for buys, the highest for
-    /// sells.
+    /// The prices at which resting orders execute with arriving ones of this side; none if no rule bounds them. One
+    /// end bounds them, which the limits of that side do not bound: the lowest price for buys, the highest for sells.
     #[inline]
     pub(crate) fn near_end(&self, symbol: SymbolIndex, side: Side) -> Option<(Price, Price)> {
         self.instruments.get(symbol)?;

@@ -109,7 +109,7 @@ impl View {
                 self.add_listing(listing);
             }
             StateItem::Position { account, symbol, shares } => {
-                self.accounts.get_mut(account).holdings.entry(symbol).shares = shares;
+                self.accounts.get_mut(account).holdings.change(symbol, |holding| holding.shares = shares);
             }
             StateItem::Order { order, account, symbol, side, limit, open } => {
                 let slot = self.take_in_order(order, account, NewOrder::limit(symbol, side, limit, open));

@@ -22,8 +22,7 @@ impl View {
         let account = self.accounts.get_mut(order.account);
         account.held = account.held.minus(money);
         if shares != Position::ZERO {
-            let holding = account.holdings.entry(order.symbol);
-            holding.held = holding.held.minus(shares);
+            account.holdings.change(order.symbol, |holding| holding.held = holding.held.minus(shares));
         }
     }
 
@@ -40,8 +39,7 @@ impl View {
         let account = self.accounts.get_mut(order.account);
         account.held = account.held.plus(money);
         if shares != Position::ZERO {
-            let holding = account.holdings.entry(order.symbol);
-            holding.held = holding.held.plus(shares);
+            account.holdings.change(order.symbol, |holding| holding.held = holding.held.plus(shares));
             let listing = &mut self.listings[order.symbol.0 as usize];
             listing.issued = listing.issued.plus(shares);
         }

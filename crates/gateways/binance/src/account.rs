@@ -7,7 +7,7 @@ use axum::extract::{ConnectInfo, State};
 use axum::response::Response;
 use feed::{Holding, ReadModel, Trade, View};
 use serde_json::{Value, json};
-use terms::{AccountIndex, KillScope, OrderId, Position, Side, SymbolIndex};
+use terms::{AccountIndex, KillScope, OrderId, Side, SymbolIndex};
 
 use crate::fees::{self, Rates};
 use crate::find_order::of_account;
@@ -35,15 +35,14 @@ pub(crate) async fn account(State(app): State<BinanceState>, asked: Parameters) 
     let id = asked.account(&app).await?;
     asked.only_signed(&["omitZeroBalances"])?;
     let unit = asked.unit;
-    let all = match asked.text("omitZeroBalances") {
-        None | Some("false") => true,
-        Some("true") => false,
-        Some(_) => return Err(Refusal::invalid("omitZeroBalances", "it is true or false")),
-    };
+    // Either way, a symbol of which the account has nothing is not listed.
+    if !matches!(asked.text("omitZeroBalances"), None | Some("false" | "true")) {
+        return Err(Refusal::invalid("omitZeroBalances", "it is true or false"));
+    }
     let (account, about) =
         of_account(&app, id, move |model, account| Ok((account, about(model, account, unit)))).await?;
     let balances = move |app: BinanceState, next: Balances| async move {
-        let (shapes, next) = app.look(move |model| balances(&model.view, account, next, all)).await?;
+        let (shapes, next) = app.look(move |model| balances(&model.view, account, next)).await?;
         Ok(Piece::of(shapes, next))
     };
     app.answer(Frame::field(&about, "balances"), Balances::All, balances).await
@@ -82,7 +81,7 @@ fn about(model: &ReadModel<Hub>, account: AccountIndex, unit: TimeUnit) -> Value
 }
 
 /// Returns the next balances, and those that are left then.
-fn balances(view: &View, account: AccountIndex, next: Balances, all: bool) -> (Vec<Value>, Option<Balances>) {
+fn balances(view: &View, account: AccountIndex, next: Balances) -> (Vec<Value>, Option<Balances>) {
     let account = view.account(account);
     let dollars = || {
         json!({
@@ -97,17 +96,13 @@ fn balances(view: &View, account: AccountIndex, next: Balances, all: bool) -> (V
     };
     let mut rest = account.holdings.behind(behind);
     let some: Vec<Holding> = rest.by_ref().take(AT_ONCE).collect();
-    let shares = some
-        .iter()
-        .filter(|holding| all || holding.shares != Position::ZERO || holding.held != Position::ZERO)
-        .filter(|holding| names::is_traded(view, holding.symbol))
-        .map(|holding| {
-            json!({
-                "asset": view.listing(holding.symbol).name.as_str(),
-                "free": numbers::position(holding.shares),
-                "locked": numbers::position(holding.held),
-            })
-        });
+    let shares = some.iter().filter(|holding| names::is_traded(view, holding.symbol)).map(|holding| {
+        json!({
+            "asset": view.listing(holding.symbol).name.as_str(),
+            "free": numbers::position(holding.shares),
+            "locked": numbers::position(holding.held),
+        })
+    });
     let last = some.last().filter(|_| rest.next().is_some()).map(|holding| Balances::Behind(holding.symbol));
     (dollars.into_iter().chain(shares).collect(), last)
 }

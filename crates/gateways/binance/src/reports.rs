@@ -98,12 +98,10 @@ impl ReportedState {
     /// Returns the account's balances that changed.
     fn changes(&mut self, view: &View, account: AccountIndex) -> Option<Value> {
         let Account { balance, held, holdings, .. } = view.account(account);
-        let none = |holding: &Holding| holding.shares == Position::ZERO && holding.held == Position::ZERO;
-        let changed = holdings.iter().filter(|holding| match self.holdings.of(holding.symbol) {
-            Some(before) => before != *holding,
-            None => !none(holding),
-        });
-        let shares = changed.map(|holding| {
+        let changed = holdings.iter().filter(|holding| self.holdings.of(holding.symbol) != Some(*holding));
+        let gone = self.holdings.iter().filter(|before| holdings.of(before.symbol).is_none());
+        let gone = gone.map(|before| Holding { shares: Position::ZERO, held: Position::ZERO, ..before });
+        let shares = changed.chain(gone).map(|holding| {
             json!({
                 "a": view.listing(holding.symbol).name.as_str(),
                 "f": numbers::position(holding.shares),

@@ -2,7 +2,7 @@
 
 use feed::{Holding, View};
 use serde::Serialize;
-use terms::{AccountIndex, AccountLimits, Group, KillScope, Position, SymbolIndex, Tier};
+use terms::{AccountIndex, AccountLimits, Group, KillScope, SymbolIndex, Tier};
 use utoipa::ToSchema;
 
 use super::LimitsShape;
@@ -73,8 +73,7 @@ impl AccountShape {
         let limits = view.account_limits(account);
         let limits = (limits != AccountLimits::NONE).then(|| LimitsShape::of(&limits));
         let account = view.account(account);
-        let there = |holding: &Holding| holding.shares != Position::ZERO || holding.held != Position::ZERO;
-        let mut rest = account.holdings.behind(after).filter(there);
+        let mut rest = account.holdings.behind(after);
         let page: Vec<Holding> = rest.by_ref().take(limit).collect();
         let name = |holding: &Holding| view.listing(holding.symbol).name.to_string();
         let next = page.last().filter(|_| rest.next().is_some()).map(name);
