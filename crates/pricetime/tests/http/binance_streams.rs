@@ -536,10 +536,11 @@ fn a_balance_is_told_when_it_changes() {
     let mut told = || loop {
         let event = socket.next();
         if event["e"] == "outboundAccountPosition" {
-            let assets = event["B"].as_array().unwrap().iter();
-            return assets.map(|one| one["a"].as_str().unwrap().to_owned()).collect::<Vec<String>>();
+            return event["B"].as_array().unwrap().clone();
         }
     };
+    let assets =
+        |told: Vec<Value>| told.iter().map(|one| one["a"].as_str().unwrap().to_owned()).collect::<Vec<String>>();
     let order = |account: u64, amount: &str| {
         let order = format!("<order sym=\"SPY\" amount=\"{amount}\" limit=\"10\"/>");
         let reply = server.ask(&format!("<transactions id=\"{account}\">{order}</transactions>"));
@@ -547,12 +548,26 @@ fn a_balance_is_told_when_it_changes() {
     };
     // The balance in dollars is told with every event.
     order(1, "2");
-    assert_eq!(told(), ["USD"]);
+    assert_eq!(assets(told()), ["USD"]);
     order(2, "-2");
-    assert_eq!(told(), ["USD", "SPY"]);
+    assert_eq!(assets(told()), ["USD", "SPY"]);
     for _ in 0..3 {
         order(1, "1");
-        assert_eq!(told(), ["USD"]);
+        assert_eq!(assets(told()), ["USD"]);
     }
+    // Shares that are gone are told once, as none.
+    let all = http.read("/api/v1/accounts/1")["positions"][0]["shares"].as_str().unwrap().to_owned();
+    let canceled = server.ask("<transactions id=\"1\"><cancel-all/></transactions>");
+    assert!(canceled.contains("<canceled"), "{canceled}");
+    order(2, &all);
+    order(1, &format!("-{all}"));
+    order(1, "1.5");
+    let is_last = |told: &Vec<Value>| told[0]["l"] == "15.00000000";
+    let mut events = Vec::new();
+    while !events.last().is_some_and(is_last) {
+        events.push(told());
+    }
+    let shares: Vec<&Value> = events.iter().filter_map(|told| told.get(1)).collect();
+    assert_eq!(shares, [&json!({"a": "SPY", "f": "0.00000000", "l": "0.00000000"})]);
     server.stop();
 }
