@@ -14,8 +14,16 @@ use sha2::{Digest, Sha256};
 
 /// The packed paths in the repository: files, and folders with everything in them. Of `docs` itself only the documents
 /// are packed.
-const PACKED: [&str; 7] =
-    ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "deploy/README.md", "docs", "docs/pictures", "web/page"];
+const PACKED: [&str; 8] = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "deploy/README.md",
+    "docs",
+    "docs/rules",
+    "docs/pictures",
+    "web/page",
+];
 
 /// The styles and scripts that pages include, by the hashes in a policy.
 #[derive(Default)]

@@ -1,4 +1,4 @@
-//! The phases of symbols, and the one price of an auction: the model tries all prices. See docs/PROTOCOL.md, phases.
+//! The phases of symbols, and the one price of an auction: the model tries all prices. See docs/rules/PHASES.md.
 
 use terms::{
     AccountIndex, BrokenRule, Event, NewOrder, OrderId, OrderKind, Phase, Price, Reject, Reply, SelfTrade, Shares,

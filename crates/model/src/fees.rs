@@ -1,4 +1,4 @@
-//! Fees: the commands that change them, and the part that the market takes of an execution. See docs/PROTOCOL.md, fees.
+//! Fees: the commands that change them, and the part that the market takes of an execution. See docs/rules/FEES.md.
 
 use terms::{
     AccountId, AccountIndex, Event, Fee, FeeRate, Fees, Money, OrderId, Reject, Reply, Shares, Side, Symbol,

@@ -1,4 +1,4 @@
-//! Groups of accounts. See docs/PROTOCOL.md, trading with oneself.
+//! Groups of accounts. See docs/rules/GROUPS.md.
 
 use terms::{AccountId, AccountIndex, Event, Group, OrderId, Reject, Reply, StateItem};
 

@@ -1,4 +1,4 @@
-//! Orders that show a part of their shares at a time. See docs/PROTOCOL.md, display.
+//! Orders that show a part of their shares at a time. See docs/rules/ICEBERGS.md.
 
 use terms::{AccountIndex, Event, Iceberg, NewOrder, OrderId, Reject, SelfTrade, Shares, StateItem};
 

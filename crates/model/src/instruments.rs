@@ -1,4 +1,4 @@
-//! The rules of symbols: the commands that change them, and the checks of orders. See docs/PROTOCOL.md, rules.
+//! The rules of symbols: the commands that change them, and the checks of orders. See docs/rules/SYMBOL_RULES.md.
 
 use terms::{
     AccountIndex, BandReferences, BrokenRule, CancelReason, Distance, Event, NewOrder, OrderId, OrderKind, Price,
@@ -98,8 +98,8 @@ impl Model {
         is_outside.then_some(BrokenRule::OutsideBand { limit, low, high })
     }
 
-    /// The reason why an open order executes with no arriving one, and is canceled when one meets it. An order at a price
-    /// that only its own side's limits bound executes with nobody: an offer below the band, or a bid above it.
+    /// The reason why an open order executes with no arriving one, and is canceled when one meets it. An offer below
+    /// the band and a bid above it execute with nobody.
     pub(crate) fn ending_when_met(&self, order: OrderId) -> Option<CancelReason> {
         let Order { symbol, side, limit, .. } = *self.order(order);
         let is_before = self.band(symbol).is_some_and(|(low, high)| match side {

@@ -1,6 +1,6 @@
-//! A naive exchange, obviously right: lists, linear scans, nothing clever. Its one source is docs/PROTOCOL.md, and it
-//! is the oracle that tests compare the fast engine with. It shares the engine's words (amounts, ids, commands,
-//! replies, events) and none of its code, and does not know how the engine keeps its books.
+//! A naive exchange, obviously right: lists, linear scans, nothing clever. Its sources are docs/PROTOCOL.md and
+//! docs/rules, and it is the oracle that tests compare the fast engine with. It shares the engine's words (amounts,
+//! ids, commands, replies, events) and none of its code, and does not know how the engine keeps its books.
 
 mod amending;
 mod auctions;

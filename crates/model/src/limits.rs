@@ -1,5 +1,5 @@
 //! The limits of accounts: the model looks at all orders of an account whenever that account places one. See
-//! docs/PROTOCOL.md, limits.
+//! docs/rules/ACCOUNT_LIMITS.md.
 
 use terms::{
     AccountId, AccountIndex, AccountLimits, Event, NewOrder, OrderId, OrderKind, PastLimit, Price, Reject, Reply,

@@ -1,4 +1,4 @@
-//! Post-only orders that move their limits. See docs/PROTOCOL.md, kinds of orders.
+//! Post-only orders that move their limits. See docs/rules/ORDERS.md.
 
 use terms::{NewOrder, OrderId, OrderKind, Price, Reply, Side, SymbolIndex};
 

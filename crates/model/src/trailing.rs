@@ -1,4 +1,4 @@
-//! Orders that wait for a price that follows the market. See docs/PROTOCOL.md, trailing stops.
+//! Orders that wait for a price that follows the market. See docs/rules/TRAILING_STOPS.md.
 
 use terms::{AccountId, Event, NewOrder, OrderId, OrderKind, Price, Reject, Reply, Side, SymbolIndex, Trail, Trigger};
 

@@ -46,9 +46,49 @@ fn agrees(written: &str, got: &str) -> bool {
     }
 }
 
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
 pub(super) fn document(name: &str) -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    std::fs::read_to_string(root.join(name)).unwrap()
+    std::fs::read_to_string(root().join(name)).unwrap()
+}
+
+/// The protocol document and the pages of rules, in the order of its table.
+fn protocol() -> String {
+    let first = document("docs/PROTOCOL.md");
+    let rows = first.lines().filter(|line| line.starts_with("| ") && line.contains("](rules/"));
+    let pages: Vec<&str> = rows
+        .filter(|row| row.split(' ').nth(1).is_some_and(|number| number.parse::<u32>().is_ok()))
+        .map(|row| row.split_once("](").unwrap().1.split_once(')').unwrap().0)
+        .collect();
+    assert_eq!(pages.len(), std::fs::read_dir(root().join("docs/rules")).unwrap().count(), "the table has every page");
+    pages.iter().fold(first.clone(), |all, page| all + &document(&format!("docs/{page}")))
+}
+
+/// Each rule has the number of its page and one of its own, in order, so that it can be cited.
+#[test]
+fn rules_are_numbered_in_order() {
+    let (mut page, mut rule, mut rules) = (0, 0, 0);
+    for line in protocol().lines() {
+        let title = line.strip_prefix("# ").and_then(|title| title.split_once(". "));
+        if let Some((number, _)) = title {
+            page += 1;
+            assert_eq!(number.parse(), Ok(page), "{line}");
+            rule = 0;
+        }
+        let item = line.strip_prefix("- ");
+        let Some((number, _)) = item.unwrap_or(line).strip_prefix("**").and_then(|rest| rest.split_once("** ")) else {
+            assert!(page == 0 || item.is_none(), "page {page} has a rule without a number: {line}");
+            continue;
+        };
+        if let Some((of_page, number)) = number.split_once('.').filter(|(page, _)| page.parse::<u32>().is_ok()) {
+            rule += 1;
+            assert_eq!((of_page.parse(), number.parse()), (Ok(page), Ok(rule)), "{line}");
+            rules += 1;
+        }
+    }
+    assert!(rules > 100, "{rules}");
 }
 
 #[test]
@@ -63,7 +103,7 @@ fn the_protocol_document_shows_what_the_server_answers() {
 
 /// Sends the requests of this kind, and compares the replies. Returns how many there are.
 fn sent(client: &mut Client, sent_kind: &str) -> usize {
-    let blocks = blocks(&document("docs/PROTOCOL.md"));
+    let blocks = blocks(&protocol());
     let mut examples = 0;
     for pair in blocks.windows(2) {
         let [(kind, request), (next_kind, reply)] = pair else { unreachable!("windows of two") };

@@ -9,12 +9,16 @@ use super::deploy::BINARY;
 use super::documents::{blocks, document};
 
 /// Documents, the kinds of their blocks that are run, and the file that runs them.
-const RUN: [(&str, &str, &str); 19] = [
+const RUN: [(&str, &str, &str); 22] = [
     ("README.md", "console", "documents.rs"),
     ("docs/FIRST_SESSION.md", "console", "documents.rs"),
     ("docs/PROTOCOL.md", "xml request", "documents.rs"),
     ("docs/PROTOCOL.md", "xml request of members", "documents.rs"),
     ("docs/PROTOCOL.md", "xml reply", "documents.rs"),
+    // All pages of the folder.
+    ("docs/rules/", "xml request", "documents.rs"),
+    ("docs/rules/", "xml request of members", "documents.rs"),
+    ("docs/rules/", "xml reply", "documents.rs"),
     ("docs/RUNNING_A_CLASS.md", "sh", "chapters.rs"),
     ("docs/API.md", "sh", "chapters.rs"),
     ("docs/API.md", "json", "chapters.rs"),
@@ -75,7 +79,7 @@ fn root() -> PathBuf {
 /// The project's documents, in the places where a reader would look for them.
 fn documents() -> Vec<String> {
     let mut found = Vec::new();
-    for folder in [".", "docs", "deploy", "deploy/cluster", "web", "clients", "bench", "proof"] {
+    for folder in [".", "docs", "docs/rules", "deploy", "deploy/cluster", "web", "clients", "bench", "proof"] {
         let entries = std::fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().file_name());
         let names = entries.map(|name| name.into_string().unwrap()).filter(|name| name.ends_with(".md"));
         found.extend(names.map(|name| format!("{folder}/{name}").trim_start_matches("./").to_owned()));
@@ -87,7 +91,7 @@ fn documents() -> Vec<String> {
 /// Whether a block is run.
 fn is_run(name: &str, kind: &str, text: &str) -> bool {
     RUN.iter().any(|(document, kinds, _)| {
-        *document == name
+        (*document == name || document.ends_with('/') && name.starts_with(document))
             && match *kinds {
                 "sh psql" => kind == "sh" && text.lines().all(|line| line.starts_with("psql ")),
                 "python js go rust" => kinds.split(' ').any(|one| one == kind),
@@ -122,7 +126,7 @@ fn every_block_of_every_document_is_run_or_named_with_the_reason_why_not() {
     for (document, _, test) in RUN {
         let file = root().join("crates/pricetime/tests/project").join(test);
         let text = std::fs::read_to_string(&file).unwrap();
-        let short = document.rsplit('/').next().unwrap();
+        let short = document.trim_end_matches('/').rsplit('/').next().unwrap();
         assert!(text.contains(short), "{test} does not name {document}");
     }
 }

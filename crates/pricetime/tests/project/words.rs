@@ -145,17 +145,24 @@ fn paragraphs(text: &str) -> Vec<(usize, String)> {
         }
         let item = line
             .strip_prefix("- ")
-            .or_else(|| line.split_once(". ").and_then(|(mark, item)| mark.parse::<u32>().is_ok().then_some(item)));
+            .or_else(|| line.split_once(". ").and_then(|(mark, item)| mark.parse::<u32>().is_ok().then_some(item)))
+            .map(without_number);
         match found.last_mut().filter(|_| goes_on && item.is_none()) {
             Some((_, paragraph)) => {
                 paragraph.push(' ');
                 paragraph.push_str(line);
             }
-            None => found.push((number, item.unwrap_or(line).to_owned())),
+            None => found.push((number, item.unwrap_or_else(|| without_number(line)).to_owned())),
         }
         goes_on = true;
     }
     found
+}
+
+/// A paragraph without the number of its rule.
+fn without_number(paragraph: &str) -> &str {
+    let number = paragraph.strip_prefix("**").and_then(|rest| rest.split_once("** "));
+    number.filter(|(number, _)| number.parse::<f64>().is_ok()).map_or(paragraph, |(_, rest)| rest)
 }
 
 /// The sentences of a paragraph: each ends with a mark before a blank and a capital or a mark that opens.
@@ -255,7 +262,7 @@ fn fragments_riddles_and_long_lines_are_found() {
 
     let long = format!("It is {}.", "very ".repeat(WORDS_MAX));
     let text = format!(
-        "# What is a heading\n\nAn order (`a.b`) rests.\nOf it\nnothing is said.\n\n- Whoever asks. {long}\n\n```\nWho\n```\n"
+        "# What is a heading\n\nAn order (`a.b`) rests.\nOf it\nnothing is said.\n\n- **7.12** Whoever asks. {long}\n\n```\nWho\n```\n"
     );
     let (riddles, long) = faults_of_document("d.md", &text);
     assert_eq!(riddles, ["d.md:3: Of it nothing is said.", "d.md:7: Whoever asks."]);

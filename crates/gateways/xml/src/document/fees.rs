@@ -1,4 +1,4 @@
-//! Parses fees and tiers from attributes. Source: docs/PROTOCOL.md, fees.
+//! Parses fees and tiers from attributes. Source: docs/rules/FEES.md.
 
 use terms::{Command, FeeRate, Fees, Tier};
 

@@ -1,4 +1,4 @@
-//! Parses groups of accounts from attributes. Source: docs/PROTOCOL.md, trading with oneself.
+//! Parses groups of accounts from attributes. Source: docs/rules/GROUPS.md.
 
 use terms::{Command, Group};
 

@@ -1,5 +1,5 @@
 //! Parses the kill switch from attributes: for an account, a symbol, a member or, with none of them, for everything.
-//! Source: docs/PROTOCOL.md, kill switch.
+//! Source: docs/rules/KILL_SWITCH.md.
 
 use exchange::KILLED_AT_ONCE_MAX;
 use terms::{Command, KillScope, Op};

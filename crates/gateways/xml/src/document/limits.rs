@@ -1,4 +1,4 @@
-//! Parses the limits of an account from attributes. Source: docs/PROTOCOL.md, limits.
+//! Parses the limits of an account from attributes. Source: docs/rules/ACCOUNT_LIMITS.md.
 
 use terms::{AccountLimit, AccountLimits, Command};
 

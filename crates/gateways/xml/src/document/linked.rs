@@ -1,5 +1,5 @@
 //! Parses `oco`: two orders of which one cancels the other. The exchange places both or none, so they have one answer.
-//! Source: docs/PROTOCOL.md, orders that cancel each other.
+//! Source: docs/rules/LINKED_ORDERS.md.
 
 use exchange::{PairFault, Which, linked};
 use terms::{AccountId, Place};

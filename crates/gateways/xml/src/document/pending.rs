@@ -1,5 +1,5 @@
 //! Parses `oto`: a working order, and one or two orders that are placed when it is executed wholly. The exchange
-//! accepts all or none, so they have one answer. Source: docs/PROTOCOL.md, orders that wait for others.
+//! accepts all or none, so they have one answer. Source: docs/rules/PENDING_ORDERS.md.
 
 use exchange::pending;
 use terms::AccountId;

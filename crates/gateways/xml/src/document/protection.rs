@@ -1,5 +1,5 @@
 //! Parses cancel on disconnect: `protect` and `unprotect` of the account, and the replies to a login that asks for it.
-//! Source: docs/PROTOCOL.md, cancel on disconnect.
+//! Source: docs/rules/CANCEL_ON_DISCONNECT.md.
 
 use terms::{AccountId, Command, Grace, Op};
 

@@ -1,4 +1,4 @@
-//! `limits` in `create`: its command and its answer. Source: docs/PROTOCOL.md, limits.
+//! `limits` in `create`: its command and its answer. Source: docs/rules/ACCOUNT_LIMITS.md.
 
 use std::num::NonZeroU32;
 

@@ -1,4 +1,4 @@
-//! `group` in `create`: its command and its answer. Source: docs/PROTOCOL.md, trading with oneself.
+//! `group` in `create`: its command and its answer. Source: docs/rules/GROUPS.md.
 
 use crate::common::{check_create, commands, parse, reply_with};
 use exchange::Answer;

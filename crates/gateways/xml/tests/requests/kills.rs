@@ -1,4 +1,4 @@
-//! `kill` and `release` in `create`: their commands and answers. Source: docs/PROTOCOL.md, kill switch.
+//! `kill` and `release` in `create`: their commands and answers. Source: docs/rules/KILL_SWITCH.md.
 
 use crate::common::{check_create, commands, parse, reply_with};
 use exchange::Answer;

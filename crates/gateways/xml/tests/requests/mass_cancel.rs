@@ -1,4 +1,4 @@
-//! `cancel-all` in `transactions`: its command and its answer. Source: docs/PROTOCOL.md, canceling all orders.
+//! `cancel-all` in `transactions`: its command and its answer. Source: docs/rules/CANCEL_ALL.md.
 
 use crate::common::{check_transactions, commands, parse, reply_with};
 use exchange::Answer;

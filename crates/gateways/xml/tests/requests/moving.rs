@@ -1,4 +1,4 @@
-//! `post-only="move"`: its command and its answer. Source: docs/PROTOCOL.md, post-only orders that move.
+//! `post-only="move"`: its command and its answer. Source: docs/rules/MOVING_ORDERS.md.
 
 use crate::common::{commands, parse, reply_with};
 use exchange::Answer;

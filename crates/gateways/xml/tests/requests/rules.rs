@@ -1,4 +1,4 @@
-//! `rules` in `create`: its command and its answer. Source: docs/PROTOCOL.md, rules.
+//! `rules` in `create`: its command and its answer. Source: docs/rules/SYMBOL_RULES.md.
 
 use crate::common::{check_create, check_refused, commands, parse, reply_with};
 use exchange::Answer;

@@ -1,4 +1,4 @@
-//! Stops that follow the market: their commands and answers. Source: docs/PROTOCOL.md, trailing stops.
+//! Stops that follow the market: their commands and answers. Source: docs/rules/TRAILING_STOPS.md.
 
 use crate::common::{check_transactions, commands};
 use terms::{Bond, Command, NewOrder, OrderForm, OrderKind, Place, Price, Trail};
