@@ -117,6 +117,9 @@ impl Positions {
 
     /// Adds to a position and returns the new one.
     pub(crate) fn credit(&mut self, account: AccountIndex, symbol: SymbolIndex, shares: Position) -> Position {
+        if shares == Position::ZERO {
+            return self.get(account, symbol);
+        }
         let key = key(account, symbol);
         let hasher = &self.hasher;
         let mut entry = self
@@ -232,6 +235,7 @@ mod tests {
             assert_eq!(positions.debit(account, symbol, Position::from_units(4)), Err(Position::from_units(3)));
             assert_eq!(positions.debit(account, symbol, Position::from_units(3)), Ok(Position::from_units(3)));
             assert_eq!(positions.get(account, symbol), Position::ZERO);
+            assert_eq!(positions.credit(account, symbol, Position::ZERO), Position::ZERO);
             assert_eq!(positions.table.len(), 0);
         }
     }

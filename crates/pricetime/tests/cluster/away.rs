@@ -24,11 +24,12 @@ fn without_its_log_a_node_refuses_what_is_new_and_answers_what_was_on_its_way_wh
     let mut first = node.client();
     assert!(first.ask(&sell(1)).contains("<opened"));
     servers.kill(0);
-    // The node says so also while nobody sends anything.
-    wait_until("the node says that its log is away", Duration::from_secs(20), || {
+    let says_away = || {
         let said = node.readiness();
         said.contains("store-away") && said.contains("the log cannot be reached")
-    });
+    };
+    // The node says so also while nobody sends anything.
+    wait_until("the node says that its log is away", Duration::from_secs(20), says_away);
     // No request is under way: the first client that asks is told so, and what is known is answered.
     let refused = first.ask(&sell(2));
     assert!(refused.contains("the server's store is away: nothing was changed"), "{refused}");
@@ -40,7 +41,9 @@ fn without_its_log_a_node_refuses_what_is_new_and_answers_what_was_on_its_way_wh
     // back.
     servers.signal(0, Signal::STOP);
     first.send_request(&sell(2)).unwrap();
-    thread::sleep(Duration::from_millis(300));
+    wait_until("the node says that its log takes nothing", Duration::from_secs(20), || {
+        node.readiness().contains("store-away")
+    });
     // A client that sends on without waiting still gets the answers in order.
     first.send_request(&sell(4)).unwrap();
     let mut second = node.client();

@@ -19,9 +19,6 @@ pub const PATIENCE: Duration = Duration::from_secs(30);
 /// The last line that a started server prints.
 const LAST_BANNER_LINE: &str = "try it:";
 
-/// The variable that `proof/mutants/together` sets.
-const PLANTED: &str = "PRICETIME_PLANTED";
-
 static LOGS: AtomicU32 = AtomicU32::new(0);
 
 /// The settings of a start.
@@ -99,8 +96,6 @@ impl Launch {
             .args(&self.arguments)
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            // The number of a planted bug: proof/mutants/together.
-            .envs(std::env::var_os(PLANTED).map(|number| (PLANTED, number)))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(File::create(&log).unwrap())
