@@ -29,18 +29,18 @@ pub(crate) struct Session {
     /// Whether it is a cookie in a browser, which sends it with all requests of a page.
     pub(crate) is_cookie: bool,
     begun: Instant,
-    /// The time of its last use, in milliseconds since it was begun.
-    used_ms: AtomicU64,
+    /// The time of its last use, in microseconds since it was begun.
+    used_us: AtomicU64,
     ended: AtomicBool,
 }
 
 impl Session {
     fn new(principal: Principal, is_cookie: bool, begun: Instant) -> Session {
-        Session { principal, is_cookie, begun, used_ms: AtomicU64::new(0), ended: AtomicBool::new(false) }
+        Session { principal, is_cookie, begun, used_us: AtomicU64::new(0), ended: AtomicBool::new(false) }
     }
 
     fn used(&self) -> Instant {
-        self.begun + Duration::from_millis(self.used_ms.load(Ordering::Relaxed))
+        self.begun + Duration::from_micros(self.used_us.load(Ordering::Relaxed))
     }
 
     /// Whether it has ended, or its time is over, or its member's rights are.
@@ -95,8 +95,8 @@ impl Sessions {
             all.remove(&mark);
             return None;
         }
-        let used = now.saturating_duration_since(session.begun).as_millis();
-        session.used_ms.store(u64::try_from(used).unwrap_or(u64::MAX), Ordering::Relaxed);
+        let used = now.saturating_duration_since(session.begun).as_micros();
+        session.used_us.store(u64::try_from(used).unwrap_or(u64::MAX), Ordering::Relaxed);
         Some(session)
     }
 }
@@ -160,5 +160,16 @@ mod tests {
         assert!(!there[0] && there[1..].iter().all(|there| *there), "the oldest has ended");
         assert!(held.is_over(), "also on connections that are open");
         assert!(sessions.find(&others, later).is_some());
+    }
+
+    /// Times of use in milliseconds since each began would take the second one for the older.
+    #[test]
+    fn of_two_that_were_used_within_a_millisecond_the_earlier_ends() {
+        let (sessions, now, alice) = (Sessions::default(), Instant::now(), member("alice"));
+        let after = |micros| now + Duration::from_micros(micros);
+        let (first, second) = (begin(&sessions, &alice, now), begin(&sessions, &alice, after(900)));
+        assert!(sessions.find(&first, after(2_000)).is_some() && sessions.find(&second, after(2_300)).is_some());
+        (0..15).for_each(|_| drop(begin(&sessions, &alice, after(3_000))));
+        assert!(sessions.find(&first, after(4_000)).is_none() && sessions.find(&second, after(4_000)).is_some());
     }
 }
