@@ -26,6 +26,7 @@ mod remembered;
 mod sparse_column;
 mod symbols;
 mod view;
+mod walk;
 
 pub use accounts::Account;
 pub use book::{Book, Level, LevelChange};
@@ -43,3 +44,4 @@ pub use queue_position::{QueuePosition, QueueTotal};
 pub use remembered::{CANDLES_BYTES_MAX, MINUTES_BYTES_MAX, RECENT_MAX, TRADES_BYTES_MAX};
 pub use symbols::SymbolFollowers;
 pub use view::{EndedOrder, InitialHistory, MarketClock, News, View};
+pub use walk::{Direction, Walk};

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use feed::ReadModel;
+use feed::{Direction, ReadModel, Walk};
 use serde_json::{Value, json};
 use terms::{AccountId, AccountIndex, ClientOrderId, Command, Op, OrderId, Symbol, Time};
 
@@ -26,7 +26,6 @@ use http_gateway::chunked_answer::{Frame, Piece};
 use http_gateway::history_pages;
 use http_gateway::history_port::Past;
 use http_gateway::hub::Hub;
-use http_gateway::open_orders::{Direction, Walk};
 
 /// The parameters that name a list in look-ups and in cancels.
 const LOOKED_UP: [&str; 2] = ["orderListId", "origClientOrderId"];

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
+use feed::{Direction, Walk};
 
 use crate::find_order::{BY_NUMBER_OR_NAME, find_order, of_account};
 use crate::history::{PageRequest, TRADES, gather};
@@ -14,7 +15,6 @@ use crate::refusal::Refusal;
 use crate::state::BinanceState;
 use http_gateway::chunked_answer::{Frame, Piece};
 use http_gateway::history_pages;
-use http_gateway::open_orders::{Direction, Walk};
 
 /// Orders that are shown between two turns of the feed.
 const SHOWN_AT_ONCE: usize = 250;

@@ -14,6 +14,7 @@ mod frame;
 mod in_memory;
 mod market;
 mod message;
+mod open_orders;
 mod order_fault;
 mod orders;
 mod report_queues;

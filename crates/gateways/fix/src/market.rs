@@ -19,10 +19,12 @@ use crate::report_queues::{Model, ReportQueues};
 const IN_FLIGHT_MAX: usize = 4096;
 /// Mass cancels of all sessions that go on at once, at most; further ones wait for one to end.
 const CANCELING_AT_ONCE: usize = 1024;
+/// Lists of open orders that the feed makes at once, a part at a time; further ones wait for one to end.
+const LISTING_AT_ONCE: usize = 2;
 /// Executions of a done order that are added up, at most.
 const EXECUTIONS_MAX: usize = 1 << 20;
 
-type Question = Box<dyn FnOnce(&mut dyn Model) + Send>;
+pub(crate) type Question = Box<dyn FnOnce(&mut dyn Model) + Send>;
 
 /// The ports behind the gateway. Clones share them.
 #[derive(Clone)]
@@ -40,6 +42,8 @@ struct Inner {
     heavy_room: Semaphore,
     /// Permits for mass cancels, which go on when their sessions are gone.
     canceling: Arc<Semaphore>,
+    /// Permits for lists of open orders.
+    listing: Semaphore,
     /// The listener of all sessions.
     report_queues: Arc<ReportQueues>,
 }
@@ -68,8 +72,20 @@ impl FixBackend {
         let ask = Box::new(move |question: Question| asker.ask(move |model| question(model)));
         let (room, heavy_room) = (Semaphore::new(IN_FLIGHT_MAX), Semaphore::new(IN_FLIGHT_MAX));
         let canceling = Arc::new(Semaphore::new(CANCELING_AT_ONCE));
+        FixBackend::asking(exchange, (ask, has_feed), access, metrics, audit)
+    }
+
+    /// Puts the ports together; of the feed, what takes questions and what says whether it runs.
+    pub(crate) fn asking(
+        exchange: Arc<dyn Exchange>,
+        (ask, has_feed): (Box<dyn Fn(Question) + Send + Sync>, Box<dyn Fn() -> bool + Send + Sync>),
+        access: Option<Access>,
+        metrics: GatewayMetrics,
+        audit: bool,
+    ) -> FixBackend {
         let report_queues = Arc::new(ReportQueues::new(metrics.clone()));
         FixBackend(Arc::new(Inner {
+        let listing = Semaphore::new(LISTING_AT_ONCE);
             exchange,
             ask,
             has_feed,
@@ -81,6 +97,7 @@ impl FixBackend {
             canceling,
             report_queues,
         }))
+            listing,
     }
 
     /// Whether the feed runs.
@@ -103,6 +120,11 @@ impl FixBackend {
 
     /// Whether the journal keeps the caller of each command.
     pub(crate) fn audits(&self) -> bool {
+    /// Returns the permits for lists of open orders.
+    pub(crate) fn listing(&self) -> &Semaphore {
+        &self.0.listing
+    }
+
         self.0.audit
     }
 

@@ -13,18 +13,15 @@ use terms::{
 use crate::market::{FixBackend, Requester, Unknown, done_order};
 use crate::message::{Fields, Message};
 use crate::orders::{Change, ClientRequest, OrderRef, Placing};
+use crate::open_orders;
 use crate::report_queues::{Model, ReportQueue};
-use crate::reports::{self, AskedFor, Happening, Names, OrderSnapshot, side};
+use crate::reports::{AskedFor, Happening, Names, OrderSnapshot, side};
 use crate::session::Session;
 use crate::tags;
 use crate::times;
 
 /// Accounts that one session listens to, at most.
 const ACCOUNTS_MAX: usize = 1_000;
-/// Open orders that one answer lists, at most.
-const TOLD_MAX: usize = 5_000;
-/// Open orders that an account may have when a client asks for those of one symbol: the feed looks at all of them.
-const LOOKED_AT_MAX: usize = 1 << 16;
 /// Cancels and amendments that wait for their reports, at most.
 const CHANGES_MAX: usize = 4_096;
 /// The text that a session gets where the feed has failed.
@@ -414,29 +411,10 @@ impl Trader {
         symbol: Option<Symbol>,
         session: &mut Session,
     ) -> Result<(), Unknown> {
-        let (may, room) = (self.may_see(account), self.take_message());
-        let look = move |model: &mut dyn Model| {
-            let view = model.view();
-            let Some(index) = view.find_account(account).filter(|_| may) else {
-                return Err(Reject::UnknownAccount.to_string());
-            };
-            let symbol = symbol.map(|symbol| view.find_symbol(symbol).ok_or(Reject::UnknownSymbol));
-            let symbol = symbol.transpose().map_err(|why| why.to_string())?;
-            let all = view.account(index).open_orders as usize;
-            if symbol.is_some() && all > LOOKED_AT_MAX {
-                return Err(format!(
-                    "the account has {all} open orders, and {LOOKED_AT_MAX} are looked at: page through them over REST"
-                ));
-            }
-            let open = view.orders_of(index).filter(|open| symbol.is_none_or(|symbol| open.symbol == symbol));
-            let mut open: Vec<Happening> = open.take(TOLD_MAX + 1).map(|open| reports::asked(view, open)).collect();
-            if open.len() > TOLD_MAX {
-                return Err(format!(
-                    "more than {TOLD_MAX} orders are open: ask by symbol, or page through them over REST"
-                ));
-            }
-            open.reverse();
-            Ok(open)
+        let listed = match self.take_message() {
+            Ok(()) if self.may_see(account) => open_orders::list(&self.market, account, symbol).await?,
+            Ok(()) => Err(Reject::UnknownAccount.to_string()),
+            Err(past) => Err(past.to_string()),
         };
         let of_answer = |fields: Fields, count: usize, is_last: bool| {
             let flag = if is_last { "Y" } else { "N" };
@@ -445,11 +423,7 @@ impl Trader {
                 .add(tags::TOT_NUM_REPORTS, count)
                 .add(tags::LAST_RPT_REQUESTED, flag)
         };
-        let told = match room {
-            Ok(()) => self.market.look(look).await?,
-            Err(past) => Err(past.to_string()),
-        };
-        let open = match told {
+        let open = match listed {
             Ok(open) if !open.is_empty() => open,
             nothing => {
                 let why = nothing.err().unwrap_or_else(|| "no orders are open".to_owned());

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use feed::HistoryError;
+use feed::{Direction, HistoryError, Walk};
 use serde::{Deserialize, Serialize};
 use terms::{AccountId, Command, Op, OrderId, Query, Reply, SymbolIndex};
 use utoipa::{IntoParams, ToSchema};
@@ -14,7 +14,7 @@ use crate::app_state::AppState;
 use crate::chunked_answer::{self, Frame, Piece};
 use crate::history_pages::{self, HistoryFault};
 use crate::input::{self, Parameters, PathParameter};
-use crate::open_orders::{self, Canceled, Direction, Stopped, Walk};
+use crate::open_orders::{self, Canceled, Stopped};
 use crate::problem::{self, Problem};
 use crate::problem_code::{Code, RECORD};
 use crate::schema_values;

@@ -1,0 +1,174 @@
+//! The open orders of an account, for the answer to an OrderMassStatusRequest. The feed lists some at a time, because
+//! an account may have many, and others' questions and events come between.
+
+use feed::{Direction, View, Walk};
+use terms::{AccountId, Reject, Symbol, SymbolIndex};
+
+use crate::market::{FixBackend, Unknown};
+use crate::report_queues::Model;
+use crate::reports::{self, Happening};
+
+/// Open orders that one answer lists, at most.
+const LISTED_MAX: usize = 5_000;
+/// Open orders that an account may have when a client asks for those of one symbol: the feed looks at all of them.
+const LOOKED_AT_MAX: usize = 1 << 16;
+
+/// Lists the open orders of an account, of one symbol or of all, oldest first. The inner error says why it lists none.
+pub(crate) async fn list(
+    market: &FixBackend,
+    account: AccountId,
+    symbol: Option<Symbol>,
+) -> Result<Result<Vec<Happening>, String>, Unknown> {
+    // The semaphore is never closed.
+    let _turn = market.listing().acquire().await;
+    let (mut walk, symbol) = match market.look(move |model| begin(model.view(), account, symbol)).await? {
+        Ok(begun) => begun,
+        Err(why) => return Ok(Err(why)),
+    };
+    let (mut listed, mut more) = (Vec::new(), true);
+    while more {
+        let room = LISTED_MAX.saturating_sub(listed.len());
+        let look = move |model: &mut dyn Model| {
+            let (view, mut found) = (model.view(), Vec::new());
+            let more = walk.go_on(view, |open| {
+                if symbol.is_none_or(|symbol| open.symbol == symbol) {
+                    found.push(reports::asked(view, *open));
+                }
+                found.len() <= room
+            });
+            (found, walk, more)
+        };
+        let (found, gone, others) = market.look(look).await?;
+        listed.extend(found);
+        if listed.len() > LISTED_MAX {
+            let why = format!("more than {LISTED_MAX} orders are open: ask by symbol, or page through them over REST");
+            return Ok(Err(why));
+        }
+        (walk, more) = (gone, others);
+    }
+    listed.reverse();
+    Ok(Ok(listed))
+}
+
+fn begin(view: &View, account: AccountId, symbol: Option<Symbol>) -> Result<(Walk, Option<SymbolIndex>), String> {
+    let index = view.find_account(account).ok_or_else(|| Reject::UnknownAccount.to_string())?;
+    let known = |symbol| view.find_symbol(symbol).ok_or_else(|| Reject::UnknownSymbol.to_string());
+    let symbol = symbol.map(known).transpose()?;
+    let all = view.account(index).open_orders as usize;
+    if symbol.is_some() && all > LOOKED_AT_MAX {
+        return Err(format!(
+            "the account has {all} open orders, and {LOOKED_AT_MAX} are looked at: page through them over REST"
+        ));
+    }
+    Ok((Walk::new(index, Direction::NewestFirst, None), symbol))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::{Arc, Mutex};
+
+    use exchange::{Batch, Exchange, GatewayMetrics, Lookup};
+    use feed::Listener;
+    use terms::{AccountIndex, MarketState, Money, OrderId, Position, Price, Sequence, Shares, Side, StateItem, Time};
+
+    use super::*;
+    use crate::market::Question;
+
+    /// A market in which account 1 has orders in SPY alone.
+    struct Spy(u64);
+
+    impl MarketState for Spy {
+        fn sequence(&self) -> Sequence {
+            Sequence(self.0)
+        }
+
+        fn time(&self) -> Time {
+            Time(1)
+        }
+
+        fn next_order(&self) -> OrderId {
+            OrderId(self.0 + 1)
+        }
+
+        fn export(&self, visit: &mut dyn FnMut(StateItem)) {
+            visit(StateItem::Head { sequence: self.sequence(), time: self.time(), next_order: self.next_order() });
+            visit(StateItem::Account { id: account(), balance: Money::ZERO });
+            for name in ["SPY", "QQQ"] {
+                visit(StateItem::Symbol { name: symbol(name), issued: Position::ZERO });
+            }
+            for order in 1..=self.0 {
+                visit(StateItem::Order {
+                    order: OrderId(order),
+                    account: AccountIndex(0),
+                    symbol: SymbolIndex(0),
+                    side: Side::Buy,
+                    limit: Price::MIN,
+                    open: Shares::MIN,
+                });
+            }
+        }
+    }
+
+    struct Model(View);
+
+    impl super::Model for Model {
+        fn view(&self) -> &View {
+            &self.0
+        }
+
+        fn listen(&mut self, _: AccountIndex, _: &Arc<dyn Listener>) {}
+    }
+
+    struct Nothing;
+
+    impl Exchange for Nothing {
+        fn submit(&self, _: Box<Batch>) {}
+
+        fn look_up(&self, _: Lookup) {}
+    }
+
+    fn account() -> AccountId {
+        AccountId::parse(b"1").expect("digits")
+    }
+
+    fn symbol(name: &str) -> Symbol {
+        Symbol::parse(name.as_bytes()).expect("letters")
+    }
+
+    /// Lists open orders of an account with this many. Returns their number, or why they are not listed, and the number
+    /// of looks.
+    fn listed(orders: u64, of: Option<&str>) -> (Result<usize, String>, usize) {
+        let (model, looks) = (Mutex::new(Model(View::new(&Spy(orders), None))), Arc::new(AtomicUsize::new(0)));
+        let counted = Arc::clone(&looks);
+        let ask = move |question: Question| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            question(&mut *model.lock().expect("nobody panics"));
+        };
+        let feed = (Box::new(ask) as Box<_>, Box::new(|| true) as Box<_>);
+        let market = FixBackend::asking(Arc::new(Nothing), feed, None, GatewayMetrics::new("fix"), false);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let listed = runtime.block_on(list(&market, account(), of.map(symbol)));
+        let listed = listed.unwrap_or_else(|_| panic!("the feed runs"));
+        let listed = listed.map(|listed| {
+            assert!(listed.is_sorted_by_key(Happening::order), "oldest first");
+            listed.len()
+        });
+        (listed, looks.load(Ordering::Relaxed))
+    }
+
+    /// A request for the orders of one symbol read 65,536 orders of others in one look, for which all clients waited.
+    #[test]
+    fn the_feed_looks_at_so_many_orders_at_a_time() {
+        assert_eq!(listed(3, None), (Ok(3), 2));
+        assert_eq!(listed(5_000, None), (Ok(5_000), 3));
+        assert_eq!(listed(1 << 16, Some("QQQ")), (Ok(0), 18), "4,096 at a time");
+        let refused = |(listed, looks): (Result<usize, String>, usize), why: &str, looks_max| {
+            let told = listed.expect_err("there are too many");
+            assert!(told.contains(why) && looks <= looks_max, "{told}: {looks}");
+        };
+        refused(listed(5_001, None), "more than 5000 orders are open", 3);
+        refused(listed(5_001, Some("SPY")), "more than 5000 orders are open", 3);
+        refused(listed((1 << 16) + 1, Some("QQQ")), "the account has 65537 open orders, and 65536 are looked at", 1);
+    }
+}
