@@ -205,8 +205,10 @@ async fn take(body: &[u8], asked: &mut Vec<ClientRequest>, session: &mut Session
     match orders::read(&message, trader.own()) {
         Ok(Some(its)) => {
             asked.push(its);
-            if asked.len() >= TOGETHER_MAX {
+            if is_last || asked.len() >= TOGETHER_MAX {
                 flush(asked, session, trader).await;
+            // Answers that may be long are sent before the next ones are made.
+            let is_last = its.is_alone();
             }
         }
         Ok(None) => {

@@ -51,6 +51,16 @@ pub(crate) enum ClientRequest {
     },
 }
 
+impl ClientRequest {
+    /// Whether it is done by itself, and what comes behind it waits for its answer. That may be long.
+    pub(crate) fn is_alone(&self) -> bool {
+        match self {
+            ClientRequest::Amend { .. } | ClientRequest::CancelAll { .. } | ClientRequest::StatusOfAll { .. } => true,
+            ClientRequest::Place(_) | ClientRequest::Cancel(_) | ClientRequest::Status { .. } => false,
+        }
+    }
+}
+
 /// An order to place.
 #[derive(Debug)]
 pub(crate) struct Placing {

@@ -181,6 +181,40 @@ fn one_that_does_not_read_holds_up_nobody_and_is_left() {
     server.stop();
 }
 
+/// The answers to all requests of one read were once made before the first of them was sent: here 85 MB.
+#[test]
+fn long_answers_are_sent_one_by_one() {
+    const ORDERS: usize = 1_000;
+    const REQUESTS: usize = 256;
+    /// Far less than all answers.
+    const GROWN_KIB_MAX: u64 = 32 << 10;
+    let folder = Folder::new("fix-long-answers");
+    let (server, address) = serve(&folder);
+    let order = r#"<order sym="SPY" amount="1" limit="1"/>"#.repeat(ORDERS);
+    server.ask(&format!("<transactions id=\"1\">{order}</transactions>"));
+    let mut greedy = Fix::log_on(address, "GREEDY");
+    let before = server.process.memory_kib("VmHWM");
+    let requests =
+        (0..REQUESTS).map(|number| greedy.made("AF", 2 + number as u64, &format!("584=q{number}|585=7|1=1|")));
+    let requests = requests.collect::<Vec<_>>().concat();
+    greedy.stream.write_all(&requests).unwrap();
+    // Others are served while it reads nothing.
+    let mut good = Fix::log_on(address, "GOOD");
+    good.send("D", "11=s|1=2|55=SPY|54=2|38=1|40=2|59=1|44=200|");
+    good.expect(&["35=8", "150=0", "11=s"]);
+    let last = format!("\x01584=q{}\x01911={ORDERS}\x01912=Y\x01", REQUESTS - 1);
+    let (mut read, mut end) = (vec![0; 1 << 20], Vec::new());
+    while !end.windows(last.len()).any(|bytes| bytes == last.as_bytes()) {
+        let count = greedy.stream.read(&mut read).unwrap();
+        assert!(count > 0, "the connection ended");
+        end.drain(..end.len().saturating_sub(last.len()));
+        end.extend_from_slice(&read[..count]);
+    }
+    let grown = server.process.memory_kib("VmHWM") - before;
+    assert!(grown < GROWN_KIB_MAX, "{grown} KiB");
+    server.stop();
+}
+
 /// The value of a figure that has no labels.
 fn figure(server: &Server, name: &str) -> u64 {
     let text = Http::new(server.http).get("/metrics").text;
