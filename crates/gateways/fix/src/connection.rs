@@ -86,10 +86,14 @@ pub(crate) async fn serve(
     // Messages that the client sent behind its Logon, before the answer.
     take_messages(&mut bytes, &mut stream, (&mut session, &mut trader), &peer.last_message).await?;
     loop {
+        if let Err(closed) = trader.check_open() {
+            session.end(&closed);
+        }
         send(&mut stream, &mut session).await?;
         if session.has_ended() {
             return last_words(&mut stream, &[]).await;
         }
+        let next_look = trader.next_check().into_iter().fold(session.next_look(), Instant::min);
         // Reads come before the clock, so that a message which has arrived but is not read yet does not count as
         // silence.
         tokio::select! {
@@ -113,7 +117,7 @@ pub(crate) async fn serve(
                 Some(happened) => send_reports(&happened, &mut stream, &mut session, &mut trader).await?,
                 None => session.end(trader.no_more_reports()),
             },
-            () = sleep_until(session.next_look().into()) => session.look_at_the_clock(Instant::now()),
+            () = sleep_until(next_look.into()) => session.look_at_the_clock(Instant::now()),
         }
     }
 }

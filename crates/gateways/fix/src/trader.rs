@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use access::turn_away;
 use exchange::{Answer, Caller, Limit, Mode, Principal, Read, TurnedAway};
@@ -24,6 +25,8 @@ use crate::times;
 const ACCOUNTS_MAX: usize = 1_000;
 /// Cancels and amendments that wait for their reports, at most.
 const CHANGES_MAX: usize = 4_096;
+/// Time between two checks whether a session may go on in which nothing comes.
+const CHECKED_EVERY: Duration = Duration::from_millis(250);
 /// The text that a session gets where the feed has failed.
 pub(crate) const NO_FEED: &str =
     "the server has no feed any more, by a fault of its own: trade over XML until it is started again";
@@ -125,6 +128,11 @@ impl Trader {
     /// Returns the mode of the venue.
     fn mode(&self) -> Mode {
         self.market.access().map_or(Mode::Normal, |access| access.mode().get())
+    }
+
+    /// Returns the time at which to check again whether the session may go on; `None` where everybody may.
+    pub(crate) fn next_check(&self) -> Option<Instant> {
+        self.principal.as_ref().map(|_| Instant::now() + CHECKED_EVERY)
     }
 
     /// Counts a message that the exchange does not get. Errors: the member sent too many.
