@@ -25,6 +25,8 @@ pub struct Requests {
     principals: Runs<Principal>,
     /// The callers of the requests, as far as they are recorded.
     callers: Runs<Arc<Caller>>,
+    /// Whether the gateway has counted the requests among the messages of their members.
+    are_counted: bool,
     /// The denied ops, in order.
     denied: Vec<(usize, Denial)>,
     /// The requests that start or end the protection of accounts, and the connections that they came over.
@@ -60,6 +62,11 @@ impl Requests {
     /// Sets the principal of the last request.
     pub fn asked_by(&mut self, principal: &Principal) {
         self.principals.push(self.ends.len().saturating_sub(1), principal);
+    }
+
+    /// Notes that the gateway has counted the requests among the messages of their members.
+    pub fn set_counted(&mut self) {
+        self.are_counted = true;
     }
 
     /// Sets the caller of the last request.
@@ -107,7 +114,7 @@ impl Requests {
             // Consecutive requests of one principal share the same rights.
             let is_new = request.checked_sub(1).is_none_or(|before| self.principal(before) != self.principal(request));
             let rights = known.take().filter(|_| !is_new).unwrap_or_else(|| rights_of(self.principal(request)));
-            let room = rights.limits.take_message();
+            let room = if self.are_counted { Ok(()) } else { rights.limits.take_message() };
             let ops = self.ops_of(request);
             let mut from = ops.start;
             while from < ops.end {
@@ -157,6 +164,7 @@ impl Requests {
         self.ops.clear();
         self.ends.clear();
         self.asks_for_days = false;
+        self.are_counted = false;
         self.principals.clear();
         self.callers.clear();
         self.denied.clear();

@@ -201,18 +201,17 @@ async fn take(body: &[u8], asked: &mut Vec<ClientRequest>, session: &mut Session
         session.end(&closed);
         return;
     }
-    // Messages for the exchange count against the member's limit there.
-    let room = if is_answered_here(message.kind()) { trader.take_message() } else { Ok(()) };
-    if !session.take(&message, room, Instant::now()) {
+    if !session.take(&message, || trader.take_message(), Instant::now()) {
         return;
     }
+    // The exchange counts the messages that it gets.
     match orders::read(&message, trader.own()) {
         Ok(Some(its)) => {
+            // Answers that may be long are sent before the next ones are made.
+            let is_last = its.is_alone();
             asked.push(its);
             if is_last || asked.len() >= TOGETHER_MAX {
                 flush(asked, session, trader).await;
-            // Answers that may be long are sent before the next ones are made.
-            let is_last = its.is_alone();
             }
         }
         Ok(None) => {
@@ -228,11 +227,6 @@ async fn take(body: &[u8], asked: &mut Vec<ClientRequest>, session: &mut Session
             session.reject(&message, &trader.take_message().map_or_else(|past| Fault::past(&past), |()| fault));
         }
     }
-}
-
-/// Whether the session itself answers a message of this kind: TestRequest and ResendRequest.
-fn is_answered_here(kind: &str) -> bool {
-    ["1", "2"].contains(&kind)
 }
 
 /// A session, its trader, the reports for it, and its place among the connections of its member.

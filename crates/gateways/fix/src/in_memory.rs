@@ -46,7 +46,7 @@ pub fn read(mut bytes: &[u8]) -> usize {
                 Err(_) => break,
             },
             Some(session) => {
-                if session.take(&message, Ok(()), now)
+                if session.take(&message, || Ok(()), now)
                     && let Err(fault) = orders::read(&message, None)
                 {
                     session.reject(&message, &fault);

@@ -52,6 +52,8 @@ struct Inner {
 pub(crate) struct Requester<'a> {
     pub(crate) principal: Option<&'a Principal>,
     pub(crate) caller: Option<&'a Arc<Caller>>,
+    /// Whether what it asks for is counted already among the messages of its member.
+    pub(crate) is_counted: bool,
 }
 
 /// The error where the result of an op is not known: the server ends, or the feed has ended.
@@ -70,8 +72,6 @@ impl FixBackend {
         let looked_at = asker.clone();
         let has_feed = Box::new(move || looked_at.failure().is_none());
         let ask = Box::new(move |question: Question| asker.ask(move |model| question(model)));
-        let (room, heavy_room) = (Semaphore::new(IN_FLIGHT_MAX), Semaphore::new(IN_FLIGHT_MAX));
-        let canceling = Arc::new(Semaphore::new(CANCELING_AT_ONCE));
         FixBackend::asking(exchange, (ask, has_feed), access, metrics, audit)
     }
 
@@ -83,9 +83,11 @@ impl FixBackend {
         metrics: GatewayMetrics,
         audit: bool,
     ) -> FixBackend {
+        let (room, heavy_room) = (Semaphore::new(IN_FLIGHT_MAX), Semaphore::new(IN_FLIGHT_MAX));
+        let canceling = Arc::new(Semaphore::new(CANCELING_AT_ONCE));
+        let listing = Semaphore::new(LISTING_AT_ONCE);
         let report_queues = Arc::new(ReportQueues::new(metrics.clone()));
         FixBackend(Arc::new(Inner {
-        let listing = Semaphore::new(LISTING_AT_ONCE);
             exchange,
             ask,
             has_feed,
@@ -95,9 +97,9 @@ impl FixBackend {
             room,
             heavy_room,
             canceling,
+            listing,
             report_queues,
         }))
-            listing,
     }
 
     /// Whether the feed runs.
@@ -118,13 +120,13 @@ impl FixBackend {
         &self.0.report_queues
     }
 
-    /// Whether the journal keeps the caller of each command.
-    pub(crate) fn audits(&self) -> bool {
     /// Returns the permits for lists of open orders.
     pub(crate) fn listing(&self) -> &Semaphore {
         &self.0.listing
     }
 
+    /// Whether the journal keeps the caller of each command.
+    pub(crate) fn audits(&self) -> bool {
         self.0.audit
     }
 
@@ -140,6 +142,9 @@ impl FixBackend {
         let _room = room.acquire_many(permits).await.map_err(|_| Unknown)?;
         let (back, answered) = oneshot::channel();
         let mut batch = Batch::calling(move |batch| drop(back.send(batch)));
+        if who.is_counted {
+            batch.requests.set_counted();
+        }
         for op in ops {
             batch.requests.push(&[*op]);
             self.say_who(&mut batch.requests, who);
@@ -169,7 +174,7 @@ impl FixBackend {
         let (market, principal, caller) = (self.clone(), who.principal.cloned(), who.caller.cloned());
         let task = tokio::spawn(async move {
             let _place = place;
-            let who = Requester { principal: principal.as_ref(), caller: caller.as_ref() };
+            let who = Requester { principal: principal.as_ref(), caller: caller.as_ref(), is_counted: false };
             market.cancel_in_steps(account, symbol, &who).await
         });
         task.await.map_err(|_| Unknown)?

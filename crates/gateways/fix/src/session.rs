@@ -21,6 +21,8 @@ const KEPT_MAX: usize = 1024;
 const KEPT_BYTES_MAX: usize = 256 << 10;
 /// Bytes of the longest CompID of a client.
 const COMP_ID_MAX: usize = 64;
+/// The kinds of messages that are about the session itself.
+const OF_SESSIONS: [&str; 7] = ["0", "1", "2", "3", "4", "5", "A"];
 /// Bytes of the longest text that is echoed: TestReqID(112).
 const ECHOED_MAX: usize = 256;
 
@@ -122,6 +124,11 @@ fn message(kind: &str, theirs: &str, number: u64, time: &str, fields: &Fields) -
     framed([header.as_str(), fields.as_str()].concat().as_bytes())
 }
 
+/// Whether a fault of a message ends its session.
+fn ends(fault: &Fault) -> bool {
+    fault.reason == Reason::CompId || fault.tag == Some(tags::MSG_SEQ_NUM)
+}
+
 impl Session {
     /// Begins a session with the answer to a Logon.
     pub(crate) fn begin(logon: &Logon<'_>, now: Instant) -> Session {
@@ -160,69 +167,56 @@ impl Session {
         self.ends
     }
 
-    /// Takes a message; `room` says whether its member's limits have room for it. Returns true if it is about orders
-    /// and its turn has come.
-    pub(crate) fn take(&mut self, message: &Message<'_>, room: Result<(), Limit>, now: Instant) -> bool {
+    /// Takes a message; `count` counts it against its member's limits. Returns true if it is for the exchange and its
+    /// turn has come: then it is not counted yet.
+    pub(crate) fn take(
+        &mut self,
+        message: &Message<'_>,
+        count: impl FnOnce() -> Result<(), Limit>,
+        now: Instant,
+    ) -> bool {
+        let is_due = self.is_asked || now.saturating_duration_since(self.heard) >= self.heartbeat / 2;
+        let is_free = message.kind() == "0" && is_due;
         self.heard = now;
         self.is_asked = false;
-        match self.try_take(message, room) {
-            Ok(is_about_orders) => is_about_orders,
-            Err(fault) => {
-                let ends = fault.reason == Reason::CompId || fault.tag == Some(tags::MSG_SEQ_NUM);
-                if ends {
-                    self.end(&fault.text);
-                } else {
-                    self.reject(message, &fault);
-                }
-                false
+        let count = || if is_free { Ok(()) } else { count().map_err(|past| Fault::past(&past)) };
+        self.try_take(message, count).unwrap_or_else(|fault| {
+            if ends(&fault) {
+                self.end(&fault.text);
+            } else {
+                self.reject(message, &fault);
             }
-        }
+            false
+        })
     }
 
-    fn try_take(&mut self, message: &Message<'_>, room: Result<(), Limit>) -> Result<bool, Fault> {
-        let room = room.map_err(|past| Fault::past(&past));
-        if message.need(tags::SENDER_COMP_ID, "SenderCompID")? != self.theirs {
-            let text = format!("SenderCompID(49) is that of the Logon, {}", self.theirs);
-            return Err(Fault::of(tags::SENDER_COMP_ID, Reason::CompId, text));
-        }
-        check_target(message)?;
-        let number = message.seq_num(tags::MSG_SEQ_NUM, "MsgSeqNum")?;
-        let is_again = message.flag(tags::POSS_DUP_FLAG, "PossDupFlag")?;
-        let fills_a_gap = message.flag(tags::GAP_FILL_FLAG, "GapFillFlag")?;
-        if message.kind() == "4" && !fills_a_gap {
-            return self.skip_to(message).map(|()| false);
-        }
-        if number < self.next_in {
-            return match is_again {
-                true => Ok(false),
-                false => {
-                    let text = format!("MsgSeqNum(34) is {number}, and {} comes next", self.next_in);
-                    Err(Fault::value(tags::MSG_SEQ_NUM, text))
-                }
-            };
-        }
-        if number > self.next_in {
-            // A ResendRequest is answered at once, whatever its number, or both sides could wait for each other.
-            match message.kind() {
-                "2" => {
-                    room?;
-                    self.send_again(message)?;
-                }
-                "5" => self.end("goodbye"),
-                _ => {}
+    fn try_take(&mut self, message: &Message<'_>, count: impl FnOnce() -> Result<(), Fault>) -> Result<bool, Fault> {
+        let (number, next, is_reset) = match self.header(message) {
+            Ok((number, is_reset)) => (number, self.next_in, is_reset),
+            Err(fault) if ends(&fault) => return Err(fault),
+            Err(fault) => return count().and(Err(fault)),
+        };
+        if number == next && !is_reset {
+            self.next_in += 1;
+            if !OF_SESSIONS.contains(&message.kind()) {
+                return Ok(true);
             }
-            if !self.ends && self.asked_again != Some(self.next_in) {
-                self.asked_again = Some(self.next_in);
-                let fields = Fields::new().add(tags::BEGIN_SEQ_NO, self.next_in).add(tags::END_SEQ_NO, 0);
-                self.send("2", fields);
-            }
+        }
+        // A Logout ends the session also beyond the limits.
+        if message.kind() == "5" && number >= next {
+            self.end("goodbye");
             return Ok(false);
         }
-        self.next_in += 1;
+        // What is refused is asked for again: it may have filled a gap.
+        count().inspect_err(|_| self.asked_again = None)?;
         match message.kind() {
-            "0" | "3" => {}
+            "4" if is_reset => self.skip_to(message)?,
+            // It had its turn.
+            _ if number < next => {}
+            // A ResendRequest is answered at once, whatever its number, or both sides could wait for each other.
+            "2" => self.send_again(message)?,
+            _ if number > next => {}
             "1" => {
-                room?;
                 let id = message.need(tags::TEST_REQ_ID, "TestReqID")?;
                 if id.len() > ECHOED_MAX {
                     return Err(Fault::value(
@@ -232,16 +226,33 @@ impl Session {
                 }
                 self.send("0", Fields::new().add(tags::TEST_REQ_ID, id));
             }
-            "2" => {
-                room?;
-                self.send_again(message)?;
-            }
             "4" => self.skip_to(message)?,
-            "5" => self.end("goodbye"),
             "A" => return Err(Fault::value(tags::MSG_TYPE, "a session has one Logon")),
-            _ => return Ok(true),
+            _ => {}
+        }
+        if number > next && !is_reset && self.asked_again != Some(next) {
+            self.asked_again = Some(next);
+            let fields = Fields::new().add(tags::BEGIN_SEQ_NO, next).add(tags::END_SEQ_NO, 0);
+            self.send("2", fields);
         }
         Ok(false)
+    }
+
+    /// Checks the header of a message. Returns the number, and whether it is that of a SequenceReset that may have any.
+    fn header(&self, message: &Message<'_>) -> Result<(u64, bool), Fault> {
+        if message.need(tags::SENDER_COMP_ID, "SenderCompID")? != self.theirs {
+            let text = format!("SenderCompID(49) is that of the Logon, {}", self.theirs);
+            return Err(Fault::of(tags::SENDER_COMP_ID, Reason::CompId, text));
+        }
+        check_target(message)?;
+        let number = message.seq_num(tags::MSG_SEQ_NUM, "MsgSeqNum")?;
+        let is_again = message.flag(tags::POSS_DUP_FLAG, "PossDupFlag")?;
+        let is_reset = !message.flag(tags::GAP_FILL_FLAG, "GapFillFlag")? && message.kind() == "4";
+        if number < self.next_in && !is_again && !is_reset {
+            let text = format!("MsgSeqNum(34) is {number}, and {} comes next", self.next_in);
+            return Err(Fault::value(tags::MSG_SEQ_NUM, text));
+        }
+        Ok((number, is_reset))
     }
 
     /// Sets the number that comes next, as the client's SequenceReset says.
@@ -382,7 +393,7 @@ mod tests {
 
     fn take(session: &mut Session, kind: &str, number: u64, fields: &str) -> (bool, Vec<String>) {
         let bytes = body(kind, number, fields);
-        let is_about_orders = session.take(&Message::read(&bytes).expect("it is one"), Ok(()), Instant::now());
+        let is_about_orders = session.take(&Message::read(&bytes).expect("it is one"), || Ok(()), Instant::now());
         (is_about_orders, told(session))
     }
 
@@ -510,6 +521,33 @@ mod tests {
         assert!(session.has_ended() && told(&mut session)[0].starts_with("35=5|"));
     }
 
+    /// Takes a message at this time that is beyond its member's limits. Returns the answers.
+    fn beyond(session: &mut Session, kind: &str, number: u64, fields: &str, at: Instant) -> Vec<String> {
+        let bytes = body(kind, number, fields);
+        let past = || Err(Limit::MessagesPerSecond(1));
+        assert!(!session.take(&Message::read(&bytes).expect("it is one"), past, at));
+        told(session)
+    }
+
+    #[test]
+    fn heartbeats_that_are_due_are_free_and_a_refused_sequence_reset_counts_for_nothing() {
+        let now = Instant::now();
+        let at = |seconds| now + Duration::from_secs(seconds);
+        let is_refused = |told: Vec<String>| assert!(told[0].contains("58=too many messages"), "{told:?}");
+        let mut session = begin(now);
+        is_refused(beyond(&mut session, "0", 2, "", at(4)));
+        assert_eq!(beyond(&mut session, "0", 3, "", at(9)), Vec::<String>::new(), "it is due");
+        session.look_at_the_clock(at(21));
+        assert!(told(&mut session)[0].starts_with("35=1|"));
+        assert_eq!(beyond(&mut session, "0", 4, "", at(21)), Vec::<String>::new(), "it answers a TestRequest");
+        let asks = |told: Vec<String>| told.iter().any(|told| told.contains("|7=5|16=0|"));
+        assert!(asks(take(&mut session, "D", 9, "").1));
+        assert!(!asks(take(&mut session, "D", 10, "").1), "it was asked for");
+        is_refused(beyond(&mut session, "4", 5, "36=11|", at(21)));
+        assert!(asks(take(&mut session, "D", 11, "").1), "the numbers up to it are missing still");
+        assert!(beyond(&mut session, "5", 5, "", at(21))[0].contains("58=goodbye"));
+    }
+
     #[test]
     fn whoever_goes_is_told_goodbye_and_another_name_ends_the_session() {
         let mut session = begin(Instant::now());
@@ -517,7 +555,7 @@ mod tests {
         assert!(session.has_ended());
         let mut session = begin(Instant::now());
         let bytes = String::from_utf8(body("D", 2, "")).expect("it is text").replace("ALICE", "BOB");
-        assert!(!session.take(&Message::read(bytes.as_bytes()).expect("it is one"), Ok(()), Instant::now()));
+        assert!(!session.take(&Message::read(bytes.as_bytes()).expect("it is one"), || Ok(()), Instant::now()));
         assert!(session.has_ended());
     }
 }

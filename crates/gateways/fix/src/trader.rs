@@ -13,8 +13,8 @@ use terms::{
 
 use crate::market::{FixBackend, Requester, Unknown, done_order};
 use crate::message::{Fields, Message};
-use crate::orders::{Change, ClientRequest, OrderRef, Placing};
 use crate::open_orders;
+use crate::orders::{Change, ClientRequest, OrderRef, Placing};
 use crate::report_queues::{Model, ReportQueue};
 use crate::reports::{AskedFor, Happening, Names, OrderSnapshot, side};
 use crate::session::Session;
@@ -251,7 +251,12 @@ impl Trader {
     }
 
     fn who(&self) -> Requester<'_> {
-        Requester { principal: self.principal.as_ref(), caller: self.caller.as_ref() }
+        Requester { principal: self.principal.as_ref(), caller: self.caller.as_ref(), is_counted: false }
+    }
+
+    /// The client whose message the gateway has counted.
+    fn who_is_counted(&self) -> Requester<'_> {
+        Requester { is_counted: true, ..self.who() }
     }
 
     fn op(&self, asked: &ClientRequest) -> Op {
@@ -287,10 +292,16 @@ impl Trader {
         limit: Option<Price>,
         session: &mut Session,
     ) -> Result<(), Unknown> {
+        // All that it takes is one message of the client.
+        if let Err(past) = self.take_message() {
+            self.refuse_change(&change, '2', &NotChanged::other(past.to_string()), session);
+            return Ok(());
+        }
         let query = |order: OrderName| Op::Query(Query { account: change.account, order });
         let (named, new) = (query(self.known(&change.order).name()), query(change.new_name().into()));
-        let (answers, executions) = self.market.submit(&[named, new], &self.who()).await?;
+        let (answers, executions) = self.market.submit(&[named, new], &self.who_is_counted()).await?;
         let [answer, of_new] = &answers[..] else { return Err(Unknown) };
+        let answer = if matches!(of_new, Answer::Unavailable(_)) { of_new } else { answer };
         let Some(found) = known(answer, &executions) else {
             if let Some(why) = self.not_changed(named, answer).await? {
                 self.refuse_change(&change, '2', &why, session);
@@ -299,8 +310,8 @@ impl Trader {
         };
         let order = found.order;
         let open = self.market.look(move |model| model.view().open_order(order)).await?;
-        let is_taken =
-            !matches!(of_new, Answer::Reply(Reply::Rejected(_))) || self.orders.contains_key(&change.cl_ord_id);
+        let is_taken = matches!(of_new, Answer::Reply(Reply::Status(_) | Reply::Done(_)))
+            || self.orders.contains_key(&change.cl_ord_id);
         let (reason, text) = if is_taken {
             (6, "this ClOrdID(11) stands for an order: give the amendment a name of its own")
         } else if open.zip(limit).is_some_and(|(open, limit)| open.limit != limit) {
@@ -324,7 +335,7 @@ impl Trader {
     ) -> Result<(), Unknown> {
         let op = Op::Command(Command::AmendOrder { account: change.account, order: order.into(), shares });
         self.remember(change.clone(), AskedFor::Amendment(shares));
-        let (answers, _) = self.market.submit(&[op], &self.who()).await?;
+        let (answers, _) = self.market.submit(&[op], &self.who_is_counted()).await?;
         let Some(answer) = answers.into_iter().next() else { return Err(Unknown) };
         if let Some(why) = self.not_changed(op, &answer).await? {
             self.forget(&change, AskedFor::Amendment(shares));
@@ -358,9 +369,7 @@ impl Trader {
             Answer::Reply(Reply::Rejected(Reject::UnknownOrder | Reject::UnknownAccount)) => {
                 NotChanged::unknown(said(answer))
             }
-            Answer::Reply(_) | Answer::Unavailable(_) => {
-                NotChanged { order: None, status: "0", reason: 99, text: said(answer) }
-            }
+            Answer::Reply(_) | Answer::Unavailable(_) => NotChanged::other(said(answer)),
         };
         Ok(Some(why))
     }
@@ -541,6 +550,10 @@ impl Drop for Trader {
 impl NotChanged {
     fn unknown(text: String) -> NotChanged {
         NotChanged { order: None, status: "8", reason: 1, text }
+    }
+
+    fn other(text: String) -> NotChanged {
+        NotChanged { order: None, status: "0", reason: 99, text }
     }
 }
 

@@ -1,6 +1,9 @@
 //! FIX on a server with members: who may log on, as which member, and what they are told.
 
-use crate::common::fix::Fix;
+use std::io::Write;
+use std::net::SocketAddr;
+
+use crate::common::fix::{Fix, message};
 use crate::common::folder::Folder;
 use crate::common::http::Http;
 use crate::common::members::{AccessFile, Client, basic, market, secret};
@@ -98,6 +101,23 @@ fn limited(limits: &str) -> String {
     AccessFile::text(&[]).replace("accounts = [\"1\"]\n", &format!("accounts = [\"1\"]\nlimits = {{ {limits} }}\n"))
 }
 
+/// Logs on alice once her limit has room for it.
+fn alice_when_there_is_room(address: SocketAddr) -> Fix {
+    wait_for("a logon to have room", PATIENCE, || {
+        let mut alice = Fix::connect(address, "ALICE");
+        alice.send("A", &format!("98=0|108=30|141=Y|{}", proof("alice")));
+        alice.next().contains("|35=A|").then_some(alice)
+    })
+}
+
+/// Makes the session's next message.
+fn numbered(fix: &mut Fix, kind: &str, fields: &str) -> Vec<u8> {
+    fix.next += 1;
+    fix.made(kind, fix.next - 1, fields)
+}
+
+/// Second Logons, SequenceResets, Rejects and messages out of turn once counted nowhere, so a member sent as many as it
+/// liked.
 #[test]
 fn each_message_counts_among_those_of_its_member() {
     let folder = Folder::new("fix-messages");
@@ -112,16 +132,36 @@ fn each_message_counts_among_those_of_its_member() {
     for (kind, fields) in
         [("AF", "584=all|585=7|1=1|"), ("1", "112=there?|"), ("2", "7=1|16=0|"), ("D", "11=x|"), ("V", "262=a|")]
     {
-        let mut alice = Fix::connect(address, "ALICE");
-        wait_for("a logon to have room", PATIENCE, || {
-            alice = Fix::connect(address, "ALICE");
-            alice.send("A", &format!("98=0|108=30|141=Y|{}", proof("alice")));
-            alice.next().contains("|35=A|").then_some(())
-        });
+        let mut alice = alice_when_there_is_room(address);
         for _ in 0..200 {
             alice.send(kind, fields);
         }
         wait_for("one too many to be refused", PATIENCE, || alice.next().contains(past).then_some(()));
+    }
+    // So do those that only the session reads: a second logon, a SequenceReset, a Reject, heartbeats that nobody waits
+    // for, messages without their header, those that came before, and those whose number is ahead.
+    type Made = fn(&mut Fix) -> Vec<u8>;
+    let floods: [Made; 8] = [
+        |fix| numbered(fix, "A", "98=0|108=30|"),
+        |fix| numbered(fix, "4", "36=1|"),
+        |fix| numbered(fix, "3", "45=1|"),
+        |fix| numbered(fix, "0", ""),
+        |_| message("35=D|49=ALICE|34=2|"),
+        |fix| fix.made("D", 1, "43=Y|"),
+        |fix| fix.made("5", 1, "43=Y|"),
+        |fix| fix.made("D", 9, "11=ahead|"),
+    ];
+    for (flood, made) in floods.into_iter().enumerate() {
+        let mut alice = alice_when_there_is_room(address);
+        (0..200).for_each(|_| {
+            let bytes = made(&mut alice);
+            alice.stream.write_all(&bytes).unwrap();
+        });
+        wait_for("one too many to be refused", PATIENCE, || {
+            let told = alice.next();
+            assert!(!told.contains("|35=5|"), "{flood}: {told}");
+            told.contains(past).then_some(())
+        });
     }
     // A logon counts, too.
     wait_for("a logon too many", PATIENCE, || {
@@ -129,6 +169,51 @@ fn each_message_counts_among_those_of_its_member() {
         alice.send("A", &format!("98=0|108=30|141=Y|{}", proof("alice")));
         alice.next().contains(past).then_some(())
     });
+    server.stop();
+}
+
+/// An amendment counted three times, so at the limit it was refused because its name were taken.
+#[test]
+fn an_amendment_is_one_message_and_one_beyond_the_limit_is_told_so() {
+    let folder = Folder::new("fix-amend-limit");
+    let access = AccessFile::new(&folder);
+    access.write(&limited("messages_per_second = 1"));
+    let server = access.launch(&folder).with("--fix 127.0.0.1:0").start();
+    market(&Http::new(server.http));
+    let mut alice = alice_when_there_is_room(server.fix.unwrap());
+    let past = "|58=too many messages: this member may send 1 a second; try again|";
+    wait_for("an order to have room", PATIENCE, || {
+        alice.send("D", "11=a|55=SPY|54=1|38=9|40=2|59=1|44=100|");
+        alice.next().contains("|150=0|").then_some(())
+    });
+    for shares in [8, 7] {
+        wait_for("an amendment to have room", PATIENCE, || {
+            alice.send("G", &format!("11=a{shares}|41=a|55=SPY|54=1|38={shares}|40=2|44=100|"));
+            let told = alice.next();
+            let is_past = told.contains("|35=9|") && told.contains("|102=99|") && told.contains(past);
+            assert!(is_past || told.contains("|150=5|"), "{told}");
+            told.contains(&format!("|38={shares}|")).then_some(())
+        });
+    }
+    server.stop();
+}
+
+/// A session was told that its key is gone with the next message or report, so one without either stayed open.
+#[test]
+fn a_silent_session_ends_soon_after_its_key_is_gone() {
+    let folder = Folder::new("fix-silent-key");
+    let access = AccessFile::new(&folder);
+    let server = access.launch(&folder).with("--fix 127.0.0.1:0").start();
+    let mut begun = ["alice", "bob"].map(|member| {
+        let mut fix = Fix::connect(server.fix.unwrap(), member);
+        fix.send("A", &format!("98=0|108=3600|{}", proof(member)));
+        assert!(fix.next().contains("|35=A|"));
+        fix
+    });
+    access.write(&AccessFile::text(&["alice"]));
+    begun[0].expect_end("the key of this session counts no more");
+    begun[1].send("1", "112=there?|");
+    begun[1].expect(&["35=0", "112=there?"]);
     server.stop();
 }
 
