@@ -1,6 +1,6 @@
 // The elements of the sandbox's dialog: the traders and their pace, and the table of the accounts that they have.
 
-import { make } from "../dom.js";
+import { find, make } from "../dom.js";
 
 /** @import { Sandbox } from "../types.js" */
 
@@ -12,7 +12,15 @@ const DEEDS = /** @type {Record<string, string>} */ ({
   patient: "leave orders of all kinds that rest or wait",
 });
 
+/**
+ * The elements of the dialog, and those of the page that open it.
+ * @typedef {ReturnType<typeof sandboxElements>} SandboxElements
+ */
+
 export function sandboxElements() {
+  const opener = find("sandbox-open");
+  const welcome = /** @type {HTMLButtonElement} */ (find("welcome-sandbox"));
+  const offer = find("welcome-offer");
   const close = make("button", { type: "button", class: "quiet icon", "data-close": true, "aria-label": "Close" }, "×");
   const about = make("p", { id: "sandbox-about", role: "status" });
   const strategies = make("fieldset", { class: "sandbox-strategies" }, make("legend", {}, "Traders"));
@@ -36,7 +44,7 @@ export function sandboxElements() {
     make("div", { class: "table-body", tabindex: "0", role: "region", "aria-label": "Accounts" }, accountTable(list)),
   );
   document.body.append(dialog);
-  return { dialog, form, about, strategies, rate, seed, run, fault, list };
+  return { opener, welcome, offer, dialog, form, about, strategies, rate, seed, run, fault, list };
 }
 
 /** @param {HTMLElement} list */

@@ -1,12 +1,13 @@
 // A market to play in: simulated traders, started and stopped here, and the accounts that they have.
 
 import { Refusal } from "../api.js";
-import { find, setText } from "../dom.js";
-import { count } from "../format.js";
-import { accountRow, sandboxElements, strategyBox } from "./sandbox-elements.js";
+import { setText } from "../dom.js";
+import { drawState, fieldsOf, fillFields, fillLists, isLocked } from "./sandbox-draw.js";
+import { sandboxElements } from "./sandbox-elements.js";
 
 /** @import { Api } from "../api.js" */
 /** @import { Sandbox, Session } from "../types.js" */
+/** @import { SandboxElements } from "./sandbox-elements.js" */
 
 /** The pause between two requests while the dialog is open. */
 const AGAIN_MS = 1_000;
@@ -15,38 +16,19 @@ const AGAIN_MS = 1_000;
  * @param {{api: Api, choose: (account: string, symbol: string) => void}} parts `choose` shows the market to whoever trades with this account
  */
 export function sandboxDialog({ api, choose }) {
-  const { dialog, form, about, strategies, rate, seed, run, fault, list } = sandboxElements();
-  const opener = find("sandbox-open");
-  const welcome = /** @type {HTMLButtonElement} */ (find("welcome-sandbox"));
-  const offer = find("welcome-offer");
+  const elements = sandboxElements();
+  const { dialog, form, opener, welcome } = elements;
   /** @type {Sandbox|null} */
   let current = null;
-  let operator = true;
-  /** @type {ReturnType<typeof setTimeout>|undefined} */
-  let timer;
+  let may_start = true;
 
   /** @param {Sandbox} sandbox */
   function draw(sandbox) {
     const first = current === null;
     current = sandbox;
-    const { possible, running, stopping } = sandbox;
-    opener.hidden = offer.hidden = !operator || !possible;
-    setText(about, stateText(sandbox));
-    setText(run, running || stopping ? "Stop" : "Start");
-    run.disabled = stopping || !possible;
-    const locked = running || stopping;
-    for (const input of form.querySelectorAll("input")) input.disabled = locked;
-    if (!first && !locked) return;
-    if (first) makeLists(sandbox);
-    rate.value = String(sandbox.rate);
-    seed.value = String(sandbox.seed);
-    for (const input of strategies.querySelectorAll("input")) input.checked = sandbox.strategies.includes(input.value);
-  }
-
-  /** @param {Sandbox} sandbox */
-  function makeLists({ accounts, symbols }) {
-    for (const name of new Set(accounts.flatMap(({ strategy }) => strategy ?? []))) strategies.append(strategyBox(name));
-    list.append(...accounts.map((each) => accountRow(each, () => leaveFor(each.account, symbols[0]))));
+    drawState(elements, sandbox, may_start);
+    if (first) fillLists(elements, sandbox, (account) => leaveFor(account, sandbox.symbols[0]));
+    if (first || isLocked(sandbox)) fillFields(elements, sandbox);
   }
 
   /** @param {string} account @param {string} symbol */
@@ -55,7 +37,44 @@ export function sandboxDialog({ api, choose }) {
     choose(account, symbol);
   }
 
-  async function look() {
+  const look = stateLook({ elements, api, draw });
+  const set = runSwitch({ elements, api, draw });
+
+  function open() {
+    if (!dialog.open) dialog.showModal();
+    look();
+  }
+
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    return set(current?.running ? { running: false } : { running: true, ...fieldsOf(elements) });
+  });
+  welcome.addEventListener("click", async () => {
+    await set({ running: true });
+    // Where its market is not there yet, the dialog says how it stands.
+    if (!current?.running || !current.made) return open();
+    choose(current.accounts[0].account, current.symbols[0]);
+  });
+  opener.addEventListener("click", open);
+
+  return {
+    look,
+    /** @param {Session|null} session */
+    allow(session) {
+      may_start = session?.members !== true || session.roles.includes("operator");
+      look();
+    },
+  };
+}
+
+/** @typedef {{elements: SandboxElements, api: Api, draw: (sandbox: Sandbox) => void}} Parts */
+
+/** Asks for the state of the traders: once, and again and again while the dialog is open. @param {Parts} parts */
+function stateLook({ elements: { dialog, opener, offer, about }, api, draw }) {
+  /** @type {ReturnType<typeof setTimeout>|undefined} */
+  let timer;
+  dialog.addEventListener("close", () => clearTimeout(timer));
+  return async function look() {
     clearTimeout(timer);
     try {
       draw(await api.sandbox());
@@ -66,14 +85,16 @@ export function sandboxDialog({ api, choose }) {
     }
     clearTimeout(timer);
     if (dialog.open) timer = setTimeout(look, AGAIN_MS);
-  }
+  };
+}
 
-  /** @param {boolean} running @param {{rate?: number, seed?: number, strategies?: string[]}} [how] */
-  async function set(running, how = {}) {
+/** Starts the traders, or stops them. @param {Parts} parts */
+function runSwitch({ elements: { run, welcome, fault }, api, draw }) {
+  return async (/** @type {Parameters<Api["runSandbox"]>[0]} */ wish) => {
     setText(fault, "");
     run.disabled = welcome.disabled = true;
     try {
-      draw(await api.runSandbox({ running, ...how }));
+      draw(await api.runSandbox(wish));
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       setText(fault, error.message);
@@ -81,44 +102,5 @@ export function sandboxDialog({ api, choose }) {
     } finally {
       welcome.disabled = false;
     }
-  }
-
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    if (current?.running) return set(false);
-    const chosen = [...strategies.querySelectorAll("input")].filter((input) => input.checked).map((input) => input.value);
-    return set(true, { rate: Number(rate.value), seed: Number(seed.value), strategies: chosen });
-  });
-  welcome.addEventListener("click", async () => {
-    await set(true);
-    // Where its market is not there yet, the dialog says how it stands.
-    if (!current?.running || !current.made) return open();
-    const {
-      accounts: [{ account }],
-      symbols: [symbol],
-    } = current;
-    choose(account, symbol);
-  });
-  dialog.addEventListener("close", () => clearTimeout(timer));
-  opener.addEventListener("click", open);
-
-  function open() {
-    if (!dialog.open) dialog.showModal();
-    look();
-  }
-
-  return {
-    look,
-    /** @param {Session|null} session */
-    allow(session) {
-      operator = session?.members !== true || session.roles.includes("operator");
-      look();
-    },
   };
-}
-
-/** @param {Sandbox} sandbox */
-function stateText({ stopping, running, commands, why }) {
-  if (stopping) return "The traders cancel their orders…";
-  return running ? `The traders trade: ${count(commands)} orders and cancels so far` : (why ?? "No simulated trader trades now");
 }
