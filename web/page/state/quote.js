@@ -6,6 +6,8 @@ import { atLeast, exact, format, group, places } from "../decimal.js";
 /** @import { Market } from "./market.js" */
 /** @import { Symbols } from "./symbols.js" */
 
+/** A price as it is shown everywhere, by its text and symbol. @typedef {Quote["price"]} Price */
+
 /** Levels a side that count for the decimals: one far away must not widen all columns. */
 const LEVELS = 20;
 const DECIMALS_MIN = 2;

@@ -12,9 +12,8 @@ import { replaceOrder } from "./order-replace.js";
 /** @import { Confirm } from "./confirm.js" */
 /** @import { Order } from "../types.js" */
 /** @import { Market } from "../state/market.js" */
-/** @import { Quote } from "../state/quote.js" */
+/** @import { Price, Quote } from "../state/quote.js" */
 /** @import { Which } from "./moving.js" */
-/** @import { Price } from "./order-replace.js" */
 
 /** @typedef {ReturnType<typeof orderActions>} OrderActions */
 

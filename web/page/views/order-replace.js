@@ -8,9 +8,8 @@ import { notice } from "./notices.js";
 import { notChanged, outcomeOf } from "./order-notices.js";
 
 /** @import { Api } from "../api.js" */
+/** @import { Price } from "../state/quote.js" */
 /** @import { NewOrder, Order, Placed } from "../types.js" */
-
-/** A price as it is shown everywhere. @typedef {(text: string, symbol: string) => string} Price */
 
 /** Replaces an order. Its executed shares count. @param {{api: Api, price: Price}} parts @param {Order} order @param {string} shares @param {{limit?: string, stop?: string, take_profit?: string}} prices */
 export async function replaceOrder({ api, price }, order, shares, prices) {
