@@ -7,7 +7,7 @@ import { make, setAttribute, setText } from "../dom.js";
 /** @import { Journeys, Part } from "../state/journeys.js" */
 /** @import { Pair } from "../state/pair.js" */
 /** @import { Order } from "../types.js" */
-/** @import { Panel } from "./order-dialog.js" */
+/** @import { Panel } from "./order-panels.js" */
 
 /** @type {[Part, string, string][]} */
 const ROOMS = [

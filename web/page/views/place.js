@@ -7,7 +7,7 @@ import { make, setText } from "../dom.js";
 
 /** @import { Api } from "../api.js" */
 /** @import { Order, OrderPlace, Queued } from "../types.js" */
-/** @import { Panel } from "./order-dialog.js" */
+/** @import { Panel } from "./order-panels.js" */
 
 /** The pause between two requests while the panel is in view. */
 const AGAIN_MS = 1_000;
