@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Refusal } from "../page/api.js";
 import { MONEY_DECIMALS, exact, format } from "../page/decimal.js";
-import { averageCost, equityAt, linesOf, percent, sumOf } from "../page/state/portfolio.js";
+import { PortfolioPrices } from "../page/state/portfolio-prices.js";
+import { averageCost, equityAt, linesOf, mostWorth, percent, sumOf } from "../page/state/portfolio.js";
+import { pointsOf } from "../page/views/portfolio-curve.js";
+import { average, figuresOf, withPercent } from "../page/views/portfolio-text.js";
 import { compared, csvOf } from "../page/views/table.js";
 
+/** @import { Line } from "../page/state/portfolio.js" */
 /** @import { Account, Candle, Execution, Side } from "../page/types.js" */
 
 /** @param {string} balance @param {[symbol: string, shares: string, held: string][]} positions @returns {Account} */
@@ -97,4 +102,104 @@ test("CSV has quotes where it needs them", () => {
     { head: "Size, all", text: () => "", value: (/** @type {string} */ row) => row.length },
   ];
   assert.equal(csvOf(columns, ['a "b"', "c\nd", "plain"]), 'Name,"Size, all"\r\n"a ""b""",5\r\n"c\nd",3\r\nplain,5\r\n');
+});
+
+/** @param {string} symbol @param {Partial<Line>} changes @returns {Line} */
+const line = (symbol, changes) => ({ symbol, shares: 0n, cost: 0n, last: null, value: null, unrealised: null, realised: 0n, fees: 0n, ...changes });
+
+test("prices are asked for of the symbols of most worth, and of those that brought something", () => {
+  const lines = [line("A", { shares: 1n, value: 2n }), line("B", { shares: 1n, value: 9n }), line("GONE", {}), line("SOLD", { realised: -1n })];
+  assert.deepEqual(
+    [mostWorth(lines, 9), mostWorth(lines, 2)],
+    [
+      ["B", "A", "SOLD"],
+      ["B", "A"],
+    ],
+  );
+});
+
+test("figures have their sign and direction where they are gains, and are exact beneath", () => {
+  const sum = sumOf(account("1234.5678", []), [line("A", { value: exact("1", 16), unrealised: exact("-2.5", 16), realised: exact("3", 16) })]);
+  assert.deepEqual(
+    figuresOf(sum).map(({ name, text, exactly, way }) => [name, text, exactly, way]),
+    [
+      ["Equity", "1,235.57", "1235.5678", null],
+      ["Cash", "1,234.57", "1234.5678", null],
+      ["Shares", "1.00", "1", null],
+      ["Unrealised", "−2.50", "-2.5", "down"],
+      ["Realised", "+3.00", "3", "up"],
+      ["Fees", "0.00", "0", null],
+    ],
+  );
+});
+
+test("an average cost is rounded where it is shown, and is whole in a file", () => {
+  const [some, none] = [line("A", { shares: exact("3"), cost: exact("200", 16), unrealised: exact("-50", 16) }), line("A", {})];
+  const as_is = (/** @type {string} */ cost) => cost;
+  assert.deepEqual([average(some, as_is), average(some, as_is, 8)], ["66.6667", "66.66666666"]);
+  assert.deepEqual([average(none, as_is), average(none, as_is, 8)], ["–", ""]);
+  assert.deepEqual([withPercent(some), withPercent(none)], [" (−25.00%)", ""]);
+});
+
+test("the curve has the equity at the end of each span, and the one of now at its end", () => {
+  const now = account("5", [["A", "2", "0"]]);
+  const candles = new Map([["A", [/** @type {Candle} */ ({ start: 0, open: "10", close: "11" }), /** @type {Candle} */ ({ start: 60_000_000, close: "12" })]]]);
+  const span = /** @type {const} */ ({ name: "2 minutes", interval: "1m", span_s: 60, points: 2 });
+  const points = pointsOf(span, { account: now, executions: [], candles, last: () => null }, exact("31", 16), 130_000_000);
+  assert.deepEqual(
+    points.map(({ x, y, told }) => [x, y, told.split(" · ")[0]]),
+    [
+      [60_000_000, 27, "27.00"],
+      [120_000_000, 29, "29.00"],
+      [130_000_000, 31, "31.00"],
+    ],
+  );
+});
+
+test("prices are asked for once, kept for a while, and asked for again after a pause where the server did not answer", async () => {
+  let now = 0;
+  let answers = true;
+  /** @type {string[]} */
+  const asked = [];
+  /** @type {(() => void)[]} */
+  const later = [];
+  let changes = 0;
+  const api = {
+    candles: async (/** @type {string} */ symbol, /** @type {import("../page/types.js").Interval} */ interval) => {
+      asked.push(`${symbol} ${interval}`);
+      if (!answers) throw new Refusal({ code: "no-answer", detail: "no answer" });
+      return { symbol, interval, candles: symbol === "NONE" ? [] : [/** @type {Candle} */ ({ start: 0, open: "8", close: "9" })] };
+    },
+  };
+  const prices = new PortfolioPrices(api, { now: () => now, later: (then) => later.push(then) });
+  prices.watch(() => (changes += 1));
+  const day = /** @type {const} */ ({ account: "1", span: "1d", interval: "15m" });
+  const taken = () => asked.splice(0);
+
+  await Promise.all([prices.look(day, ["A"]), prices.look(day, ["A"])]);
+  assert.deepEqual([taken(), changes, prices.first("A"), prices.known], [["A 15m", "A 1d"], 1, exact("8"), 1]);
+  assert.equal(prices.candles(day)?.get("A")?.length, 1);
+  await prices.look(day, ["A"]);
+  assert.deepEqual(taken(), []);
+
+  await prices.look(day, ["A", "NONE"]);
+  assert.deepEqual([taken(), prices.first("NONE"), prices.know(["A", "NONE"])], [["A 15m", "NONE 15m", "NONE 1d"], null, true]);
+
+  answers = false;
+  now = 30_000;
+  await prices.look(day, ["A"]);
+  assert.deepEqual([taken(), prices.failed, later.length, changes], [["A 15m"], true, 1, 3]);
+  assert.equal(prices.candles(day)?.get("A")?.length, 1, "those from before stay");
+  later[0]();
+  assert.equal(changes, 4);
+  await prices.look(day, ["B"]);
+  assert.deepEqual(taken(), [], "not before the pause is over");
+
+  answers = true;
+  now = 33_000;
+  await prices.look(day, ["B"]);
+  assert.deepEqual([taken(), prices.failed], [["B 15m", "B 1d"], false]);
+  assert.equal(prices.candles({ account: "2", span: "1d" }), null);
+  await prices.look({ ...day, account: "2" }, ["B"]);
+  assert.deepEqual(taken(), ["B 15m"]);
 });

@@ -123,6 +123,19 @@ export function sumOf(account, lines) {
   return sum;
 }
 
+/**
+ * The symbols of most worth, those that bring nothing left out.
+ * @param {Line[]} lines
+ * @param {number} most so many at most
+ */
+export function mostWorth(lines, most) {
+  return lines
+    .filter(({ shares, realised }) => shares > 0n || realised !== 0n)
+    .sort((a, b) => ((b.value ?? 0n) > (a.value ?? 0n) ? 1 : -1))
+    .slice(0, most)
+    .map(({ symbol }) => symbol);
+}
+
 /** The average cost of a share, with the decimals of a price. @param {Line} line @returns {bigint|null} */
 export function averageCost({ shares, cost }) {
   return shares > 0n ? cost / shares : null;
