@@ -1,8 +1,11 @@
-// The watchlist: favourites or all symbols, found by their name, each with its last price, its change and the line of its day. Rows keep their elements.
+// The watchlist: favourites or all symbols, found by their name, each with its last price, its change and the line of
+// its day.
 
-import { find, make, setAttribute, setText } from "../dom.js";
+import { find, setAttribute, setText } from "../dom.js";
 import { remember, remembered } from "../settings.js";
 import { notice } from "./notices.js";
+import { WatchRows } from "./watchlist-rows.js";
+import { noteOf } from "./watchlist-text.js";
 
 /** @import { Frames } from "../frames.js" */
 /** @import { Market } from "../state/market.js" */
@@ -15,117 +18,87 @@ import { notice } from "./notices.js";
 const ROWS_MAX = 60;
 /** The pause between two drawings: users read prices of many symbols no faster, and a line moves little. */
 const PAUSE_MS = 250;
-const LINE_WIDTH = 64;
-const LINE_HEIGHT = 20;
 
 /**
- * @typedef {object} Row
- * @property {HTMLLIElement} item
- * @property {HTMLButtonElement} star
- * @property {HTMLButtonElement} button
- * @property {HTMLElement} last
- * @property {HTMLElement} change
- * @property {SVGPathElement} path
+ * @typedef {object} Parts
+ * @property {Watchlist} watchlist
+ * @property {Market} market
+ * @property {Quote} quote
+ * @property {Symbols} symbols
+ * @property {Frames} frames
+ * @property {(symbol: string) => void} choose
  */
 
-/** @param {{watchlist: Watchlist, market: Market, quote: Quote, symbols: Symbols, frames: Frames, choose: (symbol: string) => void}} parts */
-export function watchlistView({ watchlist, market, quote, symbols, frames, choose }) {
+/** @param {Parts} parts */
+export function watchlistView(parts) {
+  const { watchlist, market, symbols, frames, choose } = parts;
   const list = find("watch-list");
   const note = find("watch-note");
   const search = /** @type {HTMLInputElement} */ (find("watch-find"));
-  const choices = [...document.querySelectorAll("[data-listed]")];
-  /** Rows by symbol, in their order. @type {Map<string, Row>} */
-  const rows = new Map();
-  /** Only lines that are seen are asked for. @type {Set<Element>} */
-  const in_view = new Set();
-  const seer = new IntersectionObserver((entries) => {
-    for (const { target, isIntersecting } of entries) {
-      if (isIntersecting) in_view.add(target);
-      else in_view.delete(target);
-    }
-    mark();
+  const onlyFavourites = favouritesChoice(() => mark());
+  const rows = new WatchRows(list, {
+    choose,
+    star: (symbol) => {
+      if (!watchlist.toggle(symbol)) notice("There is no room for another favourite", "fault");
+    },
+    seen: () => mark(),
   });
-  let favourites = remembered("listed") === "favourites";
 
   const mark = frames.view(() => {
-    for (const each of choices) setAttribute(each, "aria-pressed", String((each.getAttribute("data-listed") === "favourites") === favourites));
     if (!list.checkVisibility()) return;
+    const favourites = onlyFavourites();
     const found = watchlist.found(search.value, favourites);
-    const here = found.slice(0, ROWS_MAX);
-    const names = new Set(here.map(({ symbol }) => symbol));
-    for (const [symbol, { item }] of rows) {
-      if (names.has(symbol)) continue;
-      item.remove();
-      seer.unobserve(item);
-      in_view.delete(item);
-      rows.delete(symbol);
-    }
-    /** @type {Node|null} */
-    let place = list.firstChild;
-    for (const info of here) {
-      const row = rows.get(info.symbol) ?? addRow(info.symbol);
-      fill(row, info);
-      if (row.item === place) place = place.nextSibling;
-      else list.insertBefore(row.item, place);
-    }
-    setText(note, told(found.length));
+    rows.draw(found.slice(0, ROWS_MAX).map((info) => shownOf(parts, info)));
+    setText(note, noteOf({ found: found.length, rows: ROWS_MAX, waiting: symbols.state === "waiting", text: search.value, favourites }));
     note.hidden = note.textContent === "";
   }, PAUSE_MS);
 
-  /** @param {number} found */
-  function told(found) {
-    if (symbols.state === "waiting") return "Loading symbols…";
-    if (found > ROWS_MAX) return `and ${found - ROWS_MAX} more: type a part of their name`;
-    if (found > 0) return "";
-    if (search.value.trim() !== "") return `No symbol's name holds “${search.value.trim()}”`;
-    return favourites ? "No favourites yet: a star makes a symbol one" : "No symbols yet";
-  }
-
-  /** @param {string} symbol @returns {Row} */
-  function addRow(symbol) {
-    const star = make("button", { type: "button", class: "star", "aria-label": `Favourite ${symbol}` });
-    star.addEventListener("click", () => {
-      if (!watchlist.toggle(symbol)) notice("There is no room for another favourite", "fault");
-    });
-    const last = make("span", { class: "number" });
-    const change = make("span", { class: "number watch-change" });
-    const { svg, path } = spark();
-    const button = make("button", { type: "button", class: "watch-symbol" }, make("span", { class: "watch-name" }, symbol), svg, last, change);
-    button.addEventListener("click", () => choose(symbol));
-    const row = { item: make("li", {}, star, button), star, button, last, change, path };
-    rows.set(symbol, row);
-    seer.observe(row.item);
-    return row;
-  }
-
-  /** @param {Row} row @param {SymbolInfo} info */
-  function fill(row, info) {
-    const { symbol } = info;
-    const chosen = symbol === market.symbol;
-    const favourite = watchlist.favourites.has(symbol);
-    // One source for the price of the symbol that is looked at.
-    const last = chosen ? quote.last : info.last;
-    const percent = chosen ? quote.day.percent : info.change_percent;
-    setAttribute(row.star, "aria-pressed", String(favourite));
-    setText(row.star, favourite ? "★" : "☆");
-    setAttribute(row.button, "aria-current", chosen ? "true" : null);
-    setText(row.last, last === null ? "–" : quote.price(last, symbol));
-    const falls = percent?.startsWith("-") ?? false;
-    const still = percent === null || /^-?[0.]+$/.test(percent);
-    setText(
-      row.change,
-      percent === null
-        ? "–"
-        : `${still ? "" : falls ? "▼" : "▲"}${percent
-            .replace(/^-/, "")
-            .replace(/^(\d+)$/, "$1.00")
-            .replace(/(\.\d)$/, "$10")}%`,
-    );
-    setAttribute(row.button, "data-way", still ? null : falls ? "down" : "up");
-    if (in_view.has(row.item)) setAttribute(row.path, "d", drawn(watchlist.line(info)));
-  }
-
   search.addEventListener("input", mark);
+  walkWithArrows(search, list);
+  new ResizeObserver(mark).observe(list.parentElement ?? list);
+  for (const watched of [symbols, watchlist, market, market.tape]) watched.watch(mark);
+}
+
+/** The choice between favourites and all, which is remembered. @param {() => void} changed */
+function favouritesChoice(changed) {
+  const choices = [...document.querySelectorAll("[data-listed]")];
+  let favourites = remembered("listed") === "favourites";
+  const isChosen = (/** @type {Element} */ each) => (each.getAttribute("data-listed") === "favourites") === favourites;
+  const press = () => choices.forEach((each) => setAttribute(each, "aria-pressed", String(isChosen(each))));
+  for (const each of choices) {
+    each.addEventListener("click", () => {
+      favourites = each.getAttribute("data-listed") === "favourites";
+      remember("listed", favourites ? "favourites" : null);
+      press();
+      changed();
+    });
+  }
+  press();
+  return () => favourites;
+}
+
+/** The state of a symbol for its row. @param {Parts} parts @param {SymbolInfo} info */
+function shownOf({ watchlist, market, quote }, info) {
+  const { symbol } = info;
+  const chosen = symbol === market.symbol;
+  // One source for the price of the symbol that is looked at.
+  const last = chosen ? quote.last : info.last;
+  return {
+    symbol,
+    chosen,
+    favourite: watchlist.favourites.has(symbol),
+    last: last === null ? "–" : quote.price(last, symbol),
+    percent: chosen ? quote.day.percent : info.change_percent,
+    line: () => watchlist.line(info),
+  };
+}
+
+/**
+ * The arrows go from the search to the first symbol, and from symbol to symbol.
+ * @param {HTMLInputElement} search
+ * @param {HTMLElement} list
+ */
+function walkWithArrows(search, list) {
   search.addEventListener("keydown", (event) => {
     const first = list.querySelector("button.watch-symbol");
     if (event.key === "Enter" && first instanceof HTMLButtonElement) first.click();
@@ -133,7 +106,6 @@ export function watchlistView({ watchlist, market, quote, symbols, frames, choos
     else return;
     event.preventDefault();
   });
-  // The arrows go from symbol to symbol.
   list.addEventListener("keydown", (event) => {
     if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
     const all = [...list.querySelectorAll("button.watch-symbol")];
@@ -142,34 +114,4 @@ export function watchlistView({ watchlist, market, quote, symbols, frames, choos
     if (next instanceof HTMLElement) next.focus();
     event.preventDefault();
   });
-  for (const each of choices) {
-    each.addEventListener("click", () => {
-      favourites = each.getAttribute("data-listed") === "favourites";
-      remember("listed", favourites ? "favourites" : null);
-      mark();
-    });
-  }
-  new ResizeObserver(mark).observe(list.parentElement ?? list);
-  for (const watched of [symbols, watchlist, market, market.tape]) watched.watch(mark);
-}
-
-function spark() {
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  svg.setAttribute("viewBox", `0 0 ${LINE_WIDTH} ${LINE_HEIGHT}`);
-  svg.setAttribute("class", "spark");
-  svg.setAttribute("aria-hidden", "true");
-  svg.setAttribute("preserveAspectRatio", "none");
-  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-  svg.append(path);
-  return { svg, path };
-}
-
-/** A line as high as there is room for. @param {number[]} points */
-export function drawn(points) {
-  if (points.length < 2) return "";
-  const low = Math.min(...points);
-  const range = Math.max(...points) - low;
-  const x = (/** @type {number} */ at) => ((at / (points.length - 1)) * LINE_WIDTH).toFixed(1);
-  const y = (/** @type {number} */ point) => (range === 0 ? LINE_HEIGHT / 2 : 1 + (1 - (point - low) / range) * (LINE_HEIGHT - 2)).toFixed(1);
-  return points.map((point, at) => `${at === 0 ? "M" : "L"}${x(at)} ${y(point)}`).join("");
 }
