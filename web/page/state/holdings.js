@@ -7,9 +7,11 @@ import { Observable } from "./observable.js";
 /** @import { Feed } from "../feed.js" */
 /** @import { Account, Cursor, Execution, Order, OrdersSnapshot, OrdersUpdate, Position, Side } from "../types.js" */
 
+/** @typedef {"unasked"|"asking"|"here"|"failed"} ListState */
+
 /**
  * A list that is asked for page by page, newest first, and added to by the feed.
- * @typedef {"unasked"|"asking"|"here"|"failed"} ListState
+ * @typedef {{state: ListState, next: Cursor}} PagedList
  */
 
 /**
@@ -33,9 +35,9 @@ export class Holdings extends Observable {
   executions = [];
   /** Why the account cannot be shown. @type {string|null} */
   refused = null;
-  /** @type {{state: ListState, next: Cursor}} */
+  /** @type {PagedList} */
   history = { state: "unasked", next: null };
-  /** @type {{state: ListState, next: Cursor}} */
+  /** @type {PagedList} */
   executed = { state: "unasked", next: null };
   /** Is told of each execution as it happens. @type {(execution: Execution) => void} */
   onExecution = () => {};
@@ -165,7 +167,7 @@ export class Holdings extends Observable {
   }
 
   /**
-   * @param {{state: ListState, next: Cursor}} list
+   * @param {PagedList} list
    * @param {(id: string, before: Cursor) => Promise<() => Cursor>} ask answers how to put it in, which gives the next page
    */
   async #more(list, ask) {

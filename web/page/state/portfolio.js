@@ -22,6 +22,10 @@ import { MONEY_DECIMALS, exact, total } from "../decimal.js";
 
 /** The change by an execution: shares, money, and the part of it that was a fee. @typedef {{shares: bigint, money: bigint, fee: bigint}} Flow */
 
+/** Finds a price of a symbol; null where there is none. @typedef {(symbol: string) => bigint|null} PriceOf */
+
+/** All lines of an account together, and its money. @typedef {ReturnType<typeof sumOf>} Sum */
+
 /** An execution never changes. @type {WeakMap<Execution, Flow>} */
 const known = new WeakMap();
 
@@ -50,14 +54,14 @@ function flowOf({ side, price, shares, fee, fee_of }) {
  * The costs of `costsOf`, with the worth of the shares.
  * @param {Account} account
  * @param {Execution[]} executions newest first
- * @param {{first: (symbol: string) => bigint|null, last: (symbol: string) => bigint|null}} prices
+ * @param {{first: PriceOf, last: PriceOf}} prices
  * @returns {Line[]}
  */
 export function linesOf(account, executions, prices) {
   return valued(costsOf(account, executions, prices), prices.last);
 }
 
-/** @param {Costs[]} costs @param {(symbol: string) => bigint|null} last @returns {Line[]} */
+/** @param {Costs[]} costs @param {PriceOf} last @returns {Line[]} */
 export function valued(costs, last) {
   return costs.map((line) => {
     const price = last(line.symbol);
@@ -70,7 +74,7 @@ export function valued(costs, last) {
  * The cost by averages. Shares from before the oldest known execution, by issue or otherwise, count at a first price.
  * @param {Account} account
  * @param {Execution[]} executions newest first
- * @param {{first: (symbol: string) => bigint|null, last: (symbol: string) => bigint|null}} prices
+ * @param {{first: PriceOf, last: PriceOf}} prices
  * @returns {Costs[]} in the order of symbols
  */
 export function costsOf(account, executions, { first, last }) {
@@ -147,7 +151,7 @@ export function averageCost({ shares, cost }) {
  * @param {Account} account
  * @param {Execution[]} executions newest first
  * @param {Map<string, Candle[]>} candles of each symbol, oldest first; one without any counts at its last price
- * @param {(symbol: string) => bigint|null} last
+ * @param {PriceOf} last
  * @param {number[]} times ascending, in microseconds
  * @returns {bigint[]}
  */

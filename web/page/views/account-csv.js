@@ -8,8 +8,8 @@ import { notice } from "./notices.js";
 
 /** @import { Api } from "../api.js" */
 /** @import { Cursor } from "../types.js" */
-/** @import { AccountTables, Tab, accountRows } from "./account-tables.js" */
-/** @import { portfolioView } from "./portfolio.js" */
+/** @import { AccountRows, AccountTables, Tab } from "./account-tables.js" */
+/** @import { Portfolio } from "./portfolio.js" */
 /** @import { Table } from "./table.js" */
 
 /** The most rows of a CSV file. */
@@ -20,9 +20,9 @@ const CSV_PAGE = 1_000;
  * @typedef {object} Parts
  * @property {Api} api
  * @property {AccountTables} tables
- * @property {ReturnType<typeof accountRows>} rows
+ * @property {AccountRows} rows
  * @property {(row: {symbol: string}) => boolean} isWanted
- * @property {ReturnType<typeof portfolioView>} portfolio
+ * @property {Portfolio} portfolio
  */
 
 /** @typedef {{text: string, rows: number, all: boolean}} CsvFile */

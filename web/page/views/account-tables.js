@@ -5,11 +5,11 @@ import { balanceLines } from "./account-lines.js";
 import { editName, limitOf } from "./order-text.js";
 import { Table } from "./table.js";
 
-/** @import { Holdings } from "../state/holdings.js" */
+/** @import { Holdings, PagedList } from "../state/holdings.js" */
 /** @import { Price, Quote } from "../state/quote.js" */
 /** @import { Order } from "../types.js" */
 /** @import { OrderActions } from "./order-actions.js" */
-/** @import { portfolioView } from "./portfolio.js" */
+/** @import { Portfolio } from "./portfolio.js" */
 
 /** @typedef {"tab-open"|"tab-history"|"tab-executions"|"tab-portfolio"|"tab-balances"} Tab */
 
@@ -18,7 +18,7 @@ import { Table } from "./table.js";
  * @property {Holdings} holdings
  * @property {Quote} quote
  * @property {OrderActions} actions
- * @property {ReturnType<typeof portfolioView>} portfolio
+ * @property {Portfolio} portfolio
  * @property {(order: Order) => void} openOrder
  * @property {(symbol: string, time: number) => void} replay shows the market of a past moment
  * @property {(id: string) => HTMLElement} part finds an element of the account's panel
@@ -26,6 +26,7 @@ import { Table } from "./table.js";
  */
 
 /** @typedef {ReturnType<typeof accountTables>} AccountTables */
+/** @typedef {ReturnType<typeof accountRows>} AccountRows */
 
 /** @param {Parts} parts */
 export function accountTables({ holdings, quote, actions, portfolio, openOrder, replay, part, resort }) {
@@ -102,7 +103,7 @@ export function accountRows(holdings, isWanted) {
  * @param {object} parts
  * @param {AccountTables} parts.tables
  * @param {Holdings} parts.holdings
- * @param {ReturnType<typeof accountRows>} parts.rows
+ * @param {AccountRows} parts.rows
  * @param {string|null} parts.symbol whose rows alone are wanted
  */
 export function drawTable(tab, { tables, holdings, rows, symbol }) {
@@ -126,13 +127,13 @@ function newestFirst(a, b) {
   return b.order_id - a.order_id;
 }
 
-/** @param {Holdings["history"]} list @param {string} text */
+/** @param {PagedList} list @param {string} text */
 function emptyOf(list, text) {
   if (list.state === "here") return text;
   return list.state === "failed" ? "The server does not answer" : "Loading…";
 }
 
-/** @param {Holdings["history"]} list */
+/** @param {PagedList} list */
 function moreOf(list) {
   if (list.state === "failed") return "Try again";
   return list.state === "here" && list.next !== null ? "Older" : null;

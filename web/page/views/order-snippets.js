@@ -3,8 +3,9 @@
 import { make, setAttribute, setText } from "../dom.js";
 import { PROTOCOLS, termsOf, unnamed, words } from "../state/order-snippets.js";
 
-/** @import { ListKind, NewOrder, Order } from "../types.js" */
+/** @import { Order } from "../types.js" */
 /** @import { SnippetRequest, Where, Snippet } from "../state/order-snippets.js" */
+/** @import { TicketOrder } from "./ticket-order.js" */
 
 const ACTS = /** @type {const} */ ({ place: "Place one like it", query: "Ask for it", cancel: "Cancel it" });
 
@@ -79,7 +80,7 @@ export function orderSnippets({ where, demo }) {
       order = about;
       act.dispatchEvent(new Event("change"));
     },
-    /** @param {{kind: ListKind, orders: NewOrder[]}} draft */
+    /** @param {TicketOrder} draft */
     draft({ kind, orders }) {
       order = null;
       said = { act: "place", kind, orders: orders.map(unnamed) };

@@ -4,11 +4,11 @@ import { format, group } from "../decimal.js";
 import { averageCost, percent } from "../state/portfolio.js";
 import { average, direction, full, money, signed, withPercent } from "./portfolio-text.js";
 
-/** @import { Line, sumOf } from "../state/portfolio.js" */
+/** @import { Line, Sum } from "../state/portfolio.js" */
 /** @import { Quote } from "../state/quote.js" */
 /** @import { Column } from "./table.js" */
 
-/** @param {Quote} quote @param {() => ReturnType<typeof sumOf>|null} sum @returns {Column<Line>[]} */
+/** @param {Quote} quote @param {() => Sum|null} sum @returns {Column<Line>[]} */
 export const portfolioColumns = (quote, sum) => [
   { head: "Symbol", text: (line) => line.symbol },
   { head: "Shares", text: (line) => group(format(line.shares)), value: (line) => line.shares, csv: (line) => format(line.shares), kind: "number" },

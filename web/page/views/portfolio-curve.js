@@ -6,6 +6,7 @@ import { dayAndTime } from "../format.js";
 import { equityAt } from "../state/portfolio.js";
 import { money } from "./portfolio-text.js";
 
+/** @import { PriceOf } from "../state/portfolio.js" */
 /** @import { Account, Candle, Execution, Interval } from "../types.js" */
 /** @import { Point } from "./curve.js" */
 
@@ -47,7 +48,7 @@ export function spanButtons(spans, chosen, choose) {
  * @param {Account} of.account
  * @param {Execution[]} of.executions newest first
  * @param {Map<string, Candle[]>} of.candles of each symbol, oldest first
- * @param {(symbol: string) => bigint|null} of.last
+ * @param {PriceOf} of.last
  * @param {bigint} equity now
  * @param {number} now_us
  * @returns {Point[]}

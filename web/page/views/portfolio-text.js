@@ -4,7 +4,7 @@ import { MONEY_DECIMALS, atLeast, format, group } from "../decimal.js";
 import { averageCost, percent } from "../state/portfolio.js";
 import { nearest } from "./forecast.js";
 
-/** @import { Line, sumOf } from "../state/portfolio.js" */
+/** @import { Line, Sum } from "../state/portfolio.js" */
 
 export const money = (/** @type {bigint} */ amount) => group(atLeast(nearest(amount), 2));
 export const signed = (/** @type {bigint} */ amount) => {
@@ -16,7 +16,7 @@ export const full = (/** @type {bigint|null} */ amount) => (amount === null ? ""
 
 /**
  * The figures above the table.
- * @param {ReturnType<typeof sumOf>} sum
+ * @param {Sum} sum
  * @returns {{name: string, text: string, exactly: string, way: string|null}[]}
  */
 export function figuresOf({ equity, cash, value, unrealised, realised, fees }) {

@@ -14,7 +14,7 @@ import { Table } from "./table.js";
 /** @import { Frames } from "../frames.js" */
 /** @import { Holdings } from "../state/holdings.js" */
 /** @import { Market } from "../state/market.js" */
-/** @import { Costs, Line } from "../state/portfolio.js" */
+/** @import { Costs, Line, PriceOf, Sum } from "../state/portfolio.js" */
 /** @import { Quote } from "../state/quote.js" */
 /** @import { Symbols } from "../state/symbols.js" */
 /** @import { Theme } from "../theme.js" */
@@ -26,6 +26,8 @@ const SYMBOLS_MAX = 20;
 const EXECUTIONS_MAX = 2_000;
 /** The curve is drawn no more often. */
 const PAUSE_MS = 250;
+
+/** @typedef {ReturnType<typeof portfolioView>} Portfolio */
 
 /**
  * @param {{holdings: Holdings, market: Market, symbols: Symbols, quote: Quote, frames: Frames, theme: Theme, api: Api, suffix?: string}} parts `suffix` ends the ids of its elements
@@ -46,7 +48,7 @@ export function portfolioView({ holdings, market, symbols, quote, frames, theme,
   let span = "1d";
   /** @type {Line[]} */
   let lines = [];
-  /** @type {ReturnType<typeof sumOf>|null} */
+  /** @type {Sum|null} */
   let sum = null;
 
   spanButtons(part("portfolio-spans"), span, (id) => {
@@ -100,7 +102,7 @@ function lastOf(quote, symbol) {
 /**
  * Computes the costs of shares anew after an execution, and not with each price.
  * @param {PortfolioPrices} prices
- * @param {(symbol: string) => bigint|null} last
+ * @param {PriceOf} last
  */
 function costsAnew(prices, last) {
   /** @type {unknown[]} */
@@ -147,7 +149,7 @@ function noteOf({ id, account, refused, executed, executions }, ready, failed) {
   return `By average cost, fees included. Shares that were issued count at their symbol's first price on record.${all}`;
 }
 
-/** @param {HTMLElement} figures @param {ReturnType<typeof sumOf>} sum */
+/** @param {HTMLElement} figures @param {Sum} sum */
 function drawFigures(figures, sum) {
   for (const [at, { name, text, exactly, way }] of figuresOf(sum).entries()) {
     const there = figures.children[at] ?? figures.appendChild(make("div", {}, make("dt", {}, name), make("dd", { class: "number" })));
