@@ -8,13 +8,10 @@ use terms::{OrderId, Sequence};
 use crate::error::HistoryError;
 use crate::history::History;
 use crate::note::{Amendment, Reduction, Tells};
+use crate::notes::NOTES_MAX;
 use crate::record::PastOrder;
 use crate::reports::Amended;
 use crate::table::Near;
-
-/// The most notes of an order that a search for its amendments reads, so that an order with endless amendments delays
-/// nobody.
-const NOTES_MAX: usize = 20_000;
 
 impl History {
     /// Finds the reductions of an order by the command `from` and later ones: the first `most`, oldest first. Errors:

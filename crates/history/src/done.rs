@@ -181,12 +181,12 @@ impl History {
         Ok(Some(Done { account, canceled, executions }))
     }
 
-    /// Reads this many more executions. Returns false when all were read.
+    /// Reads this many more executions, or fewer behind very many notes. Returns false when all were read.
     pub fn read_executions(&self, executions: &mut Executions, most: usize) -> Result<bool, HistoryError> {
         for _ in 0..most {
             let Some(number) = executions.at else { return Ok(false) };
             let Executions { order, near, notes, .. } = executions;
-            let (record, before) = self.execution_before(*order, number, near, notes)?;
+            let Some((record, before)) = self.execution_before(*order, number, near, notes)? else { return Ok(true) };
             let trade = record.trade;
             let side =
                 if trade.aggressor_order == executions.order { trade.aggressor } else { trade.aggressor.opposite() };
@@ -197,24 +197,24 @@ impl History {
     }
 
     /// Reads a trade of an order, and the number of the one before. `notes` is the next of its notes: trades and notes
-    /// are read from the newest back.
+    /// are read from the newest back. None after very many notes: another call goes on behind them.
     pub(crate) fn execution_before(
         &self,
         order: OrderId,
         number: u64,
         near: &mut Near,
         notes: &mut Option<u64>,
-    ) -> Result<(TradeRecord, Option<u64>), HistoryError> {
+    ) -> Result<Option<(TradeRecord, Option<u64>)>, HistoryError> {
         let record = self.read_trade_near(number, near)?;
         let before = match record.trade {
-            trade if trade.maker_order == order => record.of_maker_order,
+            trade if trade.maker_order == order => Some(record.of_maker_order),
             trade if trade.aggressor_order == order => match self.trade_of_aggressor_before(&trade, near)? {
-                Some(before) => Some(before),
+                Some(before) => Some(Some(before)),
                 None => self.trade_before_auction(order, number, notes)?,
             },
             _ => return Err(self.lost_trade(number)),
         };
-        Ok((record, before))
+        Ok(before.map(|before| (record, before)))
     }
 }
 

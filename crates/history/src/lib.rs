@@ -62,6 +62,7 @@ pub use history::History;
 pub use keeper::{Checkpoints, Keeper};
 pub use leaps::LEAPS_NAME;
 pub use note::{Note, Noted, Relatives};
+pub use notes::NotesLeft;
 pub use pages::Page;
 pub use record::PastOrder;
 pub use reports::{Amended, Canceled, Report, ReportKey, Sweep};

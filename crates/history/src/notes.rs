@@ -11,14 +11,30 @@ use crate::error::HistoryError;
 use crate::followed::Followed;
 use crate::history::History;
 use crate::note::{Amendment, Note, NoteRecord, Noted, Reduction, Relatives, Tells};
+use crate::pages::EVER;
 use crate::record::PastOrder;
 use crate::table::Near;
+
+/// The most notes that a question reads, so that an order with endless amendments delays nobody.
+pub(crate) const NOTES_MAX: usize = 20_000;
+/// The most notes of an order that a question reads when the others have used that number up.
+const NOTES_OF_EACH: usize = 64;
 
 /// The last note and the last trade of an order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lasts {
     pub(crate) note: Option<u64>,
     pub(crate) trade: Option<u64>,
+}
+
+/// The number of notes that a question may still read, over all its orders.
+#[derive(Debug)]
+pub struct NotesLeft(usize);
+
+impl Default for NotesLeft {
+    fn default() -> NotesLeft {
+        NotesLeft(NOTES_MAX)
+    }
 }
 
 impl History {
@@ -134,8 +150,14 @@ impl History {
         })
     }
 
-    /// The notes on an order up to the command `through`, oldest first, without its executions.
-    pub(crate) fn notes_as_of(&self, through: Sequence, past: &PastOrder) -> Result<Vec<Note>, HistoryError> {
+    /// The notes on an order up to the command `through`, oldest first, without its executions. Of an order with more
+    /// notes than are left to the question, the oldest are missing.
+    fn notes_as_of(
+        &self,
+        through: Sequence,
+        past: &PastOrder,
+        left: &mut NotesLeft,
+    ) -> Result<Vec<Note>, HistoryError> {
         let mut at = match (past.last, self.heads.noted.get(&past.order)) {
             (Some(_), _) => self.lasts_of(past)?.note,
             (None, Some(note)) => Some(*note),
@@ -147,7 +169,9 @@ impl History {
             (None, None) => None,
         };
         let (mut found, mut near) = (Vec::new(), Near::default());
-        while let Some(number) = at {
+        for _ in 0..left.0.max(NOTES_OF_EACH) {
+            let Some(number) = at else { break };
+            left.0 = left.0.saturating_sub(1);
             let record = self.read_note_of(past.order, number, &mut near)?;
             match record.tells {
                 Tells::What(note) => found.extend(Some(note).filter(|note| note.sequence <= through)),
@@ -162,21 +186,23 @@ impl History {
 
     /// The order with the shares that were taken off it up to the command `through`. `past` is its record of today.
     pub(crate) fn with_reductions(&self, through: Sequence, past: PastOrder) -> Result<PastOrder, HistoryError> {
-        let (mut at, mut near, mut reduced) = (self.last_note_of(&past), Near::default(), Shares::ZERO);
+        let reduced = self.reductions(past.order, self.last_note_of(&past), through)?;
+        Ok(PastOrder { reduced, ..past })
+    }
+
+    /// The shares that were taken off an order up to the command `through`, given its last note.
+    fn reductions(&self, order: OrderId, last: Option<u64>, through: Sequence) -> Result<Shares, HistoryError> {
+        let (mut at, mut near, mut reduced) = (last, Near::default(), Shares::ZERO);
         while let Some(number) = at {
-            let record = match self.read_note_of(past.order, number, &mut near) {
+            let record = match self.read_note_of(order, number, &mut near) {
                 // The newer notes were read, and a note with all reductions is as new as the ending.
                 Err(HistoryError::NoLongerKept { .. }) => break,
                 read => read?,
             };
             match record.tells {
-                Tells::LastTrade { sequence, reduced, .. } if sequence <= through => {
-                    return Ok(PastOrder { reduced, ..past });
-                }
+                Tells::LastTrade { sequence, reduced, .. } if sequence <= through => return Ok(reduced),
                 // Older reductions have no such note behind them.
-                Tells::Amended(Amendment { sequence, all, .. }) if sequence <= through => {
-                    return Ok(PastOrder { reduced: all, ..past });
-                }
+                Tells::Amended(Amendment { sequence, all, .. }) if sequence <= through => return Ok(all),
                 Tells::Reduced(Reduction { sequence, shares, .. }) if sequence <= through => {
                     reduced = reduced.plus(shares);
                 }
@@ -188,7 +214,7 @@ impl History {
             }
             at = record.of_order;
         }
-        Ok(PastOrder { reduced, ..past })
+        Ok(reduced)
     }
 
     /// The newest note of an order, given its record of today.
@@ -204,21 +230,11 @@ impl History {
     pub(crate) fn reduced_of_open(&self) -> Result<HashMap<OrderId, Shares, RandomState>, HistoryError> {
         let mut found = HashMap::default();
         for (&order, &last) in &self.heads.noted {
-            let (mut at, mut near, mut reduced) = (Some(last), Near::default(), Shares::ZERO);
-            while let Some(number) = at {
-                match self.read_note_of(order, number, &mut near) {
-                    Ok(record) => {
-                        if let Tells::Reduced(Reduction { shares, .. }) = record.tells {
-                            reduced = reduced.plus(shares);
-                        }
-                        at = record.of_order;
-                    }
-                    // A query for the order gets the error; the market goes on.
-                    Err(error) if error.is_damage() => at = None,
-                    Err(HistoryError::NoLongerKept { .. }) => at = None,
-                    Err(error) => return Err(error),
-                }
-            }
+            let reduced = match self.reductions(order, Some(last), EVER) {
+                // A query for the order gets the error; the market goes on.
+                Err(error) if error.is_damage() => Shares::ZERO,
+                reduced => reduced?,
+            };
             if !reduced.is_zero() {
                 found.insert(order, reduced);
             }
@@ -229,42 +245,39 @@ impl History {
     /// The time at which a waiting order was triggered; none while it waits, and where it is unknown, because it was
     /// before notes were kept, or they are no longer kept.
     pub fn triggered_at(&self, past: &PastOrder) -> Result<Option<Time>, HistoryError> {
-        self.triggered_as_of(Sequence(u64::MAX), past)
-    }
-
-    /// The time of the trigger, as known after the command `through`.
-    pub(crate) fn triggered_as_of(&self, through: Sequence, past: &PastOrder) -> Result<Option<Time>, HistoryError> {
-        if past.trigger.is_none() {
-            return Ok(None);
-        }
-        match self.notes_as_of(through, past) {
-            Ok(notes) => Ok(notes.iter().find(|note| matches!(note.what, Noted::Triggered(_))).map(|note| note.time)),
-            Err(HistoryError::NoLongerKept { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
+        Ok(self.befell_as_of(EVER, past, &mut NotesLeft::default())?.0)
     }
 
     /// The orders related to this one; none where notes are no longer kept.
     pub fn relatives_of(&self, past: &PastOrder) -> Result<Relatives, HistoryError> {
-        self.relatives_as_of(Sequence(u64::MAX), past)
+        Ok(self.befell_as_of(EVER, past, &mut NotesLeft::default())?.1)
     }
 
-    /// The related orders, as they were after the command `through`.
-    pub(crate) fn relatives_as_of(&self, through: Sequence, past: &PastOrder) -> Result<Relatives, HistoryError> {
-        let mut found = Relatives::default();
+    /// The time of the trigger and the related orders, as known after the command `through`; none where they are
+    /// unknown.
+    pub(crate) fn befell_as_of(
+        &self,
+        through: Sequence,
+        past: &PastOrder,
+        left: &mut NotesLeft,
+    ) -> Result<(Option<Time>, Relatives), HistoryError> {
+        let (mut triggered, mut relatives) = (None, Relatives::default());
         if past.last.is_none() && past.ended.is_some_and(|ended| ended.sequence <= through) {
-            return Ok(found);
+            return Ok((triggered, relatives));
         }
-        match self.notes_as_of(through, past) {
-            Ok(notes) => notes.iter().for_each(|note| match note.what {
-                Noted::Linked(partner) => found.linked = Some(partner),
-                Noted::Pends(working) => found.pended = Some(working),
-                Noted::Triggered(_) | Noted::Released => {}
-            }),
-            Err(HistoryError::NoLongerKept { .. }) => {}
-            Err(error) => return Err(error),
+        let notes = match self.notes_as_of(through, past, left) {
+            Err(HistoryError::NoLongerKept { .. }) => Vec::new(),
+            notes => notes?,
+        };
+        for note in notes {
+            match note.what {
+                Noted::Linked(partner) => relatives.linked = Some(partner),
+                Noted::Pends(working) => relatives.pended = Some(working),
+                Noted::Triggered(_) => triggered = triggered.or(Some(note.time)),
+                Noted::Released => {}
+            }
         }
-        Ok(found)
+        Ok((triggered, relatives))
     }
 
     /// The notes on each open order.
@@ -274,7 +287,8 @@ impl History {
         let (mut found, mut near) = (Vec::new(), Near::default());
         for (order, last) in open {
             let mut at = Some(last);
-            while let Some(number) = at {
+            for _ in 0..NOTES_MAX {
+                let Some(number) = at else { break };
                 match self.read_note_of(order, number, &mut near) {
                     Ok(record) => {
                         if let Tells::What(note) = record.tells {

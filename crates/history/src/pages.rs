@@ -189,9 +189,10 @@ impl History {
             if found.len() == most {
                 return Ok(None);
             }
-            let (record, before) = self.execution_before(order, number, &mut near, &mut notes)?;
-            found.push(record.trade);
-            at = before;
+            if let Some((record, before)) = self.execution_before(order, number, &mut near, &mut notes)? {
+                found.push(record.trade);
+                at = before;
+            }
         }
         found.reverse();
         Ok(Some(found))

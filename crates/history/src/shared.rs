@@ -13,6 +13,7 @@ use crate::candle::{Candle, Interval};
 use crate::error::HistoryError;
 use crate::history::History;
 use crate::note::Relatives;
+use crate::notes::NotesLeft;
 use crate::pages::Page;
 use crate::record::PastOrder;
 use crate::reports::{Amended, Report, ReportKey, Sweep};
@@ -223,12 +224,12 @@ impl HistoryAt<'_> {
 
     /// See `History::triggered_at`.
     pub fn triggered_at(&self, order: &PastOrder) -> Result<Option<Time>, HistoryError> {
-        self.history.triggered_as_of(self.through, order)
+        Ok(self.befell(order, &mut NotesLeft::default())?.0)
     }
 
-    /// See `History::relatives_of`.
-    pub fn relatives_of(&self, order: &PastOrder) -> Result<Relatives, HistoryError> {
-        self.history.relatives_as_of(self.through, order)
+    /// The time of an order's trigger, and the related orders, for a question that may read so many notes more.
+    pub fn befell(&self, order: &PastOrder, left: &mut NotesLeft) -> Result<(Option<Time>, Relatives), HistoryError> {
+        self.history.befell_as_of(self.through, order, left)
     }
 
     /// See `History::amendments`.

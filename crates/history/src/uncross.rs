@@ -14,6 +14,9 @@ use crate::note::{AuctionLink, NoteRecord, Tells};
 use crate::table::Near;
 use crate::trade::Trade;
 
+/// The most notes that are read before others use the history.
+const NOTES_AT_ONCE: usize = 4_096;
+
 impl History {
     pub(crate) fn follow_uncross(&mut self, event: &Event) -> Result<(), HistoryError> {
         let Event::Uncrossed {
@@ -102,27 +105,28 @@ impl History {
     }
 
     /// The trade of an order before one in which it was the aggressor, if it does not have the number before. `notes`
-    /// is the next of its notes.
+    /// is the next of its notes. None if that is not known after many notes: another call goes on behind them.
     pub(crate) fn trade_before_auction(
         &self,
         order: OrderId,
         trade: u64,
         notes: &mut Option<u64>,
-    ) -> Result<Option<u64>, HistoryError> {
+    ) -> Result<Option<Option<u64>>, HistoryError> {
         let mut near = Near::default();
-        while let Some(number) = *notes {
+        for _ in 0..NOTES_AT_ONCE {
+            let Some(number) = *notes else { return Ok(Some(None)) };
             let record = match self.read_note_of(order, number, &mut near) {
                 Err(HistoryError::NoLongerKept { .. }) => {
                     *notes = None;
-                    break;
+                    return Ok(Some(None));
                 }
                 read => read?,
             };
             match record.tells {
-                Tells::Auction(link) if link.trade < trade => return Ok(None),
+                Tells::Auction(link) if link.trade < trade => return Ok(Some(None)),
                 Tells::Auction(link) if link.trade == trade => {
                     *notes = record.of_order;
-                    return Ok(Some(link.before));
+                    return Ok(Some(Some(link.before)));
                 }
                 Tells::Auction(_)
                 | Tells::What(_)

@@ -2,13 +2,13 @@
 //! market without notes pays nothing for them.
 
 use crate::common::{Market, apply, follow, scene};
-use feed::{History, HistoryError, ReportKey, View};
+use feed::{History, HistoryError, NotesLeft, ReportKey, View};
 use history::{HISTORY_FOLDER, Keep};
 use journal::Storage;
 use journal::simulated::{PowerCut, SimulatedDisk};
 use terms::{
-    AccountId, AccountIndex, Command, Money, NewOrder, OrderId, Place, Position, Price, Sequence, Shares, Side, Symbol,
-    Time, Trigger,
+    AccountId, AccountIndex, Command, Entry, Money, NewOrder, OrderId, Place, Position, Price, Sequence, Shares, Side,
+    Symbol, Time, Trigger,
 };
 
 /// Returns the files that a checkpoint counts, with their contents.
@@ -114,23 +114,97 @@ fn play(market: &mut Market, seconds: u64, commands: &[Command]) {
     market.batches.push((market.engine.sequence(), time, events));
 }
 
-/// Orders that were triggered long ago and end later are kept longer than their notes.
-#[test]
-fn who_would_miss_a_note_that_is_gone_is_told_so_and_all_else_is_there() {
-    let (account, symbol) = (AccountId::parse(b"1").unwrap(), Symbol::parse(b"SPY").unwrap());
+/// A unit of prices and shares.
+const UNITS: i64 = 100_000_000;
+
+fn account() -> AccountId {
+    AccountId::parse(b"1").unwrap()
+}
+
+fn order(side: Side, dollars: i64, shares: i64) -> NewOrder {
+    let (symbol, limit) = (Symbol::parse(b"SPY").unwrap(), Price::from_units(dollars * UNITS).unwrap());
+    NewOrder::limit(symbol, side, limit, Shares::from_units(shares * UNITS).unwrap())
+}
+
+fn place(order: NewOrder) -> Command {
+    Command::Place(Place::order(account(), order))
+}
+
+/// A buy that waits for a trade at 100 dollars.
+fn waits() -> Command {
+    place(order(Side::Buy, 50, 1).triggered_by(Trigger::from_below(Price::from_units(100 * UNITS).unwrap())))
+}
+
+/// A market with an account that has dollars and shares.
+fn begun() -> Market {
+    let (account, symbol, mut market) = (account(), Symbol::parse(b"SPY").unwrap(), Market::new(1));
     let (balance, issued) = (Money::from_units(10_i128.pow(23)), Position::from_units(10_i128.pow(13)));
-    let order = |side, dollars: i64, shares: i64| {
-        let units = |count: i64| count * 100_000_000;
-        let limit = Price::from_units(units(dollars)).unwrap();
-        NewOrder::limit(symbol, side, limit, Shares::from_units(units(shares)).unwrap())
-    };
-    let place = |order| Command::Place(Place::order(account, order));
-    let waits =
-        place(order(Side::Buy, 50, 1).triggered_by(Trigger::from_below(Price::from_units(10_000_000_000).unwrap())));
-    let mut market = Market::new(1);
     let shares = Command::IssueShares { symbol, account, shares: issued };
     let begin = [Command::CreateAccount { account, balance }, Command::CreateSymbol { symbol }, shares];
     play(&mut market, 0, &begin);
+    market
+}
+
+/// Takes one unit after the other off an order that has these shares.
+fn amend(market: &mut Market, seconds: u64, order: u64, shares: i64) {
+    let (mut events, time) = (Vec::new(), Time(1_700_000_000_000_000 + seconds * 1_000_000));
+    for taken in 1..=ENDLESS {
+        let shares = Shares::from_units(shares * UNITS - taken).unwrap();
+        let command = Command::AmendOrder { account: account(), order: OrderId(order).into(), shares };
+        let sequence = market.engine.sequence().next();
+        let entry = Entry { sequence, time, command };
+        market.entries.push(entry);
+        market.engine.apply(&entry, &mut Vec::new(), &mut |event| events.push((sequence, event)));
+    }
+    market.batches.push((market.engine.sequence(), time, events));
+}
+
+/// The amendments of an order. Each makes two notes, and a question reads fewer.
+const ENDLESS: i64 = 12_000;
+
+/// Each question about an order read all of its notes, while the feed answered nobody else and the keeper waited.
+#[test]
+fn orders_with_endless_amendments_delay_nobody() {
+    let mut market = begun();
+    play(&mut market, 1, &[waits(); 4]);
+    play(&mut market, 2, &[place(order(Side::Sell, 100, 2)), place(order(Side::Buy, 100, 1))]);
+    // The order executes as it arrives, and rests.
+    play(&mut market, 3, &[place(order(Side::Buy, 100, 3))]);
+    let endless = [(2, 1), (3, 1), (4, 1), (7, 3)];
+    (4..).zip(endless).for_each(|(seconds, (id, shares))| amend(&mut market, seconds, id, shares));
+    let (disk, turns) = (SimulatedDisk::new(), market.batches.len());
+    let (_, mut history) = follow(&market, &disk, turns);
+    let executions = &mut history.executions_so_far(OrderId(7)).unwrap().unwrap();
+    let mut goes_on = true;
+    while std::mem::take(&mut goes_on) {
+        let before = disk.operations();
+        goes_on = history.read_executions(executions, 512).unwrap();
+        assert!(disk.operations() - before < 150, "{} reads", disk.operations() - before);
+    }
+    assert_eq!(executions.len(), 1);
+    history.checkpoint().unwrap();
+    let before = disk.operations();
+    let (_, history) = open(&disk, &market, turns);
+    assert!(disk.operations() - before < 2_500, "a start reads {} times", disk.operations() - before);
+    let shared = feed::SharedHistory::new(history);
+    let at = shared.at(market.engine.sequence()).unwrap();
+    let (orders, _) = at.orders_of(AccountIndex(0), None, 9, &mut |_| true).unwrap().unwrap();
+    let mut left = NotesLeft::default();
+    let before = disk.operations();
+    let triggered: Vec<bool> = orders.iter().map(|order| at.befell(order, &mut left).unwrap().0.is_some()).collect();
+    assert!(disk.operations() - before < 800, "a page reads {} times", disk.operations() - before);
+    // The newest order comes first. Of the oldest one all is known, of the others not what was before the amendments.
+    assert_eq!(triggered, [false, false, false, false, false, false, true]);
+    for (id, shares) in endless {
+        let order = orders.iter().find(|order| order.order == OrderId(id)).unwrap();
+        assert_eq!(order.shares_now().units(), shares * UNITS - ENDLESS);
+    }
+}
+
+/// Orders that were triggered long ago and end later are kept longer than their notes.
+#[test]
+fn who_would_miss_a_note_that_is_gone_is_told_so_and_all_else_is_there() {
+    let (account, waits, mut market) = (account(), waits(), begun());
     play(&mut market, 1, &[waits; 16]);
     play(&mut market, 2, &[place(order(Side::Sell, 100, 1)), place(order(Side::Buy, 100, 1))]);
     let triggered = market.engine.sequence();

@@ -5,7 +5,9 @@ mod candles;
 
 use std::time::Duration;
 
-use feed::{Amended, HistoryAt, HistoryError, Open, PastOrder, ReadModel, Relatives, Report, Trade, TradedThen, View};
+use feed::{
+    Amended, HistoryAt, HistoryError, NotesLeft, Open, PastOrder, ReadModel, Relatives, Report, Trade, TradedThen, View,
+};
 use terms::{AccountIndex, OrderId, Sequence, SymbolIndex};
 
 use crate::app_state::AppState;
@@ -77,7 +79,9 @@ pub async fn orders_of(
             let mut wanted = |past: &PastOrder| symbol.is_none_or(|symbol| past.symbol == symbol);
             let page = history.orders_of(account, before.map(OrderId), limit, &mut wanted)?;
             let Some((orders, next)) = page else { return Ok(None) };
-            let orders: Result<Vec<Past>, _> = orders.iter().map(|order| as_known(view, history, order)).collect();
+            let mut left = NotesLeft::default();
+            let orders = orders.iter().map(|order| as_known(view, history, order, &mut left));
+            let orders: Result<Vec<Past>, _> = orders.collect();
             Ok(Some((orders?, next.map(|order| order.0))))
         })
         .await;
@@ -89,7 +93,8 @@ pub async fn orders_of(
 pub async fn order(app: &AppState, order: OrderId) -> Result<Option<Past>, HistoryFault> {
     let Some(library) = library(app)? else {
         return read(app, move |view, history| {
-            history.order(order)?.map(|order| as_known(view, history, &order)).transpose()
+            let found = history.order(order)?;
+            found.map(|order| as_known(view, history, &order, &mut NotesLeft::default())).transpose()
         })
         .await;
     };
@@ -109,7 +114,8 @@ pub async fn orders(app: &AppState, orders: Vec<OrderId>) -> Result<Vec<Past>, H
                 Err(HistoryError::NoLongerKept { .. }) => None,
                 found => found.transpose(),
             });
-            found.map(|order| as_known(view, history, &order?)).collect()
+            let mut left = NotesLeft::default();
+            found.map(|order| as_known(view, history, &order?, &mut left)).collect()
         })
         .await;
     };
@@ -157,12 +163,16 @@ pub(crate) async fn reports(
 }
 
 /// Makes an order of the files, with its notes and the shares that the view knows as open.
-fn as_known(view: &View, history: &HistoryAt<'_>, order: &PastOrder) -> Result<Past, HistoryError> {
-    let triggered = history.triggered_at(order)?;
+fn as_known(
+    view: &View,
+    history: &HistoryAt<'_>,
+    order: &PastOrder,
+    left: &mut NotesLeft,
+) -> Result<Past, HistoryError> {
+    let (triggered, Relatives { linked, pended }) = history.befell(order, left)?;
     let open = view.open_order(order.order).filter(|_| order.ended.is_none());
     let PastOrder { time, kind, trigger, self_trade, .. } = *order;
     let open = open.map(|open| Open { time, kind, trigger, triggered, self_trade, ..open });
-    let Relatives { linked, pended } = history.relatives_of(order)?;
     Ok(Past { order: *order, open, triggered, linked: open.map_or(linked, |open| open.linked), pended })
 }
 
