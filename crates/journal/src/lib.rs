@@ -54,7 +54,7 @@ pub use lock::{DataLock, LOCK_NAME, LockError};
 pub use make_folder::make_folder;
 pub use oldest::{file_point, newest_segment, oldest_point, replays_behind, replays_from_start};
 pub use point::JournalPoint;
-pub use read::{ReadEnd, check, read, visit_batches};
+pub use read::{ReadEnd, check, faults, read, visit_batches};
 pub use recover::Recovery;
 pub use segment::{FORMAT_VERSION, HEADER_BYTES, RULES_VERSION};
 pub use snapshot::{SnapshotError, SnapshotHead, SnapshotInfo};

@@ -54,7 +54,7 @@ pub fn newest_segment<S: Storage>(storage: &S) -> Result<Option<String>, Journal
     Ok(segments_among(names).pop().map(|(_, name)| name))
 }
 
-fn point_before<S: Storage>(storage: &S, name: &str, first: Sequence) -> Result<JournalPoint, JournalError> {
+pub(crate) fn point_before<S: Storage>(storage: &S, name: &str, first: Sequence) -> Result<JournalPoint, JournalError> {
     let header = SegmentReader::open(storage, name, first)?.header;
     Ok(JournalPoint { sequence: Sequence(header.first.0.saturating_sub(1)), chain: header.chain })
 }

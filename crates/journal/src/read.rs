@@ -10,6 +10,7 @@ use crate::batch_view::BatchView;
 use crate::callers::CallerReader;
 use crate::cut::Cut;
 use crate::error::{JournalError, VisitError};
+use crate::oldest::point_before;
 use crate::point::JournalPoint;
 use crate::segment::segments_among;
 use crate::storage::Storage;
@@ -53,8 +54,27 @@ pub fn visit_batches<S: Storage>(
 
 /// Reads everything from the beginning of a segment on, also the callers, only to find faults.
 pub fn check<S: Storage>(storage: &S, from: JournalPoint) -> Result<ReadEnd, JournalError> {
+    check_through(storage, from, None)
+}
+
+/// Checks each segment by itself, for a journal with a fault. Returns the fault of each that has one. Those between two
+/// segments are not among them.
+pub fn faults<S: Storage>(storage: &S) -> Vec<JournalError> {
+    let segments = segments_among(storage.list().unwrap_or_default());
+    let ends = segments.iter().skip(1).map(|(next, _)| Some(Sequence(next.0.saturating_sub(1)))).chain([None]);
+    let check = |((first, name), end): (&(Sequence, String), Option<Sequence>)| {
+        point_before(storage, name, *first).and_then(|from| check_through(storage, from, end)).err()
+    };
+    segments.iter().zip(ends).filter_map(check).collect()
+}
+
+fn check_through<S: Storage>(
+    storage: &S,
+    from: JournalPoint,
+    up_to: Option<Sequence>,
+) -> Result<ReadEnd, JournalError> {
     let mut callers = CallerReader::default();
-    read_with(storage, from, None, &mut |batch| {
+    read_with(storage, from, up_to, &mut |batch| {
         callers.read(batch, drop).map_err(|source| batch.undecodable(batch.first, source))?;
         batch.entries_to_show(&mut |_| Ok(()))
     })

@@ -277,6 +277,52 @@ fn a_start_that_cannot_read_the_journal_makes_no_history() {
     assert!(!data.join("history").exists());
 }
 
+/// `verify` found such folders sound: it compared only what there is, and not what a start needs.
+#[test]
+fn what_a_start_would_miss_is_named_before() {
+    let folder = Folder::new("verify-start");
+    let data = market(&folder, 100);
+    let number = |name: &str| name.split(['-', '.']).find_map(|word| word.parse::<u64>().ok()).unwrap();
+    let server = Launch::new(&data).with("--segment-size 64KiB --snapshot-every 1000000").start();
+    let behind = || -> Vec<String> {
+        let snapshot = number(&find(&data, SNAPSHOT, Newest));
+        files(&data).into_iter().filter(|name| name.starts_with(JOURNAL) && number(name) > snapshot).collect()
+    };
+    wait_until("journal files behind the newest snapshot", PATIENCE, || {
+        fill(&server);
+        behind().len() > 2
+    });
+    server.kill();
+    let (sound, words) = verify(&data);
+    assert!(sound, "{words}");
+    let spoiled = |name: &str, spoil: &dyn Fn(&Path)| {
+        let spoiled = folder.path().join(name);
+        copy(&data, &spoiled);
+        spoil(&spoiled);
+        verify(&spoiled)
+    };
+    let newest = find(&data, JOURNAL, Newest);
+    let (sound, words) = spoiled("gap", &|spoiled| {
+        for name in files(spoiled).iter().filter(|name| name.starts_with(JOURNAL) && **name != newest) {
+            std::fs::remove_file(spoiled.join(name)).unwrap();
+        }
+    });
+    assert!(!sound && words.contains("are missing"), "{words}");
+    assert!(start(&folder.path().join("gap")).1.contains("are missing"), "a start is refused");
+    let (sound, words) =
+        spoiled("without-history", &|spoiled| std::fs::remove_dir_all(spoiled.join("history")).unwrap());
+    assert!(!sound && words.contains("earlier orders are no longer kept"), "{words}");
+    let (sound, words) = spoiled("two-faults", &|spoiled| {
+        for name in &behind()[..2] {
+            let mut bytes = std::fs::read(spoiled.join(name)).unwrap();
+            bytes[200] ^= 1;
+            std::fs::write(spoiled.join(name), bytes).unwrap();
+        }
+    });
+    let named = behind()[..2].iter().all(|name| words.contains(&format!("DAMAGED: {name}")));
+    assert!(!sound && named, "{words}");
+}
+
 /// A copy without a journal once was served as an empty market.
 #[test]
 fn a_backup_that_was_killed_is_not_served_and_not_copied() {
