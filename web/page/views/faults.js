@@ -29,11 +29,18 @@ export function showFault(form, field, text) {
 export function nameFault(form, field, text) {
   const place = form.querySelector(`[data-fault="${CSS.escape(field ?? "form")}"]`) ?? form.querySelector('[data-fault="form"]');
   if (place) setText(place, text);
-  place?.scrollIntoView({ block: "nearest" });
+  if (place) bringIntoView(place);
   const input = field ? form.elements.namedItem(field) : null;
   if (!(input instanceof HTMLInputElement)) return null;
   setAttribute(input, "aria-invalid", "true");
   return input;
+}
+
+/** Scrolls until an element is in view, and again when the next frame has drawn what may have moved it. @param {Element} element */
+export function bringIntoView(element) {
+  const scroll = () => element.scrollIntoView({ block: "nearest" });
+  scroll();
+  requestAnimationFrame(() => requestAnimationFrame(scroll));
 }
 
 /** The value of a field as a plain decimal, however it was typed. @param {HTMLFormElement} form @param {string} name */

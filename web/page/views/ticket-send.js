@@ -5,7 +5,7 @@ import { find, setAttribute, setText } from "../dom.js";
 import { dayAndTime } from "../format.js";
 import { keepSending, keptSending } from "../settings.js";
 import { Sending } from "../state/sending.js";
-import { showFault } from "./faults.js";
+import { bringIntoView, showFault } from "./faults.js";
 
 /** @import { Api, Refusal } from "../api.js" */
 /** @import { Outcome } from "../state/sending.js" */
@@ -56,7 +56,6 @@ export function ticketSender({ form, api, quote, confirm, placed }) {
   function tell(outcome) {
     if ("refused" in outcome) return tellRefused(outcome.refused);
     setText(done, placedText(outcome.placed, sent?.kind ?? "oco", quote));
-    done.scrollIntoView({ block: "nearest" });
     setAttribute(done, "data-order", String(outcome.placed[0].order_id));
     tellFill(outcome.placed[0].order_id);
     placed(as_shown);
@@ -110,7 +109,7 @@ export function ticketSender({ form, api, quote, confirm, placed }) {
       sent = orders;
       const outcome = await sending.send(orders);
       if (outcome) tell(outcome);
-      else if (sending.unknown) unknown.scrollIntoView({ block: "nearest" });
+      else if (sending.unknown) bringIntoView(unknown);
     },
     /** @param {number} order @param {string} told */
     filled(order, told) {
