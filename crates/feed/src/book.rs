@@ -43,6 +43,8 @@ pub struct Book {
     sells: BTreeMap<Price, u32>,
     /// Shares that the orders of a level hide, for levels with any.
     hidden: BTreeMap<(Side, Price), Position>,
+    /// The number of changes of the shares at a limit so far.
+    pub(crate) changes: u64,
 }
 
 impl Book {
@@ -94,6 +96,7 @@ impl Book {
         let (Terms { side, limit, .. }, shown) = (orders.terms(slot), orders.shown(slot));
         let at = self.find(side, limit).unwrap_or_else(|| self.add(side, limit));
         let level = &mut self.levels[at as usize];
+        self.changes += 1;
         level.shares = level.shares.plus(shown.position());
         level.orders += 1;
         orders.append(&mut level.queue, In::Queue, slot);
@@ -113,6 +116,7 @@ impl Book {
         let Terms { side, limit, .. } = orders.terms(slot);
         let Some(at) = self.find(side, limit) else { return };
         let level = &mut self.levels[at as usize];
+        self.changes += 1;
         level.shares = level.shares.plus(shares.position());
     }
 
@@ -122,6 +126,7 @@ impl Book {
         let Terms { side, limit, .. } = orders.terms(slot);
         let Some(at) = self.find(side, limit) else { return };
         let level = &mut self.levels[at as usize];
+        self.changes += 1;
         level.shares = level.shares.minus(shares.position());
         if leaves {
             level.orders -= 1;
@@ -141,6 +146,7 @@ impl Book {
     /// Adds to what the orders of a level hide; a negative number reduces it.
     pub(crate) fn hide(&mut self, side: Side, limit: Price, more: Position) {
         let hidden = self.hidden(side, limit).plus(more);
+        self.changes += 1;
         match hidden == Position::ZERO {
             true => drop(self.hidden.remove(&(side, limit))),
             false => drop(self.hidden.insert((side, limit), hidden)),

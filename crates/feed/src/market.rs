@@ -1,6 +1,7 @@
 //! The market of one symbol: its book, its last trades and its candles.
 
 use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
 
 use history::{Candle, Interval, KEPT, Trade};
 use terms::{
@@ -28,6 +29,8 @@ pub struct Listing {
     /// The price to which an auction's price is to be near, if it is known; for symbols that are not open.
     pub(crate) reference: Option<Price>,
     pub book: Book,
+    /// The auction's price that was asked for last.
+    auction: Mutex<Option<FoundPrice>>,
     /// The number of the book: that of its changes while nobody watches, and of the updates that watchers got.
     pub update: u64,
     pub last: Option<Trade>,
@@ -58,6 +61,13 @@ pub struct Traded {
     pub trades: u64,
     /// The number of their first trade; `None` where memory does not reach back to it.
     pub first_trade: Option<u64>,
+}
+
+/// An auction's price, and what it was made of: the number of changes of the book, the reference, and the tick.
+#[derive(Debug)]
+struct FoundPrice {
+    made_of: (u64, Option<Price>, Price),
+    price: Option<AuctionPrice>,
 }
 
 /// The market of a symbol as a history that is not in our files knows it.
@@ -92,6 +102,7 @@ impl Listing {
             phase: SymbolPhase::OPEN,
             reference: None,
             book: Book::default(),
+            auction: Mutex::default(),
             update: 0,
             last: None,
             recent: VecDeque::new(),
@@ -105,11 +116,21 @@ impl Listing {
     }
 
     /// Returns the price at which its orders would execute if an auction ended now, and the shares, hidden ones
-    /// included; `None` for a symbol that is open, and where nothing would execute.
+    /// included; `None` for a symbol that is open, and where nothing would execute. It is computed once for each change
+    /// of the book, however often it is asked for: the time is proportional to the number of limits that cross.
     pub fn auction_price(&self) -> Option<AuctionPrice> {
         if self.phase.phase == Phase::Open {
             return None;
         }
+        let made_of = (self.book.changes, self.reference, self.rules.tick);
+        let mut auction = self.auction.lock().unwrap_or_else(PoisonError::into_inner);
+        match *auction {
+            Some(FoundPrice { made_of: before, price }) if before == made_of => price,
+            _ => auction.insert(FoundPrice { made_of, price: self.find_auction_price() }).price,
+        }
+    }
+
+    fn find_auction_price(&self) -> Option<AuctionPrice> {
         let side = |side| {
             let open = move |(limit, level): (Price, &Level)| (limit, level.shares.plus(self.book.hidden(side, limit)));
             self.book.levels(side).map(open)
