@@ -13,9 +13,7 @@
 
 #[cfg(test)]
 use std::cell::Cell;
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
-use std::ops::Bound;
+use std::collections::{BTreeMap, BTreeSet};
 
 use slots::{NONE, Slab};
 use terms::{AccountIndex, OrderId, SymbolIndex};
@@ -71,15 +69,15 @@ pub(crate) struct AccountOrders {
     /// An account's orders that are not sorted by symbol, by account. They are newer than the sorted ones.
     unsorted: Vec<List>,
     sorted: BTreeMap<(AccountIndex, SymbolIndex), List>,
+    /// The oldest entry of each list in `sorted`: a question for all symbols looks at no more lists than it takes
+    /// orders.
+    oldest: BTreeSet<(AccountIndex, OrderId, SymbolIndex)>,
     /// The first order that was not entered yet.
     next: OrderId,
     /// The lists of which it looked at the oldest order.
     #[cfg(test)]
     looks: Cell<usize>,
 }
-
-/// The oldest sorted orders of an account, with their symbols.
-type Heads = BinaryHeap<Reverse<(OrderId, SymbolIndex)>>;
 
 impl Default for AccountOrders {
     fn default() -> AccountOrders {
@@ -93,6 +91,7 @@ impl AccountOrders {
             entries: Slab::new(),
             unsorted: Vec::new(),
             sorted: BTreeMap::new(),
+            oldest: BTreeSet::new(),
             next: OrderId(1),
             #[cfg(test)]
             looks: Cell::new(0),
@@ -161,9 +160,8 @@ impl AccountOrders {
         most: usize,
         symbol_of: impl Fn(u32) -> SymbolIndex,
     ) -> Taken {
-        let mut heads = if asked.symbol.is_none() { self.heads(asked.account) } else { Heads::new() };
         let mut taken = Taken { orders: Vec::new(), is_cut: false };
-        while let Some(entry) = self.next_of(orders, asked, &mut heads, &symbol_of) {
+        while let Some(entry) = self.next_of(orders, asked, &symbol_of) {
             if taken.orders.len() < most && entry.order <= asked.through {
                 taken.orders.push((entry.order, entry.slot));
                 continue;
@@ -175,27 +173,15 @@ impl AccountOrders {
         taken
     }
 
-    /// Whether any of the orders that are asked for is open, in whatever symbol. Looks at the oldest one of each symbol
-    /// until it finds one.
+    /// Whether any of the orders that are asked for is open, in whatever symbol. Looks at the oldest one.
     pub(crate) fn has_any(&mut self, orders: &Orders, asked: OrdersOf) -> bool {
         let OrdersOf { account, through, .. } = asked;
-        let (mut behind, mut is_any_newer) = (Bound::Included((account, SymbolIndex(0))), false);
-        let last = Bound::Included((account, SymbolIndex(u32::MAX)));
-        while let Some((&of, list)) = self.sorted.range((behind, last)).next() {
-            let entry = self.entries[list.first];
-            self.count_look();
-            if !is_open(orders, &entry) {
-                self.pop_sorted(of);
-                continue;
-            }
-            if entry.order <= through {
-                return true;
-            }
-            (behind, is_any_newer) = (Bound::Excluded(of), true);
-        }
         // Orders that are not sorted are newer than all that are.
-        if is_any_newer {
-            return false;
+        while let Some((order, symbol)) = self.oldest_of(account) {
+            if is_open(orders, &self.entries[self.sorted[&(account, symbol)].first]) {
+                return order <= through;
+            }
+            self.pop_sorted((account, symbol));
         }
         loop {
             let first = self.unsorted.get(account.0 as usize).map_or(NONE, |list| list.first);
@@ -219,22 +205,13 @@ impl AccountOrders {
     }
 
     /// Takes out the oldest order.
-    fn next_of(
-        &mut self,
-        orders: &Orders,
-        asked: OrdersOf,
-        heads: &mut Heads,
-        symbol_of: &impl Fn(u32) -> SymbolIndex,
-    ) -> Option<Entry> {
+    fn next_of(&mut self, orders: &Orders, asked: OrdersOf, symbol_of: &impl Fn(u32) -> SymbolIndex) -> Option<Entry> {
         let account = asked.account;
         loop {
-            let sorted = asked.symbol.or_else(|| heads.pop().map(|Reverse((_, symbol))| symbol));
+            let sorted = asked.symbol.or_else(|| self.oldest_of(account).map(|(_, symbol)| symbol));
             if let Some(symbol) = sorted
                 && let Some(entry) = self.pop_sorted((account, symbol))
             {
-                if asked.symbol.is_none() {
-                    heads.extend(self.head((account, symbol)));
-                }
                 if is_open(orders, &entry) {
                     return Some(entry);
                 }
@@ -254,6 +231,9 @@ impl AccountOrders {
                 return Some(entry);
             }
             let mut list = self.sorted.get(&(account, symbol)).copied().unwrap_or(List::EMPTY);
+            if list.first == NONE {
+                self.oldest.insert((account, entry.order, symbol));
+            }
             self.append(&mut list, entry.order, entry.slot);
             self.sorted.insert((account, symbol), list);
         }
@@ -299,6 +279,10 @@ impl AccountOrders {
 
     fn put_first(&mut self, of: (AccountIndex, SymbolIndex), entry: Entry) {
         let list = self.sorted.entry(of).or_insert(List::EMPTY);
+        if list.first != NONE {
+            self.oldest.remove(&(of.0, self.entries[list.first].order, of.1));
+        }
+        self.oldest.insert((of.0, entry.order, of.1));
         list.first = self.entries.insert(Entry { next: list.first, ..entry });
         if list.last == NONE {
             list.last = list.first;
@@ -312,27 +296,21 @@ impl AccountOrders {
 
     fn pop_sorted(&mut self, of: (AccountIndex, SymbolIndex)) -> Option<Entry> {
         let list = self.sorted.get_mut(&of)?;
-        let entry = pop(&mut self.entries, list);
-        if list.first == NONE {
-            self.sorted.remove(&of);
+        let entry = pop(&mut self.entries, list)?;
+        self.oldest.remove(&(of.0, entry.order, of.1));
+        match list.first {
+            NONE => drop(self.sorted.remove(&of)),
+            first => drop(self.oldest.insert((of.0, self.entries[first].order, of.1))),
         }
-        entry
+        Some(entry)
     }
 
-    fn count_look(&self) {
+    /// The oldest sorted entry of an account, and its symbol.
+    fn oldest_of(&self, account: AccountIndex) -> Option<(OrderId, SymbolIndex)> {
         #[cfg(test)]
         self.looks.set(self.looks.get().saturating_add(1));
-    }
-
-    fn head(&self, of: (AccountIndex, SymbolIndex)) -> Option<Reverse<(OrderId, SymbolIndex)>> {
-        self.count_look();
-        let list = self.sorted.get(&of)?;
-        Some(Reverse((self.entries[list.first].order, of.1)))
-    }
-
-    fn heads(&self, account: AccountIndex) -> Heads {
-        let all = (account, SymbolIndex(0))..=(account, SymbolIndex(u32::MAX));
-        self.sorted.range(all).filter_map(|(&of, _)| self.head(of)).collect()
+        let all = (account, OrderId(0), SymbolIndex(0))..=(account, OrderId(u64::MAX), SymbolIndex(u32::MAX));
+        self.oldest.range(all).next().map(|&(_, order, symbol)| (order, symbol))
     }
 }
 
@@ -428,10 +406,10 @@ mod tests {
         }
     }
 
-    /// A regression: each end of an auction asked each killed account whether it had an open order, and that looked at
-    /// all of its symbols.
+    /// A regression: each end of an auction asked each killed account whether it had an open order, and each cancel of
+    /// old orders asked for these, and that looked at all of the account's symbols.
     #[test]
-    fn a_question_for_any_open_order_looks_at_one_symbol() {
+    fn a_question_for_the_orders_of_all_symbols_looks_at_no_more_than_it_takes() {
         const SYMBOLS: u64 = 100;
         let (mut orders, mut found) = (Orders::new(), AccountOrders::new());
         let account = AccountIndex(0);
@@ -443,7 +421,12 @@ mod tests {
         assert!(found.take(&orders, in_last, 0, SymbolIndex).is_cut, "all are sorted by symbol now");
         assert_eq!(found.sorted.len() as u64, SYMBOLS);
         found.looks.set(0);
-        assert!(found.has_any(&orders, OrdersOf { symbol: None, ..in_last }));
+        let in_all = OrdersOf { symbol: None, ..in_last };
+        assert!(found.has_any(&orders, in_all));
         assert_eq!(found.looks.get(), 1);
+        found.looks.set(0);
+        let through_first = OrdersOf { through: OrderId(1), ..in_all };
+        assert_eq!(found.take(&orders, through_first, 9, SymbolIndex).orders, [(OrderId(1), 0)]);
+        assert_eq!(found.looks.get(), 2, "one that it takes, and one that is newer");
     }
 }
