@@ -85,6 +85,9 @@ pub struct Engine {
     turn_executions_left: u32,
     /// The number of orders whose following the commands of the current time may still end before orders wait for it.
     pub(crate) turn_ends_left: u32,
+    /// The number of turns (see [`ACTIVATION`](crate::under_way::apply::ACTIVATION)) that the commands of the current
+    /// time may still take together. It is not written down, as `turn_executions_left` is not.
+    pub(crate) turns_left: usize,
     pub(crate) cancel_bounds: CancelBounds,
     /// The number of orders that the current command may still end without naming them.
     pub(crate) cancels_left: usize,
@@ -122,12 +125,12 @@ impl Engine {
             positions: Positions::new(hasher.clone()),
             books: Books::new(),
             orders: Orders::new(),
-            client_orders: ClientOrders::new(hasher.clone()),
+            client_orders: ClientOrders::new(hasher),
             stops: Stops::new(),
             instruments: Instruments::new(),
             last_cancel: Sequence::ZERO,
             last_opened: Sequence::ZERO,
-            deadlines: Deadlines::new(hasher),
+            deadlines: Deadlines::new(),
             links: Links::new(),
             icebergs: Icebergs::new(),
             fees: FeeSchedule::new(),
@@ -146,6 +149,7 @@ impl Engine {
             overdrawn: 0,
             turn_executions_left: ExecutionBounds::ALL.turn,
             turn_ends_left: ExecutionBounds::ALL.turn,
+            turns_left: ExecutionBounds::ALL.turns as usize,
             cancel_bounds: CancelBounds::ALL,
             cancels_left: 0,
             turn_cancels_left: CancelBounds::ALL.turn,
@@ -158,7 +162,9 @@ impl Engine {
     /// Replaces [`ExecutionBounds::ALL`] by other bounds, for tests. Markets can be compared only if they have the same
     /// bounds.
     pub fn with_execution_bounds(self, bounds: ExecutionBounds) -> Engine {
-        Engine { execution_bounds: bounds, turn_executions_left: bounds.turn, turn_ends_left: bounds.turn, ..self }
+        let ExecutionBounds { turn, turns, .. } = bounds;
+        let turns_left = turns as usize;
+        Engine { execution_bounds: bounds, turn_executions_left: turn, turn_ends_left: turn, turns_left, ..self }
     }
 
     /// Replaces the bounds by ones in which each command may make this many executions, whatever other commands did.
@@ -290,6 +296,7 @@ impl Engine {
         let goes_on = matches!(command, Command::ActivateReached);
         if time != self.time || goes_on {
             (self.turn_executions_left, self.turn_ends_left) = (bounds.turn, bounds.turn);
+            self.turns_left = bounds.turns as usize;
         }
         (self.time, self.overdrawn) = (time, 0);
         self.executions_left = match goes_on || matches!(command, Command::EndAuction) {

@@ -1,10 +1,13 @@
 //! Estimates of what ops cost the market's loop, before they are done. This module knows no state: nobody knows in
 //! advance how much an order executes.
 
-use terms::{Among, Command, CommandKind, Op};
+use terms::{Among, Command, CommandKind, Op, OrderForm, OrderKind};
 
 /// The estimated cost of a command that cancels or kills many orders at once.
 pub const MASS_COST: u64 = 100;
+
+/// The estimated cost of an order that looks at others before it executes, at a thousand of them at most.
+const LOOKING_COST: u64 = 10;
 
 /// The highest cost of light requests that come from one client at once: the loop takes them together with those of
 /// other clients. Requests that cost more are heavy and make batches of their own.
@@ -16,6 +19,9 @@ pub fn cost(op: &Op) -> u64 {
     // The last of several accounts pays for all of them.
     if matches!(command, Command::KillTogether { among: Among::First | Among::Between, .. }) {
         return 1;
+    }
+    if command.place().is_some_and(|place| looks_first(&place.form())) {
+        return LOOKING_COST;
     }
     match command.kind() {
         CommandKind::CancelAll
@@ -43,6 +49,15 @@ pub fn cost(op: &Op) -> u64 {
         | CommandKind::Unprotect
         | CommandKind::FollowCalendar
         | CommandKind::TakeMessage => 1,
+    }
+}
+
+fn looks_first(form: &OrderForm) -> bool {
+    match form {
+        OrderForm::Funds(_) => true,
+        OrderForm::Plain(order) | OrderForm::Iceberg { order, .. } | OrderForm::Trailing { order, .. } => {
+            order.kind == OrderKind::FillOrKill
+        }
     }
 }
 

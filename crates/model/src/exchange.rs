@@ -72,6 +72,10 @@ pub struct Model {
     pub(crate) executed_in_turn: u64,
     /// The orders that ended their following at the time of the current command.
     pub(crate) ended_in_turn: u64,
+    /// The turns that the commands of the current time took.
+    pub(crate) turns_in_turn: usize,
+    /// Whether the last command met an order that looks at others, when all turns were taken.
+    pub(crate) was_put_off: bool,
     /// The symbols that have had their turn in this round, and those that have no further turn in this command, because
     /// a fill-or-kill is first there.
     pub(crate) served: Vec<SymbolIndex>,
@@ -241,6 +245,8 @@ impl Model {
             execution_bounds: ExecutionBounds::ALL,
             executions_left: 0,
             ended_in_turn: 0,
+            turns_in_turn: 0,
+            was_put_off: false,
             executed_in_turn: 0,
             served: Vec::new(),
             passed_over: Vec::new(),
@@ -286,6 +292,7 @@ impl Model {
         self.sequence = entry.sequence;
         self.cancels_left = self.cancels_of(entry);
         let may_execute = self.executions_of(entry);
+        self.was_put_off = false;
         self.executions_left = may_execute;
         self.time = entry.time;
         let named = std::mem::take(&mut self.named);
@@ -322,7 +329,7 @@ impl Model {
     fn executions_of(&mut self, entry: &Entry) -> i64 {
         let ExecutionBounds { command, turn, small, .. } = self.execution_bounds;
         if entry.time > self.time || entry.command == Command::ActivateReached {
-            (self.executed_in_turn, self.ended_in_turn) = (0, 0);
+            (self.executed_in_turn, self.ended_in_turn, self.turns_in_turn) = (0, 0, 0);
         }
         let left = u64::from(turn).saturating_sub(self.executed_in_turn);
         match matches!(entry.command, Command::ActivateReached | Command::EndAuction) {

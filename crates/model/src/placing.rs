@@ -121,9 +121,10 @@ impl Model {
         if side == Side::Buy && funds > available {
             return Err(Reject::InsufficientFunds { needed: funds, available });
         }
-        if self.waits_for_turn(symbol) {
+        if self.waits_for_turn(symbol) || self.puts_off() {
             return Err(Reject::WouldWait);
         }
+        self.turns_in_turn += 10;
         let (mut left, mut units) = (funds, 0);
         let worst = self.worst_price(owner, &market);
         for Piece { maker, shares: open } in self.counted(owner, self_trade, &self.matching(symbol, side, worst)) {
@@ -167,7 +168,8 @@ impl Model {
         let waits = trigger.is_some() || terms.trail.is_some();
         let waits_for = trigger.or_else(|| self.trigger_behind(symbol, side, terms.trail?));
         let valued = NewOrder { trigger: waits_for, ..placed };
-        let comes_later = self.is_open(symbol) && self.waits_for_turn(symbol);
+        let looks_later = kind == OrderKind::FillOrKill && trigger.is_none() && self.puts_off();
+        let comes_later = self.is_open(symbol) && (self.waits_for_turn(symbol) || looks_later);
         let past = match terms.released {
             None => self.past_limit(account, &valued, waits || comes_later),
             Some(_) => {

@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, VecDeque};
 use terms::{Event, OrderId, OrderKind, SymbolIndex};
 
 use crate::exchange::Model;
+use crate::triggering::TURNS_MAX;
 
 /// The executions that a turn may make.
 enum Part {
@@ -19,16 +20,18 @@ impl Model {
     pub(crate) fn take_rounds(&mut self, mut may_fill: bool, events: &mut Vec<Event>) {
         let drawn = self.draw();
         let (mut turns, mut pendings_wait) = (0, false);
+        let most = if may_fill { TURNS_MAX } else { self.turns_of_command() };
+        let may_take = |model: &Model, turns: usize| turns < most && model.executions_left > 0;
         let (mut is_first_round, mut is_for_pendings, mut idle) = (true, drawn.is_multiple_of(2), 0);
         self.passed_over.clear();
         while idle < 2 {
             let mut has_taken = false;
             if is_for_pendings {
                 let are_due = self.due_orders().next().is_some();
-                let most = if are_due { self.symbols_with_turns().max(1) } else { 0 };
-                for _ in 0..most {
+                let times = if are_due { self.symbols_with_turns().max(1) } else { 0 };
+                for _ in 0..times {
                     let due = self.next_due();
-                    if due.is_empty() || pendings_wait || !self.may_take_turns(turns) {
+                    if due.is_empty() || pendings_wait || !may_take(self, turns) {
                         break;
                     }
                     let part = self.part(&due, self.have_turns(None), &mut may_fill);
@@ -43,7 +46,7 @@ impl Model {
                     line = self.in_line();
                     line.rotate_left((drawn / 2).checked_rem(line.len() as u64).unwrap_or(0) as usize);
                 }
-                while self.may_take_turns(turns)
+                while may_take(self, turns)
                     && let Some(next) = self.next_in(&mut line)
                 {
                     has_taken = true;
@@ -65,6 +68,7 @@ impl Model {
                     });
                     let Some(counted) = counted else {
                         self.served.clear();
+                        self.turns_in_turn += turns;
                         return;
                     };
                     turns += counted;
@@ -74,6 +78,7 @@ impl Model {
             idle = if has_taken { 0 } else { idle + 1 };
             is_for_pendings = !is_for_pendings;
         }
+        self.turns_in_turn += turns;
     }
 
     /// The number that the command draws.

@@ -9,7 +9,7 @@ use crate::placing::pays_as_it_goes;
 
 /// The most turns of one command: an order that is activated counts as ten turns, an order that only waited behind
 /// others as one.
-const TURNS_MAX: usize = 10_000;
+pub(crate) const TURNS_MAX: usize = 10_000;
 
 impl Model {
     /// Makes an order wait until an execution reaches its trigger.
@@ -197,22 +197,36 @@ impl Model {
     /// Activates orders that were reached, but none whose working order was executed.
     pub(crate) fn activate_stops(&mut self, events: &mut Vec<Event>) {
         self.passed_over.clear();
-        let mut turns = 0;
-        while self.may_take_turns(turns)
+        let (mut turns, most) = (0, self.turns_of_command());
+        while turns < most
+            && self.executions_left > 0
             && let Some(next) = self.next_turn(None)
         {
             let id = self.reached[next];
             if self.are_too_much(&[id]) {
-                return;
+                break;
             }
             turns += self.turns(&[id]);
             self.take_turn(next, events);
         }
+        self.turns_in_turn += turns;
     }
 
-    /// Whether a command that took so many turns may take another one.
-    pub(crate) fn may_take_turns(&self, turns: usize) -> bool {
-        turns < TURNS_MAX && self.executions_left > 0
+    /// The most turns of a command that is no `ActivateReached`.
+    pub(crate) fn turns_of_command(&self) -> usize {
+        let left = (self.execution_bounds.turns as usize).saturating_sub(self.turns_in_turn);
+        TURNS_MAX.min(left.max(100))
+    }
+
+    /// Whether an order that looks at others has to wait, because the commands of the turn have taken all turns.
+    pub(crate) fn puts_off(&mut self) -> bool {
+        self.was_put_off = self.turns_in_turn >= self.execution_bounds.turns as usize;
+        self.was_put_off
+    }
+
+    /// Whether the last command met an order that looks at others, when all turns were taken.
+    pub fn was_put_off(&self) -> bool {
+        self.was_put_off
     }
 
     /// Takes the turn of an order, an index into `reached`.

@@ -144,11 +144,14 @@ impl Model {
     }
 
     /// Whether a new order is a fill-or-kill that needs more executions than this command has left, but no more than a
-    /// later one has.
-    pub(crate) fn fills_later(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> bool {
-        let is_too_much =
-            |fills: Result<u64, u64>| fills.is_ok_and(|executions| executions as i64 > self.executions_left);
-        placed.kind == OrderKind::FillOrKill && is_too_much(self.executions_to_fill(account, placed))
+    /// later one has. Its look counts turns, as its activation would.
+    pub(crate) fn fills_later(&mut self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> bool {
+        if placed.kind != OrderKind::FillOrKill {
+            return false;
+        }
+        let fills = self.executions_to_fill(account, placed);
+        self.turns_in_turn += 10 + (fills.unwrap_or_else(|counted| counted) / 100) as usize;
+        fills.is_ok_and(|executions| executions as i64 > self.executions_left)
     }
 
     /// Whether one of these orders is a fill-or-kill that needs more executions than this command has left, but no more

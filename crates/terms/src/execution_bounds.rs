@@ -25,14 +25,19 @@ pub struct ExecutionBounds {
     /// fill-or-kill of a command that may need more has as many executions as a command besides, so that an
     /// `ActivateReached` executes at most twice `command`.
     pub share: u32,
+    /// Turns of the commands of one market time, after which each further one takes no more than 100. A turn is that of
+    /// an order that waited behind others; an order that is activated, or that looks at others before it executes,
+    /// counts as ten.
+    pub turns: u32,
 }
 
 impl ExecutionBounds {
     /// The bounds of every exchange.
-    pub const ALL: ExecutionBounds = ExecutionBounds { command: EXECUTIONS_MAX, turn: 100_000, small: 100, share: 100 };
+    pub const ALL: ExecutionBounds =
+        ExecutionBounds { command: EXECUTIONS_MAX, turn: 100_000, small: 100, share: 100, turns: 100_000 };
 
     /// Bounds in which each command may make this many executions, whatever other commands did. For tests.
     pub const fn of_command(command: u32) -> ExecutionBounds {
-        ExecutionBounds { command, turn: u32::MAX, small: 0, share: command }
+        ExecutionBounds { command, turn: u32::MAX, small: 0, share: command, turns: u32::MAX }
     }
 }

@@ -4,6 +4,7 @@ use std::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
+use slots::SpreadTable;
 use terms::{AccountId, AccountIndex, Money, Position, Symbol, SymbolIndex};
 
 /// An account with its balance: its money less the money that its open buys hold.
@@ -70,7 +71,7 @@ impl Accounts {
 
 /// Shares that accounts may sell, by account and symbol. A pair without an entry has none, and no entry has none.
 pub(crate) struct Positions {
-    table: HashTable<Holding>,
+    table: SpreadTable<Holding>,
     hasher: FixedState,
 }
 
@@ -100,19 +101,22 @@ fn key(account: AccountIndex, symbol: SymbolIndex) -> u64 {
 
 impl Positions {
     pub(crate) fn new(hasher: FixedState) -> Positions {
-        Positions { table: HashTable::new(), hasher }
+        Positions { table: SpreadTable::default(), hasher }
     }
 
     pub(crate) fn get(&self, account: AccountIndex, symbol: SymbolIndex) -> Position {
-        let key = key(account, symbol);
-        let holding = self.table.find(self.hasher.hash_one(key), |holding| holding.key == key);
-        holding.map_or(Position::ZERO, Holding::shares)
+        self.find(key(account, symbol)).map_or(Position::ZERO, Holding::shares)
     }
 
     /// Reads the memory where a position is.
     pub(crate) fn touch(&self, account: AccountIndex, symbol: SymbolIndex) -> u64 {
-        let key = key(account, symbol);
-        self.table.find(self.hasher.hash_one(key), |holding| holding.key == key).map_or(0, |holding| holding.low)
+        self.find(key(account, symbol)).map_or(0, |holding| holding.low)
+    }
+
+    #[inline(always)]
+    fn find(&self, key: u64) -> Option<&Holding> {
+        let hash = self.hasher.hash_one(key);
+        self.table.of(hash).find(hash, |holding| holding.key == key)
     }
 
     /// Adds to a position and returns the new one.
@@ -122,9 +126,11 @@ impl Positions {
         }
         let key = key(account, symbol);
         let hasher = &self.hasher;
+        let hash = hasher.hash_one(key);
         let mut entry = self
             .table
-            .entry(hasher.hash_one(key), |holding| holding.key == key, |holding| hasher.hash_one(holding.key))
+            .of_mut(hash)
+            .entry(hash, |holding| holding.key == key, |holding| hasher.hash_one(holding.key))
             .or_insert(Holding { key, low: 0, high: 0 });
         let holding = entry.get_mut();
         let total = holding.shares().plus(shares);
@@ -142,7 +148,8 @@ impl Positions {
         shares: Position,
     ) -> Result<Position, Position> {
         let key = key(account, symbol);
-        let holding = self.table.find_entry(self.hasher.hash_one(key), |holding| holding.key == key);
+        let hash = self.hasher.hash_one(key);
+        let holding = self.table.of_mut(hash).find_entry(hash, |holding| holding.key == key);
         let Ok(mut holding) = holding else { return Err(Position::ZERO) };
         let available = holding.get().shares();
         if available < shares {
@@ -236,7 +243,7 @@ mod tests {
             assert_eq!(positions.debit(account, symbol, Position::from_units(3)), Ok(Position::from_units(3)));
             assert_eq!(positions.get(account, symbol), Position::ZERO);
             assert_eq!(positions.credit(account, symbol, Position::ZERO), Position::ZERO);
-            assert_eq!(positions.table.len(), 0);
+            assert_eq!(positions.table.iter().count(), 0);
         }
     }
 }

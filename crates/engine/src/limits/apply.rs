@@ -147,7 +147,7 @@ impl Engine {
 
     /// Whether an order without a trigger would wait for its turn in an open symbol.
     fn comes_later(&self, placed: &NewOrder<SymbolIndex>) -> bool {
-        self.waits_for_turn(placed.symbol) && self.phase(placed.symbol).phase == Phase::Open
+        self.waits_when_placed(placed) && self.phase(placed.symbol).phase == Phase::Open
     }
 
     /// Whether the collar allows the limit of an order that comes to its book. Errors: `PastLimit`.

@@ -12,11 +12,24 @@ use crate::self_trade::counted::SelfTradeCount;
 /// look at them again and again.
 pub(crate) const LOOKED_AT_MAX: usize = 1_000;
 
+/// The shares that an arriving order may execute.
+pub(crate) struct Wanted {
+    pub(crate) shares: Shares,
+    /// What `executions_to_fill` says of a fill-or-kill; none for other kinds.
+    pub(crate) fills: Option<Result<u32, u32>>,
+}
+
+impl Wanted {
+    pub(crate) fn all(placed: &NewOrder<SymbolIndex>) -> Wanted {
+        Wanted { shares: placed.shares, fills: None }
+    }
+}
+
 impl Engine {
     /// The shares that an order of another kind than a limit order may execute when it arrives. Errors: `WouldTake`;
     /// `InsufficientFunds` of a market buy that can pay for nothing.
     #[cold]
-    pub(crate) fn wanted(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<Shares, Reject> {
+    pub(crate) fn wanted(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<Wanted, Reject> {
         let best = self.books.best(placed.symbol, placed.side.opposite()).map(|level| self.books.level(level).price);
         match (placed.kind, best) {
             (OrderKind::PostOnly, Some(price)) if placed.accepts(price) => Err(Reject::WouldTake { price }),
@@ -24,19 +37,22 @@ impl Engine {
                 let available = self.accounts.get(account).balance;
                 match available.buys(price).is_zero() {
                     true => Err(Reject::InsufficientFunds { needed: price.times(placed.shares), available }),
-                    false => Ok(placed.shares),
+                    false => Ok(Wanted::all(placed)),
                 }
             }
-            (OrderKind::FillOrKill, _) if self.executions_to_fill(account, placed).is_err() => Ok(Shares::ZERO),
+            (OrderKind::FillOrKill, _) => {
+                let fills = self.executions_to_fill(account, placed);
+                let shares = if fills.is_ok() { placed.shares } else { Shares::ZERO };
+                Ok(Wanted { shares, fills: Some(fills) })
+            }
             (
                 OrderKind::Limit
                 | OrderKind::PostOnly
                 | OrderKind::PostOnlyMove
                 | OrderKind::ImmediateOrCancel
-                | OrderKind::FillOrKill
                 | OrderKind::Market,
                 _,
-            ) => Ok(placed.shares),
+            ) => Ok(Wanted::all(placed)),
         }
     }
 

@@ -128,9 +128,10 @@ impl Engine {
         if side == Side::Buy && available < funds {
             return Err(Reject::InsufficientFunds { needed: funds, available });
         }
-        if self.waits_for_turn(listing) {
+        if self.waits_for_turn(listing) || self.turns_left == 0 {
             return Err(Reject::WouldWait);
         }
+        self.count_look(None);
         let shares = self.traded_for(index, listing, asked);
         if shares.is_zero() {
             return Err(Reject::FundsTradeNothing { funds });
@@ -197,16 +198,19 @@ impl Engine {
         if let Some(trigger) = placed.trigger {
             return self.place_stop(account, placed, trigger, terms, events);
         }
-        if self.waits_for_turn(placed.symbol) {
+        if self.waits_when_placed(placed) {
             return self.place_behind_others(account, placed, terms, events);
         }
         let arriving = self.within_collar(account, placed);
         let wanted = self.wanted(account, &arriving)?;
-        if self.fills_later(account, placed) {
-            return self.place_behind_others(account, placed, terms, events);
+        if wanted.fills.is_some() {
+            self.count_look(wanted.fills);
+            if self.is_too_much(wanted.fills) {
+                return self.place_behind_others(account, placed, terms, events);
+            }
         }
         let before = self.hold(account, placed)?;
-        self.place_held(account, placed, &arriving, wanted, before, terms, events)
+        self.place_held(account, placed, &arriving, wanted.shares, before, terms, events)
     }
 
     /// Places an order that can no longer be rejected. It executes within the limit of `arriving`.

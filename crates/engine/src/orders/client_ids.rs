@@ -9,8 +9,7 @@ use std::collections::VecDeque;
 use std::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
-use hashbrown::HashTable;
-use slots::{NONE, Slab};
+use slots::{NONE, Slab, SpreadTable};
 use terms::{
     AccountIndex, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Deadline, NewOrder, OrderId, Shares, SymbolIndex, Time, Trail,
 };
@@ -47,7 +46,7 @@ impl ClientOrder {
 /// All orders whose client order ids stand for them, and some that have expired.
 pub(crate) struct ClientOrders {
     entries: Slab<ClientOrder>,
-    by_id: HashTable<u32>,
+    by_id: SpreadTable<u32>,
     hasher: FixedState,
     /// Entries of done orders, in the order in which they were done.
     done: VecDeque<u32>,
@@ -63,7 +62,7 @@ impl ClientOrders {
     pub(crate) fn new(hasher: FixedState) -> ClientOrders {
         ClientOrders {
             entries: Slab::new(),
-            by_id: HashTable::new(),
+            by_id: SpreadTable::default(),
             hasher,
             done: VecDeque::new(),
             by_slot: Slab::new(),
@@ -96,7 +95,8 @@ impl ClientOrders {
 
     /// The order that an account's id stands for.
     pub(crate) fn find(&self, account: AccountIndex, id: ClientOrderId, now: Time) -> Option<&ClientOrder> {
-        let found = self.by_id.find(self.hash(account, id), |&entry| self.is(entry, account, id));
+        let hash = self.hash(account, id);
+        let found = self.by_id.of(hash).find(hash, |&entry| self.is(entry, account, id));
         found.map(|&entry| &self.entries[entry]).filter(|order| order.stands(now))
     }
 
@@ -150,7 +150,7 @@ impl ClientOrders {
             let order = &entries[entry];
             order.account == account && order.id == id && order.done.is_some()
         };
-        self.by_id.find_entry(hash, is_done).map(|found| found.remove()).is_ok()
+        self.by_id.of_mut(hash).find_entry(hash, is_done).map(|found| found.remove()).is_ok()
     }
 
     /// Orders whose ids stand for them, by order id.
@@ -176,12 +176,12 @@ impl ClientOrders {
         let entry = self.entries.insert(order);
         let (entries, hasher) = (&self.entries, &self.hasher);
         let same = |&other: &u32| (entries[other].account, entries[other].id) == (order.account, order.id);
-        match self.by_id.find_mut(hash, same) {
+        match self.by_id.of_mut(hash).find_mut(hash, same) {
             // An expired entry that is still in the queue.
             Some(place) => *place = entry,
             None => {
                 let rehash = |&other: &u32| hasher.hash_one((entries[other].account, entries[other].id));
-                self.by_id.insert_unique(hash, entry, rehash);
+                self.by_id.of_mut(hash).insert_unique(hash, entry, rehash);
             }
         }
         entry
@@ -197,7 +197,7 @@ impl ClientOrders {
             self.done.pop_front();
             let hash = self.hash(order.account, order.id);
             // The entry is missing if another order has taken the id meanwhile.
-            if let Ok(found) = self.by_id.find_entry(hash, |&other| other == entry) {
+            if let Ok(found) = self.by_id.of_mut(hash).find_entry(hash, |&other| other == entry) {
                 found.remove();
             }
             self.entries.remove(entry);

@@ -1,20 +1,18 @@
 //! Deadlines of orders: which of them ends next. This file knows nothing of books, accounts or holds.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
-use foldhash::fast::FixedState;
 use terms::{Deadline, OrderId, Time};
 
 /// The deadlines of open orders.
 pub(crate) struct Deadlines {
     by_time: BTreeSet<(Deadline, OrderId)>,
-    /// The deadlines by order. Nothing walks through it, because its order depends on the hash.
-    of_order: HashMap<OrderId, Deadline, FixedState>,
+    of_order: BTreeMap<OrderId, Deadline>,
 }
 
 impl Deadlines {
-    pub(crate) fn new(hasher: FixedState) -> Deadlines {
-        Deadlines { by_time: BTreeSet::new(), of_order: HashMap::with_hasher(hasher) }
+    pub(crate) fn new() -> Deadlines {
+        Deadlines { by_time: BTreeSet::new(), of_order: BTreeMap::new() }
     }
 
     #[inline]

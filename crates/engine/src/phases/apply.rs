@@ -359,7 +359,7 @@ mod tests {
     impl Market {
         fn new() -> Market {
             // Each command makes two executions and no more.
-            let bounds = ExecutionBounds { command: 10_000, turn: 1, small: 2, share: 10_000 };
+            let bounds = ExecutionBounds { command: 10_000, turn: 1, small: 2, share: 10_000, ..ExecutionBounds::ALL };
             let mut market = Market { engine: Engine::new(1, DoneOrders::Drop).with_execution_bounds(bounds) };
             market.apply(Command::CreateAccount { account: owner(), balance: Money::from_units(1 << 50) });
             for symbol in (0..SYMBOLS).map(symbol) {

@@ -9,6 +9,7 @@ use terms::{
 
 use crate::engine::Engine;
 use crate::matching::aggressor::{FundsBefore, Remainder};
+use crate::matching::liquidity::Wanted;
 use crate::orders::order_terms::OrderTerms;
 
 impl Engine {
@@ -71,22 +72,25 @@ impl Engine {
         if phase == Phase::Auction {
             return self.place_in_phase(account, placed, terms, events);
         }
-        if self.waits_for_turn(placed.symbol) {
+        if self.waits_when_placed(placed) {
             return self.place_behind_others(account, placed, terms, events);
         }
         if let Some(pause) = self.interrupts(placed) {
             return self.place_interrupting(account, placed, terms, pause, events);
         }
         let (arriving, wanted) = self.arriving_by_rules(account, placed)?;
-        if self.fills_later(account, placed) {
-            return self.place_behind_others(account, placed, terms, events);
+        if wanted.fills.is_some() {
+            self.count_look(wanted.fills);
+            if self.is_too_much(wanted.fills) {
+                return self.place_behind_others(account, placed, terms, events);
+            }
         }
         let before = self.hold(account, placed)?.in_lots(rules.lot);
         // From here the order cannot be rejected.
         let (order, slot) = self.open_order(account, placed, terms, events);
         let reached_before = self.stops.reached_orders();
         let rest = if placed.kind.rests() { Remainder::Stays } else { Remainder::Canceled(CancelReason::NotResting) };
-        self.execute_all((slot, order, account), &arriving, wanted, before, rest, events);
+        self.execute_all((slot, order, account), &arriving, wanted.shares, before, rest, events);
         self.activate_after(reached_before, events);
         Ok(Reply::Opened(order))
     }
@@ -110,7 +114,7 @@ impl Engine {
         &self,
         account: AccountIndex,
         placed: &NewOrder<SymbolIndex>,
-    ) -> Result<(NewOrder<SymbolIndex>, Shares), Reject> {
+    ) -> Result<(NewOrder<SymbolIndex>, Wanted), Reject> {
         let rules = self.rules_of(placed.symbol);
         let arriving = rules.arriving(placed, self.band(placed.symbol)).map_err(Reject::BreaksRule)?;
         let arriving = self.within_collar(account, &arriving);
@@ -137,9 +141,9 @@ impl Engine {
         account: AccountIndex,
         arriving: &NewOrder<SymbolIndex>,
         lot: Shares,
-    ) -> Result<Shares, Reject> {
+    ) -> Result<Wanted, Reject> {
         let wanted = match arriving.kind {
-            OrderKind::Limit => arriving.shares,
+            OrderKind::Limit => Wanted::all(arriving),
             OrderKind::PostOnly
             | OrderKind::PostOnlyMove
             | OrderKind::ImmediateOrCancel

@@ -8,6 +8,7 @@ use terms::{
 
 use crate::engine::Engine;
 use crate::matching::aggressor::{FundsBefore, Remainder};
+use crate::matching::liquidity::Wanted;
 use crate::orders::order_terms::OrderTerms;
 use crate::stops::state::Turn;
 use crate::under_way::apply::{ACTIVATION, COUNTED_ON, counted_on};
@@ -15,7 +16,9 @@ use crate::under_way::apply::{ACTIVATION, COUNTED_ON, counted_on};
 /// The most turns of one command. It takes no further one once it has executed
 /// [`EXECUTIONS_MAX`](terms::EXECUTIONS_MAX) times. Further commands take the others, so that other requests do not
 /// wait long for orders that trigger each other.
-const TURNS_MAX: usize = 10_000;
+pub(crate) const TURNS_MAX: usize = 10_000;
+/// The turns that every command may take.
+const TURNS_SMALL: usize = 100;
 
 impl Engine {
     /// The number of orders that wait only for an `ActivateReached`, including those under way or behind one under way,
@@ -143,18 +146,25 @@ impl Engine {
 
     #[cold]
     fn activate(&mut self, events: &mut impl FnMut(Event)) {
-        let mut turns = 0usize;
-        while self.may_take_turns(turns)
+        let (most, mut turns) = (self.turns_of_command(), 0usize);
+        while self.executions_left > 0
+            && turns < most
             && let Some(slot) = self.stops.next_turn()
             && let Some(taken) = self.take_turn(slot, events)
         {
             turns = turns.saturating_add(taken);
         }
+        self.count_turns(turns);
     }
 
-    /// Whether a command that has taken so many turns may take another one.
-    pub(crate) fn may_take_turns(&self, turns: usize) -> bool {
-        self.executions_left > 0 && turns < TURNS_MAX
+    /// The most turns of a command that is no `ActivateReached`: what those of its time have left, and at least a few.
+    pub(crate) fn turns_of_command(&self) -> usize {
+        self.turns_left.clamp(TURNS_SMALL, TURNS_MAX)
+    }
+
+    /// Counts turns for the commands of this time.
+    pub(crate) fn count_turns(&mut self, turns: usize) {
+        self.turns_left = self.turns_left.saturating_sub(turns);
     }
 
     /// Takes the turn of an order. Returns what the turn counts; none if the order did not take it: a fill-or-kill may
@@ -238,8 +248,8 @@ impl Engine {
                 (*placed, Shares::ZERO, Remainder::Canceled(CancelReason::NotResting))
             }
             _ if pause.is_some() => (*placed, Shares::ZERO, Remainder::Stays),
-            Ok((arriving, wanted)) if placed.kind.rests() => (arriving, wanted, Remainder::Stays),
-            Ok((arriving, wanted)) => (arriving, wanted, Remainder::Canceled(CancelReason::NotResting)),
+            Ok((arriving, wanted)) if placed.kind.rests() => (arriving, wanted.shares, Remainder::Stays),
+            Ok((arriving, wanted)) => (arriving, wanted.shares, Remainder::Canceled(CancelReason::NotResting)),
             Err(_) => (*placed, Shares::ZERO, Remainder::Canceled(CancelReason::Refused)),
         };
         let before = self.before_turn(account, placed);
@@ -270,7 +280,7 @@ impl Engine {
         &self,
         account: AccountIndex,
         placed: &NewOrder<SymbolIndex>,
-    ) -> Result<(NewOrder<SymbolIndex>, Shares), Reject> {
+    ) -> Result<(NewOrder<SymbolIndex>, Wanted), Reject> {
         match self.rules(placed.symbol) {
             None => {
                 let arriving = self.within_collar(account, placed);
@@ -284,7 +294,7 @@ impl Engine {
 
 #[cfg(test)]
 mod tests {
-    use super::TURNS_MAX;
+    use super::{TURNS_MAX, TURNS_SMALL};
     use crate::matching::liquidity::LOOKED_AT_MAX;
     use crate::under_way::apply::{ACTIVATION, COUNTED_ON, WAITING_PER_EXECUTION};
 
@@ -292,7 +302,7 @@ mod tests {
     /// know.
     #[test]
     fn the_bounds_of_turns_are_those_of_the_rules() {
-        let told = (TURNS_MAX, ACTIVATION, COUNTED_ON, LOOKED_AT_MAX, WAITING_PER_EXECUTION);
-        assert_eq!(told, (10_000, 10, 100, 1_000, 10));
+        let told = (TURNS_MAX, TURNS_SMALL, ACTIVATION, COUNTED_ON, LOOKED_AT_MAX, WAITING_PER_EXECUTION);
+        assert_eq!(told, (10_000, 100, 10, 100, 1_000, 10));
     }
 }

@@ -1,5 +1,5 @@
 //! Orders that wait for a price, fixed or trailing, and how they are reached and activated.
 
-mod apply;
+pub(crate) mod apply;
 mod place_trailing;
 pub(crate) mod state;

@@ -67,6 +67,12 @@ impl Engine {
         self.stops.delays(symbol) || (self.turn_ends_left == 0 && self.stops.trailing(symbol) > small)
     }
 
+    /// Whether a placed order waits for its turn, as those of `waits_for_turn` do, or because it looks at many orders
+    /// before it executes, and the commands of the turn have taken all turns.
+    pub(crate) fn waits_when_placed(&self, placed: &NewOrder<SymbolIndex>) -> bool {
+        self.waits_for_turn(placed.symbol) || (placed.kind == OrderKind::FillOrKill && self.turns_left == 0)
+    }
+
     /// Whether orders that come to some symbols' books may have to wait for their turn.
     #[inline]
     pub(crate) fn any_wait_for_turn(&self) -> bool {
@@ -179,10 +185,9 @@ impl Engine {
             && self.executions_within(share, account, placed).is_err_and(|counted| counted >= share)
     }
 
-    /// Whether an order that is placed executes wholly or not at all, and must wait for another command because the
-    /// commands of its turn have made too many executions.
-    pub(crate) fn fills_later(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> bool {
-        self.executions_left < self.execution_bounds.command && self.is_too_much(self.fills(account, placed))
+    /// Counts the turns of the look that an order takes before it is placed: as many as its activation would.
+    pub(crate) fn count_look(&mut self, fills: Option<Result<u32, u32>>) {
+        self.count_turns(ACTIVATION.saturating_add(counted_on(fills).div_euclid(COUNTED_ON)));
     }
 
     /// Whether a fill-or-kill has to wait for another command to execute completely.

@@ -8,6 +8,7 @@
 use terms::{AccountIndex, Event, NewOrder, OrderKind, Sequence, SymbolIndex, Time};
 
 use crate::engine::Engine;
+use crate::stops::apply::TURNS_MAX;
 
 /// The executions that a turn may make.
 #[derive(Clone, Copy)]
@@ -26,6 +27,8 @@ struct Rounds {
     place: Option<u64>,
     /// The turns so far.
     turns: usize,
+    /// The most turns.
+    most: usize,
     /// Whether a fill-or-kill may have the executions of a whole command.
     may_fill: bool,
     /// Whether the pending orders have no further turn.
@@ -36,13 +39,14 @@ struct Rounds {
 
 impl Engine {
     /// Takes turns in rounds until none is left, or the command has done all that it may. `may_fill`: one fill-or-kill
-    /// may have the executions of a whole command.
+    /// may have the executions of a whole command, and there are the turns of one.
     #[cold]
     pub(crate) fn take_rounds(&mut self, may_fill: bool, events: &mut impl FnMut(Event)) {
         let drawn = drawn_by(self.sequence, self.time);
         let mut rounds = Rounds {
             place: Some(drawn.wrapping_shr(1)),
             turns: 0,
+            most: if may_fill { TURNS_MAX } else { self.turns_of_command() },
             may_fill,
             passes_over_pendings: false,
             is_over: false,
@@ -59,10 +63,11 @@ impl Engine {
             (is_for_pendings, was_idle) = (!is_for_pendings, !has_taken);
         }
         self.stops.end_rounds();
+        self.count_turns(rounds.turns);
     }
 
     fn goes_on_with(&self, rounds: &Rounds) -> bool {
-        !rounds.is_over && self.may_take_turns(rounds.turns)
+        !rounds.is_over && self.executions_left > 0 && rounds.turns < rounds.most
     }
 
     /// Takes a turn of each symbol. Returns whether it took any.

@@ -129,6 +129,7 @@ fn small_bounds(seed: u64) -> ExecutionBounds {
             turn: random.below(2 * command as usize) as u32,
             small: random.below(1 + command as usize / 2) as u32,
             share: 1 + random.below(command as usize) as u32,
+            turns: if random.below(2) == 0 { random.below(60) as u32 } else { ExecutionBounds::ALL.turns },
         },
     }
 }

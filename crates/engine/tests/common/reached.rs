@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use model::Model;
 use terms::{Command, Event, Op, OrderId, Phase, Reply, SymbolIndex};
 
-pub const ALL: [&str; 11] = [
+pub const ALL: [&str; 13] = [
     "reach: some triggers are left to another command",
     "reach: another command goes on",
     "reach: another command goes on, and leaves some",
@@ -17,6 +17,8 @@ pub const ALL: [&str; 11] = [
     "reach: an order follows the market and is reached where others are left",
     "reach: an order that followed the market is left",
     "reach: an auction waits for it",
+    "turns: a fill-or-kill waits because others have looked",
+    "turns: an order for money is refused because others have looked",
     "state: imported while further triggers are to be reached",
 ];
 
@@ -64,6 +66,12 @@ pub fn after(before: &Before, op: &Op, reply: &Reply, events: &[Event], model: &
     }
     if matches!(reply, Reply::Canceled(status) if before.orders.contains(&status.order)) {
         seen.push("reach: an order is canceled that waits for a trigger that is left");
+    }
+    if model.was_put_off() {
+        seen.push(match reply {
+            Reply::Rejected(_) => "turns: an order for money is refused because others have looked",
+            _ => "turns: a fill-or-kill waits because others have looked",
+        });
     }
     let is_under_way =
         |order: &model::Order| order.delayed == Some(model::Delay::UnderWay) && now.contains(&order.symbol);

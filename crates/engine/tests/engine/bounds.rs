@@ -319,7 +319,8 @@ fn an_auction_ends_piece_by_piece_at_one_price_and_cancels_come_between() {
 /// Begins a turn whose commands may make 25 executions together. Account 1 sells one share 20 times in each of two
 /// symbols.
 fn begin_turn(small: u32) -> Market {
-    let mut market = Market::with_bounds(ExecutionBounds { command: 10, turn: 25, small, share: 3 });
+    let mut market =
+        Market::with_bounds(ExecutionBounds { command: 10, turn: 25, small, share: 3, ..ExecutionBounds::ALL });
     market.apply(Command::CreateSymbol { symbol: other_symbol() });
     let shares = Position::from_units(SHARES);
     market.apply(Command::IssueShares { symbol: other_symbol(), account: account(1), shares });

@@ -25,3 +25,4 @@ mod rules;
 mod scenarios;
 mod state;
 mod trailing;
+mod turn_bounds;

@@ -45,7 +45,7 @@ fn moves(market: &Market) -> usize {
 /// of a used-up turn waited, each as if another one were under way.
 #[test]
 fn orders_that_move_triggers_do_not_wait() {
-    let mut market = market(ExecutionBounds { command: 100, turn: 30, small: 1, share: 100 });
+    let mut market = market(ExecutionBounds { command: 100, turn: 30, small: 1, share: 100, ..ExecutionBounds::ALL });
     let lows: Vec<i64> = (1..=60).map(|nth| FIRST - nth).collect();
     for &low in &lows {
         market.place(2, order(Side::Buy, low, 1));
@@ -82,7 +82,7 @@ fn an_order_with_funds_is_refused_where_it_would_wait() {
 /// Its maker would see a part of it, and could cancel the rest.
 #[test]
 fn moves_at_its_first_price_do_not_cut_an_order() {
-    let mut market = market(ExecutionBounds { command: 10, turn: 1_000, small: 10, share: 10 });
+    let mut market = market(ExecutionBounds { command: 10, turn: 1_000, small: 10, share: 10, ..ExecutionBounds::ALL });
     for low in [900, 950] {
         market.place(1, order(Side::Sell, low, 1));
     }

@@ -22,7 +22,7 @@ fn listed(number: usize) -> Symbol {
 /// after ten executions behind those of other symbols. Twenty fill-or-kill orders wait, each in a symbol of its own.
 /// Two more symbols have sellers.
 fn fill_or_kills_wait() -> (Market, Vec<OrderId>) {
-    let bounds = ExecutionBounds { command: EACH as u32, turn: 10, small: 1, share: 10 };
+    let bounds = ExecutionBounds { command: EACH as u32, turn: 10, small: 1, share: 10, ..ExecutionBounds::ALL };
     let mut market = Market::with_bounds(bounds);
     for number in 0..FILL_OR_KILLS + 2 {
         let symbol = listed(number);
@@ -161,7 +161,13 @@ fn the_model_takes_the_same_turns() {
         let mut random = Random::new(seed);
         let command = 4 + random.below(8) as u32;
         let share = 1 + random.below(2) as u32;
-        let bounds = ExecutionBounds { command, turn: random.below(4) as u32, small: random.below(2) as u32, share };
+        let bounds = ExecutionBounds {
+            command,
+            turn: random.below(4) as u32,
+            small: random.below(2) as u32,
+            share,
+            ..ExecutionBounds::ALL
+        };
         let mut duel = Duel::with_bounds(seed, 40, bounds);
         let mut play = |command| {
             let waited = duel.model().all_reached_orders() > 0;

@@ -215,7 +215,8 @@ fn triggers_that_lie_behind_an_order_do_not_cut_it() {
 /// side of it took the commands between two of its shares.
 #[test]
 fn triggers_do_not_keep_an_order_that_goes_on_in_shares() {
-    let mut market = Market::with_bounds(ExecutionBounds { command: 100, turn: 10, small: 10, share: 10 });
+    let mut market =
+        Market::with_bounds(ExecutionBounds { command: 100, turn: 10, small: 10, share: 10, ..ExecutionBounds::ALL });
     trade(&mut market, 200);
     let triggers = 300;
     for nth in 0..triggers {

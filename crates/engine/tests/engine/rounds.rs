@@ -7,7 +7,7 @@ use terms::{
 
 use crate::bounds::{Market, account, open_of, order};
 
-const BOUNDS: ExecutionBounds = ExecutionBounds { command: 100, turn: 10, small: 1, share: 10 };
+const BOUNDS: ExecutionBounds = ExecutionBounds { command: 100, turn: 10, small: 1, share: 10, ..ExecutionBounds::ALL };
 
 fn listed(number: usize) -> Symbol {
     Symbol::parse(format!("S{number}").as_bytes()).unwrap()

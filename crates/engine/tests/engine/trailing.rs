@@ -202,7 +202,7 @@ fn followed_symbols(duel: &mut Duel, names: &[&str], bids: &[i64]) -> Vec<Symbol
 /// Each order of a request could end the following of a thousand in a symbol of its own, however much the others did.
 #[test]
 fn orders_wait_for_their_turn_where_many_follow_once_a_turn_has_ended_the_following_of_many() {
-    let bounds = ExecutionBounds { command: 100, turn: 8, small: 5, share: 100 };
+    let bounds = ExecutionBounds { command: 100, turn: 8, small: 5, share: 100, ..ExecutionBounds::ALL };
     let mut duel = open(Duel::with_bounds(1, 1_000, bounds), 100);
     let symbols = followed_symbols(&mut duel, &["A", "B", "C"], &[50]);
     for order in &followed_ids(&duel)[16..19] {
@@ -227,7 +227,7 @@ fn followed_ids(duel: &Duel) -> Vec<OrderId> {
 /// An order that goes on has a share of the command, and may end the following of more.
 #[test]
 fn ends_beyond_the_share_of_an_order_count_for_the_command() {
-    let bounds = ExecutionBounds { command: 20, turn: 5, small: 5, share: 5 };
+    let bounds = ExecutionBounds { command: 20, turn: 5, small: 5, share: 5, ..ExecutionBounds::ALL };
     let mut duel = open(Duel::with_bounds(1, 1_000, bounds), 100);
     let symbols = followed_symbols(&mut duel, &["A", "B", "C", "D"], &[100, 100, 100, 100, 100, 50]);
     for symbol in symbols {
