@@ -17,6 +17,7 @@ use crate::inspect;
 use crate::members;
 use crate::replayed_callers::ReplayedCallers;
 use crate::store_location::GivenUrl;
+use crate::take_over;
 
 /// The number of commands in one transaction of a replay.
 const COMMANDS_AT_ONCE: u64 = 4096;
@@ -93,6 +94,7 @@ fn import(folder: &Path, url: &StoreUrl) -> Result<ExitCode, String> {
     store.migrate().map_err(say)?;
     let sequence = store.standing().map_err(say)?.head.sequence;
     if sequence != Sequence::ZERO {
+        store.expect_whole().map_err(say)?;
         return Err(StoreError::NotEmpty { sequence }.to_string());
     }
     // The mark comes before the market, so that no half of an import is open to everybody.
@@ -101,7 +103,9 @@ fn import(folder: &Path, url: &StoreUrl) -> Result<ExitCode, String> {
     }
     let how = match journal::replays_from_start(&disk).map_err(say)? {
         true => {
-            replay(&disk, store.take_over().map_err(say)?)?;
+            replay(&disk, store.begin_import().map_err(say)?)?;
+            let mut store = connect(url)?;
+            take_over::lock(&mut store).and_then(|()| store.end_import()).map_err(say)?;
             "replayed from its first command"
         }
         false => {
@@ -219,6 +223,7 @@ fn export(url: &StoreUrl, folder: &Path) -> Result<ExitCode, String> {
     }
     let mut store = connect(url)?;
     store.lock().map_err(say)?;
+    store.expect_whole().map_err(say)?;
     let _lock = DataLock::take(folder).map_err(say)?;
     let at = |error: std::io::Error| format!("{}: {error}", folder.display());
     let disk = Disk::open(folder).map_err(at)?;
@@ -323,7 +328,9 @@ fn history_into(store: &mut Store, disk: &Disk, engine: &Engine, long: &[DoneOrd
 }
 
 fn verify(url: &StoreUrl, against: Option<&Path>) -> Result<ExitCode, String> {
-    let (verified, _) = connect(url)?.verify().map_err(say)?;
+    let mut store = connect(url)?;
+    store.expect_whole().map_err(say)?;
+    let (verified, _) = store.verify().map_err(say)?;
     println!(
         "{url}: command {}, {} orders, {} executions: sound; state hash {:016x}",
         verified.standing.head.sequence, verified.orders, verified.executions, verified.state_hash

@@ -150,7 +150,7 @@ fn followed(loaded: &Loaded, reader: impl Fn(&str) -> Result<Reader, StoreError>
 }
 
 /// Takes the database's lock. A server that was killed a moment ago may still seem to hold it.
-fn lock(store: &mut Store) -> Result<(), StoreError> {
+pub fn lock(store: &mut Store) -> Result<(), StoreError> {
     let started = Instant::now();
     loop {
         match store.lock() {

@@ -154,6 +154,12 @@ pub enum StoreError {
         /// The sequence of the market that is there.
         sequence: Sequence,
     },
+    /// An import by commands has begun and not ended.
+    #[error(
+        "an import into this database was stopped, or is under way, so a part of its market is missing: if nothing imports any \
+         more, remove what is there (DROP SCHEMA pricetime CASCADE) and import again"
+    )]
+    HalfImported,
     /// A value that the server cannot have written.
     #[error("the column {column} holds a value that is out of its range: somebody else wrote it")]
     Unreadable {

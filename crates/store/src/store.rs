@@ -25,6 +25,9 @@ use crate::writer::Writer;
 /// The interval at which a standby tries to get the lock.
 const ASK_EVERY: Duration = Duration::from_millis(250);
 
+/// The name under which an import by commands writes. The database has it until the import has ended.
+const IMPORT: &str = "an import";
+
 /// A connection to the database of a market.
 pub struct Store {
     // The session stands before the runtime, so that it is dropped while it can still close its connection.
@@ -101,14 +104,39 @@ impl Store {
     }
 
     /// Becomes the one server that writes: takes the lock and raises the epoch, so that no transaction that an earlier
-    /// server still sends is committed. Errors: `AnotherServer`, `NoSchema` and its like.
+    /// server still sends is committed. Errors: `AnotherServer`, `HalfImported`, `NoSchema` and its like.
     pub fn take_over(mut self) -> Result<Writer, StoreError> {
-        self.lock()?;
-        let standing = self.runtime.block_on(async {
-            schema::require(&self.session).await?;
-            standing::raise_epoch(&self.session, &self.name).await
-        })?;
+        self.expect_whole()?;
+        let standing = self.raise_epoch(None)?;
         Writer::new(self.runtime, self.connector, self.session, &standing, self.stop)
+    }
+
+    /// Begins to write the commands of another market, in several transactions. Until `end_import` no server takes the
+    /// database over. Errors: those of `take_over`.
+    pub fn begin_import(mut self) -> Result<Writer, StoreError> {
+        let standing = self.raise_epoch(Some(IMPORT))?;
+        Writer::new(self.runtime, self.connector, self.session, &standing, self.stop)
+    }
+
+    /// Ends an import whose commands are all committed. Errors: those of `take_over`.
+    pub fn end_import(&mut self) -> Result<(), StoreError> {
+        self.raise_epoch(None).map(drop)
+    }
+
+    /// Checks that no import into the database is unfinished. Errors: `HalfImported`, `NoSchema` and its like.
+    pub fn expect_whole(&mut self) -> Result<(), StoreError> {
+        match self.standing()?.writer == IMPORT {
+            true => Err(StoreError::HalfImported),
+            false => Ok(()),
+        }
+    }
+
+    fn raise_epoch(&mut self, name: Option<&str>) -> Result<Standing, StoreError> {
+        self.lock()?;
+        self.runtime.block_on(async {
+            schema::require(&self.session).await?;
+            standing::raise_epoch(&self.session, name.unwrap_or(&self.name)).await
+        })
     }
 
     /// Fills an empty market from a state and the done orders that belong to it, in one transaction. docs/POSTGRES.md

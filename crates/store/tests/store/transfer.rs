@@ -86,3 +86,25 @@ fn an_import_that_fails_leaves_the_database_empty() {
     let error = store.import(given(state), given(Vec::new())).unwrap_err();
     assert!(matches!(error, StoreError::NotEmpty { .. }), "{error}");
 }
+
+/// A server once served the part of a market that an import by commands had written before it was stopped.
+#[test]
+fn an_import_that_was_stopped_is_no_market() {
+    let (mut market, database) = (Market::of_all_kinds(3), database());
+    let mut store = database.store("one");
+    store.migrate().unwrap();
+    let mut writer = store.begin_import().unwrap();
+    market.run(&mut writer, 500);
+    writer.close();
+    let mut store = database.store("two");
+    assert!(matches!(store.expect_whole(), Err(StoreError::HalfImported)));
+    let error = store.take_over().map(drop).unwrap_err();
+    assert!(matches!(error, StoreError::HalfImported), "{error}");
+    let mut store = database.store("three");
+    // The database may not have noticed the end of the writer.
+    while let Err(error) = store.end_import() {
+        assert!(matches!(error, StoreError::AnotherServer { .. }), "{error}");
+    }
+    let mut writer = store.take_over().unwrap();
+    assert_eq!(writer.load(3, DoneOrders::Keep).unwrap().engine.state_hash(), market.engine.state_hash());
+}
