@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isLocked, stateText } from "../page/views/sandbox-draw.js";
+import { isLocked, stateText } from "../page/views/sandbox-elements.js";
 
 /** @import { Sandbox } from "../page/types.js" */
 

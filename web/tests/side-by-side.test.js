@@ -6,7 +6,7 @@ import { Holdings } from "../page/state/holdings.js";
 import { Layout } from "../page/state/layout.js";
 import { Pair } from "../page/state/pair.js";
 import { SideBySide } from "../page/state/side-by-side.js";
-import { sumText } from "../page/views/account-sum.js";
+import { sumText } from "../page/views/account-lines.js";
 
 /**
  * Two accounts, of which each follows the layout; and the topics of the feed that are read twice.

@@ -1,7 +1,8 @@
-// The lines of the account's balance, positions and limits. Knows no element.
+// The lines of the account's balance, positions and limits, and the one that sums it up. Knows no element.
 
 import { MONEY_DECIMALS, exact, format, group } from "../decimal.js";
 
+/** @import { AccountSeen } from "../state/holdings.js" */
 /** @import { Account, Limits } from "../types.js" */
 
 /** @typedef {{what: string, free: string, held: string, all: string}} Line */
@@ -26,4 +27,18 @@ function limitLines({ open_orders, order_shares, order_value, position, collar }
     { what: "Per cent from the market, at most", all: collar },
   ];
   return said.flatMap(({ what, all }) => (all === undefined ? [] : [{ what, free: "–", held: "–", all: group(all) }]));
+}
+
+/**
+ * The account's dollars, and its shares of the symbol.
+ * @param {Pick<AccountSeen, "id"|"account"|"refused">} seen
+ * @param {string|null} symbol
+ */
+export function sumText({ id, account, refused }, symbol) {
+  if (!account) return id === null ? "Choose an account" : (refused ?? "Loading…");
+  const held = (/** @type {string} */ amount, /** @type {number} */ decimals) => (exact(amount, decimals) === 0n ? "" : `, ${group(amount)} held`);
+  const money = `${group(account.balance)} dollars${held(account.held, MONEY_DECIMALS)}`;
+  if (symbol === null) return money;
+  const of = account.positions.find((each) => each.symbol === symbol);
+  return `${money} · ${group(of?.shares ?? "0")} ${symbol}${of ? held(of.held, 8) : ""}`;
 }

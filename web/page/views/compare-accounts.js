@@ -3,12 +3,11 @@
 import { find, make, setAttribute, setText } from "../dom.js";
 import { remember } from "../settings.js";
 import { SideBySide } from "../state/side-by-side.js";
-import { accountSum, drawSum } from "./account-sum.js";
+import { sumText } from "./account-lines.js";
 import { notice } from "./notices.js";
-import { twin } from "./twin.js";
 
 /** @import { Frames } from "../frames.js" */
-/** @import { Holdings } from "../state/holdings.js" */
+/** @import { AccountSeen, Holdings } from "../state/holdings.js" */
 /** @import { Layout } from "../state/layout.js" */
 /** @import { Market } from "../state/market.js" */
 /** @import { Pair } from "../state/pair.js" */
@@ -16,6 +15,8 @@ import { twin } from "./twin.js";
 /** @import { Chooser } from "./chooser.js" */
 
 const SUFFIX = "-beside";
+/** Attributes that name elements by their ids. */
+const REFERENCES = ["aria-controls", "aria-labelledby", "aria-describedby", "for"];
 
 /**
  * @typedef {object} Beside
@@ -132,6 +133,18 @@ function secondPanel({ chooser, fill }) {
   };
 }
 
+/** The line above the tables. @param {string} suffix of the panel's ids */
+function accountSum(suffix) {
+  return { root: find(`account-sum${suffix}`), name: find(`account-sum-name${suffix}`), text: find(`account-sum-text${suffix}`) };
+}
+
+/** @param {ReturnType<typeof accountSum>} sum @param {AccountSeen} seen @param {string|null} symbol */
+function drawSum({ name, text }, seen, symbol) {
+  // A chooser may stand in the place of the name.
+  if (name.isConnected) setText(name, seen.id === null ? "No account" : `Account ${seen.id}`);
+  setText(text, sumText(seen, symbol));
+}
+
 /** The choice from which account the ticket sends. @param {Pair} pair @returns {() => void} draws it */
 function senderChoice(pair) {
   const from = find("ticket-from");
@@ -155,4 +168,24 @@ function senderChoice(pair) {
 /** The end of a long number tells accounts apart. @param {string} id */
 function shortened(id) {
   return id.length > 8 ? `…${id.slice(-5)}` : id;
+}
+
+/** The same elements once more, with ids of their own. @param {HTMLElement} element @param {string} suffix */
+function twin(element, suffix) {
+  const copy = /** @type {HTMLElement} */ (element.cloneNode(true));
+  for (const each of [copy, ...copy.querySelectorAll("*")]) {
+    if (each.id) each.id += suffix;
+    for (const name of REFERENCES) {
+      const named = each.getAttribute(name);
+      if (named)
+        each.setAttribute(
+          name,
+          named
+            .split(" ")
+            .map((id) => id + suffix)
+            .join(" "),
+        );
+    }
+  }
+  return copy;
 }

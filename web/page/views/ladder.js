@@ -1,9 +1,8 @@
 // The order book as a ladder: sell orders above, the spread in the middle, buy orders beneath.
 
-import { atLeast, group } from "../decimal.js";
-import { find, setAttribute, setText } from "../dom.js";
+import { atLeast, exact, format, group } from "../decimal.js";
+import { find, make, setAttribute, setText } from "../dom.js";
 import { Columns } from "./columns.js";
-import { groupChoice, moneyChoice, sideChoice } from "./ladder-choices.js";
 import { SIDES, bySide, deepestOf, levelsOf, limitsOf, middleText, totalsOf } from "./ladder-levels.js";
 import { LadderRows } from "./ladder-rows.js";
 
@@ -20,6 +19,8 @@ const MIDDLE_PX = 26;
 const GAPS_PX = 36;
 const ROWS_MIN = 3;
 const ROWS_MAX = 40;
+/** Levels can be put together by so many steps of the price. */
+const GROUPS = [1n, 5n, 10n, 50n, 100n, 1_000n];
 
 /** @param {{market: Market, quote: Quote, holdings: AccountSeen, frames: Frames, take: (limit: string) => void}} parts */
 export function ladderView({ market, quote, holdings, frames, take }) {
@@ -128,4 +129,50 @@ function heedPointer(root, hold, release) {
   root.addEventListener("focusout", () => {
     if (!root.matches(":hover")) release();
   });
+}
+
+/** The choice of how far levels are put together, which follows the symbol's step. @param {() => void} changed */
+function groupChoice(changed) {
+  const select = /** @type {HTMLSelectElement} */ (find("book-group"));
+  let offered = "";
+  select.addEventListener("input", changed);
+  return {
+    /** @param {string} least @param {string|null} symbol @returns {bigint} */
+    step(least, symbol) {
+      const wanted = `${symbol} ${least}`;
+      if (wanted !== offered) {
+        offered = wanted;
+        select.replaceChildren(
+          ...GROUPS.map((times) => make("option", { value: String(times === 1n ? 1n : exact(least) * times) }, group(format(exact(least) * times)))),
+        );
+      }
+      return BigInt(select.value);
+    },
+  };
+}
+
+/** The choice of the sides that are shown. @param {() => void} changed @returns {() => "both"|Side} */
+function sideChoice(changed) {
+  /** @type {"both"|Side} */
+  let sides = "both";
+  const choices = [...document.querySelectorAll("[data-sides]")];
+  for (const button of choices) {
+    button.addEventListener("click", () => {
+      sides = /** @type {"both"|Side} */ (button.getAttribute("data-sides"));
+      for (const each of choices) setAttribute(each, "aria-pressed", String(each === button));
+      changed();
+    });
+  }
+  return () => sides;
+}
+
+/** The choice whether totals are dollars, in place of shares. @param {() => void} changed @returns {() => boolean} */
+function moneyChoice(changed) {
+  const unit = /** @type {HTMLSelectElement} */ (find("book-unit"));
+  const isMoney = () => unit.value === "money";
+  unit.addEventListener("input", () => {
+    setText(find("book-total-name"), isMoney() ? "Total, $" : "Total");
+    changed();
+  });
+  return isMoney;
 }

@@ -1,18 +1,20 @@
-// The amounts of a portfolio as they are shown. Knows no element.
+// The amounts of a portfolio as they are shown: its figures, and the columns of its table. Knows no element.
 
 import { MONEY_DECIMALS, atLeast, format, group } from "../decimal.js";
 import { averageCost, percent } from "../state/portfolio.js";
 import { nearest } from "./forecast.js";
 
 /** @import { Line, Sum } from "../state/portfolio.js" */
+/** @import { Quote } from "../state/quote.js" */
+/** @import { Column } from "./table.js" */
 
 export const money = (/** @type {bigint} */ amount) => group(atLeast(nearest(amount), 2));
-export const signed = (/** @type {bigint} */ amount) => {
+const signed = (/** @type {bigint} */ amount) => {
   const text = money(amount < 0n ? -amount : amount);
   return amount > 0n ? `+${text}` : amount < 0n ? `−${text}` : text;
 };
-export const direction = (/** @type {bigint|null} */ amount) => (amount === null || amount === 0n ? null : amount > 0n ? "up" : "down");
-export const full = (/** @type {bigint|null} */ amount) => (amount === null ? "" : format(amount, MONEY_DECIMALS));
+const direction = (/** @type {bigint|null} */ amount) => (amount === null || amount === 0n ? null : amount > 0n ? "up" : "down");
+const full = (/** @type {bigint|null} */ amount) => (amount === null ? "" : format(amount, MONEY_DECIMALS));
 
 /**
  * The figures above the table.
@@ -45,3 +47,54 @@ export function withPercent({ unrealised, cost }) {
   const part = unrealised === null ? null : percent(unrealised, cost);
   return part === null ? "" : ` (${part.replace("-", "−")}%)`;
 }
+
+/** @param {Quote} quote @param {() => Sum|null} sum @returns {Column<Line>[]} */
+export const portfolioColumns = (quote, sum) => [
+  { head: "Symbol", text: (line) => line.symbol },
+  { head: "Shares", text: (line) => group(format(line.shares)), value: (line) => line.shares, csv: (line) => format(line.shares), kind: "number" },
+  {
+    head: "Average cost",
+    text: (line) => average(line, (cost) => quote.price(cost, line.symbol)),
+    value: averageCost,
+    csv: (line) => average(line, (cost) => cost, 8),
+    kind: "number wide",
+  },
+  {
+    head: "Last",
+    text: (line) => (line.last === null ? "–" : quote.price(format(line.last), line.symbol)),
+    value: (line) => line.last,
+    csv: (line) => (line.last === null ? "" : format(line.last)),
+    kind: "number wider",
+  },
+  {
+    head: "Value",
+    text: (line) => (line.value === null ? "–" : money(line.value)),
+    value: (line) => line.value,
+    csv: (line) => full(line.value),
+    kind: "number",
+  },
+  {
+    head: "Unrealised",
+    text: (line) => (line.unrealised === null ? "–" : `${signed(line.unrealised)}${withPercent(line)}`),
+    value: (line) => line.unrealised,
+    csv: (line) => full(line.unrealised),
+    kind: "number",
+    direction: (line) => direction(line.unrealised),
+  },
+  {
+    head: "Realised",
+    text: (line) => signed(line.realised),
+    value: (line) => line.realised,
+    csv: (line) => full(line.realised),
+    kind: "number",
+    direction: (line) => direction(line.realised),
+  },
+  { head: "Fees", text: (line) => money(line.fees), value: (line) => line.fees, csv: (line) => full(line.fees), kind: "number widest" },
+  {
+    head: "Part",
+    text: (line) => `${percent(line.value ?? 0n, sum()?.equity ?? 0n) ?? "–"}%`,
+    value: (line) => line.value,
+    csv: (line) => percent(line.value ?? 0n, sum()?.equity ?? 0n) ?? "",
+    kind: "number widest",
+  },
+];

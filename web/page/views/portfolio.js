@@ -5,9 +5,8 @@ import { find, make, setAttribute, setText } from "../dom.js";
 import { PortfolioPrices } from "../state/portfolio-prices.js";
 import { costsOf, mostWorth, sumOf, valued } from "../state/portfolio.js";
 import { curveView } from "./curve.js";
-import { portfolioColumns } from "./portfolio-columns.js";
 import { SPANS, pointsOf, spanButtons } from "./portfolio-curve.js";
-import { figuresOf } from "./portfolio-text.js";
+import { figuresOf, portfolioColumns } from "./portfolio-text.js";
 import { Table } from "./table.js";
 
 /** @import { Api } from "../api.js" */

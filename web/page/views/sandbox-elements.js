@@ -1,6 +1,8 @@
-// The elements of the sandbox's dialog: the traders and their pace, and the table of the accounts that they have.
+// The elements of the sandbox's dialog, and what is drawn in them: the state of the traders, their pace, and the table of
+// their accounts.
 
-import { find, make } from "../dom.js";
+import { find, make, setText } from "../dom.js";
+import { count } from "../format.js";
 
 /** @import { Sandbox } from "../types.js" */
 
@@ -60,13 +62,13 @@ function accountTable(list) {
 }
 
 /** @param {string} name */
-export function strategyBox(name) {
+function strategyBox(name) {
   const input = make("input", { type: "checkbox", value: name, checked: true });
   return make("label", { class: "only" }, input, make("span", {}, make("b", {}, name), ` ${DEEDS[name] ?? ""}`));
 }
 
 /** @param {Sandbox["accounts"][number]} account @param {() => void} chosen */
-export function accountRow({ account, name, strategy }, chosen) {
+function accountRow({ account, name, strategy }, chosen) {
   const look = make(
     "button",
     { type: "button", class: "row-action", "aria-label": `${strategy === null ? "Trade with" : "Look at"} account ${account}` },
@@ -74,4 +76,51 @@ export function accountRow({ account, name, strategy }, chosen) {
   );
   look.addEventListener("click", chosen);
   return make("tr", {}, make("td", { class: "number" }, account), make("td", {}, name), make("td", {}, strategy ?? "–"), make("td", { class: "action" }, look));
+}
+
+/** Whether the traders keep their pace and strategies as they are. @param {Sandbox} sandbox */
+export const isLocked = ({ running, stopping }) => running || stopping;
+
+/** @param {Sandbox} sandbox */
+export function stateText({ stopping, running, commands, why }) {
+  if (stopping) return "The traders cancel their orders…";
+  return running ? `The traders trade: ${count(commands)} orders and cancels so far` : (why ?? "No simulated trader trades now");
+}
+
+/**
+ * @param {SandboxElements} elements
+ * @param {Sandbox} sandbox
+ * @param {boolean} may whether the user may start traders
+ */
+export function drawState({ opener, offer, about, run, form }, sandbox, may) {
+  const { possible, stopping } = sandbox;
+  const locked = isLocked(sandbox);
+  opener.hidden = offer.hidden = !may || !possible;
+  setText(about, stateText(sandbox));
+  setText(run, locked ? "Stop" : "Start");
+  run.disabled = stopping || !possible;
+  for (const input of form.querySelectorAll("input")) input.disabled = locked;
+}
+
+/**
+ * @param {SandboxElements} elements
+ * @param {Sandbox} sandbox
+ * @param {(account: string) => void} look is called with the account of a row
+ */
+export function fillLists({ strategies, list }, { accounts }, look) {
+  for (const name of new Set(accounts.flatMap(({ strategy }) => strategy ?? []))) strategies.append(strategyBox(name));
+  list.append(...accounts.map((each) => accountRow(each, () => look(each.account))));
+}
+
+/** @param {SandboxElements} elements @param {Sandbox} sandbox */
+export function fillFields({ rate, seed, strategies }, sandbox) {
+  rate.value = String(sandbox.rate);
+  seed.value = String(sandbox.seed);
+  for (const input of strategies.querySelectorAll("input")) input.checked = sandbox.strategies.includes(input.value);
+}
+
+/** The pace and strategies that the fields ask for. @param {SandboxElements} elements */
+export function fieldsOf({ rate, seed, strategies }) {
+  const chosen = [...strategies.querySelectorAll("input")].filter((input) => input.checked).map((input) => input.value);
+  return { rate: Number(rate.value), seed: Number(seed.value), strategies: chosen };
 }

@@ -2,8 +2,7 @@
 
 import { Refusal } from "../api.js";
 import { setText } from "../dom.js";
-import { drawState, fieldsOf, fillFields, fillLists, isLocked } from "./sandbox-draw.js";
-import { sandboxElements } from "./sandbox-elements.js";
+import { drawState, fieldsOf, fillFields, fillLists, isLocked, sandboxElements } from "./sandbox-elements.js";
 
 /** @import { Api } from "../api.js" */
 /** @import { Sandbox, Session } from "../types.js" */
