@@ -17,6 +17,7 @@ mod message;
 mod open_orders;
 mod order_fault;
 mod orders;
+mod reasons;
 mod report_queues;
 mod reports;
 mod server;

@@ -5,6 +5,7 @@ use std::fmt::{self, Display, Write};
 use exchange::Limit;
 
 use crate::frame::SOH;
+use crate::reasons::SessionRejectReason as Reason;
 use crate::tags::{self, Tag};
 
 /// The highest number of a message. A session that sends a million messages a second gets there in 31 years.
@@ -22,19 +23,6 @@ pub(crate) struct Fault {
     pub(crate) tag: Option<Tag>,
     pub(crate) reason: Reason,
     pub(crate) text: String,
-}
-
-/// SessionRejectReason(373).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reason {
-    InvalidTag = 0,
-    Missing = 1,
-    Empty = 4,
-    Value = 5,
-    Format = 6,
-    CompId = 9,
-    Twice = 13,
-    Other = 99,
 }
 
 impl Fault {
@@ -57,21 +45,21 @@ impl<'a> Message<'a> {
     pub(crate) fn read(body: &'a [u8]) -> Result<Message<'a>, Fault> {
         let mut fields = Vec::with_capacity(24);
         for field in body.strip_suffix(&[SOH]).unwrap_or(body).split(|byte| *byte == SOH) {
-            let no_field = |text: &str| Fault { tag: None, reason: Reason::InvalidTag, text: text.to_owned() };
+            let no_field = |text: &str| Fault { tag: None, reason: Reason::Format, text: text.to_owned() };
             let text = std::str::from_utf8(field).map_err(|_| no_field("a field is text in UTF-8"))?;
             let (tag, value) = text.split_once('=').ok_or_else(|| no_field("a field is a tag, = and a value"))?;
             let is_tag = (1..=9).contains(&tag.len()) && tag.bytes().all(|byte| byte.is_ascii_digit());
             let tag = tag.parse().ok().filter(|tag: &Tag| is_tag && *tag > 0);
             let tag = tag.ok_or_else(|| no_field("a tag is a number above zero"))?;
             if value.is_empty() {
-                return Err(Fault::of(tag, Reason::Empty, format!("the field {tag} has no value")));
+                return Err(Fault::of(tag, Reason::Format, format!("the field {tag} has no value")));
             }
             fields.push((tag, value));
         }
         match fields.first() {
             Some((tags::MSG_TYPE, _)) => Ok(Message { fields }),
             Some(_) | None => {
-                Err(Fault::of(tags::MSG_TYPE, Reason::Other, "MsgType(35) comes right behind BodyLength(9)"))
+                Err(Fault::of(tags::MSG_TYPE, Reason::Format, "MsgType(35) comes right behind BodyLength(9)"))
             }
         }
     }
@@ -187,10 +175,10 @@ mod tests {
         assert_eq!(message.get(54).map_err(|fault| fault.reason), Err(Reason::Twice));
         assert_eq!(message.need(44, "Price").map_err(|fault| fault.text), Err("Price(44) is missing".to_owned()));
         assert_eq!(message.number(11, "n").map_err(|fault| fault.reason), Err(Reason::Format));
-        assert_eq!(fault("11=a|35=D|"), (Some(35), Reason::Other));
-        assert_eq!(fault("35=D|38=|"), (Some(38), Reason::Empty));
+        assert_eq!(fault("11=a|35=D|"), (Some(35), Reason::Format));
+        assert_eq!(fault("35=D|38=|"), (Some(38), Reason::Format));
         for no_field in ["35=D|x|", "35=D|=1|", "35=D|-1=1|", "35=D|0=1|", "35=D|4294967296=1|", "35=D||"] {
-            assert_eq!(fault(no_field), (None, Reason::InvalidTag), "{no_field}");
+            assert_eq!(fault(no_field), (None, Reason::Format), "{no_field}");
         }
     }
 

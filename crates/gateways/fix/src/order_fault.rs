@@ -2,7 +2,8 @@
 
 use exchange::OrderFault;
 
-use crate::message::{Fault, Reason};
+use crate::message::Fault;
+use crate::reasons::SessionRejectReason as Reason;
 use crate::tags;
 
 /// Words the fault of an order. FIX has no fields for trails, nor for orders that move.

@@ -5,8 +5,9 @@ use terms::{
     AccountId, AmountError, ClientOrderId, Command, Decimal, Money, OrderId, OrderName, Price, Shares, Side, Symbol,
 };
 
-use crate::message::{Fault, Fields, Message, Reason};
+use crate::message::{Fault, Fields, Message};
 use crate::order_fault::order_fault;
+use crate::reasons::SessionRejectReason as Reason;
 use crate::tags::{self, Tag};
 use crate::times;
 

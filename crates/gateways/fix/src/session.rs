@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use exchange::Limit;
 
 use crate::frame::{MESSAGE_BYTES_MAX, framed};
-use crate::message::{Fault, Fields, Message, Reason};
+use crate::message::{Fault, Fields, Message};
+use crate::reasons::SessionRejectReason as Reason;
 use crate::tags;
 use crate::times;
 
@@ -105,7 +106,7 @@ impl<'a> Logon<'a> {
 fn check_target(message: &Message<'_>) -> Result<(), Fault> {
     match message.need(tags::TARGET_COMP_ID, "TargetCompID")? {
         OURS => Ok(()),
-        _ => Err(Fault::of(tags::TARGET_COMP_ID, Reason::CompId, format!("TargetCompID(56) is {OURS}"))),
+        _ => Err(Fault::value(tags::TARGET_COMP_ID, format!("TargetCompID(56) is {OURS}"))),
     }
 }
 
@@ -126,7 +127,8 @@ fn message(kind: &str, theirs: &str, number: u64, time: &str, fields: &Fields) -
 
 /// Whether a fault of a message ends its session.
 fn ends(fault: &Fault) -> bool {
-    fault.reason == Reason::CompId || fault.tag == Some(tags::MSG_SEQ_NUM)
+    let is_name = [tags::SENDER_COMP_ID, tags::TARGET_COMP_ID].map(Some).contains(&fault.tag);
+    fault.tag == Some(tags::MSG_SEQ_NUM) || is_name && fault.reason == Reason::Value
 }
 
 impl Session {
@@ -242,7 +244,7 @@ impl Session {
     fn header(&self, message: &Message<'_>) -> Result<(u64, bool), Fault> {
         if message.need(tags::SENDER_COMP_ID, "SenderCompID")? != self.theirs {
             let text = format!("SenderCompID(49) is that of the Logon, {}", self.theirs);
-            return Err(Fault::of(tags::SENDER_COMP_ID, Reason::CompId, text));
+            return Err(Fault::value(tags::SENDER_COMP_ID, text));
         }
         check_target(message)?;
         let number = message.seq_num(tags::MSG_SEQ_NUM, "MsgSeqNum")?;

@@ -15,6 +15,7 @@ use crate::market::{FixBackend, Requester, Unknown, done_order};
 use crate::message::{Fields, Message};
 use crate::open_orders;
 use crate::orders::{Change, ClientRequest, OrderRef, Placing};
+use crate::reasons::{BusinessRejectReason, CxlRejReason, MassCancelRejectReason, OrdRejReason};
 use crate::report_queues::{Model, ReportQueue};
 use crate::reports::{AskedFor, Happening, Names, OrderSnapshot, side};
 use crate::session::Session;
@@ -63,8 +64,7 @@ struct AwaitedChange {
 struct NotChanged {
     order: Option<OrderId>,
     status: &'static str,
-    /// CxlRejReason.
-    reason: u8,
+    reason: CxlRejReason,
     text: String,
 }
 
@@ -180,7 +180,7 @@ impl Trader {
                     self.submit_together(std::mem::take(&mut together), session).await?;
                     self.refuse(
                         &placing,
-                        6,
+                        OrdRejReason::Duplicate,
                         "this ClOrdID(11) is what an order is called since it was amended",
                         session,
                     );
@@ -313,11 +313,11 @@ impl Trader {
         let is_taken = matches!(of_new, Answer::Reply(Reply::Status(_) | Reply::Done(_)))
             || self.orders.contains_key(&change.cl_ord_id);
         let (reason, text) = if is_taken {
-            (6, "this ClOrdID(11) stands for an order: give the amendment a name of its own")
+            (CxlRejReason::Duplicate, "this ClOrdID(11) stands for an order: give the amendment a name of its own")
         } else if open.zip(limit).is_some_and(|(open, limit)| open.limit != limit) {
             let text = "an OrderCancelReplaceRequest takes shares off an order, which keeps its place for that: to have another \
                         Price(44), cancel it and send another one";
-            (2, text)
+            (CxlRejReason::PriceChanged, text)
         } else {
             return self.amend_known(Change { order: OrderRef::Id(order), ..change }, order, shares, session).await;
         };
@@ -360,7 +360,7 @@ impl Trader {
                     Some(known) => NotChanged {
                         order: Some(*order),
                         status: known.status(),
-                        reason: 0,
+                        reason: CxlRejReason::TooLate,
                         text: Reject::NothingOpen.to_string(),
                     },
                     None => NotChanged::unknown(said(&answer)),
@@ -387,7 +387,7 @@ impl Trader {
             .add(tags::ORD_STATUS, why.status)
             .add(tags::ACCOUNT, change.account)
             .add(tags::CXL_REJ_RESPONSE_TO, response_to)
-            .add(tags::CXL_REJ_REASON, why.reason)
+            .add(tags::CXL_REJ_REASON, why.reason as u8)
             .add(tags::TEXT, &why.text);
         session.send_kept("9", fields);
     }
@@ -397,22 +397,22 @@ impl Trader {
         let (reason, text) = match answer {
             Answer::Reply(Reply::Opened(_) | Reply::Moved { is_new: true, .. }) => return,
             Answer::Reply(Reply::Repeated(order) | Reply::Moved { order, .. }) => {
-                (6, format!("this ClOrdID(11) stands for order {}, which is the same", order.0))
+                (OrdRejReason::Duplicate, format!("this ClOrdID(11) stands for order {}, which is the same", order.0))
             }
-            Answer::Reply(Reply::Rejected(reject)) => (reason(reject), reject.to_string()),
-            Answer::Reply(_) | Answer::Unavailable(_) => (99, said(answer)),
+            Answer::Reply(Reply::Rejected(reject)) => (reject.into(), reject.to_string()),
+            Answer::Reply(_) | Answer::Unavailable(_) => (OrdRejReason::Other, said(answer)),
         };
         self.refuse(placing, reason, &text, session);
     }
 
-    fn refuse(&mut self, placing: &Placing, reason: u8, text: &str, session: &mut Session) {
+    fn refuse(&mut self, placing: &Placing, reason: OrdRejReason, text: &str, session: &mut Session) {
         self.refused += 1;
         let fields = Fields::new()
             .add(tags::ORDER_ID, "NONE")
             .add(tags::EXEC_ID, format!("X{}", self.refused))
             .add(tags::EXEC_TYPE, 8)
             .add(tags::ORD_STATUS, 8)
-            .add(tags::ORD_REJ_REASON, reason)
+            .add(tags::ORD_REJ_REASON, reason as u8)
             .add(tags::LEAVES_QTY, 0)
             .add(tags::CUM_QTY, 0)
             .add(tags::AVG_PX, 0)
@@ -535,7 +535,7 @@ impl Trader {
         let fields = Fields::new()
             .add(tags::REF_SEQ_NUM, number)
             .add(tags::REF_MSG_TYPE, message.kind())
-            .add(tags::BUSINESS_REJECT_REASON, 3)
+            .add(tags::BUSINESS_REJECT_REASON, BusinessRejectReason::UnsupportedKind as u8)
             .add(tags::TEXT, text);
         session.send("j", fields);
     }
@@ -549,11 +549,11 @@ impl Drop for Trader {
 
 impl NotChanged {
     fn unknown(text: String) -> NotChanged {
-        NotChanged { order: None, status: "8", reason: 1, text }
+        NotChanged { order: None, status: "8", reason: CxlRejReason::UnknownOrder, text }
     }
 
     fn other(text: String) -> NotChanged {
-        NotChanged { order: None, status: "0", reason: 99, text }
+        NotChanged { order: None, status: "0", reason: CxlRejReason::Other, text }
     }
 }
 
@@ -573,19 +573,6 @@ fn said(answer: &Answer) -> String {
         Answer::Reply(Reply::Rejected(reject)) => reject.to_string(),
         Answer::Unavailable(why) => why.to_string(),
         Answer::Reply(_) => "what became of it is not known".to_owned(),
-    }
-}
-
-/// OrdRejReason.
-#[expect(clippy::wildcard_enum_match_arm, reason = "for all others it has no number, and the text says why")]
-fn reason(reject: &Reject) -> u8 {
-    match reject {
-        Reject::UnknownSymbol => 1,
-        Reject::Killed(_) | Reject::HaltedByRules => 2,
-        Reject::InsufficientFunds { .. } | Reject::InsufficientShares { .. } | Reject::PastLimit(_) => 3,
-        Reject::ClientOrderIdTaken { .. } => 6,
-        Reject::UnknownAccount => 15,
-        _ => 99,
     }
 }
 
@@ -643,7 +630,7 @@ fn canceled_all(cl_ord_id: &str, symbol: Option<Symbol>, kind: &str, answer: &An
             .add_some(tags::TEXT, is_cut.then_some("others were not canceled: ask again")),
         None => fields
             .add(tags::MASS_CANCEL_RESPONSE, 0)
-            .add(tags::MASS_CANCEL_REJECT_REASON, 99)
+            .add(tags::MASS_CANCEL_REJECT_REASON, MassCancelRejectReason::Other as u8)
             .add(tags::TEXT, said(answer)),
     }
 }
