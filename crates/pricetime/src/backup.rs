@@ -1,10 +1,10 @@
 //! `pricetime backup`: a consistent copy of a data folder, also while a server writes to it, checked afterwards.
 //!
-//! The order of copying makes it consistent. First comes the newest snapshot; then the history, which holds everything
-//! that happened before that snapshot; last the journal, which provides what the history lacks. The server does not
-//! wait: the large files are copied beforehand, while they change, and then brought up to date, which is quick. Journal
-//! files are only ever appended to, and are copied up to their last whole unit. Until the copy was checked it is marked
-//! as unfinished, and nothing serves or copies it.
+//! The order of copying makes it consistent. First comes the newest snapshot that can be read back; then the history,
+//! which holds everything that happened before that snapshot; last the journal, which provides what the history lacks.
+//! The server does not wait: the large files are copied beforehand, while they change, and then brought up to date,
+//! which is quick. Journal files are only ever appended to, and are copied up to their last whole unit. Until the copy
+//! was checked it is marked as unfinished, and nothing serves or copies it.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -103,7 +103,13 @@ fn copy_ahead(disk: &Disk, live_copy: &mut LiveCopy) -> Result<(), String> {
 }
 
 fn copy(disk: &Disk, live_copy: &mut LiveCopy) -> Result<(), String> {
-    let newest = snapshot::list(disk).map_err(|error| error.to_string())?.into_iter().next();
+    let sound = snapshot::oldest_of(disk, 1).map_err(|error| error.to_string())?;
+    let all = snapshot::list(disk).map_err(|error| error.to_string())?;
+    let newest = match all.iter().find(|info| Some(info.sequence) == sound) {
+        // The check of the copy names its damage.
+        None if !journal::replays_from_start(disk).unwrap_or(false) => all.into_iter().next(),
+        newest => newest.cloned(),
+    };
     if let Some(newest) = &newest {
         live_copy.bring_up(Path::new(&newest.name))?;
     }
@@ -202,7 +208,10 @@ fn open(disk: &Disk) -> Result<(Recovered<Disk>, SharedHistory), RecoveryError> 
 
 /// Brings the history of an opened copy up to its journal, and checks both. Returns a summary.
 fn sound(target: &Path, disk: &Disk, (recovered, history): (Recovered<Disk>, SharedHistory)) -> Result<String, String> {
-    history.fit(&recovered.engine).and_then(|_| history.checkpoint()).map_err(|error| unsound(&error))?;
+    if !history.fit(&recovered.engine).map_err(|error| unsound(&error))? {
+        return Err(unsound(&"its journal ends before its history does"));
+    }
+    history.checkpoint().map_err(|error| unsound(&error))?;
     recovered.engine.check_invariants();
     Ok(format!(
         "{}: sound at command {}: {} accounts, {} open orders, {} orders in the history, state hash {:016x}",

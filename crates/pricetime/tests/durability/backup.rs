@@ -128,6 +128,32 @@ fn the_journal_is_copied_behind_all_else() {
     assert!(journal > last("history/"), "{copied:?}");
 }
 
+/// The copy had the damaged snapshot: with all of the journal it was called sound, and otherwise there was no copy.
+#[test]
+fn a_backup_takes_the_newest_snapshot_that_can_be_read() {
+    for more in ["", "--keep-journal"] {
+        let folder = Folder::new("backup-snapshot");
+        let (data, copy) = (folder.data(), folder.path().join("copy"));
+        let server = Launch::new(&data).with(SMALL).with(more).start();
+        wait_until("two snapshots", PATIENCE, || {
+            fill(&server);
+            let is_retired = !data.join("journal-00000000000000000001.log").exists();
+            snapshots(&data) > 1 && (is_retired || !more.is_empty())
+        });
+        server.kill();
+        let names = std::fs::read_dir(&data).unwrap().map(|entry| entry.unwrap().path());
+        let newest = names.filter(|path| path.extension().is_some_and(|ending| ending == "snap")).max().unwrap();
+        let mut bytes = std::fs::read(&newest).unwrap();
+        bytes[100] ^= 1;
+        std::fs::write(&newest, bytes).unwrap();
+        let output = backup(&data, &copy).stderr(Stdio::piped()).output().unwrap();
+        assert!(output.status.success(), "{more}: {}", String::from_utf8_lossy(&output.stderr));
+        let verified = Command::new(env!("CARGO_BIN_EXE_pricetime")).env_clear().arg("verify").arg(&copy).output();
+        let verified = verified.unwrap();
+        assert!(verified.status.success(), "{more}: {}", String::from_utf8_lossy(&verified.stdout));
+    }
+}
+
 /// A power cut may remove a finished copy that is not synced.
 #[test]
 fn all_of_a_backup_is_synced_before_it_counts() {
