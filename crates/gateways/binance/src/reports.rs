@@ -1,14 +1,15 @@
 //! The events of an account's stream: each order that is placed, executed or canceled, and the account's balances after
 //! that.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use feed::{Account, Amended, EndedOrder, Holding, Holdings, News, Noted, Trade, View};
 use serde_json::{Value, json};
 use terms::{AccountIndex, CancelReason, Group, Money, OrderId, Position, Shares, Side, Time};
 
-use crate::list_events::Lists;
+use crate::list_events::{Batch, Lists};
 use crate::order::{Order, canceled_status, time_in_force};
+use crate::order_lists::Member;
 use crate::{fees, names, numbers, trailing};
 use http_gateway::clock;
 
@@ -42,27 +43,22 @@ enum Happened<'a> {
 }
 
 impl ReportedState {
-    /// Returns the state at the start of a stream.
+    /// Returns the state at the start of a stream. Walks no orders: there may be a million.
     pub(crate) fn begin(view: &View, account: AccountIndex) -> ReportedState {
         let through = view.orders_of(account).next().map_or(OrderId(0), |newest| newest.order);
         let Account { balance, held, holdings, .. } = view.account(account);
-        ReportedState {
-            through,
-            balance: *balance,
-            held: *held,
-            holdings: holdings.clone(),
-            lists: Lists::begin(view, account),
-        }
+        ReportedState { through, balance: *balance, held: *held, holdings: holdings.clone(), lists: Lists::default() }
     }
 
     /// Returns the events for news, in order; times in microseconds.
     pub(crate) fn follow(&mut self, view: &View, account: AccountIndex, news: &[News]) -> Vec<Value> {
         let mut standings = standings(view, news);
-        let (mut events, mut ended) = (Vec::new(), HashSet::new());
+        let mut events = Vec::new();
+        let members = standings.iter().map(|(order, its)| (*order, Member::of(&its.order))).collect();
+        let mut batch = Batch::of(view, news, members);
         let before = self.through;
         for news in news {
-            let of_list =
-                self.lists.follow(view, news, &mut ended, |order| standings.get(&order).map(|its| &its.order));
+            let of_list = self.lists.follow(&mut batch, news);
             let (order, happened) = match news {
                 News::Noted(_, note) => {
                     // A pending order that was reported becomes new.
@@ -266,5 +262,57 @@ impl Happened<'_> {
             Happened::Canceled(ended, CancelReason::SelfTrade) => Some(ended.canceled),
             Happened::Placed | Happened::Executed(..) | Happened::Amended(_) | Happened::Canceled(..) => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use exchange::EventBatch;
+    use terms::{AccountId, Event, MarketState, NewOrder, Price, Sequence, StateItem, Symbol, SymbolIndex};
+
+    use super::*;
+
+    /// A market without anything.
+    struct Empty;
+
+    impl MarketState for Empty {
+        fn sequence(&self) -> Sequence {
+            Sequence::ZERO
+        }
+
+        fn time(&self) -> Time {
+            Time::ZERO
+        }
+
+        fn next_order(&self) -> OrderId {
+            OrderId(1)
+        }
+
+        fn export(&self, visit: &mut dyn FnMut(StateItem)) {
+            visit(StateItem::Head { sequence: self.sequence(), time: self.time(), next_order: self.next_order() });
+        }
+    }
+
+    /// A stream once walked through all open orders of its account when it began, and kept their lists: of a million
+    /// orders, in one step of the feed, while nobody got anything.
+    #[test]
+    fn a_stream_begins_without_a_walk_through_the_orders() {
+        let mut view = View::new(&Empty, None);
+        let mut batch = EventBatch::default();
+        let (account, symbol) = (AccountIndex(0), SymbolIndex(0));
+        let (limit, shares) = (Price::from_units(1).expect("a price"), Shares::from_units(1).expect("shares"));
+        let placed = NewOrder::limit(symbol, Side::Sell, limit, shares);
+        batch.add(Sequence(1), Event::AccountCreated { account, id: AccountId::parse(b"1").expect("digits") });
+        batch.add(Sequence(1), Event::SymbolCreated { symbol, name: Symbol::parse(b"A").expect("a letter") });
+        let [order, partner] = [OrderId(1), OrderId(2)];
+        for order in [order, partner] {
+            batch.add(Sequence(order.0 + 1), Event::OrderOpened { order, account, placed });
+        }
+        batch.add(Sequence(3), Event::OrdersLinked { order, partner, account, symbol, side: placed.side });
+        batch.seal(Sequence(3), Time(3));
+        view.apply(&batch);
+        assert_eq!(view.partner(order), Some(partner));
+        let begun = ReportedState::begin(&view, account);
+        assert_eq!((begun.through, format!("{:?}", begun.lists)), (partner, "Lists({})".to_owned()));
     }
 }

@@ -133,3 +133,45 @@ fn a_list_is_canceled_with_its_working_order_and_refused_in_its_own_words() {
     }
     server.stop();
 }
+
+/// A stream once walked through all open orders when it began, to know their lists.
+#[test]
+fn lists_that_are_older_than_a_stream_are_told_when_they_are_done() {
+    let folder = Folder::new("binance-older-than-stream");
+    let (server, http, keys) = KeyFile::serve(&folder, MARKET);
+    let send = |method: &str, path: &str, words: &str| {
+        let answer = keys.send(&http, method, path, words);
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text);
+    };
+    let list = |socket: &mut Socket| loop {
+        let told = events(socket, 1).remove(0);
+        if told[0] == "list" && told[3] == "ALL_DONE" {
+            return told;
+        }
+    };
+    // Orders 1 to 3 and 4 to 6, whose working orders are executed and canceled.
+    for named in ["executed", "canceled"] {
+        send("POST", "orderList/otoco", &format!("{WORKING}&{TWO}&listClientOrderId={named}"));
+    }
+    let mut socket = keys.follow(&http);
+    send("DELETE", "orderList", "symbol=SPYUSD&orderListId=4");
+    assert_eq!(list(&mut socket), json!(["list", 4, "OTO", "ALL_DONE", 3]));
+    server.ask(r#"<transactions id="2"><order sym="SPY" amount="-10" limit="25"/></transactions>"#);
+    assert_eq!(list(&mut socket), json!(["list", 1, "OTO", "ALL_DONE", 3]));
+    // The two orders that waited are a pair now. One is canceled when a part of the other is executed.
+    let mut socket = keys.follow(&http);
+    for (shares, is_last) in [(4, false), (6, true)] {
+        server.ask(&format!(r#"<transactions id="2"><order sym="SPY" amount="{shares}" limit="30"/></transactions>"#));
+        let told = if is_last { list(&mut socket) } else { events(&mut socket, 2).remove(1) };
+        let expected = json!(["list", 2, "OCO", "ALL_DONE", 2]);
+        assert_eq!(told, if is_last { expected } else { json!([2, 2, "TRADE", "PARTIALLY_FILLED"]) });
+    }
+    // One order waits, and is canceled alone.
+    let one = "pendingType=LIMIT&pendingSide=SELL&pendingPrice=30&pendingQuantity=10&pendingTimeInForce=GTC";
+    send("POST", "orderList/oto", &format!("{WORKING}&{one}"));
+    let mut socket = keys.follow(&http);
+    let pending = keys.send(&http, "GET", "openOrders", "").body[1]["orderId"].to_string();
+    send("DELETE", "order", &format!("symbol=SPYUSD&orderId={pending}"));
+    assert_eq!(list(&mut socket)[4], 2);
+    server.stop();
+}
