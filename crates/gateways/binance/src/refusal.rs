@@ -15,6 +15,8 @@ use http_gateway::members::{SIGN_AGAIN, SIGNED_BEFORE_START};
 use http_gateway::problem::Problem;
 use http_gateway::problem_code::Code;
 
+/// The code where the result of a request is not known.
+const UNKNOWN_OUTCOME: i32 = -1007;
 /// The code for damaged records. Binance has none for this.
 const RECORD_DAMAGED: i32 = -1900;
 /// The code for what is no longer kept. Binance uses it for an archived order.
@@ -228,7 +230,11 @@ impl Refusal {
     /// The refusal where the result of the request is not known yet.
     pub(crate) fn unknown_outcome() -> Refusal {
         let msg = "Timeout waiting for response from backend server. Send status unknown; execution status unknown.";
-        Refusal::with(StatusCode::GATEWAY_TIMEOUT, -1007, msg)
+        Refusal::with(StatusCode::GATEWAY_TIMEOUT, UNKNOWN_OUTCOME, msg)
+    }
+
+    pub(crate) fn is_unknown_outcome(&self) -> bool {
+        self.code == UNKNOWN_OUTCOME
     }
 
     /// Translates the engine's refusal.
@@ -373,7 +379,7 @@ impl From<Problem> for Refusal {
             StatusCode::FORBIDDEN => -1002,
             StatusCode::TOO_MANY_REQUESTS => -1003,
             StatusCode::SERVICE_UNAVAILABLE => -1001,
-            StatusCode::GATEWAY_TIMEOUT => -1007,
+            StatusCode::GATEWAY_TIMEOUT => UNKNOWN_OUTCOME,
             StatusCode::INTERNAL_SERVER_ERROR => -1000,
             _ => -1130,
         };

@@ -115,6 +115,8 @@ fn answer(cancel: Half, new: Half) -> Answer {
         "newOrderResponse": new.response(),
     });
     match (&cancel, &new) {
+        // A client that was told of a failure would try again.
+        (Half::Failed(why), _) | (_, Half::Failed(why)) if why.is_unknown_outcome() => Err(Refusal::unknown_outcome()),
         (Half::Done(_), Half::Done(_)) => Ok(Json(data)),
         (Half::Done(_), _) | (_, Half::Done(_)) => Err(Refusal::partly_replaced(data)),
         (_, _) => Err(Refusal::nothing_replaced(data)),
@@ -135,6 +137,26 @@ impl Half {
             Half::Done(told) => told.clone(),
             Half::Failed(why) => why.body(),
             Half::NotAttempted => Value::Null,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An order whose outcome was unknown was once reported as failed, where the other order could not be canceled.
+    #[test]
+    fn a_half_with_an_unknown_outcome_is_no_failure() {
+        let failed = || Half::Failed(Refusal::unknown_to_cancel());
+        let code = |cancel, new| answer(cancel, new).err().map(|refusal| refusal.body()["code"].clone());
+        assert_eq!(code(failed(), failed()), Some(json!(-2022)));
+        assert_eq!(code(Half::Done(json!({})), failed()), Some(json!(-2021)));
+        let unknown = || Half::Failed(Refusal::unknown_outcome());
+        for (cancel, new) in
+            [(failed(), unknown()), (unknown(), Half::NotAttempted), (Half::Done(json!({})), unknown())]
+        {
+            assert_eq!(code(cancel, new), Some(json!(-1007)));
         }
     }
 }
