@@ -95,6 +95,18 @@ impl Streams for () {
     }
 }
 
+/// Streams that have the read model, to which they return when this is dropped, also by a panic.
+struct LentStreams<'a> {
+    model: &'a mut ReadModel<Hub>,
+    streams: Option<Box<dyn Streams>>,
+}
+
+impl Drop for LentStreams<'_> {
+    fn drop(&mut self) {
+        self.model.watcher.streams = self.streams.take();
+    }
+}
+
 /// All subscriptions, and the state of their messages.
 pub struct Hub {
     subscriptions: Subscriptions,
@@ -159,7 +171,7 @@ impl Hub {
     /// Sends a subscriber the state of a topic, and its changes from now on. Returns false if it is subscribed already,
     /// or its connection is to end.
     pub fn subscribe(model: &mut ReadModel<Hub>, topic: Topic, outbox: &Outbox) -> bool {
-        if !outbox.is_open() {
+        if !outbox.is_open() || model.watcher.subscriptions.is(topic, outbox) {
             return false;
         }
         // Everything so far is in the snapshot: no subscriber gets it twice.
@@ -327,10 +339,10 @@ impl Hub {
 
     /// Lends `streams` the read model. The hub, which is part of the read model, has no streams meanwhile.
     fn with_streams<T>(model: &mut ReadModel<Hub>, of: impl FnOnce(&mut dyn Streams, &mut ReadModel<Hub>) -> T) -> T {
-        let mut streams = model.watcher.streams.take().expect("invariant: they look at it one at a time");
-        let result = of(&mut *streams, model);
-        model.watcher.streams = Some(streams);
-        result
+        let streams = model.watcher.streams.take();
+        let mut lent = LentStreams { model, streams };
+        let streams = lent.streams.as_mut().expect("invariant: they look at it one at a time");
+        of(&mut **streams, lent.model)
     }
 
     /// Sends reports of an account's orders to its live subscribers, and holds them for the others.
@@ -507,14 +519,68 @@ mod tests {
         model.view.apply(&batch);
     }
 
-    /// News went on being gathered and written for a client that was to be disconnected, until it was.
-    #[test]
-    fn a_follower_that_is_full_costs_nothing_more() {
-        let view = View::new(&Empty, None);
-        let watcher = Hub::with(Box::new(()));
+    fn model_with(streams: Box<dyn Streams>) -> ReadModel<Hub> {
+        let (view, watcher) = (View::new(&Empty, None), Hub::with(streams));
         let mut model = ReadModel { view, history: None, watcher, listeners: Listeners::default() };
         let id = AccountId::parse(b"1").expect("it is one");
         apply(&mut model, 1, Event::AccountCreated { account: ACCOUNT, id });
+        model
+    }
+
+    /// Streams with a fault.
+    struct Faulty;
+
+    impl Streams for Faulty {
+        fn begin(&mut self, _: &View, _: Topic) {
+            panic!("planted");
+        }
+
+        fn end(&mut self, _: Topic) {}
+
+        fn learn(&mut self, _: SymbolIndex, _: Vec<Candle>) {}
+
+        fn tell_gathered(&mut self, _: &ReadModel<Hub>, _: Topic) {}
+
+        fn follow_symbol(&mut self, _: &ReadModel<Hub>, _: SymbolIndex, _: &[(Side, Price)], _: &[Trade]) {}
+
+        fn follow_accounts(&mut self, _: &ReadModel<Hub>, _: &[News]) {}
+
+        fn tell_due(&mut self, _: &mut ReadModel<Hub>) -> Option<Instant> {
+            None
+        }
+    }
+
+    /// A panic in a question to the streams once took them from everybody: the next publishing panicked, and with it
+    /// the feed.
+    #[test]
+    fn streams_stay_when_a_question_to_them_panics() {
+        let mut model = model_with(Box::new(Faulty));
+        let outbox = Outbox::new(&OutboxBudget::default());
+        let asked = std::panic::AssertUnwindSafe(|| Hub::subscribe(&mut model, Topic::Orders(ACCOUNT), &outbox));
+        assert!(std::panic::catch_unwind(asked).is_err());
+        assert!(model.watcher.streams.is_some());
+        Hub::publish(&mut model);
+    }
+
+    /// A subscription that is there already once sent everybody what had been gathered.
+    #[test]
+    fn a_repeated_subscription_publishes_nothing() {
+        let mut model = model_with(Box::new(()));
+        let budget = OutboxBudget::default();
+        let outbox = Outbox::new(&budget);
+        assert!(Hub::subscribe(&mut model, Topic::Orders(ACCOUNT), &outbox));
+        let event = Event::BalanceChanged { account: ACCOUNT, balance: Money::from_units(7) };
+        apply(&mut model, 2, event);
+        let (gathered, made) = (model.view.gathered(), budget.made());
+        assert!(gathered > 0);
+        assert!(!Hub::subscribe(&mut model, Topic::Orders(ACCOUNT), &outbox));
+        assert_eq!((model.view.gathered(), budget.made()), (gathered, made));
+    }
+
+    /// News went on being gathered and written for a client that was to be disconnected, until it was.
+    #[test]
+    fn a_follower_that_is_full_costs_nothing_more() {
+        let mut model = model_with(Box::new(()));
         let budget = OutboxBudget::default();
         let (full, other) = (Outbox::new(&budget), Outbox::new(&budget));
         for outbox in [&full, &other] {
