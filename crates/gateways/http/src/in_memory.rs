@@ -9,7 +9,6 @@ use axum::Router;
 use axum::extract::ConnectInfo;
 use axum::middleware::{Next, from_fn};
 use exchange::{Addresses, Metrics, Newcomers, Place, Places, State, Status};
-use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -19,6 +18,7 @@ use crate::dialect::Dialect;
 use crate::listener::Life;
 use crate::members::Members;
 use crate::server::routes;
+use crate::serving::builder;
 
 /// The routes of a server that listens nowhere.
 #[derive(Clone)]
@@ -61,6 +61,6 @@ impl InMemory {
             next.run(request)
         });
         let service = TowerToHyperService::new(self.0.clone().layer(with_life));
-        http1::Builder::new().half_close(true).serve_connection(TokioIo::new(stream), service).with_upgrades().await
+        builder().half_close(true).serve_connection(TokioIo::new(stream), service).with_upgrades().await
     }
 }

@@ -61,6 +61,7 @@ mod sandbox;
 mod schema_values;
 mod server;
 mod server_stats;
+mod serving;
 mod session;
 mod shapes;
 pub mod shared_text;

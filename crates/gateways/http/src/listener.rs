@@ -9,12 +9,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use axum::extract::connect_info::Connected;
 use axum::extract::{ConnectInfo, Request};
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use axum::serve::{IncomingStream, Listener};
+use axum::serve::Listener;
 use exchange::{NoPlace, Place, PlaceHandle, Places, Principal};
 use tls::{ClientCertificate, Handshakes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -289,12 +288,6 @@ impl Life {
     }
 }
 
-impl Connected<IncomingStream<'_, Bounded>> for Life {
-    fn connect_info(stream: IncomingStream<'_, Bounded>) -> Life {
-        stream.io().life.clone()
-    }
-}
-
 /// Notes when a connection asks, when its answer is there, and when it becomes a WebSocket. On a reserved place it
 /// answers one request, and only for the server's state.
 pub(crate) async fn note(ConnectInfo(life): ConnectInfo<Life>, request: Request, next: Next) -> Response {
@@ -323,6 +316,11 @@ pub(crate) async fn note(ConnectInfo(life): ConnectInfo<Life>, request: Request,
 }
 
 impl PlacedConnection {
+    /// Returns its state.
+    pub(crate) fn life(&self) -> &Life {
+        &self.life
+    }
+
     fn after_write(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         match written {
             Poll::Pending => self.idle(cx).map(Err),

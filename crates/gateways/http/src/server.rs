@@ -25,11 +25,12 @@ use crate::authorization::authorize;
 use crate::contained::contained;
 use crate::dialect::Dialect;
 use crate::input::BODY_BYTES_MAX;
-use crate::listener::{Bounded, Bounds, Life, note};
+use crate::listener::{Bounded, Bounds, note};
 use crate::members::{Elsewhere, Members};
 use crate::origin_guard::check_origin;
 use crate::recency::as_new;
 use crate::server_stats::Counting;
+use crate::serving::{serve, told};
 use crate::wire::Acceptance;
 use crate::{body_deadline, describe, metrics, page, rest, session, timing};
 
@@ -124,22 +125,17 @@ impl Web {
                 let routes = routes(&served, dialect.as_deref());
                 let at_root = compatible.zip(dialect.as_ref()).map(|((listener, _), dialect)| {
                     let listener = bounded(listener, places.clone(), bounds, &served, acceptance.clone());
-                    serve(listener, dialect.at_root(routes.clone()), told(stopped.clone()))
+                    serve(listener, dialect.at_root(routes.clone()), stopped.clone())
                 });
                 let at_root = async {
-                    match at_root {
-                        Some(serving) => serving.await,
-                        None => Ok(()),
+                    if let Some(serving) = at_root {
+                        serving.await;
                     }
                 };
                 let listener = bounded(listener, places, bounds, &served, acceptance);
-                let main = serve(listener, routes, told(stopped.clone()));
+                let main = serve(listener, routes, stopped.clone());
                 tokio::select! {
-                    ended = async { tokio::try_join!(main, at_root) } => {
-                        if let Err(error) = ended {
-                            tracing::error!(%error, "the HTTP server ended; the exchange goes on without it");
-                        }
-                    }
+                    ((), ()) = async { tokio::join!(main, at_root) } => {}
                     () = async { told(stopped).await; tokio::time::sleep(DRAIN_PATIENCE).await } => {}
                 }
             };
@@ -181,12 +177,6 @@ impl Drop for Web {
             drop(thread.join());
         }
     }
-}
-
-/// Returns when the server is to stop.
-async fn told(mut stopped: watch::Receiver<bool>) {
-    // The sender lives as long as the server.
-    let _ = stopped.wait_for(|stop| *stop).await;
 }
 
 /// Bytes that the system takes for a connection beyond what it could send. It would take megabytes, for each client
@@ -238,12 +228,4 @@ fn bounded(
     acceptance: Option<Acceptance>,
 ) -> Bounded {
     Bounded::new(listener, places, app.instruments().connections.clone(), bounds, acceptance)
-}
-
-async fn serve(
-    listener: Bounded,
-    routes: Router,
-    stopped: impl Future<Output = ()> + Send + 'static,
-) -> io::Result<()> {
-    axum::serve(listener, routes.into_make_service_with_connect_info::<Life>()).with_graceful_shutdown(stopped).await
 }

@@ -44,6 +44,23 @@ fn whoever_comes_while_many_wait_to_be_accepted_waits_with_them() {
     server.stop();
 }
 
+/// The server once kept 408 KiB for each of many clients that never finished the head of a request.
+#[test]
+fn a_head_that_never_ends_is_refused_and_large_bodies_and_upgrades_are_not() {
+    let folder = Folder::new("guard-heads");
+    let (server, http) = start(&folder);
+    let head = "GET /health HTTP/1.1\r\nhost: localhost\r\nlong: ";
+    let long = |bytes: usize| format!("{head}{}", "a".repeat(bytes - head.len()));
+    assert_eq!(raw::status(&raw::ask(server.http, &long(64 << 10))), 431);
+    let end = "\r\nconnection: close\r\n\r\n";
+    assert_eq!(raw::status(&raw::ask(server.http, &format!("{}{end}", long(60 << 10)))), 200);
+    let body = format!("{}{}", " ".repeat(60 << 10), json!({"account": "1", "shares": "1"}));
+    let issued = http.send("POST", "/api/v1/symbols/SPY/shares", Some(&body), &[("content-type", "application/json")]);
+    assert_eq!(issued.status, 201, "{}", issued.text);
+    raw::listen(server.http, "/ws/v1");
+    server.stop();
+}
+
 #[test]
 fn only_requests_to_this_server_are_answered() {
     let folder = Folder::new("guard-hosts");
