@@ -1,4 +1,5 @@
-//! The audit trail, read from the journal of a running server. It writes nothing, and its reads delay nobody.
+//! The audit trail, read from the journal of a running server. It writes nothing, and reads on threads of the
+//! lowest priority, so it delays nobody.
 
 use std::collections::VecDeque;
 use std::iter::repeat_n;
@@ -27,6 +28,21 @@ impl JournalTrail {
 
 impl AuditTrail for JournalTrail {
     fn page(&self, question: &AuditQuestion) -> Result<AuditPage, NoAudit> {
+        // A thread keeps the lowest priority until it ends, and others do other work.
+        std::thread::scope(|scope| {
+            let read = || {
+                let _ = rustix::process::setpriority_process(None, 19);
+                self.find(question)
+            };
+            let reading = std::thread::Builder::new().name("audit".to_string()).spawn_scoped(scope, read);
+            let reading = reading.map_err(|error| NoAudit::Unreadable(error.to_string()))?;
+            reading.join().unwrap_or_else(|panicked| std::panic::resume_unwind(panicked))
+        })
+    }
+}
+
+impl JournalTrail {
+    fn find(&self, question: &AuditQuestion) -> Result<AuditPage, NoAudit> {
         let Some(last) = question.before.0.checked_sub(1).filter(|last| *last > 0) else {
             return Ok(AuditPage::default());
         };
@@ -38,9 +54,7 @@ impl AuditTrail for JournalTrail {
         let page = self.read(Sequence(last), question).map_err(|error| NoAudit::Unreadable(error.to_string()))?;
         page.ok_or(NoAudit::NoLongerKept)
     }
-}
 
-impl JournalTrail {
     /// Reads the page that ends with `last`; none if its file was retired.
     fn read(&self, last: Sequence, question: &AuditQuestion) -> Result<Option<AuditPage>, JournalError> {
         let Some(begin) = journal::file_point(&self.0, last)? else { return Ok(None) };

@@ -20,6 +20,7 @@ use crate::history_port::HistoryPort;
 use crate::hub::Hub;
 use crate::listener::Life;
 use crate::live_count::LiveCount;
+use crate::member_turns::MemberTurns;
 use crate::members::Members;
 use crate::outbox_budget::OutboxBudget;
 use crate::problem::Problem;
@@ -123,10 +124,12 @@ struct Inner {
     /// Whether requests carry their callers.
     audit: bool,
     instruments: Instruments,
-    /// Permits for replays at the same time.
-    replays: Semaphore,
-    /// Permits for reading the audit trail.
-    audits: Arc<Semaphore>,
+    /// Turns of replays, and of drop copies that catch up.
+    replays: MemberTurns,
+    /// Turns of drop copies that have caught up: they wait for no replay.
+    live_copies: MemberTurns,
+    /// Turns of reading the audit trail.
+    audits: MemberTurns,
     /// Permits for making a piece of a long answer.
     pieces: Semaphore,
     /// Permits for gathering a long answer that is one message.
@@ -171,8 +174,9 @@ impl AppState {
             members,
             audit,
             instruments,
-            replays: Semaphore::new(1),
-            audits: Arc::new(Semaphore::new(1)),
+            replays: MemberTurns::default(),
+            live_copies: MemberTurns::default(),
+            audits: MemberTurns::default(),
             pieces: Semaphore::new(PIECES_AT_ONCE),
             gathering: Semaphore::new(GATHERED_AT_ONCE),
             writing: Semaphore::new(1),
@@ -332,11 +336,15 @@ impl AppState {
         !is_too_many
     }
 
-    pub(crate) fn replays(&self) -> &Semaphore {
+    pub(crate) fn replays(&self) -> &MemberTurns {
         &self.0.replays
     }
 
-    pub(crate) fn audits_at_once(&self) -> &Arc<Semaphore> {
+    pub(crate) fn live_copies(&self) -> &MemberTurns {
+        &self.0.live_copies
+    }
+
+    pub(crate) fn audits_in_turn(&self) -> &MemberTurns {
         &self.0.audits
     }
 

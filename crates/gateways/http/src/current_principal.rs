@@ -45,6 +45,11 @@ pub fn asker() -> Option<Asker> {
     CURRENT.try_with(|asking| asking.borrow().asker.clone()).ok()
 }
 
+/// Returns the name of the asker's member; an empty one where there is none.
+pub(crate) fn member() -> String {
+    asker().map(|asker| asker.principal.member().to_owned()).unwrap_or_default()
+}
+
 /// Returns a member as whom the connection follows something; `None` if it follows only what is public.
 pub(crate) fn told_as() -> Option<Asker> {
     let first = |asking: &RefCell<CurrentPrincipal>| {

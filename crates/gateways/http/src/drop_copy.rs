@@ -28,8 +28,10 @@ use crate::report_replay::{ahead, begins_later};
 const ACCOUNTS_MAX: usize = 1_000;
 /// Time between two looks whether anything happened.
 const EVERY: Duration = Duration::from_millis(100);
-/// The part of the feed's thread that a live stream takes, at most: one in this many.
-const PART: u32 = 50;
+/// The rest after each step of a live stream, and of one that catches up, as a multiple of its time: so a stream takes
+/// a bounded part of the feed's thread.
+const REST: u32 = 49;
+const CATCHING_UP_REST: u32 = 4;
 /// Pause after a database did not answer.
 const PAUSE: Duration = Duration::from_secs(1);
 /// Records that are read in one step, and reports of an account that are found ahead of the others'.
@@ -66,7 +68,7 @@ struct DropCopy {
     outbox: Outbox,
     asker: Option<Asker>,
     whose: DropCopyScope,
-    /// Nanoseconds of the feed's thread that this round took.
+    /// Nanoseconds of the feed's thread that it took since its last rest.
     cost: Arc<AtomicU64>,
     /// The last command whose reports were all sent.
     told: Sequence,
@@ -197,7 +199,7 @@ impl DropCopy {
         let mut was_live = false;
         while self.outbox.has_room().await {
             match self.round(&mut was_live).await {
-                Ok(()) => tokio::time::sleep(self.pause()).await,
+                Ok(()) => tokio::time::sleep(EVERY.max(self.rest(REST))).await,
                 Err(Ends::TooMany(count)) => {
                     let detail = format!("the member has {count} accounts by now; at most {ACCOUNTS_MAX}");
                     return self.outbox.send(refusal(None, "too-many-accounts", &detail));
@@ -208,10 +210,10 @@ impl DropCopy {
         }
     }
 
-    /// Returns the pause until the next round. Many accounts take longer to read: a stream takes a bounded part of the
-    /// feed's time.
-    fn pause(&self) -> Duration {
-        EVERY.max(Duration::from_nanos(self.cost.swap(0, Ordering::Relaxed)).saturating_mul(PART - 1))
+    /// Returns the rest that is due, as a multiple of the time that the stream took from the feed. Many accounts take
+    /// longer to read.
+    fn rest(&self, share: u32) -> Duration {
+        Duration::from_nanos(self.cost.swap(0, Ordering::Relaxed)).saturating_mul(share)
     }
 
     /// Sends everything that happened up to now. `was_live`: set once everything before was sent.
@@ -248,7 +250,8 @@ impl DropCopy {
                 return Err(Ends::Silently);
             }
             self.ask_database(&mut sources, through).await?;
-            let _turn = self.app.replays().acquire().await.map_err(|_| Ends::Silently)?;
+            let turns = if *was_live { self.app.live_copies() } else { self.app.replays() };
+            let turn = turns.take(self.member()).await;
             let outbox = self.outbox.clone();
             let stepped = self.look(move |model| {
                 look_further(&mut sources, model, through)?;
@@ -256,10 +259,21 @@ impl DropCopy {
                 Ok((sources, is_whole))
             });
             (sources, is_told) = stepped.await?;
+            if is_told {
+                break;
+            }
+            // The rest of one that catches up belongs to its turn: many of them take no more of the feed than one does.
+            let turn = Some(turn).filter(|_| !*was_live);
+            tokio::time::sleep(self.rest(if *was_live { REST } else { CATCHING_UP_REST })).await;
+            drop(turn);
         }
         self.told = through;
         *was_live = true;
         Ok(())
+    }
+
+    fn member(&self) -> &str {
+        self.asker.as_ref().map_or("", |asker| asker.principal.member())
     }
 
     async fn look<T: Send + 'static>(

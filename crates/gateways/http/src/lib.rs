@@ -36,6 +36,7 @@ pub mod listener;
 mod live_count;
 mod long_snapshots;
 mod manual;
+mod member_turns;
 pub mod members;
 mod messages;
 mod metrics;

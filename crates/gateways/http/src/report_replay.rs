@@ -97,16 +97,20 @@ pub(crate) fn ahead(from: Sequence, through: Sequence) -> Problem {
     Problem::new(Code::FromAhead, detail)
 }
 
-/// Runs a replay until everything is sent or its client is gone.
-pub(crate) async fn run(app: AppState, mut replay: Replay) {
+/// Runs a member's replay until everything is sent or its client is gone.
+pub(crate) async fn run(app: AppState, member: String, mut replay: Replay) {
     while replay.outbox.has_room().await {
-        // One replay at a time works.
-        let Ok(_turn) = app.replays().acquire().await else { return };
+        // One replay at a time works. Its rest belongs to its turn: many take no more of the feed than one does.
+        let turn = app.replays().take(&member).await;
         if let Stage::CurrentPrincipal(behind) = replay.stage {
             match history_pages::reports(&app, replay.account, (behind, replay.through), REPORTS_AT_ONCE).await {
                 Ok((found, through)) => replay.stage = Stage::Answered(found.into(), through),
                 // The client misses nothing, and only waits: reports from meanwhile are held.
-                Err(HistoryFault::Away) => tokio::time::sleep(PAUSE).await,
+                Err(HistoryFault::Away) => {
+                    drop(turn);
+                    tokio::time::sleep(PAUSE).await;
+                    continue;
+                }
                 Err(HistoryFault::Unreadable(error)) => replay.stage = Stage::Unreadable(error),
                 // The server ends.
                 Err(HistoryFault::NotReady) => return,

@@ -151,7 +151,8 @@ impl Session {
                 });
                 if let Some(replay) = begun.await?? {
                     self.topics += 1;
-                    drop(tell_beside(self.outbox.clone(), report_replay::run(self.app.clone(), replay)));
+                    let running = report_replay::run(self.app.clone(), current_principal::member(), replay);
+                    drop(tell_beside(self.outbox.clone(), running));
                 }
             }
             Request::Unsubscribe(channel) => {

@@ -1,7 +1,5 @@
 //! The audit trail: which client asked for which command.
 
-use std::sync::Arc;
-
 use axum::Json;
 use axum::extract::State;
 use exchange::Read;
@@ -115,8 +113,8 @@ pub(crate) async fn list(
     let last = app.look(|model| model.view.sequence()).await?;
     let before = asked.before.map_or(last.next(), |before| Sequence(before).min(last.next()));
     let question = AuditQuestion { before, limit, member, session: asked.session, account, kills: asked.kills };
-    let turn = Arc::clone(app.audits_at_once()).acquire_owned().await.map_err(|_| Problem::not_ready())?;
-    // The permit is held until everything is read, also when the client has hung up.
+    let turn = app.audits_in_turn().take(&current_principal::member()).await;
+    // The turn lasts until everything is read, also when the client has hung up.
     let read = tokio::task::spawn_blocking(move || {
         let _turn = turn;
         trail.page(&question)
@@ -140,7 +138,7 @@ fn whose(app: &AppState, asked: Option<String>) -> Result<Option<String>, Proble
     if app.may_read(Read::Venue) {
         return Ok(asked);
     }
-    let own = current_principal::asker().map(|asker| asker.principal.member().to_owned()).unwrap_or_default();
+    let own = current_principal::member();
     match asked {
         Some(other) if other != own => Err(Problem::not_permitted()),
         _ => Ok(Some(own)),
