@@ -18,6 +18,7 @@ use crate::orders::client_ids::ClientOrders;
 use crate::orders::deadlines::Deadlines;
 use crate::orders::of_account::AccountOrders;
 use crate::orders::order_terms::OrderTerms;
+use crate::orders::replace::SetAside;
 use crate::orders::state::Orders;
 use crate::pending::state::Pendings;
 use crate::rules::state::Instruments;
@@ -48,6 +49,11 @@ pub struct Engine {
     /// The last cancel that canceled an order; zero before the first. It is not part of the exported state: its reader
     /// follows the cancel in the same request, and no state is exported within a request.
     pub(crate) last_cancel: Sequence,
+    /// The order that a command names to be replaced by that of the next, and the sequence of that command. It is not
+    /// part of the exported state, for the same reason.
+    pub(crate) replaceable: Option<(Sequence, OrderId)>,
+    /// The order that is out of account while the one that replaces it is checked. None between commands.
+    pub(crate) aside: Option<Box<SetAside>>,
     /// The last command that placed an order; zero before the first. It is not part of the exported state, for the same
     /// reason.
     pub(crate) last_opened: Sequence,
@@ -129,6 +135,8 @@ impl Engine {
             stops: Stops::new(),
             instruments: Instruments::new(),
             last_cancel: Sequence::ZERO,
+            replaceable: None,
+            aside: None,
             last_opened: Sequence::ZERO,
             deadlines: Deadlines::new(),
             links: Links::new(),
@@ -232,6 +240,7 @@ impl Engine {
                 OrderName::Id(order) => self.cancel_order(account, order, executions, events),
                 OrderName::Client(id) => self.cancel_client_order(account, id, executions, events),
             },
+            Command::ReplaceOrder { account, order } => self.name_replaced(account, order, executions),
             Command::AmendOrder { account, order, shares } => match self.named_order(account, order) {
                 Ok(order) => self.amend_order(account, order, shares, events),
                 Err(reject) => Err(reject),

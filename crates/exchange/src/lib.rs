@@ -77,7 +77,7 @@ pub use pending::{PendingFault, PlacedTree, pending, placed_tree};
 pub use places::{GAVE_WAY, LEAVING_MAX, Newcomers, NoPlace, Place, PlaceCounts, PlaceHandle, Places, Ticket};
 pub use principal::{Denial, Principal, Read, Rights};
 pub use protector::{PROTECTED_ACCOUNTS_MAX, ProtectorId};
-pub use replacement::{OnFailure, replacement};
+pub use replacement::{OnFailure, keep_unless_placed, replacement};
 pub use requests::Requests;
 pub use role::{Role, Roles};
 pub use source::Source;

@@ -206,6 +206,7 @@ impl Outcome {
             | Reject::CannotPend { .. }
             | Reject::AmendsPending { .. }
             | Reject::NotCanceled
+            | Reject::Kept
             | Reject::Killed(_)
             | Reject::KillGoesOn
             | Reject::ClientOrderIdTaken { .. }

@@ -58,6 +58,9 @@ const FOLLOW_CALENDAR: u8 = 55;
 /// Dollars or shares from another account. The payer follows, and then the account or the issue, as above.
 const FUND_ACCOUNT: u8 = 46;
 const GIVE_SHARES: u8 = 47;
+/// The name of the order that the next command's order replaces.
+const REPLACE_ORDER: u8 = 56;
+const REPLACE_CLIENT_ORDER: u8 = 57;
 /// Appends a command. Panics on an amount that no parser lets in (negative, above its cap, an order without shares):
 /// once written, it could never be read again.
 pub fn encode(command: &Command, out: &mut Vec<u8>) {
@@ -102,6 +105,16 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
         }
         Command::CancelOrder { account, order: OrderName::Client(id) } => {
             out.push(CANCEL_CLIENT_ORDER);
+            put_account(out, account);
+            put_client_order_id(out, id);
+        }
+        Command::ReplaceOrder { account, order: OrderName::Id(order) } => {
+            out.push(REPLACE_ORDER);
+            put_account(out, account);
+            put_u64(out, order.0);
+        }
+        Command::ReplaceOrder { account, order: OrderName::Client(id) } => {
+            out.push(REPLACE_CLIENT_ORDER);
             put_account(out, account);
             put_client_order_id(out, id);
         }
@@ -242,6 +255,12 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
         }
         CANCEL_CLIENT_ORDER => {
             Ok(Command::CancelOrder { account: take_account(bytes)?, order: take_client_order_id(bytes)?.into() })
+        }
+        REPLACE_ORDER => {
+            Ok(Command::ReplaceOrder { account: take_account(bytes)?, order: OrderId(take_u64(bytes)?).into() })
+        }
+        REPLACE_CLIENT_ORDER => {
+            Ok(Command::ReplaceOrder { account: take_account(bytes)?, order: take_client_order_id(bytes)?.into() })
         }
         AMEND_ORDER => {
             let (account, order) = (take_account(bytes)?, OrderId(take_u64(bytes)?));

@@ -12,6 +12,8 @@ use crate::varint::{CodecError, put_u64, take_u8};
 
 /// An order on the condition that the command before it canceled one.
 const IF_CANCELED: u8 = 13;
+/// An order that replaces the one that the command before names.
+const REPLACING: u8 = 58;
 /// The second order of a linked pair.
 const LINKED: u8 = 21;
 /// A working order. The number of its pending orders follows, one or two.
@@ -46,6 +48,7 @@ pub(crate) fn put_place(out: &mut Vec<u8>, place: &Place) {
     match place.bond() {
         Bond::Alone => {}
         Bond::IfCanceled => out.push(IF_CANCELED),
+        Bond::Replacing => out.push(REPLACING),
         Bond::Linked => out.push(LINKED),
         Bond::Working { two_wait } => out.extend_from_slice(&[WORKING, if two_wait { 2 } else { 1 }]),
         Bond::Pending => out.push(PENDING),
@@ -131,6 +134,7 @@ fn bits(side: Side, client_id: Option<ClientOrderId>) -> u8 {
 pub(crate) fn take_place(tag: u8, bytes: &mut &[u8]) -> Result<Place, CodecError> {
     let (bond, fault) = match tag {
         IF_CANCELED => (Bond::IfCanceled, CodecError::OutOfBounds("command on a condition")),
+        REPLACING => (Bond::Replacing, CodecError::OutOfBounds("command that replaces an order")),
         LINKED => (Bond::Linked, CodecError::OutOfBounds("linked command")),
         WORKING => (Bond::Working { two_wait: take_two_wait(bytes)? }, OTHER_AMONG_WAITING),
         PENDING => (Bond::Pending, OTHER_AMONG_WAITING),

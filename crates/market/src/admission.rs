@@ -279,9 +279,10 @@ impl Admission {
     #[inline]
     fn within_bounds(&mut self, facts: &Facts, command: &Command, before: &[Op], behind: &[Op]) -> Decision {
         let Facts { engine, bounds, .. } = *facts;
-        // Both orders of a linked pair are let in, or neither.
+        // Both orders of a linked pair are let in, or neither; and so are the two commands of a replacement that keeps
+        // the old order if the new one is refused.
         if let Some(Op::Command(Command::Place(second))) = behind.first()
-            && second.bond() == Bond::Linked
+            && matches!(second.bond(), Bond::Linked | Bond::Replacing)
             && let Some(id) = second.client_id()
             && let Err(bound) = self.client_order(facts, second.account, id)
         {
@@ -290,6 +291,7 @@ impl Admission {
         let within = match *command {
             Command::Place(ref place) => return self.placed(facts, place, before, behind),
             Command::CancelOrder { .. }
+            | Command::ReplaceOrder { .. }
             | Command::CancelAll { .. }
             | Command::Kill { .. }
             | Command::Release { .. }
@@ -338,6 +340,10 @@ impl Admission {
             Bond::IfCanceled => {
                 assert_behind_cancel(account, before);
                 self.client_ids(facts, account, own_id)
+            }
+            Bond::Replacing => {
+                assert_behind_replaced(account, before);
+                return self.as_before();
             }
             Bond::Linked => {
                 assert_behind_its_first(account, before);
@@ -578,6 +584,13 @@ fn assert_behind_cancel(account: AccountId, before: &[Op]) {
     let cancel = before.last();
     let is_its = matches!(cancel, Some(Op::Command(Command::CancelOrder { account: other, .. })) if *other == account);
     assert!(is_its, "invariant: gateways ask for a replacement as a cancel and the order behind it");
+}
+
+/// Asserts that an order that replaces another one stands just behind the command that names that one.
+fn assert_behind_replaced(account: AccountId, before: &[Op]) {
+    let named = before.last();
+    let is_its = matches!(named, Some(Op::Command(Command::ReplaceOrder { account: other, .. })) if *other == account);
+    assert!(is_its, "invariant: gateways ask for a replacement as the name of an order and the order behind it");
 }
 
 impl TurnSoFar {

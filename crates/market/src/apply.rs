@@ -3,8 +3,8 @@
 //! answers until they may leave.
 
 use engine::Engine;
-use exchange::{Answer, Batch, Unavailable};
-use terms::{Command, Event, Execution, KillScope, Op, Reply, Sequence, Time};
+use exchange::{Answer, Batch, Unavailable, keep_unless_placed};
+use terms::{Bond, Command, Event, Execution, KillScope, Op, Reply, Sequence, Time};
 
 use crate::admission::Decision;
 use crate::protection::unchanging;
@@ -73,6 +73,12 @@ pub fn answer(
                             let mut events = |event| told.event(sequence, event);
                             let reply = engine.apply_command(sequence, time, command, executions, &mut events);
                             told.command_applied(engine, ops.get(index + 1));
+                            if !matches!(reply, Reply::Opened(_))
+                                && command.bond() == Some(Bond::Replacing)
+                                && let Some(Answer::Reply(replaced)) = answers.last_mut()
+                            {
+                                keep_unless_placed(replaced, &reply);
+                            }
                             Answer::Reply(reply)
                         }
                         Decision::NoEffect => Answer::Reply(vain(engine, command)),

@@ -33,6 +33,8 @@ pub struct Model {
     pub(crate) arrivals: u64,
     /// Whether the last command canceled an order.
     pub(crate) has_canceled: bool,
+    /// The order that the last command names, and that the next one's order may replace.
+    pub(crate) replaceable: Option<OrderId>,
     /// The order that the last command placed.
     pub(crate) just_opened: Option<OrderId>,
     /// Pairs of open orders, each of which cancels the other.
@@ -226,6 +228,7 @@ impl Model {
             reached: Vec::new(),
             arrivals: 0,
             has_canceled: false,
+            replaceable: None,
             just_opened: None,
             links: Vec::new(),
             chain: None,
@@ -300,6 +303,7 @@ impl Model {
         let outcome = self.obey(entry.command, executions, events);
         let canceled = matches!((entry.command, &outcome), (Command::CancelOrder { .. }, Ok(_)));
         self.has_canceled = canceled;
+        self.replaceable = self.replaceable.filter(|_| matches!(entry.command, Command::ReplaceOrder { .. }));
         let is_placed = entry.command.place().is_none_or(|place| place.bond() != Bond::Pending);
         self.just_opened = match outcome {
             Ok(Reply::Opened(order) | Reply::Moved { order, is_new: true, .. }) => Some(order).filter(|_| is_placed),
@@ -358,6 +362,7 @@ impl Model {
                 Ok(order) => self.cancel_order(account, order, executions, events),
                 Err(reject) => Err(reject),
             },
+            Command::ReplaceOrder { account, order } => self.name_replaced(account, order, executions),
             Command::AmendOrder { account, order, shares } => match self.named_order(account, order) {
                 Ok(order) => self.amend_order(account, order, shares, events),
                 Err(reject) => Err(reject),
@@ -419,7 +424,7 @@ impl Model {
         }
     }
 
-    fn named_order(&self, account: AccountId, order: OrderName) -> Result<OrderId, Reject> {
+    pub(crate) fn named_order(&self, account: AccountId, order: OrderName) -> Result<OrderId, Reject> {
         match order {
             OrderName::Id(order) => Ok(order),
             OrderName::Client(id) => self.client_order(account, id),
@@ -516,7 +521,7 @@ impl Model {
         }
     }
 
-    fn cancel_order(
+    pub(crate) fn cancel_order(
         &mut self,
         account: AccountId,
         order: OrderId,

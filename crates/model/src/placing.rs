@@ -14,6 +14,9 @@ impl Model {
         if bond == Bond::IfCanceled {
             return self.place_if_canceled(place.bound(Bond::Alone), events);
         }
+        if bond == Bond::Replacing {
+            return self.place_replacing(place.bound(Bond::Alone), events);
+        }
         let display = if let OrderForm::Iceberg { display, .. } = form { Some(display) } else { None };
         let terms =
             Terms { client_id: place.client_id(), until: place.deadline(), display, trail: None, released: None };
@@ -23,7 +26,7 @@ impl Model {
                 self.place_trailing(Terms { trail: Some(trail), ..terms }, account, order, events)
             }
             OrderForm::Plain(order) | OrderForm::Iceberg { order, .. } => match bond {
-                Bond::Alone | Bond::IfCanceled => self.place_under(terms, account, order, events),
+                Bond::Alone | Bond::IfCanceled | Bond::Replacing => self.place_under(terms, account, order, events),
                 Bond::Linked => self.place_linked(terms, account, order, events),
                 Bond::Working { two_wait } => self.place_working(terms, account, order, two_wait, events),
                 Bond::Pending => self.place_pending(terms, account, order, events),

@@ -1,6 +1,6 @@
 //! Replies together with the executions that they refer to, so that tests can compare the engine with the model.
 
-use terms::{Executed, Execution, Reply, Status};
+use terms::{Bond, Executed, Execution, Op, Reject, Reply, Status};
 
 /// A reply with its executions beside it, so that tests can compare two of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +29,19 @@ impl ReplyWithExecutions {
     /// Whether the command was refused.
     pub fn is_rejected(&self) -> bool {
         matches!(self.reply, Reply::Rejected(_))
+    }
+
+    /// Corrects the reply `before` this one, as the market's loop does: if `op`, with this reply, was to replace an
+    /// order in one step and placed none, that order was kept.
+    pub fn correct(&self, op: &Op, before: Option<&mut ReplyWithExecutions>) {
+        let replaces = matches!(op, Op::Command(command) if command.bond() == Some(Bond::Replacing));
+        let is_placed = matches!(self.reply, Reply::Opened(_) | Reply::Moved { is_new: true, .. });
+        if let Some(before) = before.filter(|before| matches!(before.reply, Reply::Canceled(_)))
+            && replaces
+            && !is_placed
+        {
+            *before = ReplyWithExecutions::of(&Reply::Rejected(Reject::Kept), &[]);
+        }
     }
 
     /// Pairs a reply with those of `executions` that it refers to.

@@ -93,6 +93,13 @@ pub struct Workload {
     has_funding: bool,
 }
 
+/// The order that a command places by itself or in place of another one, alone, and that bond.
+pub(crate) fn apart(placing: Command) -> Option<(Place, Bond)> {
+    let Command::Place(place) = placing else { return None };
+    let bond = place.bond();
+    matches!(bond, Bond::Alone | Bond::IfCanceled | Bond::Replacing).then(|| (place.bound(Bond::Alone), bond))
+}
+
 impl Workload {
     /// Draws a market; its flavour follows from the seed.
     pub fn new(seed: u64) -> Workload {
@@ -441,8 +448,7 @@ impl Workload {
 
     /// Turns an order that shows all its shares into one that shows a part at a time, at times.
     fn in_parts(&mut self, placing: Command, model: &Model) -> Command {
-        let plain = placing.unconditional().unwrap_or(placing);
-        let Command::Place(place) = plain else { return placing };
+        let Some((place, bond)) = apart(placing) else { return placing };
         let Some(order) = place.alone() else { return placing };
         let (account, client_id) = (place.account, place.client_id());
         let before = model.client_orders().find(|&(id, order)| {
@@ -455,8 +461,7 @@ impl Workload {
         };
         let iceberg = display.and_then(|display| Place::iceberg(account, order, display));
         let Some(iceberg) = iceberg else { return placing };
-        let iceberg = Command::Place(iceberg.named(client_id).until(place.deadline()));
-        if placing.unconditional().is_some() { iceberg.if_canceled().expect("it has no condition") } else { iceberg }
+        Command::Place(iceberg.named(client_id).until(place.deadline()).bound(bond))
     }
 
     /// Draws a fill-or-kill that needs hidden shares of an order and does not get that far: an order of its own account
@@ -564,7 +569,7 @@ impl Workload {
     }
 
     /// Draws a cancel, and an order of the same account behind it: on the condition that the cancel cancels something,
-    /// or without.
+    /// or without, or in one step with the cancel.
     fn replacement(&mut self, model: &Model) -> [Command; 2] {
         let (account, canceled) = self.aim(model, 60);
         let open = model.open_orders().find(|open| open.id == canceled);
@@ -586,9 +591,16 @@ impl Workload {
         let Command::CancelOrder { account, .. } = cancel else { panic!("a cancel by a client order id is a cancel") };
         let Command::Place(mut place) = placing else { panic!("{placing:?} places no order") };
         place.account = account;
-        let placing = Command::Place(place);
-        let conditional = placing.if_canceled().filter(|_| self.random.percent(65));
-        [cancel, conditional.unwrap_or(placing)]
+        let bond = match self.random.below(20) {
+            0..8 => Bond::IfCanceled,
+            8..15 => Bond::Replacing,
+            _ => Bond::Alone,
+        };
+        let first = match (cancel, bond) {
+            (Command::CancelOrder { account, order }, Bond::Replacing) => Command::ReplaceOrder { account, order },
+            (cancel, _) => cancel,
+        };
+        [first, Command::Place(place.bound(bond))]
     }
 
     /// Frees an id, mostly one that stands for an order. Without ids, issues shares.

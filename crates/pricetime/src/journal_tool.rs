@@ -111,6 +111,12 @@ pub fn describe(command: &Command) -> String {
         Command::CancelOrder { account, order: OrderName::Client(id) } => {
             format!("cancel of account {account}: client order id {id}")
         }
+        Command::ReplaceOrder { account, order: OrderName::Id(order) } => {
+            format!("replacement of account {account}: order {order}, unless the next command is refused")
+        }
+        Command::ReplaceOrder { account, order: OrderName::Client(id) } => {
+            format!("replacement of account {account}: client order id {id}, unless the next command is refused")
+        }
         Command::CancelAll { account, symbol, through } => {
             let of = symbol.map(|symbol| format!(" of {symbol}")).unwrap_or_default();
             let up_to = through.map(|order| format!(" up to {order}")).unwrap_or_default();
@@ -173,6 +179,7 @@ fn describe_order(place: &Place) -> String {
     let bond = match place.bond() {
         Bond::Alone => "",
         Bond::IfCanceled => ", if the command before canceled one",
+        Bond::Replacing => ", in place of that of the command before",
         Bond::Linked => ", linked with the order of the command before",
         Bond::Working { two_wait: false } => ", and the order of the next command waits for it",
         Bond::Working { two_wait: true } => ", and the orders of the next two commands wait for it",

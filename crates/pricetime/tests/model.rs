@@ -14,6 +14,7 @@ use common::order_xml::{
 };
 use common::reply::{now, without_times};
 use common::server::{Launch, Server};
+use exchange::keep_unless_placed;
 use model::Model;
 use model::workload::{Flavour, Random, Workload};
 use serde_json::Value;
@@ -115,15 +116,18 @@ impl Oracle {
     }
 
     fn replace(&mut self, cancel: Command, placing: Command, children: &mut String, answers: &mut String) {
-        let Command::CancelOrder { order, .. } = cancel else { panic!("{cancel:?} cancels nothing") };
+        let Some((_, order)) = cancel.named_order() else { panic!("{cancel:?} cancels nothing") };
         let placing = as_on_the_wire(placing);
         let (canceled, placed) = (format!(" id=\"{}\"", id_of(order).0), placing_attributes(&placing));
         write!(children, "<replace{canceled}{placed}{}/>", on_failure_attribute(&placing)).unwrap();
         answers.push_str("<replaced>");
-        for (command, echo) in [(cancel, canceled), (placing, placed)] {
-            let (reply, executions) = self.apply(command);
-            write_answer(answers, &echo, &reply, &executions);
+        let (mut reply, executions) = self.apply(cancel);
+        let (new_reply, new_executions) = self.apply(placing);
+        if placing.bond() == Some(Bond::Replacing) {
+            keep_unless_placed(&mut reply, &new_reply);
         }
+        write_answer(answers, &canceled, &reply, &executions);
+        write_answer(answers, &placed, &new_reply, &new_executions);
         answers.push_str("</replaced>");
     }
 
@@ -235,6 +239,7 @@ impl Oracle {
                 write!(children, "<cancel id=\"{}\"/>", order.0).unwrap();
                 format!(" id=\"{}\"", order.0)
             }
+            Command::ReplaceOrder { .. } => unreachable!("the order behind it is answered together with it"),
             Command::CancelAll { symbol, through, .. } => {
                 let symbol = symbol.map(|symbol| format!(" sym=\"{symbol}\"")).unwrap_or_default();
                 let echo = symbol + &through.map(|through| format!(" through=\"{through}\"")).unwrap_or_default();
@@ -287,6 +292,7 @@ fn account_of(op: &Op) -> Option<AccountId> {
         | Op::Command(
             Command::Place(Place { account, .. })
             | Command::CancelOrder { account, .. }
+            | Command::ReplaceOrder { account, .. }
             | Command::CancelAll { account, .. }
             | Command::AmendOrder { account, .. }
             | Command::FreeClientOrderId { account, .. },

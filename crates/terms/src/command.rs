@@ -31,6 +31,9 @@ pub enum Command {
     Place(Place),
     /// Cancel the open shares of an order.
     CancelOrder { account: AccountId, order: OrderName },
+    /// Have the order that the next command of the request places replace this one, or leave it as it is. The next
+    /// command decides; this one changes nothing, and its reply is the one to a cancel.
+    ReplaceOrder { account: AccountId, order: OrderName },
     /// Take shares off an open order, which keeps its place in its level. `shares` is its new total, executed ones
     /// included.
     AmendOrder { account: AccountId, order: OrderName, shares: Shares },

@@ -48,7 +48,7 @@ impl Command {
             Command::FundAccount { .. } => CommandKind::FundAccount,
             Command::GiveShares { .. } => CommandKind::GiveShares,
             Command::Place(_) => CommandKind::Place,
-            Command::CancelOrder { .. } => CommandKind::CancelOrder,
+            Command::CancelOrder { .. } | Command::ReplaceOrder { .. } => CommandKind::CancelOrder,
             Command::CancelAll { .. } => CommandKind::CancelAll,
             Command::AmendOrder { .. } => CommandKind::AmendOrder,
             Command::FreeClientOrderId { .. } => CommandKind::FreeClientOrderId,
@@ -97,6 +97,7 @@ impl Command {
             | Command::GiveShares { account, .. }
             | Command::Place(Place { account, .. })
             | Command::CancelOrder { account, .. }
+            | Command::ReplaceOrder { account, .. }
             | Command::CancelAll { account, .. }
             | Command::AmendOrder { account, .. }
             | Command::FreeClientOrderId { account, .. }
@@ -123,10 +124,13 @@ impl Command {
         }
     }
 
-    /// The account and the single order that the command cancels or amends. None for any other command.
+    /// The account and the single order that the command cancels, replaces or amends. None for any other command.
     #[inline]
     pub fn named_order(&self) -> Option<(AccountId, OrderName)> {
-        if let Command::CancelOrder { account, order } | Command::AmendOrder { account, order, .. } = *self {
+        if let Command::CancelOrder { account, order }
+        | Command::ReplaceOrder { account, order }
+        | Command::AmendOrder { account, order, .. } = *self
+        {
             return Some((account, order));
         }
         None
@@ -172,9 +176,10 @@ impl Command {
         self.with_bond(Bond::Alone, Bond::IfCanceled)
     }
 
-    /// Removes that condition. None for a command without it.
+    /// Removes that condition, or the bond to the order that it replaces. None for a command without either.
     pub fn unconditional(self) -> Option<Command> {
-        self.with_bond(Bond::IfCanceled, Bond::Alone)
+        let from = self.bond().filter(|bond| matches!(bond, Bond::IfCanceled | Bond::Replacing))?;
+        self.with_bond(from, Bond::Alone)
     }
 
     fn with_bond(self, from: Bond, to: Bond) -> Option<Command> {
@@ -208,7 +213,7 @@ impl Op {
 
     /// Whether the op places an order together with the op before it, or not at all.
     pub fn is_placed_with_previous(&self) -> bool {
-        matches!(self.bond(), Some(Bond::Linked | Bond::Pending))
+        matches!(self.bond(), Some(Bond::Linked | Bond::Pending | Bond::Replacing))
     }
 
     /// Whether the op kills or releases an account together with that of the op before it, or not at all.
@@ -223,7 +228,7 @@ impl Op {
 
     /// Whether the fate of the op depends on the op before it in its request.
     pub fn depends_on_previous(&self) -> bool {
-        matches!(self.bond(), Some(Bond::Linked | Bond::Pending | Bond::IfCanceled))
+        matches!(self.bond(), Some(Bond::Linked | Bond::Pending | Bond::IfCanceled | Bond::Replacing))
     }
 
     fn bond(&self) -> Option<Bond> {

@@ -52,6 +52,9 @@ pub enum Bond {
     Alone,
     /// The order is placed if the command before it canceled one. One request holds both, in this order.
     IfCanceled,
+    /// The order replaces the one that the command before names. One request holds both, in this order. If it is
+    /// refused, the other order stays as it is.
+    Replacing,
     /// The order is the second of a pair whose first the command just before placed, in the same request: the first
     /// event of either cancels the other. Both have one symbol, side and number of shares, and one of them waits for a
     /// price. If the second is refused, the first is canceled.
@@ -81,13 +84,14 @@ const SELLS: u8 = 1;
 const BOND_SHIFT: u32 = 1;
 
 /// The bonds by their numbers in a [`Manner`].
-const BONDS: [Bond; 6] = [
+const BONDS: [Bond; 7] = [
     Bond::Alone,
     Bond::IfCanceled,
     Bond::Linked,
     Bond::Working { two_wait: false },
     Bond::Working { two_wait: true },
     Bond::Pending,
+    Bond::Replacing,
 ];
 
 impl Manner {
@@ -104,6 +108,7 @@ impl Manner {
             Bond::Working { two_wait: false } => 3,
             Bond::Working { two_wait: true } => 4,
             Bond::Pending => 5,
+            Bond::Replacing => 6,
         };
         Manner(self.0 & SELLS | number << BOND_SHIFT)
     }
@@ -196,7 +201,7 @@ impl Place {
     /// Replaces the bond of the order. None if it cannot have this one.
     pub fn with_bond(self, bond: Bond) -> Option<Place> {
         // Only plain orders are linked, work or wait.
-        let is_free = matches!(bond, Bond::Alone | Bond::IfCanceled);
+        let is_free = matches!(bond, Bond::Alone | Bond::IfCanceled | Bond::Replacing);
         (is_free || self.shape == Shape::Plain).then_some(Place { manner: self.manner.bound(bond), ..self })
     }
 
@@ -339,15 +344,16 @@ mod tests {
                 assert_eq!((place.form(), place.bond(), place.deadline()), (form, bond, until));
                 let command = Command::Place(place);
                 assert_eq!(command.if_canceled().is_some(), bond == Bond::Alone, "{place:?}");
-                assert_eq!(command.unconditional().is_some(), bond == Bond::IfCanceled, "{place:?}");
+                let replaces = matches!(bond, Bond::IfCanceled | Bond::Replacing);
+                assert_eq!(command.unconditional().is_some(), replaces, "{place:?}");
                 let twice = command.if_canceled().and_then(Command::unconditional);
                 assert!(twice.is_none_or(|again| again == command));
                 commands += 1;
             }
         }
-        // Two plain orders with six bonds, an iceberg and a trailing stop with two, and all of them with and without a
-        // deadline. The order for money has two bonds and no deadline.
-        assert_eq!(commands, (2 * 6 + 2 + 2) * 2 + 2);
+        // Two plain orders with seven bonds, an iceberg and a trailing stop with three, and all of them with and without
+        // a deadline. The order for money has three bonds and no deadline.
+        assert_eq!(commands, (2 * 7 + 3 + 3) * 2 + 3);
     }
 
     #[test]

@@ -59,6 +59,8 @@ pub enum Reject {
     DeadlinePassed { until: Deadline, now: Time },
     /// An order on the condition that the command before it canceled one, which it did not.
     NotCanceled,
+    /// An order was to be replaced or left as it is, and the order that was to replace it was not placed.
+    Kept,
     /// A display that is too small or too large for the order.
     DisplayOutOfBounds { display: Shares, least: Shares, most: Shares },
     /// A display that is no multiple of its symbol's lot.
@@ -238,6 +240,7 @@ impl fmt::Display for Reject {
                 )
             }
             Reject::NotCanceled => f.write_str("Nothing was placed: the order that it was to replace was not canceled"),
+            Reject::Kept => f.write_str("Order stays as it is: the order that was to replace it was not placed"),
             Reject::DisplayOutOfBounds { display, least, most } => write!(
                 f,
                 "Display of {display} shares is out of bounds: an order of {most} shows at least {least}, so that it is shown in {} parts \

@@ -162,7 +162,9 @@ impl DoneOrder {
                 let (order, canceled) = (self.order, self.canceled);
                 Reply::Status(Status { order, open: Shares::ZERO, terms: None, canceled, executions, elsewhere: None })
             }
-            Op::Command(Command::CancelOrder { account, .. }) if *account == self.account => {
+            Op::Command(Command::CancelOrder { account, .. } | Command::ReplaceOrder { account, .. })
+                if *account == self.account =>
+            {
                 Reply::Rejected(Reject::NothingOpen)
             }
             Op::Command(Command::AmendOrder { account, .. }) if *account == self.account => {

@@ -180,20 +180,24 @@ impl Judge {
             self.obey_own(time, command, tally);
         }
         let mut decoded = decoded.into_iter();
-        let told = ops.iter().map(|op| match op {
-            Op::Command(command) => {
-                assert_eq!(decoded.next().as_ref(), Some(command), "a message has the commands of its batch");
-                let told = self.apply(time, *command);
-                if let Command::ChangePhase { symbol, .. } = command
-                    && !told.is_rejected()
-                {
-                    self.phases.asked.push((*symbol, time));
+        let mut told: Vec<ReplyWithExecutions> = Vec::new();
+        for op in &ops {
+            let reply = match op {
+                Op::Command(command) => {
+                    assert_eq!(decoded.next().as_ref(), Some(command), "a message has the commands of its batch");
+                    let reply = self.apply(time, *command);
+                    if let Command::ChangePhase { symbol, .. } = command
+                        && !reply.is_rejected()
+                    {
+                        self.phases.asked.push((*symbol, time));
+                    }
+                    reply
                 }
-                told
-            }
-            Op::Query(_) => self.query(op),
-        });
-        let told = told.collect();
+                Op::Query(_) => self.query(op),
+            };
+            reply.correct(op, told.last_mut());
+            told.push(reply);
+        }
         self.asked.get_mut(&process).expect("it was there").told = Some(told);
     }
 

@@ -212,7 +212,7 @@ impl Engine {
     }
 
     /// The shares that an open order counts: the older one of a pair counts for both, and a pending order counts none.
-    fn counted(&self, slot: u32) -> Option<(SymbolIndex, Shares)> {
+    pub(crate) fn counted(&self, slot: u32) -> Option<(SymbolIndex, Shares)> {
         let order = self.orders.get(slot).id;
         let is_second = self.links.partner_of(order).is_some_and(|partner| partner < order);
         if is_second || self.pends_on(order).is_some() {

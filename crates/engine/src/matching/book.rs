@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use slots::{NONE, Slab};
-use terms::{Position, Price, Shares, Side, SymbolIndex};
+use terms::{NewOrder, Position, Price, Shares, Side, SymbolIndex};
 
 use crate::orders::state::{Order, Orders};
 
@@ -191,6 +191,25 @@ impl Books {
                 book_side.best = book_side.levels.first_key_value().map_or(NONE, |(_, &next)| next);
             }
             self.levels.remove(level);
+        }
+    }
+
+    /// Puts an order that was removed back between the neighbours that it had. Nothing else of its level has changed
+    /// since. `placed` has its open shares.
+    pub(crate) fn put_back(&mut self, slot: u32, placed: &NewOrder<SymbolIndex>, orders: &mut Orders) {
+        let level = self.level_of(placed.symbol, placed.side, placed.limit);
+        let order = orders.get_mut(slot);
+        order.level = level;
+        let (older, newer) = (order.older, order.newer);
+        let at = &mut self.levels[level];
+        at.open = at.open.plus(placed.shares.position());
+        match older {
+            NONE => at.oldest = slot,
+            older => orders.get_mut(older).newer = slot,
+        }
+        match newer {
+            NONE => at.newest = slot,
+            newer => orders.get_mut(newer).older = slot,
         }
     }
 

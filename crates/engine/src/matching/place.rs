@@ -9,18 +9,28 @@ use terms::{
 use crate::engine::Engine;
 use crate::matching::aggressor::{FundsBefore, Remainder};
 use crate::orders::client_ids::ClientOrder;
-use crate::orders::order_terms::OrderTerms;
+use crate::orders::order_terms::{Condition, OrderTerms};
 
 impl Engine {
     /// Places an order of any form, on its terms and with its bond.
     #[cold]
     pub(crate) fn place(&mut self, place: &Place, events: &mut impl FnMut(Event)) -> Result<Reply, Reject> {
+        match place.bond() {
+            Bond::Replacing => self.place_replacing(place, events),
+            Bond::Alone | Bond::IfCanceled | Bond::Linked | Bond::Working { .. } | Bond::Pending => {
+                self.place_form(place, events)
+            }
+        }
+    }
+
+    #[cold]
+    pub(crate) fn place_form(&mut self, place: &Place, events: &mut impl FnMut(Event)) -> Result<Reply, Reject> {
         let (account, terms) = (place.account, &OrderTerms::of(place));
         match (&place.form(), place.bond()) {
             (OrderForm::Funds(order), _) => self.place_by_funds(account, order, terms, events),
             (OrderForm::Trailing { order, trail }, _) => self.place_trailing(account, order, *trail, terms, events),
             (OrderForm::Plain(order) | OrderForm::Iceberg { order, .. }, bond) => match bond {
-                Bond::Alone | Bond::IfCanceled => self.place_on_terms(account, order, terms, events),
+                Bond::Alone | Bond::IfCanceled | Bond::Replacing => self.place_on_terms(account, order, terms, events),
                 Bond::Linked => self.place_linked(account, order, terms, events),
                 Bond::Working { two_wait } => self.place_working(account, order, terms, two_wait, events),
                 Bond::Pending => self.place_pending(account, order, terms, events),
@@ -246,6 +256,9 @@ impl Engine {
         if let Some((order, slot)) = terms.released {
             events(Event::OrderReleased { order, account, placed: *placed });
             return (order, slot);
+        }
+        if terms.condition == Condition::Replacing {
+            self.end_replaced(placed, events);
         }
         let order = self.take_id();
         self.last_opened = self.sequence;

@@ -220,6 +220,7 @@ impl Engine {
     pub(crate) fn is_met(&self, condition: Condition) -> bool {
         match condition {
             Condition::Always => true,
+            Condition::Replacing => self.aside.is_some(),
             Condition::Canceled => self.last_cancel != Sequence::ZERO && self.last_cancel.next() == self.sequence,
         }
     }

@@ -8,4 +8,5 @@ mod finish;
 mod mass_cancel;
 pub(crate) mod of_account;
 pub(crate) mod order_terms;
+pub(crate) mod replace;
 pub(crate) mod state;

@@ -28,7 +28,11 @@ impl OrderTerms {
 
     /// The terms of an order that a command places.
     pub(crate) fn of(place: &Place) -> OrderTerms {
-        let condition = if place.bond() == Bond::IfCanceled { Condition::Canceled } else { Condition::Always };
+        let condition = match place.bond() {
+            Bond::IfCanceled => Condition::Canceled,
+            Bond::Replacing => Condition::Replacing,
+            Bond::Alone | Bond::Linked | Bond::Working { .. } | Bond::Pending => Condition::Always,
+        };
         let (display, trail) = match place.form() {
             OrderForm::Plain(_) | OrderForm::Funds(_) => (None, None),
             OrderForm::Iceberg { display, .. } => (Some(display), None),
@@ -45,4 +49,6 @@ pub(crate) enum Condition {
     Always,
     /// The command just before this one canceled an order.
     Canceled,
+    /// The order that the command just before this one names is open: it is canceled when this one gets its id.
+    Replacing,
 }

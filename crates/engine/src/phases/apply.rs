@@ -8,7 +8,7 @@ use terms::{
 
 use crate::engine::Engine;
 use crate::matching::aggressor::Remainder;
-use crate::orders::order_terms::OrderTerms;
+use crate::orders::order_terms::{Condition, OrderTerms};
 use crate::orders::state::Order;
 use crate::rules::state::Moving;
 
@@ -207,6 +207,9 @@ impl Engine {
     ) -> Result<Reply, Reject> {
         let before = self.hold(account, placed)?;
         // From here the order cannot be rejected.
+        if terms.condition == Condition::Replacing {
+            self.end_replaced(placed, events);
+        }
         self.interrupt(placed.symbol, pause, events);
         let (order, slot) = self.open_order(account, placed, terms, events);
         self.execute_all((slot, order, account), placed, Shares::ZERO, before, Remainder::Stays, events);

@@ -55,7 +55,7 @@ impl Queue {
 /// The prices that an execution of a symbol is compared with, so that one that reaches no trigger costs next to
 /// nothing.
 #[derive(Clone, Copy)]
-struct Watch {
+pub(crate) struct Watch {
     /// The price of the last execution.
     last: Option<Price>,
     /// The prices that reach further triggers.
@@ -70,6 +70,17 @@ impl Watch {
     fn new(last: Option<Price>, left: TriggersLeft) -> Watch {
         Watch { last, left, rising: i64::MAX, falling: 0 }
     }
+}
+
+/// A waiting order that is out of account.
+pub(crate) enum StopAside {
+    /// An order that follows the market.
+    Trailing,
+    /// An order that waits for its turn.
+    Turn(SymbolIndex, Turn),
+    /// An order that waits for a price. `alone` is its trigger, and the watch with it, if no other order has this
+    /// trigger.
+    Waiting { symbol: SymbolIndex, queue: u32, alone: Option<(Trigger, Watch)> },
 }
 
 /// The key of a queue that has no turn.
@@ -93,6 +104,8 @@ pub(crate) struct Stops {
     being_reached: BTreeSet<SymbolIndex>,
     /// Whether triggers ever were left.
     left_any: bool,
+    /// The symbol whose price an order follows that is out of account.
+    trailing_aside: Option<SymbolIndex>,
 }
 
 impl Stops {
@@ -106,6 +119,7 @@ impl Stops {
             followed: BTreeMap::new(),
             being_reached: BTreeSet::new(),
             left_any: false,
+            trailing_aside: None,
         }
     }
 
@@ -316,6 +330,45 @@ impl Stops {
     /// The number of waiting orders.
     pub(crate) fn len(&self) -> usize {
         self.stops.len()
+    }
+
+    /// Leaves a waiting order out of account, so that it keeps no order waiting, and no trigger is left for it alone.
+    /// It keeps its place.
+    pub(crate) fn set_aside(&mut self, orders: &Orders, slot: u32) -> StopAside {
+        let Stop { symbol, queue, trail, .. } = self.stops[orders.get(slot).level];
+        if trail.is_some() {
+            self.trailing_aside = Some(symbol);
+            return StopAside::Trailing;
+        }
+        let at = &mut self.queues[queue];
+        if let Some((turn, _)) = at.turn {
+            self.turns.delay(symbol, turn, false);
+            return StopAside::Turn(symbol, turn);
+        }
+        at.orders = at.orders.saturating_sub(1);
+        let alone = at.trigger.filter(|_| at.orders == 0).map(|trigger| (trigger, self.watches[symbol.0 as usize]));
+        if let Some((trigger, _)) = alone {
+            self.waiting.remove(&(symbol, trigger));
+            self.look_out(symbol);
+        }
+        StopAside::Waiting { symbol, queue, alone }
+    }
+
+    /// Takes a waiting order back into account. Nothing else has changed since.
+    pub(crate) fn put_back(&mut self, aside: &StopAside) {
+        match *aside {
+            StopAside::Trailing => self.trailing_aside = None,
+            StopAside::Turn(symbol, turn) => self.turns.delay(symbol, turn, true),
+            StopAside::Waiting { symbol, queue, alone } => {
+                let orders = &mut self.queues[queue].orders;
+                *orders = orders.saturating_add(1);
+                if let Some((trigger, watch)) = alone {
+                    self.waiting.insert((symbol, trigger), queue);
+                    self.watches[symbol.0 as usize] = watch;
+                    self.note_being_reached(symbol, !watch.left.is_none());
+                }
+            }
+        }
     }
 
     /// Takes out a waiting order.

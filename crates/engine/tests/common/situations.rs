@@ -15,7 +15,7 @@ use super::{
 };
 
 /// All situations that a comparison should meet.
-pub const ALL: [&str; 140] = [
+pub const ALL: [&str; 144] = [
     "account created",
     "symbol created",
     "symbol created again",
@@ -154,6 +154,10 @@ pub const ALL: [&str; 140] = [
     "replacement: not canceled, and refused all the same",
     "replacement: not canceled, and placed before",
     "replacement: not canceled, and its client order id taken",
+    "replacement: in one step",
+    "replacement: in one step, with what the old order held",
+    "replacement: refused, and the old order kept",
+    "replacement: placed before, and the old order kept",
     "rejected: not canceled",
     "rejected: unknown payer",
 ];
@@ -187,6 +191,9 @@ pub struct Situations {
     seen: SeenBefore,
     /// The result of the cancel that was the last op, with what its account had before.
     last_cancel: Option<LastCancel>,
+    /// The account whose open order the last command named to be replaced, and its balance then.
+    last_named: Option<(AccountId, Money)>,
+    named_balance: Option<Money>,
     /// The state of the symbol of the order that is being placed.
     ruled_before: Option<ruled::Before>,
     /// The orders with hidden shares.
@@ -226,6 +233,8 @@ impl Situations {
             counts: all().map(|name| (name, 0)).collect(),
             seen: SeenBefore::default(),
             last_cancel: None,
+            last_named: None,
+            named_balance: None,
             ruled_before: None,
             parts_before: parts::Before::default(),
             phased_before: None,
@@ -269,6 +278,10 @@ impl Situations {
             let index = model.accounts().position(|other| other == account);
             let balance_before = index.map_or(Money::ZERO, |index| model.balance(AccountIndex(index as u32)));
             self.last_cancel = Some(LastCancel { account, outcome: Ok(()), balance_before });
+        }
+        if let Op::Command(Command::ReplaceOrder { account, .. }) = *op {
+            let index = model.accounts().position(|other| other == account);
+            self.named_balance = index.map(|index| model.balance(AccountIndex(index as u32)));
         }
         let Op::Command(Command::CancelOrder { order: OrderName::Id(order), .. }) = *op else { return };
         let Some(order) = model.open_orders().find(|open| open.id == order) else { return };
@@ -330,6 +343,7 @@ impl Situations {
         trails::after(&trails_before, op, reply, events, model).into_iter().for_each(|name| self.count(name));
         self.after_by_client_id(op, reply, model);
         self.after_a_cancel(op, reply);
+        self.after_a_name(op, reply);
         if let Op::Command(Command::Place(place)) = op
             && let (Some(order), Bond::Alone) = (place.for_money(), place.bond())
         {
@@ -387,6 +401,28 @@ impl Situations {
             // This many orders wait only where one command executes little.
             Reply::Rejected(Reject::PastLimit(_) | Reject::TooManyWaiting { .. } | Reject::Full) => {}
             Reply::Rejected(reject) => self.count(rejected(reject)),
+        }
+    }
+
+    /// Counts the fate of an order that replaces another one in one step.
+    fn after_a_name(&mut self, op: &Op, reply: &Reply) {
+        let last = self.last_named.take();
+        let Op::Command(command) = *op else { return };
+        if let (Command::ReplaceOrder { account, .. }, Reply::Canceled(_)) = (command, reply) {
+            self.last_named = self.named_balance.map(|balance| (account, balance));
+            return;
+        }
+        let (Some((account, balance_before)), Some(Bond::Replacing)) = (last, command.bond()) else { return };
+        let Some((_, needed)) = placing(&command).filter(|(placer, _)| *placer == account) else { return };
+        match reply {
+            Reply::Opened(_) => {
+                self.count("replacement: in one step");
+                if needed > balance_before {
+                    self.count("replacement: in one step, with what the old order held");
+                }
+            }
+            Reply::Repeated(_) => self.count("replacement: placed before, and the old order kept"),
+            _ => self.count("replacement: refused, and the old order kept"),
         }
     }
 
@@ -462,6 +498,7 @@ impl Situations {
             Command::IssueShares { .. } => "shares issued",
             Command::Place(_)
             | Command::CancelOrder { .. }
+            | Command::ReplaceOrder { .. }
             | Command::AmendOrder { .. }
             | Command::ActivateReached
             | Command::ExpireOrders
@@ -805,6 +842,7 @@ fn rejected(reject: &Reject) -> &'static str {
         Reject::UnknownOrder => "rejected: unknown order",
         Reject::NothingOpen => "rejected: nothing open",
         Reject::NotCanceled => "rejected: not canceled",
+        Reject::Kept => panic!("gateways say so, and not the engine"),
         Reject::ClientOrderIdTaken { .. } => "rejected: client order id taken",
         Reject::NothingToAmend
         | Reject::AmendsUpward { .. }

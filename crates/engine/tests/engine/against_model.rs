@@ -167,10 +167,14 @@ fn any_replacement() -> impl Strategy<Value = Step> {
         (0u64..20).prop_map(|order| OrderId(order).into()),
         any_client_id().prop_map(terms::OrderName::from)
     ];
-    (any_account(), canceled, body, proptest::option::of(any_client_id())).prop_map(
-        |(account, canceled, body, client_id)| {
-            let placing = Command::Place(Place::order(account, order(body)).named(client_id).bound(Bond::IfCanceled));
-            Step::Replace(Command::CancelOrder { account, order: canceled }, placing)
+    (any_account(), canceled, body, proptest::option::of(any_client_id()), any::<bool>()).prop_map(
+        |(account, order_name, body, client_id, keeps)| {
+            let place = Place::order(account, order(body)).named(client_id);
+            let (first, bond) = match keeps {
+                true => (Command::ReplaceOrder { account, order: order_name }, Bond::Replacing),
+                false => (Command::CancelOrder { account, order: order_name }, Bond::IfCanceled),
+            };
+            Step::Replace(first, Command::Place(place.bound(bond)))
         },
     )
 }

@@ -10,6 +10,7 @@ mod bounds;
 mod costs;
 mod deadlines;
 mod icebergs;
+mod keeping;
 mod large;
 mod limits;
 mod linked;

@@ -272,7 +272,7 @@ impl Refusal {
             Reject::HaltedByRules => Refusal::new(-2010, format!("{reject}.")),
             Reject::Killed(_) | Reject::KillGoesOn => Refusal::new(-2010, format!("{reject}.")),
             Reject::PastLimit(_) => Refusal::new(-2010, format!("{reject}.")),
-            Reject::NotCanceled => Refusal::new(-2010, format!("{reject}.")),
+            Reject::NotCanceled | Reject::Kept => Refusal::new(-2010, format!("{reject}.")),
             Reject::AccountExists
             | Reject::UnknownPayer
             | Reject::TooMuchMoney { .. }

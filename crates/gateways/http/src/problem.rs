@@ -189,6 +189,7 @@ impl Problem {
             Reject::DisplayOutOfBounds { .. } => Code::DisplayOutOfRange,
             Reject::DisplayOffLot { .. } => Code::OffLot,
             Reject::NotCanceled => Code::NotCanceled,
+            Reject::Kept => Code::Kept,
             Reject::ClientOrderIdTaken { .. } => Code::ClientOrderIdTaken,
             Reject::CannotWork => Code::CannotWork,
             Reject::NotWorking => Code::NotWorking,

@@ -94,6 +94,7 @@ codes! {
             "The order waits for another one to be executed, and is not placed yet";
         NotCanceled "not-canceled", "Not canceled",
             "The order that it was to replace was not canceled, so nothing was placed";
+        Kept "kept", "Kept", "The order that was to replace it was not placed, so it stays as it is";
         ClientOrderIdTaken "client-order-id-taken", "Client order id taken", "It stands for another order";
         Halted "halted", "Trading is halted", "Trading in the symbol is halted: orders can be canceled";
         InAuction "in-auction", "In an auction",

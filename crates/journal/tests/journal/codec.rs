@@ -84,7 +84,7 @@ fn command() -> impl Strategy<Value = Command> {
     let trail =
         prop_oneof![above_zero().prop_map(|units| -(units % 9_999) - 1), above_zero()].prop_map(Trail::from_code);
     let placing =
-        (prop_oneof![order, for_money], 0u8..11, amended(), trail).prop_map(|(command, how, display, trail)| {
+        (prop_oneof![order, for_money], 0u8..12, amended(), trail).prop_map(|(command, how, display, trail)| {
             let place = *command.place().unwrap();
             let terms = |of_form: Place| of_form.named(place.client_id()).until(place.deadline());
             let bond = match how {
@@ -92,6 +92,7 @@ fn command() -> impl Strategy<Value = Command> {
                 1 => Bond::Linked,
                 8 | 9 => Bond::Working { two_wait: how == 9 },
                 10 => Bond::Pending,
+                11 => Bond::Replacing,
                 _ => Bond::Alone,
             };
             let of_form = match (how, place.plain()) {
@@ -112,6 +113,9 @@ fn command() -> impl Strategy<Value = Command> {
         1 => (account(), any::<u64>(), amended()).prop_map(|(account, order, shares)| {
             Command::AmendOrder { account, order: OrderId(order).into(), shares }
         }),
+        1 => (account(), any::<u64>())
+            .prop_map(|(account, order)| Command::ReplaceOrder { account, order: OrderId(order).into() }),
+        1 => (account(), client_order_id()).prop_map(|(account, id)| Command::ReplaceOrder { account, order: id.into() }),
         1 => (account(), client_order_id(), amended())
             .prop_map(|(account, id, shares)| Command::AmendOrder { account, order: id.into(), shares }),
         2 => (symbol(), rules()).prop_map(|(symbol, rules)| Command::ChangeRules { symbol, rules }),
@@ -481,6 +485,14 @@ fn client_order_ids_out_of_bounds_are_refused() {
     for bytes in [&[13, 6, 0xc1, 0x03, 1][..], &[13, 13, 5, 0xc1, 0x03, 1, b'S', 5, 6], &[13; 1 << 20]] {
         assert_eq!(decode(&mut &bytes[..]), Err(CodecError::OutOfBounds("command on a condition")));
     }
+    bytes.clear();
+    encode(&Command::ReplaceOrder { account, order: OrderId(9).into() }, &mut bytes);
+    assert_eq!(bytes, [56, 0xc1, 0x03, 9]);
+    bytes.clear();
+    encode(&Command::Place(Place::order(account, order).bound(Bond::Replacing)), &mut bytes);
+    assert_eq!(bytes, [58, 5, 0xc1, 0x03, 1, b'S', 5, 6]);
+    let twice = decode(&mut &[58, 13, 5, 0xc1, 0x03, 1, b'S', 5, 6][..]);
+    assert_eq!(twice, Err(CodecError::OutOfBounds("command that replaces an order")));
     bytes.clear();
     encode(&Command::Place(Place::order(account, order).bound(Bond::Linked)), &mut bytes);
     assert_eq!(bytes, [21, 5, 0xc1, 0x03, 1, b'S', 5, 6]);

@@ -2,13 +2,12 @@
 
 use terms::{Command, Place, Price, Side, SymbolIndex, Trail};
 
-use super::Workload;
+use super::{Workload, apart};
 use crate::exchange::Model;
 
 /// Turns an order with a fixed trigger or none into one whose trigger follows the market, at times.
 pub(super) fn behind(workload: &mut Workload, placing: Command, model: &Model) -> Command {
-    let plain = placing.unconditional().unwrap_or(placing);
-    let Command::Place(place) = plain else { return placing };
+    let Some((place, bond)) = apart(placing) else { return placing };
     let Some(mut order) = place.alone() else { return placing };
     let (account, client_id) = (place.account, place.client_id());
     let before = model
@@ -23,8 +22,7 @@ pub(super) fn behind(workload: &mut Workload, placing: Command, model: &Model) -
     let Some(trail) = trail else { return placing };
     order.trigger = None;
     let trailing = Place::trailing(account, order, trail).expect("it has no trigger");
-    let trailing = Command::Place(trailing.named(client_id).until(place.deadline()));
-    if placing.unconditional().is_some() { trailing.if_canceled().expect("it has no condition") } else { trailing }
+    Command::Place(trailing.named(client_id).until(place.deadline()).bound(bond))
 }
 
 /// Draws a distance: mostly the distance between a few prices; at times the least, or too far.

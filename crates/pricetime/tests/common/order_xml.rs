@@ -1,8 +1,8 @@
 //! Orders, and the rules of symbols, in the XML protocol.
 
 use terms::{
-    AccountLimit, AccountLimits, Command, Deadline, Fees, FundsOrder, KillScope, Money, NewOrder, OrderForm, OrderKind,
-    Place, Rule, SelfTrade, Side, Symbol, SymbolRules, Time,
+    AccountLimit, AccountLimits, Bond, Command, Deadline, Fees, FundsOrder, KillScope, Money, NewOrder, OrderForm,
+    OrderKind, Place, Rule, SelfTrade, Side, Symbol, SymbolRules, Time,
 };
 
 /// The attributes of an `<order>`, each with a blank before it, in the order in which a reply repeats them.
@@ -149,7 +149,11 @@ pub fn placing_attributes(command: &Command) -> String {
     }
 }
 
-/// The further attribute of a `<replace>`: whether the order is placed without the cancel.
+/// The further attribute of a `<replace>`: whether the order is placed without the cancel, or both are done or neither.
 pub fn on_failure_attribute(command: &Command) -> &'static str {
-    if command.unconditional().is_some() { "" } else { " on-failure=\"place\"" }
+    match command.bond() {
+        Some(Bond::IfCanceled) => "",
+        Some(Bond::Replacing) => " on-failure=\"keep\"",
+        _ => " on-failure=\"place\"",
+    }
 }

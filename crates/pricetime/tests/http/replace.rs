@@ -120,6 +120,65 @@ fn what_the_old_order_held_pays_for_the_new_one_and_each_is_told_of() {
     server.stop();
 }
 
+/// A client that moved its order lost it when the new one was refused, and with it the place and the hold.
+#[test]
+fn a_refused_order_leaves_the_old_one_at_its_place_if_that_is_asked_for() {
+    let folder = Folder::new("replace-keep");
+    let launch = Launch::new(&folder.data());
+    let server = launch.start();
+    server.ask(MARKET);
+    let http = Http::new(server.http);
+    http.make("/api/v1/orders", &named("first", buy("10", "50")));
+    server.ask(r#"<transactions id="2"><order sym="SPY" amount="1" limit="50"/></transactions>"#);
+    let market = |http: &Http| {
+        let (account, orders) = (http.read("/api/v1/accounts/1"), http.read("/api/v1/accounts/1/orders"));
+        json!([account["balance"], account["held"], orders["orders"]])
+    };
+    let before = market(&http);
+    // Refused over REST: for money, by its terms, and in a halt.
+    let keep = |http: &Http, order: &Value| put(http, "1?on_failure=keep", order);
+    assert_eq!(keep(&http, &buy("21", "50")).code(), (422, "insufficient-funds"));
+    let mut sell = buy("1", "50");
+    (sell["side"], sell["kind"]) = ("sell".into(), "post_only".into());
+    assert_eq!(keep(&http, &sell).code(), (422, "would-take"), "the order of account 2 is in its way");
+    server.ask(r#"<create><phase sym="SPY" is="halted"/></create>"#);
+    assert_eq!(keep(&http, &buy("1", "50")).code(), (409, "halted"));
+    assert_eq!(market(&http), before);
+    // Refused over XML, where both answers are told.
+    let replace = |attributes: &str| format!("<transactions id=\"1\"><replace {attributes}/></transactions>");
+    let order = r#"sym="SPY" amount="1" limit="50""#;
+    let kept = "Order stays as it is: the order that was to replace it was not placed";
+    let halted = "Trading is halted: orders can be canceled, and none is placed";
+    let reply = server.ask(&replace(&format!(r#"client-id="first" {order} on-failure="keep""#)));
+    assert!(reply.contains(&format!(r#"<replaced><error client-id="first">{kept}</error>"#)), "{reply}");
+    assert!(reply.contains(&format!(r#"<error {order}>{halted}"#)), "{reply}");
+    assert_eq!(market(&http), before);
+    server.ask(r#"<create><phase sym="SPY" is="open"/></create>"#);
+    // An order that is done is not replaced, and one that was placed before leaves the old one.
+    assert_eq!(put(&http, "7?on_failure=keep", &buy("1", "50")).code(), (404, "unknown-order"));
+    http.make("/api/v1/orders", &named("third", buy("1", "1")));
+    let again = keep(&http, &named("third", buy("1", "1")));
+    assert_eq!(told(&again), json!([200, null, "kept", 3, null]));
+    // All of that is so after a start, too: the old order is before that of account 2.
+    server.stop();
+    let server = launch.start();
+    let http = Http::new(server.http);
+    server.ask(r#"<transactions id="2"><order sym="SPY" amount="-1" limit="50"/></transactions>"#);
+    let first = http.read("/api/v1/orders/1?account=1");
+    assert_eq!(first["open"], "9", "{first}");
+    // What the old order holds pays for the new one.
+    let replaced = keep(&http, &buy("18", "51"));
+    assert_eq!(told(&replaced), json!([201, 1, null, 5, null]));
+    assert_eq!(replaced.body["canceled"]["canceled"], "9");
+    let after = market(&http);
+    server.stop();
+    let server = launch.start();
+    let http = Http::new(server.http);
+    assert_eq!(market(&http), after);
+    assert_eq!(put(&http, "1?on_failure=keep", &buy("1", "50")).code(), (409, "nothing-open"));
+    server.stop();
+}
+
 /// Sets the flag when it is dropped.
 struct Ended<'a>(&'a AtomicBool);
 

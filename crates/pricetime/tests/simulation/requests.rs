@@ -214,6 +214,7 @@ fn account_of(op: &Op) -> Option<AccountId> {
         Op::Command(
             Command::Place(Place { account, .. })
             | Command::CancelOrder { account, .. }
+            | Command::ReplaceOrder { account, .. }
             | Command::CancelAll { account, .. }
             | Command::AmendOrder { account, .. }
             | Command::FreeClientOrderId { account, .. },
@@ -281,6 +282,7 @@ fn push_create(body: &mut String, op: &Op) {
         Op::Command(
             Command::Place(_)
             | Command::CancelOrder { .. }
+            | Command::ReplaceOrder { .. }
             | Command::CancelAll { .. }
             | Command::KillTogether { .. }
             | Command::ReleaseTogether { .. }
@@ -346,6 +348,7 @@ fn push_transaction(body: &mut String, op: &Op) {
         ) => {
             unreachable!("what is created is no transaction")
         }
+        Op::Command(Command::ReplaceOrder { .. }) => unreachable!("the order behind it stands in the same request"),
         Op::Command(Command::AmendOrder { .. }) => unreachable!("this workload amends nothing"),
         Op::Command(Command::CancelOrder { order: OrderName::Client(_), .. })
         | Op::Command(Command::FreeClientOrderId { .. })

@@ -191,9 +191,9 @@ impl World {
         let changes_phases = !disk_low && ops.iter().any(|op| asks_for_phase(op).is_some());
         let caught_up = changes_phases.then(|| self.following.caught_up(&self.ledger.model, time)).flatten();
         self.tell_own(own.into_iter().chain(caught_up), time, events);
-        let mut expected = Vec::new();
+        let mut expected: Vec<Option<ReplyWithExecutions>> = Vec::new();
         for (op, let_in) in ops.iter().zip(let_in) {
-            expected.push(match below_low_water(&self.ledger.model, op).filter(|_| !let_in) {
+            let told = match below_low_water(&self.ledger.model, op).filter(|_| !let_in) {
                 None => {
                     let told = self.ledger.tell(op, time, events);
                     let asked = asks_for_phase(op).map(|symbol| (self.ledger.sequence(), symbol));
@@ -209,7 +209,11 @@ impl World {
                 Some(LowWater::Cancels(frees)) => {
                     return Err(Stop::Wrong(format!("{op:?} was not let in, and would end {frees:?}")));
                 }
-            });
+            };
+            if let Some(told) = &told {
+                told.correct(op, expected.last_mut().and_then(Option::as_mut));
+            }
+            expected.push(told);
         }
         self.ledger.end_unit();
         Ok(expected)

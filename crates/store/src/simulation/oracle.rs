@@ -107,7 +107,12 @@ impl Oracle {
     /// Has the model apply a batch that the engine got, at `time`.
     pub fn applies(&mut self, ticket: u64, requests: &Requests, time: Time) {
         let before = self.sequence();
-        let told = requests.ops().iter().map(|op| self.tell(op, time)).collect();
+        let mut told: Vec<ReplyWithExecutions> = Vec::new();
+        for op in requests.ops() {
+            let reply = self.tell(op, time);
+            reply.correct(op, told.last_mut());
+            told.push(reply);
+        }
         let after = self.sequence();
         self.ends.insert(after);
         let asked = self.asked.get_mut(&ticket).expect("it was asked");

@@ -12,7 +12,8 @@ use crate::orders::state::Orders;
 impl Stops {
     /// The number of orders that follow a symbol's price.
     pub(crate) fn trailing(&self, symbol: SymbolIndex) -> usize {
-        self.following(symbol).fold(0, |orders, following| orders.saturating_add(following.len()))
+        let all = self.following(symbol).fold(0usize, |orders, following| orders.saturating_add(following.len()));
+        all.saturating_sub(usize::from(self.trailing_aside == Some(symbol)))
     }
 
     fn following(&self, symbol: SymbolIndex) -> impl Iterator<Item = &Following> {

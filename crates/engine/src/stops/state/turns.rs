@@ -130,6 +130,17 @@ impl Turns {
         }
     }
 
+    /// Has one order keep others waiting again, or no longer, if its turn does. It keeps its place.
+    pub(super) fn delay(&mut self, symbol: SymbolIndex, turn: Turn, delays: bool) {
+        if !turn.delays() {
+            return;
+        }
+        let turns = self.of_symbol.entry(symbol).or_default();
+        for delaying in [&mut turns.delaying, &mut self.delaying] {
+            *delaying = if delays { delaying.saturating_add(1) } else { delaying.saturating_sub(1) };
+        }
+    }
+
     /// Counts one order that no longer waits for its turn.
     fn take(&mut self, symbol: SymbolIndex, turn: Turn) {
         let turns = self.of_symbol.entry(symbol).or_default();

@@ -93,6 +93,7 @@ mod tests {
             | Reject::AmendsOneOfTwo { .. }
             | Reject::AmendsPending { .. }
             | Reject::NotCanceled
+            | Reject::Kept
             | Reject::NotLinked
             | Reject::CannotLink { .. }
             | Reject::CannotWork
@@ -156,6 +157,7 @@ mod tests {
             Reject::DisplayOutOfBounds { display: Shares::MIN, least: Shares::MAX, most: Shares::MAX },
             Reject::DisplayOffLot { display: Shares::MIN, lot: Shares::MAX },
             Reject::NotCanceled,
+            Reject::Kept,
             Reject::TooManyWaiting { most: 100_000 },
             Reject::WouldWait,
             Reject::Full,

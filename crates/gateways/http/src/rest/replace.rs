@@ -21,7 +21,8 @@ use crate::shapes::{OrderShape, PlacedShape};
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Condition {
-    /// The condition of the new order: whether it is placed when the old one cannot be canceled.
+    /// The fate of one order when something goes wrong with the other: `place` places the new one when the old one
+    /// cannot be canceled; `keep` leaves the old one as it is when the new one is refused.
     #[param(inline, default = "stop")]
     on_failure: Option<OnFailureName>,
 }
@@ -31,6 +32,7 @@ pub(crate) struct Condition {
 enum OnFailureName {
     Stop,
     Place,
+    Keep,
 }
 
 /// The results for the old order and the new one.
@@ -97,6 +99,7 @@ async fn replace_by(
     let on_failure = match condition.on_failure {
         None | Some(OnFailureName::Stop) => OnFailure::Stop,
         Some(OnFailureName::Place) => OnFailure::Place,
+        Some(OnFailureName::Keep) => OnFailure::Keep,
     };
     let account = placing.place().account;
     let ops = replacement(order, placing.place(), on_failure);
@@ -138,8 +141,9 @@ async fn replace_by(
         Err(problem) => (StatusCode::OK, Err(problem)),
     };
     match (canceled, placed) {
-        // If the new order was to be placed in any case, its refusal is the answer.
+        // The answer is the refusal of the old order, if the new one depended on it, or else that of the new one.
         (Err(why), Err(_)) if on_failure == OnFailure::Stop => Err(why),
+        (Err(why), Err(other)) if other.code == Code::NotCanceled => Err(why),
         (Err(_), Err(why)) => Err(why),
         (canceled, placed) => {
             let (canceled, not_canceled) = apart(canceled);

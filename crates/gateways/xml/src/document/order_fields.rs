@@ -175,7 +175,8 @@ pub(super) fn on_failure_of(value: Option<Value<'_>>) -> Result<OnFailure, Child
         None => Ok(OnFailure::Stop),
         Some(value) if value == b"stop" => Ok(OnFailure::Stop),
         Some(value) if value == b"place" => Ok(OnFailure::Place),
-        Some(_) => Err(ChildFault::Order("on-failure must be stop or place")),
+        Some(value) if value == b"keep" => Ok(OnFailure::Keep),
+        Some(_) => Err(ChildFault::Order("on-failure must be stop, place or keep")),
     }
 }
 

@@ -33,7 +33,7 @@ pub fn accept(ops: &[Op]) -> Vec<Answer> {
     let nothing = Status { order, open, terms: None, canceled: None, executions, elsewhere: None };
     let mut accept = |op: &Op| match op {
         Op::Query(_) => Reply::Status(nothing.clone()),
-        Op::Command(Command::CancelOrder { .. }) => Reply::Canceled(nothing.clone()),
+        Op::Command(Command::CancelOrder { .. } | Command::ReplaceOrder { .. }) => Reply::Canceled(nothing.clone()),
         Op::Command(Command::AmendOrder { shares, .. }) => Reply::Amended { order: OrderId(7), open: *shares },
         Op::Command(
             Command::CancelAll { .. } | Command::Kill { .. } | Command::KillTogether { among: Among::Last, .. },

@@ -3,8 +3,8 @@
 use crate::common::{check_refused, check_transactions, ops, parse, reply, reply_with};
 use exchange::{Answer, Unavailable};
 use terms::{
-    AccountId, ClientOrderId, Command, Money, NewOrder, Op, OrderId, OrderName, Place, Price, Query, Reject, Reply,
-    Shares, Side, Symbol,
+    AccountId, Bond, ClientOrderId, Command, Money, NewOrder, Op, OrderId, OrderName, Place, Price, Query, Reject,
+    Reply, Shares, Side, Symbol,
 };
 
 fn account(id: &str) -> AccountId {
@@ -138,6 +138,10 @@ fn a_replacement_is_a_cancel_and_an_order_behind_it_each_with_its_own_answer() {
     assert_eq!(ops(body("id='8'")), [cancel(OrderId(8).into()), placed(order)]);
     assert_eq!(ops(body("id='8' on-failure='stop'")), [cancel(OrderId(8).into()), placed(order)]);
     assert_eq!(ops(body("client-id='mine' on-failure='place'")), [cancel(name), order]);
+    let Op::Command(Command::Place(place)) = order else { panic!("{order:?} places nothing") };
+    let kept = Op::Command(Command::ReplaceOrder { account: account("1"), order: name });
+    let replacing = Op::Command(Command::Place(place.bound(Bond::Replacing)));
+    assert_eq!(ops(body("client-id='mine' on-failure='keep'")), [kept, replacing]);
     // An invalid order id names no order: the engine says so, and places the new order if it is to be placed in any
     // case.
     assert_eq!(ops(body("id='007' on-failure='place'")), [cancel(OrderId(0).into()), order]);
@@ -171,7 +175,7 @@ fn a_replacement_that_cannot_be_is_one_error_with_all_its_attributes() {
     check(
         "on-failure='go' id='1' sym='S' amount='0' limit='1'",
         r#" on-failure="go" id="1" sym="S" amount="0" limit="1""#,
-        "on-failure must be stop or place",
+        "on-failure must be stop, place or keep",
     );
     check(
         "id='1' sym='S' amount='0' limit='1' on-failure='place'",
