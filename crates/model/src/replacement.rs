@@ -45,7 +45,8 @@ impl Model {
         let reply = self.place_if_canceled(placing, &mut told);
         match reply {
             Ok(Reply::Opened(_) | Reply::Moved { is_new: true, .. }) => events.extend(told),
-            _ => *self = before,
+            // The look at other orders counts, whatever became of the order.
+            _ => *self = Model { turns_in_turn: self.turns_in_turn, was_put_off: self.was_put_off, ..before },
         }
         reply
     }
