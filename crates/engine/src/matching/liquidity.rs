@@ -15,7 +15,7 @@ pub(crate) const LOOKED_AT_MAX: usize = 1_000;
 /// The shares that an arriving order may execute.
 pub(crate) struct Wanted {
     pub(crate) shares: Shares,
-    /// What `executions_to_fill` says of a fill-or-kill; none for other kinds.
+    /// The count of `executions_to_fill` for a fill-or-kill; none for other kinds.
     pub(crate) fills: Option<Result<u32, u32>>,
 }
 

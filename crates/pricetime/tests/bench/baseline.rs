@@ -105,7 +105,7 @@ impl Both {
             ActivateReached, AmendOrder, CancelAll, CancelOrder, ChangeFees, ChangeGroup, ChangeLimits, ChangePhase,
             ChangeRules, ChangeTier, CreateAccount, CreateSymbol, EndAuction, ExpireOrders, FollowCalendar,
             FreeClientOrderId, FundAccount, GiveShares, IssueShares, Kill, KillTogether, Place, Protect, Release,
-            ReleaseTogether, TakeMessage, Unprotect,
+            ReleaseTogether, ReplaceOrder, TakeMessage, Unprotect,
         };
         let mut events = Vec::new();
         let reply = self.model.apply(entry, &mut Vec::new(), &mut events);
@@ -126,6 +126,7 @@ impl Both {
             // The baseline has no bounds on issues.
             CreateAccount { .. } | IssueShares { .. } => {}
             AmendOrder { .. }
+            | ReplaceOrder { .. }
             | ActivateReached
             | ExpireOrders
             | EndAuction
