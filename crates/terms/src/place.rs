@@ -351,8 +351,8 @@ mod tests {
                 commands += 1;
             }
         }
-        // Two plain orders with seven bonds, an iceberg and a trailing stop with three, and all of them with and without
-        // a deadline. The order for money has three bonds and no deadline.
+        // Two plain orders with seven bonds, an iceberg and a trailing stop with three, and all of them with and
+        // without a deadline. The order for money has three bonds and no deadline.
         assert_eq!(commands, (2 * 7 + 3 + 3) * 2 + 3);
     }
 

@@ -1,6 +1,7 @@
 //! Orders by slot, id, account and client order id, and how they are amended and canceled.
 
 mod amend;
+pub(crate) mod aside;
 mod cancel;
 pub(crate) mod client_ids;
 pub(crate) mod deadlines;
@@ -8,5 +9,5 @@ mod finish;
 mod mass_cancel;
 pub(crate) mod of_account;
 pub(crate) mod order_terms;
-pub(crate) mod replace;
+mod replace;
 pub(crate) mod state;

@@ -10,28 +10,8 @@ use terms::{
 
 use crate::engine::Engine;
 use crate::matching::book::Level;
+use crate::orders::aside::{PlaceAside, SetAside};
 use crate::orders::state::Order;
-use crate::stops::state::StopAside;
-
-/// An open order that is out of account while the order that is to replace it is checked.
-pub(crate) struct SetAside {
-    slot: u32,
-    account: AccountIndex,
-    symbol: SymbolIndex,
-    /// The hold of the order and its partner together.
-    held: (Money, Position),
-    /// The places of the order and its partner. Pending orders have none.
-    places: Vec<PlaceAside>,
-    /// The shares that limits count of each order that ends with this one.
-    counted: Vec<Option<(SymbolIndex, Shares)>>,
-}
-
-/// The place to which an order comes back.
-enum PlaceAside {
-    /// The slot of the order, and its limit and open shares. It keeps its neighbours.
-    Book(u32, NewOrder<SymbolIndex>),
-    Stop(StopAside),
-}
 
 impl Engine {
     /// Notes the order that the order of the next command replaces. The reply is that of a cancel, which is not done
