@@ -78,7 +78,7 @@ fn whatever_happens_to_messages_and_nodes_what_was_answered_is_done_once_on_all_
         ("clocks that leapt", 25),
         ("folders lost", 200),
         ("lines of calendars done", 300),
-        ("lines that came when a client had asked for a phase since", 60),
+        ("lines that came when a client had asked for a phase since", 30),
         ("machines that fell asleep", 150),
         ("messages given again", 10_000),
         ("messages lost", 10_000),
