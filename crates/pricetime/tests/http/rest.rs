@@ -380,22 +380,3 @@ fn everything(http: &Http) -> Value {
     all.insert("book".to_owned(), json!([book["bids"], book["asks"]]));
     all.into()
 }
-
-/// The symbol of an issue that a bound refused once stayed behind.
-#[test]
-fn a_refused_issue_of_shares_creates_no_symbol() {
-    let folder = Folder::new("rest-refused-issue");
-    let server = Launch::new(&folder.data()).with("--max-issue 10").start();
-    let http = Http::new(server.http);
-    http.make("/api/v1/accounts", &json!({"account": "1", "balance": "1"}));
-    let issue = |shares: &str| {
-        let body = json!({"account": "1", "shares": shares}).to_string();
-        http.send("POST", "/api/v1/symbols/NEW/shares", Some(&body), &[("content-type", "application/json")])
-    };
-    let refused = issue("11");
-    assert_eq!(refused.code(), (422, "too-many-shares"), "{}", refused.text);
-    assert_eq!(http.get("/api/v1/symbols/NEW").code(), (404, "unknown-symbol"));
-    assert_eq!(issue("10").status, 201);
-    assert_eq!(http.read("/api/v1/symbols/NEW")["issued"], "10");
-    server.stop();
-}

@@ -3,17 +3,15 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use exchange::Answer;
 use feed::{ReadModel, View};
 use serde::{Deserialize, Serialize};
-use terms::{Command, Op, Position, Reject, Reply, Side, SymbolIndex, SymbolRules, Time};
+use terms::{Command, Op, Position, Side, SymbolIndex, SymbolRules, Time};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{bad_cursor, troubled, unreadable};
 use crate::app_state::AppState;
 use crate::chunked_answer;
 use crate::clock::market_now;
-use crate::current_principal;
 use crate::history_pages;
 use crate::history_port::Stretch;
 use crate::hub::Hub;
@@ -286,40 +284,18 @@ pub(crate) async fn issue(
 ) -> Result<(StatusCode, Json<IssuedShape>), Problem> {
     let (symbol, account) = (input::symbol(&name)?, input::account(&asked.account)?);
     let shares: Position = input::position(&asked.shares)?;
-    let known =
-        app.look(move |model| (model.view.find_account(account).is_some(), model.view.find_symbol(symbol).is_some()));
-    // A refused issue creates no symbol. An account that exists stays.
-    let (has_account, has_symbol) = known.await?;
-    if !has_account {
+    // Shares for an unknown account create no symbol. An account that exists stays.
+    let is_there = app.look(move |model| model.view.find_account(account).is_some());
+    if !is_there.await? {
         return Err(Problem::unknown_account());
     }
-    let issue = Command::IssueShares { symbol, account, shares };
-    if has_symbol || !is_issued(&app, issue, shares).await? {
-        let ops = [Command::CreateSymbol { symbol }, issue].map(Op::Command);
-        let answers = app.submitter()?.ask(&ops).await.map_err(|_| Problem::unknown_outcome())?;
-        for answer in answers {
-            problem::reply(answer)?;
-        }
+    let ops = [Command::CreateSymbol { symbol }, Command::IssueShares { symbol, account, shares }].map(Op::Command);
+    let answers = app.submitter()?.ask(&ops).await.map_err(|_| Problem::unknown_outcome())?;
+    for answer in answers {
+        problem::reply(answer)?;
     }
     let told = IssuedShape { symbol: name, account: asked.account, shares: shares.to_string() };
     Ok((StatusCode::CREATED, Json(told)))
-}
-
-/// Tries the first issue of a symbol before the symbol is created. Returns false if that is all that it lacks. Errors:
-/// it would be refused all the same.
-async fn is_issued(app: &AppState, issue: Command, shares: Position) -> Result<bool, Problem> {
-    let payer = current_principal::asker().and_then(|asker| asker.rights().budget.payer);
-    if payer.is_some() && shares != Position::ZERO {
-        return Err(Problem::of(&Reject::InsufficientShares { needed: shares, available: Position::ZERO }));
-    }
-    // The exchange checks its bounds before it looks for the symbol.
-    let answers = app.submitter()?.ask(&[Op::Command(issue)]).await.map_err(|_| Problem::unknown_outcome())?;
-    match answers.into_iter().next() {
-        Some(Answer::Reply(Reply::Rejected(Reject::UnknownSymbol))) => Ok(false),
-        // Another client has created it meanwhile.
-        Some(answer) => problem::reply(answer).map(|_| true),
-        None => Err(Problem::unknown_outcome()),
-    }
 }
 
 /// Replaces all rules of a symbol. Open orders stay.
