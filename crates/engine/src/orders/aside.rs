@@ -1,5 +1,5 @@
-//! What an order leaves behind while the one that is to replace it is checked. This file knows nothing of books or
-//! money; `replace.rs` fills it and puts everything back.
+//! The hold and the place of an order while the one that is to replace it is checked. This file knows nothing of books
+//! or money; `replace.rs` fills it and puts everything back.
 
 use terms::{AccountIndex, Money, NewOrder, Position, Shares, SymbolIndex};
 
