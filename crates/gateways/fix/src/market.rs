@@ -30,10 +30,15 @@ pub(crate) type Question = Box<dyn FnOnce(&mut dyn Model) + Send>;
 #[derive(Clone)]
 pub struct FixBackend(Arc<Inner>);
 
+/// Gives the feed a question.
+type Ask = Box<dyn Fn(Question) + Send + Sync>;
+/// Says whether the feed runs.
+type HasFeed = Box<dyn Fn() -> bool + Send + Sync>;
+
 struct Inner {
     exchange: Arc<dyn Exchange>,
-    ask: Box<dyn Fn(Question) + Send + Sync>,
-    has_feed: Box<dyn Fn() -> bool + Send + Sync>,
+    ask: Ask,
+    has_feed: HasFeed,
     access: Option<Access>,
     metrics: GatewayMetrics,
     audit: bool,
@@ -78,7 +83,7 @@ impl FixBackend {
     /// Puts the ports together; of the feed, what takes questions and what says whether it runs.
     pub(crate) fn asking(
         exchange: Arc<dyn Exchange>,
-        (ask, has_feed): (Box<dyn Fn(Question) + Send + Sync>, Box<dyn Fn() -> bool + Send + Sync>),
+        (ask, has_feed): (Ask, HasFeed),
         access: Option<Access>,
         metrics: GatewayMetrics,
         audit: bool,
