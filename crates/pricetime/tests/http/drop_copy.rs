@@ -103,10 +103,12 @@ fn a_reader_that_goes_and_comes_back_is_told_everything_once_and_in_order() {
         assert_eq!(its.collect::<Vec<Value>>(), reports_of(&http, account, end), "account {account}");
     }
     assert!(all.iter().all(|told| told["account"] != "2") && all.len() > 1_500, "{}", all.len());
-    // From now on reports come without a question.
+    // From now on reports come without a question, and only those of what happened since.
     trade(&mut client, 1);
     let (reports, _) = read(&mut socket, sequence(&http), usize::MAX);
     assert!(reports.iter().any(|told| told["report"]["report"] == "executed"), "{reports:?}");
+    let is_new = |told: &Value| told["report"]["sequence"].as_u64().unwrap() > end;
+    assert!(reports.iter().all(is_new), "told again: {reports:?}");
     socket.send(&json!({"op": "unsubscribe", "channel": "drop-copy"}));
     assert_eq!(socket.next_of("unsubscribed", "drop-copy")["channel"], "drop-copy");
     for (request, code) in [
