@@ -46,7 +46,8 @@ pub struct FollowerStart {
 }
 
 /// Takes the database over. A standby waits until no other server writes, and stands by again when it loses the
-/// database before it has read everything. Errors: the reason why it cannot start.
+/// database before it has read everything. A signal ends the process meanwhile: nothing is to be finished yet. Errors:
+/// the reason why it cannot start.
 pub fn take_over(url: &StoreUrl, settings: &Settings, status: &Status, stop: &Stop) -> Result<TakenOver, String> {
     let name = format!("{} {}", rustix::system::uname().nodename().to_string_lossy(), std::process::id());
     let connect = || Store::connect(url, &name, stop.clone());
@@ -54,18 +55,14 @@ pub fn take_over(url: &StoreUrl, settings: &Settings, status: &Status, stop: &St
     let mut store = connect().map_err(say)?;
     loop {
         if settings.standby {
-            if status.set(State::Standby) == State::Stopping {
-                return Err("the server was told to stop before it stood by".to_owned());
-            }
+            status.set(State::Standby);
             tracing::info!(database = %url, "standing by: taking over when no other server writes to the database");
             store.wait_for_lock().map_err(say)?;
             status.set(State::Recovering);
         }
         match read_all(store, url, &name, settings, stop) {
-            // A standby that was told to stop ends with this error.
-            Err(Failure::Store(StoreError::Unreachable { fault, .. }))
-                if settings.standby && status.set(State::Standby) != State::Stopping =>
-            {
+            Err(Failure::Store(StoreError::Unreachable { fault, .. })) if settings.standby => {
+                status.set(State::Standby);
                 tracing::warn!(fault, "lost the database while taking over; standing by again");
                 store = connect_again(connect).map_err(say)?;
             }
