@@ -172,6 +172,21 @@ fn a_client_that_ends_its_sending_is_answered_and_gone() {
     server.stop();
 }
 
+/// A machine that vanished ends no connection: the server closes one of which no request comes for so long.
+#[test]
+fn whoever_is_silent_for_too_long_is_gone() {
+    let folder = Folder::new("disconnect-silent");
+    let server = Launch::new(&folder.data()).with("--idle-timeout 700ms").start();
+    server.ask(MARKET);
+    let http = Http::new(server.http);
+    let mut client = server.client();
+    let told = act(&mut client, "1", &format!("<protect grace=\"0s\"/>{BUY}"));
+    assert!(told.contains("<protected") && told.contains("<opened"), "{told}");
+    are_lost(&http);
+    drop(client);
+    server.stop();
+}
+
 #[test]
 fn what_executes_within_the_grace_is_executed_and_the_rest_is_lost() {
     let (_folder, _, server, http) = start("disconnect-executes");
