@@ -171,6 +171,50 @@ fn below_the_low_water_mark_only_queries_and_cancels_are_taken() {
     );
 }
 
+#[test]
+fn below_the_low_water_mark_orders_end_and_none_is_placed_released_or_protected() {
+    let folder = Folder::new("disk-low-ends");
+    let low = "the server's disk is nearly full: only queries and cancels are taken; try later";
+    let act = |server: &Server, account: u32, children: &str| {
+        let reply = server.ask(&format!("<transactions id=\"{account}\">{children}</transactions>"));
+        reply.trim_end().replace("<results>", "").replace("</results>", "")
+    };
+    let server = Launch::new(&folder.data()).start();
+    server.ask(
+        "<create><account id=\"1\" balance=\"1000\"/><account id=\"2\" balance=\"1000\"/><symbol sym=\"S\"/></create>",
+    );
+    let order = "<order sym=\"S\" amount=\"5\" limit=\"2\"/>";
+    act(&server, 1, &order.repeat(3));
+    act(&server, 2, &format!("<protect grace=\"1s\"/>{order}"));
+    server.kill();
+
+    let server = Launch::new(&folder.data()).with("--disk-low 4000000GiB").start();
+    let http = Http::new(server.http);
+    let replaced = act(&server, 1, "<replace id=\"1\" sym=\"S\" amount=\"1\" limit=\"1\" on-failure=\"place\"/>");
+    let canceled = "<replaced><canceled id=\"1\"><canceled shares=\"5\"";
+    let refused = format!("</canceled><error sym=\"S\" amount=\"1\" limit=\"1\">{low}</error></replaced>");
+    assert!(replaced.starts_with(canceled) && replaced.ends_with(&refused), "{replaced}");
+    let all = act(&server, 1, "<cancel-all/><cancel-all/><protect grace=\"5s\"/>");
+    assert_eq!(
+        all,
+        format!("<canceled-all orders=\"2\"/><canceled-all orders=\"0\"/><error grace=\"5s\">{low}</error>")
+    );
+    // The protection of before holds, and its grace runs.
+    wait_until("the orders of a protected account are canceled", PATIENCE, || {
+        http.read("/api/v1/accounts/2")["open_orders"] == 0
+    });
+    let killed = server.ask("<create><kill account=\"1\"/><release account=\"1\"/><release/></create>");
+    let refused = format!("<error account=\"1\">{low}</error><error>{low}</error>");
+    assert_eq!(killed, format!("<results><killed account=\"1\" orders=\"0\"/>{refused}</results>\n"));
+    server.stop();
+
+    let server = Launch::new(&folder.data()).start();
+    assert!(act(&server, 1, order).contains("Kill switch: this account"), "it is killed over the restart");
+    server.ask("<create><release account=\"1\"/></create>");
+    assert!(act(&server, 1, order).contains("<opened"));
+    server.stop();
+}
+
 /// Cancels that found nothing to cancel once were journaled even when the disk was low, until it was full and the
 /// server ended.
 #[test]
