@@ -2,8 +2,8 @@
 
 use engine::{DoneOrders, Importer};
 use terms::{
-    BandReferences, CancelReason, Command, ExecutionBounds, NewOrder, OrderKind, Pause, Phase, SelfTrade, Side,
-    StateItem, SymbolIndex, SymbolRules, Trigger,
+    BandReferences, CancelReason, Command, Entry, Event, ExecutionBounds, NewOrder, OrderKind, Pause, Phase, SelfTrade,
+    Side, StateItem, SymbolIndex, SymbolRules, Time, Trigger,
 };
 
 use crate::rules::{Market, account, buy, dollars, percent, price, sell, shares, symbol};
@@ -192,6 +192,63 @@ fn a_band_begins_around_the_last_execution_and_ends_with_its_rule() {
     market.trade_at("200", "1");
     market.rules(band());
     assert_eq!(told(&mut market), "from 180 to 220");
+    market.duel.end();
+}
+
+#[test]
+fn a_band_begins_around_the_last_execution_also_of_an_account_with_itself() {
+    let mut market = Market::new(SymbolRules::NONE);
+    market.trade_at("100", "1");
+    market.place_of(1, sell("50", "1")).unwrap();
+    market.place_of(1, buy("50", "1")).unwrap();
+    market.rules(SymbolRules { band_size: shares("5"), ..band() });
+    assert_eq!(told(&mut market), "from 45 to 55");
+    // From then on such an execution does not move it.
+    market.place_of(1, sell("54", "9")).unwrap();
+    market.place_of(1, buy("54", "9")).unwrap();
+    assert_eq!((market.executed(), told(&mut market)), (vec!["9 at 54".to_owned()], "from 45 to 55".to_owned()));
+    market.duel.end();
+}
+
+/// A market whose band an order has interrupted for a minute.
+fn interrupted() -> (Market, SymbolRules) {
+    let mut market = Market::new(SymbolRules::NONE);
+    market.trade_at("100", "1");
+    market.place_of(2, sell("120", "1")).unwrap();
+    let rules = SymbolRules { interruption: Pause::from_seconds(60), ..band() };
+    market.rules(rules);
+    market.place(buy("125", "1")).unwrap();
+    assert!(market.engine.phase(SymbolIndex(0)).until.is_some());
+    (market, rules)
+}
+
+#[test]
+fn an_interruption_ends_by_itself_or_halted_or_early_or_lasts() {
+    // Has its loop end the auctions whose time has come.
+    let end = |market: &mut Market| {
+        let until = market.engine.phase(SymbolIndex(0)).until.unwrap_or(Time(1 << 40));
+        let entry = Entry { sequence: market.engine.sequence().next(), time: until, command: Command::EndAuction };
+        let mut uncrossed = 0;
+        market.engine.apply(&entry, &mut Vec::new(), &mut |event| {
+            uncrossed += usize::from(matches!(event, Event::Uncrossed { .. }));
+        });
+        (market.engine.phase(SymbolIndex(0)).phase, uncrossed)
+    };
+    let (mut market, _) = interrupted();
+    assert_eq!(end(&mut market), (Phase::Open, 1));
+    let (mut market, rules) = interrupted();
+    market.rules(SymbolRules { is_halted: true, ..rules });
+    assert_eq!(end(&mut market), (Phase::Halted, 0));
+    // An operator makes another one last.
+    let (mut market, _) = interrupted();
+    market.apply(phase(Phase::Auction));
+    assert_eq!(market.engine.phase(SymbolIndex(0)).until, None);
+    assert_eq!(end(&mut market), (Phase::Auction, 0));
+    // And ends it early.
+    let (mut market, _) = interrupted();
+    market.apply(phase(Phase::Open));
+    let executed = market.last_events.iter().filter(|event| matches!(event, Event::Uncrossed { .. })).count();
+    assert_eq!((market.engine.phase(SymbolIndex(0)).phase, executed), (Phase::Open, 1));
     market.duel.end();
 }
 

@@ -4,9 +4,9 @@
 use crate::common::duel::Duel;
 use engine::{DoneOrders, Engine};
 use terms::{
-    AccountId, AccountLimit, AccountLimits, Bond, Command, DOLLAR, Entry, Event, FundsOrder, Money, NewOrder, Op,
-    OrderId, OrderKind, Place, Position, Price, Reject, Reply, SelfTrade, Sequence, Shares, Side, Symbol, Time,
-    Trigger,
+    AccountId, AccountLimit, AccountLimits, Bond, CancelReason, Command, DOLLAR, Entry, Event, FundsOrder, KillScope,
+    Money, NewOrder, Op, OrderId, OrderKind, Phase, Place, Position, Price, Reject, Reply, SelfTrade, Sequence, Shares,
+    Side, Symbol, SymbolRules, Time, Trigger,
 };
 
 const UNIT: i128 = 100_000_000;
@@ -245,4 +245,148 @@ fn a_collar_bounds_market_orders_and_what_is_triggered() {
             .iter()
             .any(|event| matches!(event, Event::OrderCanceled { why: terms::CancelReason::Refused, .. }))
     );
+}
+
+/// A best offer at which the orders are worth more, or less, does not count.
+#[test]
+fn a_market_order_that_waits_is_worth_the_price_that_it_waits_for() {
+    let mut bounded = Market::new(&[(AccountLimit::OrderValue, "1000")]);
+    bounded.other(sell(100, 50));
+    bounded.other(buy(50, 50));
+    let value_of = "Too much money: an order of this account may be worth 1000 dollars";
+    for (waiting, small, large) in [
+        (Trigger::from_below(price(130)), market(Side::Buy, 7), market(Side::Buy, 8)),
+        (Trigger::from_above(price(40)), market(Side::Sell, 25), market(Side::Sell, 26)),
+    ] {
+        assert_eq!(bounded.place(large.triggered_by(waiting)).unwrap_err(), value_of);
+        bounded.place(small.triggered_by(waiting)).unwrap();
+    }
+}
+
+#[test]
+fn while_orders_gather_a_collar_is_around_the_last_price() {
+    let mut bounded = Market::new(&[(AccountLimit::Collar, "10")]);
+    bounded.other(sell(100, 1));
+    bounded.place(buy(100, 1)).unwrap();
+    bounded.apply(Command::ChangePhase { symbol: symbol(), phase: Phase::Auction, due: None });
+    // These gather, and nobody executes with them now.
+    bounded.other(sell(200, 5));
+    bounded.other(buy(300, 5));
+    let most = "Limit 111 is too far from the market: this account may pay at most 110 now";
+    assert_eq!(bounded.place(buy(111, 1)).unwrap_err(), most);
+    let least = "Limit 89 is too far from the market: this account may sell for no less than 90 now";
+    assert_eq!(bounded.place(sell(89, 1)).unwrap_err(), least);
+    bounded.place(buy(110, 1)).unwrap();
+    bounded.place(sell(90, 1)).unwrap();
+    // In the open symbol it is around the best bid, and the last price is 200.
+    bounded.apply(Command::ChangePhase { symbol: symbol(), phase: Phase::Open, due: None });
+    bounded.other(buy(199, 1));
+    assert_eq!(
+        bounded.place(sell(179, 1)).unwrap_err(),
+        "Limit 179 is too far from the market: this account may sell for no less than 179.1 now"
+    );
+}
+
+#[test]
+fn a_collar_is_rounded_towards_the_market_and_asked_of_the_price_that_an_order_gets() {
+    let units = |units| Price::from_units(units).unwrap();
+    for (other, side, bound) in [
+        (NewOrder { limit: units(33_333_333), ..sell(1, 1) }, Side::Buy, 36_666_666),
+        (NewOrder { limit: units(33_333_333), ..buy(1, 1) }, Side::Sell, 30_000_000),
+    ] {
+        let mut bounded = Market::new(&[(AccountLimit::Collar, "10")]);
+        bounded.other(other);
+        let farther = if side == Side::Buy { bound + 1 } else { bound - 1 };
+        let at = |limit| NewOrder::limit(symbol(), side, units(limit), shares(1));
+        assert!(bounded.place(at(farther)).unwrap_err().contains("is too far from the market"), "{side:?}");
+        // A post-only order that moves may name any limit.
+        let moves = NewOrder { kind: OrderKind::PostOnlyMove, ..at(farther) };
+        let moved = bounded.apply(Command::Place(Place::order(account(1), moves)));
+        assert!(matches!(moved, Reply::Moved { .. }), "{moved:?}");
+        bounded.place(at(bound)).unwrap();
+        assert_eq!(bounded.executed(), ["1 at 0.33333333"]);
+    }
+}
+
+#[test]
+fn an_order_that_waits_for_another_one_counts_as_open_and_its_position_counts_when_its_turn_comes() {
+    let place =
+        |bounded: &mut Market, order, bond| bounded.told(Command::Place(Place::order(account(1), order).bound(bond)));
+    let working = Bond::Working { two_wait: false };
+    let mut bounded = Market::new(&[(AccountLimit::OpenOrders, "2"), (AccountLimit::OrderShares, "200")]);
+    place(&mut bounded, sell(10, 10), working).unwrap();
+    let many = place(&mut bounded, buy(9, 201), Bond::Pending).unwrap_err();
+    assert_eq!(many, "Too many shares: an order of this account may have 200");
+    let first = place(&mut bounded, sell(10, 10), working).unwrap();
+    place(&mut bounded, buy(9, 200), Bond::Pending).unwrap();
+    let why = Err("Too many open orders: this account may have 2".to_owned());
+    assert_eq!(bounded.place(buy(1, 1)), why);
+    bounded.cancel(first);
+    bounded.place(buy(1, 1)).unwrap();
+    // Position and collar are asked when the working order has executed: 990 shares are left then.
+    for (shares, limit, stays) in [(110, 9, true), (111, 9, false), (110, 22, true), (110, 23, false)] {
+        let mut bounded = Market::new(&[(AccountLimit::Position, "1100"), (AccountLimit::Collar, "10")]);
+        bounded.other(sell(20, 1));
+        place(&mut bounded, sell(10, 10), working).unwrap();
+        place(&mut bounded, buy(limit, shares), Bond::Pending).unwrap();
+        bounded.other(buy(10, 10));
+        let refused = |event: &Event| matches!(event, Event::OrderCanceled { why: CancelReason::Refused, .. });
+        assert_eq!(!bounded.events.iter().any(refused), stays, "{shares} at {limit}");
+    }
+}
+
+/// Shares that are issued have no such bound, and an amendment only takes some off.
+#[test]
+fn a_position_past_its_limit_refuses_buys_alone() {
+    let mut bounded = Market::new(&[(AccountLimit::Position, "1010"), (AccountLimit::OrderShares, "100")]);
+    let order = bounded.place(buy(5, 10)).unwrap();
+    let shares_of = Position::from_units(500 * UNIT);
+    assert_eq!(
+        bounded.apply(Command::IssueShares { symbol: symbol(), account: account(1), shares: shares_of }),
+        Reply::Created
+    );
+    assert!(bounded.place(buy(5, 1)).unwrap_err().starts_with("Too many shares: this account may have 1010"));
+    bounded.limit(&[(AccountLimit::Position, "10"), (AccountLimit::OrderShares, "1")]);
+    let amended = Command::AmendOrder { account: account(1), order: order.into(), shares: shares(7) };
+    assert!(matches!(bounded.apply(amended), Reply::Amended { .. }));
+    bounded.place(sell(6, 1)).unwrap();
+    // The buy that was open before executes.
+    bounded.other(sell(5, 7));
+    assert_eq!(bounded.executed(), ["7 at 5"]);
+}
+
+/// One order breaks all limits, a rule of the symbol, and needs more money than there is.
+#[test]
+fn limits_are_asked_in_their_order_behind_a_kill_and_before_the_rules_and_the_needs() {
+    let mut bounded = Market::new(&[]);
+    bounded.other(sell(100, 1));
+    bounded.place(buy(1, 1)).unwrap();
+    let rules = SymbolRules { tick: price(7), ..SymbolRules::NONE };
+    bounded.apply(Command::ChangeRules { symbol: symbol(), rules });
+    let order = Command::Place(Place::order(account(1), buy(1_000, 2_000)));
+    let told = |bounded: &mut Market| match bounded.apply(order) {
+        Reply::Rejected(reject) => reject.to_string(),
+        other => panic!("{other:?}"),
+    };
+    let all = [
+        (AccountLimit::OpenOrders, "1", "Too many open orders: "),
+        (AccountLimit::OrderShares, "10", "Too many shares: an order "),
+        (AccountLimit::OrderValue, "100", "Too much money: "),
+        (AccountLimit::Position, "1005", "Too many shares: this account may have 1005 "),
+        (AccountLimit::Collar, "10", "Limit 1000 is too far from the market: "),
+    ];
+    for (first, (_, _, begins)) in all.iter().enumerate() {
+        let limits: Vec<(AccountLimit, &str)> = all[first..].iter().map(|&(limit, most, _)| (limit, most)).collect();
+        bounded.limit(&limits);
+        let why = told(&mut bounded);
+        assert!(why.starts_with(begins), "{why}");
+    }
+    let scope = KillScope::Account(account(1));
+    bounded.apply(Command::Kill { scope });
+    assert!(told(&mut bounded).starts_with("Kill switch: "));
+    bounded.apply(Command::Release { scope });
+    bounded.limit(&[]);
+    assert!(told(&mut bounded).starts_with("Limit 1000 is not a multiple of the tick size"));
+    bounded.apply(Command::ChangeRules { symbol: symbol(), rules: SymbolRules::NONE });
+    assert!(told(&mut bounded).starts_with("Insufficient funds"));
 }

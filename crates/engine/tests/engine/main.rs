@@ -9,6 +9,7 @@ mod bands;
 mod bounds;
 mod costs;
 mod deadlines;
+mod groups;
 mod icebergs;
 mod keeping;
 mod large;
