@@ -45,6 +45,18 @@ impl<S: Storage> Journal<S> {
         time_floor: Time,
         visit: &mut dyn FnMut(Entry) -> Result<(), VisitError>,
     ) -> Result<(Journal<S>, Recovery), JournalError> {
+        Journal::recover_known(storage, options, (from, time_floor), Sequence::ZERO, visit)
+    }
+
+    /// Restores the folder's journal like [`Journal::recover`], where it is known that the commands up to `known` were
+    /// durable: bytes that are no whole batch and stand before the end of these are damage, and not cut off.
+    pub fn recover_known(
+        storage: S,
+        options: Options,
+        (from, time_floor): (JournalPoint, Time),
+        known: Sequence,
+        visit: &mut dyn FnMut(Entry) -> Result<(), VisitError>,
+    ) -> Result<(Journal<S>, Recovery), JournalError> {
         let names = storage.list().map_err(JournalError::io("list the data folder"))?;
         for name in names.iter().filter(|name| name.ends_with(TEMPORARY_SUFFIX)) {
             storage.remove(name).map_err(JournalError::io(format!("remove {name}")))?;
@@ -59,6 +71,11 @@ impl<S: Storage> Journal<S> {
             return Ok((Journal::begin(storage, options, from, recovery.time)?, recovery));
         };
         recovery.cut = Cut::of(&last, &tail);
+        if let Some(Cut { segment, offset, .. }) = recovery.cut.clone().filter(|_| point.sequence < known) {
+            let bad = last.bad.unwrap_or("nothing");
+            let found = format!("{bad}, though the history has what the commands up to {known} did");
+            return Err(JournalError::Damaged { segment, offset, first: point.sequence.next(), found });
+        }
         repair(&last, &tail)?;
         // The name of the newest segment must be durable before the segment before it says that there is a next one.
         storage.sync_directory().map_err(JournalError::io("sync the data folder"))?;

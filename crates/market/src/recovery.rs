@@ -116,22 +116,25 @@ pub fn open_followed<S: Storage>(
     // The history depends on the snapshot, and is set aside if the two do not match. It must not be set aside because
     // of a snapshot of another journal, and none may begin beside a journal that cannot be read.
     journal::read(storage, from, Some(from.sequence.next()), &mut |_| Ok(())).map_err(refused)?;
+    // The history got the effects of commands only when these were durable. The opening of the history says what else
+    // is wrong with it.
+    let known = history::through(storage).ok().flatten().unwrap_or(Sequence::ZERO);
     let mut replay = follow(&engine)?.map(Replay::new);
     let mut scratch = Vec::new();
     let time_floor = engine.time();
-    let (journal, recovery) =
-        Journal::recover(storage.clone(), options, from, time_floor, &mut |entry: Entry| -> Result<(), VisitError> {
-            match &mut replay {
-                Some(replay) => {
-                    replay.begin(&entry);
-                    engine.apply_told(&entry, &mut scratch, &mut |event| replay.add(entry.sequence, event));
-                }
-                None => drop(engine.apply_untold(&entry, &mut scratch)),
+    let mut apply = |entry: Entry| -> Result<(), VisitError> {
+        match &mut replay {
+            Some(replay) => {
+                replay.begin(&entry);
+                engine.apply_told(&entry, &mut scratch, &mut |event| replay.add(entry.sequence, event));
             }
-            scratch.clear();
-            Ok(())
-        })
-        .map_err(refused)?;
+            None => drop(engine.apply_untold(&entry, &mut scratch)),
+        }
+        scratch.clear();
+        Ok(())
+    };
+    let recovered = Journal::recover_known(storage.clone(), options, (from, time_floor), known, &mut apply);
+    let (journal, recovery) = recovered.map_err(refused)?;
     if let Some(replay) = &mut replay {
         replay.hand_over();
     }

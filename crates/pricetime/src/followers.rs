@@ -22,6 +22,8 @@ pub struct Followers {
     keeper: Keeper,
     /// The feed; none where the settings turn it off.
     feed: Option<RunningFeed>,
+    /// The commands that the history had and the journal lacks, in words.
+    lost: Option<String>,
 }
 
 impl Followers {
@@ -50,7 +52,7 @@ impl Followers {
         let followed = move |through: Sequence| followed.set(Gauge::HistoryCommands, through.0);
         let keeper = Keeper::start(history, followed, move |cause| failed(cause))?;
         let feed = with_feed.then(|| RunningFeed::start(engine, keeper.history())).transpose()?;
-        Ok(Followers { keeper, feed })
+        Ok(Followers { keeper, feed, lost: None })
     }
 
     /// The sink of events. The history gets them first, because readers of the feed may ask for the past.
@@ -62,14 +64,21 @@ impl Followers {
     /// Fits the history to a replay that ended at `engine`: if the history has commands that the journal lacks, the
     /// machine lost unsynced bytes, and a new history begins at the engine's state.
     pub fn fit(self, engine: &Engine) -> Result<Followers, HistoryError> {
-        let Followers { keeper, mut feed } = self;
-        if !keeper.history().fit(engine)?
-            && let Some(former) = feed.take()
-        {
+        let Followers { keeper, mut feed, .. } = self;
+        let through = keeper.history().read().through();
+        if keeper.history().fit(engine)? {
+            return Ok(Followers { keeper, feed, lost: None });
+        }
+        if let Some(former) = feed.take() {
             former.stop();
             feed = Some(RunningFeed::start(engine, keeper.history())?);
         }
-        Ok(Followers { keeper, feed })
+        let (first, aside) = (engine.sequence().next(), history::SET_ASIDE);
+        let lost = format!(
+            "warning    the journal ends before command {first}, and the history had those up to {through}: they are lost, \
+             and it is kept as {aside}{through}"
+        );
+        Ok(Followers { keeper, feed, lost: Some(lost) })
     }
 
     /// The feed; none where there is none.
@@ -83,7 +92,12 @@ impl Followers {
         let history = shared.read();
         let (begins, first) = ("warning    the history begins with order", history.first_order());
         let note = (!history.is_whole()).then(|| format!("{begins} {first}: not all that was before is kept"));
-        note.into_iter().chain(history.damaged_leaps().map(|error| format!("warning    {error}"))).collect()
+        self.lost
+            .clone()
+            .into_iter()
+            .chain(note)
+            .chain(history.damaged_leaps().map(|error| format!("warning    {error}")))
+            .collect()
     }
 
     /// The follower, for the market.

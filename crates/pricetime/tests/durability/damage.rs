@@ -278,7 +278,10 @@ fn a_history_that_is_ahead_of_the_journal_is_set_aside() {
             std::fs::remove_file(path).unwrap();
         }
     }
+    let verified = verify(&folder.data());
+    assert!(!verified.status.success() && said(&verified).contains("they were lost"), "{}", said(&verified));
     let server = launch.start();
+    assert!(server.banner.contains("they are lost"), "{}", server.banner);
     let http = Http::new(server.http);
     assert_eq!(http.read("/api/v1/accounts/1/orders")["orders"].as_array().unwrap().len(), 1, "it is open again");
     let order = json!({"account": "1", "symbol": "SPY", "side": "buy", "limit": "1.5", "shares": "7"});
@@ -294,6 +297,37 @@ fn a_history_that_is_ahead_of_the_journal_is_set_aside() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     assert!(names.iter().any(|name| aside(name)), "{names:?}");
+}
+
+/// The history has what a unit did only when the unit was durable. Once such a unit was cut off as one that a power cut
+/// left, and the history set aside.
+#[test]
+fn a_unit_that_the_history_knows_is_not_taken_for_an_unfinished_one() {
+    let folder = Folder::new("damage-known");
+    let launch = Launch::new(&folder.data());
+    let server = launch.start();
+    server.ask(MARKET);
+    server.ask(r#"<transactions id="1"><order sym="SPY" amount="1" limit="3"/></transactions>"#);
+    server.stop();
+    for entry in std::fs::read_dir(folder.data()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|ending| ending == "snap") {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+    let journal = folder.data().join("journal-00000000000000000001.log");
+    let mut bytes = std::fs::read(&journal).unwrap();
+    let units: Vec<usize> = (64..bytes.len()).step_by(8).filter(|at| bytes[at + 8..].starts_with(b"PTBA")).collect();
+    let is_mark = |at: &usize| bytes[at + 12] != 1;
+    let last = units.iter().copied().rfind(|at| !is_mark(at)).unwrap();
+    let behind = units.iter().copied().find(|at| *at > last).unwrap();
+    bytes[behind..].fill(0);
+    bytes[last + 50] ^= 1;
+    std::fs::write(&journal, &bytes).unwrap();
+    let refused = launch.try_start().map(|_| ()).unwrap_err();
+    assert!(refused.stderr.contains(&format!("is damaged at byte {last}")), "{refused:?}");
+    assert_eq!(std::fs::read(&journal).unwrap(), bytes, "it is as it was");
+    assert!(folder.data().join("history/checkpoint").exists());
 }
 
 /// A power cut may, with `--durability written`, remove commands whose endings of orders are already in the history.
