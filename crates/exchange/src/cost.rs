@@ -1,7 +1,7 @@
 //! Estimates of what ops cost the market's loop, before they are done. This module knows no state: nobody knows in
 //! advance how much an order executes.
 
-use terms::{Among, Command, CommandKind, Op, OrderForm, OrderKind};
+use terms::{Among, Command, CommandKind, Op, Place};
 
 /// The estimated cost of a command that cancels or kills many orders at once.
 pub const MASS_COST: u64 = 100;
@@ -20,7 +20,7 @@ pub fn cost(op: &Op) -> u64 {
     if matches!(command, Command::KillTogether { among: Among::First | Among::Between, .. }) {
         return 1;
     }
-    if command.place().is_some_and(|place| looks_first(&place.form())) {
+    if command.place().is_some_and(Place::looks_first) {
         return LOOKING_COST;
     }
     match command.kind() {
@@ -49,15 +49,6 @@ pub fn cost(op: &Op) -> u64 {
         | CommandKind::Unprotect
         | CommandKind::FollowCalendar
         | CommandKind::TakeMessage => 1,
-    }
-}
-
-fn looks_first(form: &OrderForm) -> bool {
-    match form {
-        OrderForm::Funds(_) => true,
-        OrderForm::Plain(order) | OrderForm::Iceberg { order, .. } | OrderForm::Trailing { order, .. } => {
-            order.kind == OrderKind::FillOrKill
-        }
     }
 }
 

@@ -263,6 +263,12 @@ impl Place {
         if self.manner.is_alone() { self.plain() } else { None }
     }
 
+    /// Whether the order looks at others before it executes: a fill-or-kill, or one for money.
+    #[inline]
+    pub fn looks_first(&self) -> bool {
+        self.kind == OrderKind::FillOrKill || self.shape == Shape::Funds
+    }
+
     /// The order, if it is for money.
     #[inline]
     pub fn for_money(&self) -> Option<FundsOrder> {

@@ -31,7 +31,7 @@ export function levelsOf(levels, { side, step, rows, held }) {
  * @param {Level[]} levels best first
  * @param {Side} side
  * @param {bigint} step
- * @param {number} wanted no more than so many are needed
+ * @param {number} wanted the most levels that are needed
  * @returns {Level[]}
  */
 export function grouped(levels, side, step, wanted) {

@@ -7,7 +7,7 @@ export const LINE_HEIGHT = 20;
  * The note beneath the list; empty if there is nothing to say.
  * @param {object} list
  * @param {number} list.found
- * @param {number} list.rows so many are listed at most
+ * @param {number} list.rows the most rows that are listed
  * @param {boolean} list.waiting
  * @param {string} list.text is searched for
  * @param {boolean} list.favourites
