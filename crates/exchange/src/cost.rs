@@ -56,3 +56,25 @@ pub fn cost(op: &Op) -> u64 {
 pub fn cost_of(ops: &[Op]) -> u64 {
     ops.iter().map(cost).sum()
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use terms::{AccountId, FundsOrder, Money, NewOrder, OrderKind, Price, SelfTrade, Shares, Side, Symbol};
+
+    use super::*;
+
+    #[test]
+    fn orders_that_look_at_others_first_cost_more_than_those_that_execute_as_they_go() {
+        let (account, symbol) = (AccountId::parse(b"1").unwrap(), Symbol::parse(b"SPY").unwrap());
+        let (limit, shares) = (Price::from_units(1).unwrap(), Shares::from_units(1).unwrap());
+        let of_kind = |kind| {
+            let order = NewOrder { kind, ..NewOrder::limit(symbol, Side::Buy, limit, shares) };
+            cost(&Op::Command(Command::Place(Place::order(account, order))))
+        };
+        let funds = FundsOrder { symbol, side: Side::Buy, funds: Money::from_units(1), self_trade: SelfTrade::Allowed };
+        let for_money = cost(&Op::Command(Command::Place(Place::funds(account, funds))));
+        assert_eq!([OrderKind::Limit, OrderKind::ImmediateOrCancel].map(of_kind), [1, 1]);
+        assert_eq!([of_kind(OrderKind::FillOrKill), for_money], [LOOKING_COST; 2]);
+    }
+}

@@ -10,6 +10,7 @@ use crate::engine::Engine;
 use crate::matching::aggressor::{FundsBefore, Remainder};
 use crate::orders::client_ids::ClientOrder;
 use crate::orders::order_terms::{Condition, OrderTerms};
+use crate::under_way::apply::ACTIVATION;
 
 impl Engine {
     /// Places an order of any form, on its terms and with its bond.
@@ -141,7 +142,7 @@ impl Engine {
         if self.waits_for_turn(listing) || self.turns_left == 0 {
             return Err(Reject::WouldWait);
         }
-        self.count_look(None);
+        self.count_turns(ACTIVATION);
         let shares = self.traded_for(index, listing, asked);
         if shares.is_zero() {
             return Err(Reject::FundsTradeNothing { funds });
@@ -213,11 +214,8 @@ impl Engine {
         }
         let arriving = self.within_collar(account, placed);
         let wanted = self.wanted(account, &arriving)?;
-        if wanted.fills.is_some() {
-            self.count_look(wanted.fills);
-            if self.is_too_much(wanted.fills) {
-                return self.place_behind_others(account, placed, terms, events);
-            }
+        if self.fills_later(wanted.fills) {
+            return self.place_behind_others(account, placed, terms, events);
         }
         let before = self.hold(account, placed)?;
         self.place_held(account, placed, &arriving, wanted.shares, before, terms, events)

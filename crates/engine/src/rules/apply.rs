@@ -79,11 +79,8 @@ impl Engine {
             return self.place_interrupting(account, placed, terms, pause, events);
         }
         let (arriving, wanted) = self.arriving_by_rules(account, placed)?;
-        if wanted.fills.is_some() {
-            self.count_look(wanted.fills);
-            if self.is_too_much(wanted.fills) {
-                return self.place_behind_others(account, placed, terms, events);
-            }
+        if self.fills_later(wanted.fills) {
+            return self.place_behind_others(account, placed, terms, events);
         }
         let before = self.hold(account, placed)?.in_lots(rules.lot);
         // From here the order cannot be rejected.

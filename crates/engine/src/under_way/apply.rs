@@ -185,9 +185,13 @@ impl Engine {
             && self.executions_within(share, account, placed).is_err_and(|counted| counted >= share)
     }
 
-    /// Counts the turns of the look that an order takes before it is placed: as many as its activation would.
-    pub(crate) fn count_look(&mut self, fills: Option<Result<u32, u32>>) {
-        self.count_turns(ACTIVATION.saturating_add(counted_on(fills).div_euclid(COUNTED_ON)));
+    /// Whether a fill-or-kill that is placed has to wait for another command to execute completely. Its look counts as
+    /// many turns as its activation would.
+    pub(crate) fn fills_later(&mut self, fills: Option<Result<u32, u32>>) -> bool {
+        if fills.is_some() {
+            self.count_turns(ACTIVATION.saturating_add(counted_on(fills).div_euclid(COUNTED_ON)));
+        }
+        self.is_too_much(fills)
     }
 
     /// Whether a fill-or-kill has to wait for another command to execute completely.
