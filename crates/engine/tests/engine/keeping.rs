@@ -93,7 +93,8 @@ impl Market {
     }
 }
 
-/// Checks that the market after these commands stays the same if an order is refused in place of the one with this id.
+/// Checks that the market after these commands stays the same if an order is refused in place of the one with this id,
+/// and goes on as if nobody had asked.
 #[track_caller]
 fn check_kept(before: &[Command], replaced: u64, place: Place, why: &str) {
     let mut market = Market::with(before);
@@ -103,6 +104,13 @@ fn check_kept(before: &[Command], replaced: u64, place: Place, why: &str) {
     assert!(matches!(reply, Reply::Rejected(_)) && format!("{reply:?}").contains(why), "{reply:?}");
     assert_eq!(market.items(), items, "nothing has changed");
     assert_eq!(market.events, [], "nobody is told anything");
+    let mut other = Market::with(before);
+    other.events.clear();
+    // One joins the level of the kept order, one stands beside it, and one meets them.
+    for command in [placing(2, buy(1, 10)), placing(3, buy(1, 9)), placing(3, sell(9, 9))] {
+        assert_eq!(market.apply(command), other.apply(command), "{command:?}");
+    }
+    assert_eq!((market.events.as_slice(), market.items()), (other.events.as_slice(), other.items()));
 }
 
 /// Checks that an order is placed in place of the one with this id as if that one had been canceled just before.

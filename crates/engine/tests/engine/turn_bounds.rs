@@ -7,8 +7,10 @@ use terms::{
 
 use crate::bounds::{Market, account, open_of, order, symbol};
 
-/// Forty turns, which are four activations.
-const BOUNDS: ExecutionBounds = ExecutionBounds { turns: 40, ..ExecutionBounds::ALL };
+/// The bounds of a market whose commands have so many turns together.
+fn of_turns(turns: u32) -> ExecutionBounds {
+    ExecutionBounds { turns, ..ExecutionBounds::ALL }
+}
 
 /// The orders that the last command activated.
 fn activated(market: &Market) -> usize {
@@ -25,20 +27,21 @@ fn stop(market: &mut Market, trigger: i64) {
 /// before anybody else was answered.
 #[test]
 fn the_commands_of_one_turn_activate_no_more_than_so_many_orders_together() {
-    let mut market = Market::with_bounds(BOUNDS);
-    for trigger in (0..24).map(|nth| 101 + nth / 12) {
+    // Twenty-five activations.
+    let mut market = Market::with_bounds(of_turns(250));
+    for trigger in (0..40).map(|nth| 101 + nth / 20) {
         stop(&mut market, trigger);
     }
     market.turn = Some(Time(1_000));
     market.place(1, order(Side::Sell, 101, 1));
     market.place(2, order(Side::Buy, 101, 1));
-    assert_eq!((activated(&market), market.engine.reached_orders()), (10, 2), "each command activates ten");
-    market.apply(Command::ActivateReached);
-    assert_eq!((activated(&market), market.engine.reached_orders()), (2, 0));
+    assert_eq!((activated(&market), market.engine.reached_orders()), (20, 0));
     market.place(1, order(Side::Sell, 102, 1));
     market.place(2, order(Side::Buy, 102, 1));
-    assert_eq!((activated(&market), market.engine.reached_orders()), (10, 2), "the turn has two activations left");
+    // The turn has five activations left, and each command may make ten.
+    assert_eq!((activated(&market), market.engine.reached_orders()), (10, 10));
     market.apply(Command::ActivateReached);
+    assert_eq!((activated(&market), market.engine.reached_orders()), (10, 0));
     market.turn = Some(Time(1_001));
     (0..3).for_each(|_| stop(&mut market, 103));
     market.place(1, order(Side::Sell, 103, 1));
@@ -50,7 +53,7 @@ fn the_commands_of_one_turn_activate_no_more_than_so_many_orders_together() {
 /// A regression: orders that look at a thousand others before they execute cost as much as placing one share.
 #[test]
 fn orders_that_look_before_they_execute_wait_once_those_of_their_turn_have_looked() {
-    let mut market = Market::with_bounds(BOUNDS);
+    let mut market = Market::with_bounds(of_turns(40));
     market.place(1, order(Side::Sell, 500, 20));
     market.turn = Some(Time(1_000));
     let all = OrderKind::FillOrKill;
