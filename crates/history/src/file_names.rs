@@ -9,6 +9,7 @@ use crate::carried::Carried;
 use crate::checkpoint::{Begun, CHECKPOINT_NAME, Checkpoint, KeptRecords};
 use crate::error::{HistoryError, in_folder};
 use crate::folder::{self, Folder, HISTORY_FOLDER, MAKING_SUFFIX};
+use crate::leaps::LEAPS_NAME;
 use crate::note::NOTES;
 use crate::prehistory::{BEGUN_NAME, OLD_NAME};
 use crate::record::{CANDLES, ORDERS, TRADES};
@@ -57,6 +58,16 @@ pub fn file_names<S: Storage>(home: &S) -> Result<Vec<String>, HistoryError> {
         opened => opened.map_err(in_folder)?,
     };
     Ok(Checkpoint::read(&*folder)?.map(|checkpoint| checkpoint.names()).unwrap_or_default())
+}
+
+/// Whether a history may have a file of this name.
+pub fn is_file_name(name: &str) -> bool {
+    let is_of_records = |name: &str| {
+        let (stem, ending) = name.split_once('.')?;
+        let begin = stem.trim_end_matches(|letter: char| letter.is_ascii_digit());
+        Some((OURS.contains(&begin) || begin == "carried-") && ["tab", "sealed"].contains(&ending))
+    };
+    [CHECKPOINT_NAME, LEAPS_NAME, BEGUN_NAME, OLD_NAME].contains(&name) || is_of_records(name) == Some(true)
 }
 
 impl Checkpoint {
@@ -116,4 +127,40 @@ pub(crate) fn remove_others(folder: &dyn Folder, names: &[String]) -> Result<(),
 
 fn is_ours(name: &str) -> bool {
     OURS.iter().any(|begin| name.starts_with(begin))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_a_history_are_its_names() {
+        for name in [
+            "checkpoint",
+            LEAPS_NAME,
+            "orders-000000.tab",
+            "orders-1000000.sealed",
+            "trades-000001.tab",
+            "notes-000002.sealed",
+            "candles.tab",
+            "carried.tab",
+            "carried-000003.tab",
+            BEGUN_NAME,
+            OLD_NAME,
+        ] {
+            assert!(is_file_name(name), "{name}");
+        }
+        for name in [
+            "",
+            ".",
+            "access.toml",
+            "orders-/../x.tab",
+            "orders-000000.tab/x",
+            "orders-1.sealed.new",
+            "orders",
+            "x-1.tab",
+        ] {
+            assert!(!is_file_name(name), "{name}");
+        }
+    }
 }

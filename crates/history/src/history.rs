@@ -303,7 +303,8 @@ impl History {
     /// others may read meanwhile.
     pub(crate) fn sync_checkpoint(&self, pending: &Pending) -> Result<(), HistoryError> {
         if let Some(SyncJournal(sync)) = &self.journal {
-            sync().map_err(|source| HistoryError::Io { name: "journal".to_owned(), source })?;
+            let failed = |source| HistoryError::Io { name: "journal".to_owned(), source };
+            sync().map_err(failed).inspect_err(|_| self.orders.fail())?;
         }
         self.orders.sync_written()?;
         self.trades.sync_written()?;
@@ -317,10 +318,15 @@ impl History {
             prehistory.begun.sync_written()?;
         }
         if self.is_ahead_of_checkpoint() {
-            // The new names of sealed parts become durable here.
-            self.folder.sync().map_err(in_folder)?;
+            self.sync_names()?;
         }
         Checkpoint::write(&*self.folder, &self.heads, pending.through, &pending.kept)
+    }
+
+    /// Makes the new names of sealed parts durable. A later sync might succeed without the names that a failed one left
+    /// out, so after a failure no checkpoint is made any more.
+    pub(crate) fn sync_names(&self) -> Result<(), HistoryError> {
+        self.folder.sync().map_err(in_folder).inspect_err(|_| self.orders.fail())
     }
 
     /// Makes the checkpoint count. Call it only when the checkpoint is on the disk: until then readers must get the

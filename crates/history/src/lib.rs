@@ -56,7 +56,7 @@ pub use done::{Done, Executions};
 pub use ending::{Ending, Last};
 pub use error::HistoryError;
 pub use event_queue::{EventQueue, Item};
-pub use file_names::{file_names, is_there, set_aside, through};
+pub use file_names::{file_names, is_file_name, is_there, set_aside, through};
 pub use folder::{HISTORY_FOLDER, SET_ASIDE};
 pub use history::History;
 pub use keeper::{Checkpoints, Keeper};

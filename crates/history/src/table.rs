@@ -449,7 +449,7 @@ impl<const N: usize> Table<N> {
     pub(crate) fn sync_written(&self) -> Result<(), HistoryError> {
         self.unsynced.store(0, Ordering::Relaxed);
         self.check()?;
-        self.parts.sync().inspect_err(|_| self.failed.store(true, Ordering::Relaxed))
+        self.parts.sync().inspect_err(|_| self.fail())
     }
 
     /// Makes the written bytes durable if they are many, before a change would have to wait for the sync.
@@ -510,16 +510,21 @@ impl<const N: usize> Table<N> {
         if self.failed.load(Ordering::Relaxed) { Err(HistoryError::Failed { name: self.kind.stem }) } else { Ok(()) }
     }
 
+    /// Ends all changes of the table, and all checkpoints: the content of the disk is unknown.
+    pub(crate) fn fail(&self) {
+        self.failed.store(true, Ordering::Relaxed);
+    }
+
     /// Opens the file of a part to change it, unless an earlier change failed.
     fn changing(&mut self, part: u64) -> Result<Arc<dyn File>, HistoryError> {
         self.check()?;
-        self.parts.changing(part).inspect_err(|_| self.failed.store(true, Ordering::Relaxed))
+        self.parts.changing(part).inspect_err(|_| self.fail())
     }
 
     /// Notes a failed change of the file of a part.
     fn tell(&self, part: u64, changed: io::Result<()>) -> Result<(), HistoryError> {
         changed.map_err(|source| {
-            self.failed.store(true, Ordering::Relaxed);
+            self.fail();
             HistoryError::Io { name: self.parts.name(Form::Plain, part), source }
         })
     }

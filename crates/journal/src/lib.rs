@@ -56,7 +56,7 @@ pub use oldest::{file_point, newest_segment, oldest_point, replays_behind, repla
 pub use point::JournalPoint;
 pub use read::{ReadEnd, check, faults, read, visit_batches};
 pub use recover::Recovery;
-pub use segment::{FORMAT_VERSION, HEADER_BYTES, RULES_VERSION};
+pub use segment::{FORMAT_VERSION, HEADER_BYTES, RULES_VERSION, is_segment};
 pub use snapshot::{SnapshotError, SnapshotHead, SnapshotInfo};
 #[cfg(feature = "fuzz")]
 pub use state_codec::{decode_item, encode_item};

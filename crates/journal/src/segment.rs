@@ -91,6 +91,11 @@ pub(crate) fn segments_among(names: Vec<String>) -> Vec<(Sequence, String)> {
     numbered_among(names, NAME_PREFIX, NAME_SUFFIX)
 }
 
+/// Whether a file of this name is a segment.
+pub fn is_segment(name: &str) -> bool {
+    !segments_among(vec![name.to_owned()]).is_empty()
+}
+
 pub(crate) fn numbered_name(prefix: &str, sequence: Sequence, suffix: &str) -> String {
     format!("{prefix}{:0NAME_DIGITS$}{suffix}", sequence.0)
 }

@@ -146,7 +146,7 @@ fn a_checkpoint_after_one_that_failed_is_as_good_as_its_word() {
     let (mut refused, mut done_again) = (0, 0);
     for at in 0.. {
         let mut struck = false;
-        for fault in [Fault::Error, Fault::NoSpace, Fault::ShortWrite, Fault::FailedSync] {
+        for fault in [Fault::Error, Fault::NoSpace, Fault::ShortWrite, Fault::FailedSync, Fault::LostNames] {
             let disk = SimulatedDisk::new();
             let (mut view, mut history) = follow(&market, &disk, 40);
             history.checkpoint().unwrap();

@@ -125,6 +125,7 @@ fn lose_power_while_sealing(market: &Market, Range { start: turns, end: later }:
             (Fault::NoSpace, PowerCut::LosesAll),
             (Fault::ShortWrite, PowerCut::Reorders),
             (Fault::FailedSync, PowerCut::LosesAll),
+            (Fault::LostNames, PowerCut::LosesAll),
         ] {
             let disk = SimulatedDisk::new();
             let (mut view, mut history) = follow_sized(market, &disk, turns, SMALL);
@@ -363,6 +364,7 @@ fn wherever_the_power_fails_while_carried_orders_go_nothing_that_is_kept_is_lost
             (Fault::NoSpace, PowerCut::LosesAll),
             (Fault::ShortWrite, PowerCut::Tears),
             (Fault::FailedSync, PowerCut::LosesAll),
+            (Fault::LostNames, PowerCut::LosesAll),
         ] {
             let disk = before.copy();
             let (mut view, history) = self::open(&disk, &market, turns).unwrap();

@@ -4,7 +4,7 @@
 use terms::Time;
 
 use crate::checkpoint::{Checkpoint, KeptRecords};
-use crate::error::{HistoryError, in_folder};
+use crate::error::HistoryError;
 use crate::history::History;
 use crate::parts::Form;
 use crate::record::ORDER_BYTES;
@@ -60,8 +60,7 @@ impl History {
         if let Some(copy) = &mut self.carried_copy {
             copy.sync()?;
         }
-        // The new names of sealed parts become durable here.
-        self.folder.sync().map_err(in_folder)?;
+        self.sync_names()?;
         let Some(Checkpoint { heads, .. }) = Checkpoint::read(&*self.folder)? else { return Ok(false) };
         let kept = KeptRecords { records: self.kept.records, ..self.retention.plan.clone() };
         Checkpoint::write(&*self.folder, &heads, heads.through, &kept)?;

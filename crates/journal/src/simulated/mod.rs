@@ -36,6 +36,9 @@ pub enum Fault {
     /// A sync fails, and its bytes will never be durable, though they still read back and later syncs succeed; any
     /// other operation fails like `Error`.
     FailedSync,
+    /// A sync of a folder fails, and its new names will never be durable, though they are still found and later syncs
+    /// succeed; any other operation fails like `Error`.
+    LostNames,
     /// The power is cut: this operation and all after it fail, and [`SimulatedDisk::after_crash`] gives what is left.
     Crash,
 }
@@ -186,7 +189,7 @@ impl SimulatedDisk {
         match fault {
             Some(Fault::Error) => Err(input_output_error()),
             Some(Fault::NoSpace) => Err(io::Error::from(io::ErrorKind::StorageFull)),
-            Some(Fault::ShortWrite | Fault::FailedSync | Fault::Crash) | None => Ok((state, fault)),
+            Some(Fault::ShortWrite | Fault::FailedSync | Fault::LostNames | Fault::Crash) | None => Ok((state, fault)),
         }
     }
 
@@ -225,11 +228,16 @@ impl State {
     }
 
     fn sync_names(&mut self, folder: &str) {
-        let (now, later) = std::mem::take(&mut self.unsynced_names)
-            .into_iter()
-            .partition::<Vec<_>, _>(|change| change.folder() == folder);
-        now.iter().for_each(|change| change.apply(&mut self.durable_names));
-        self.unsynced_names = later;
+        for change in self.take_unsynced_names(folder) {
+            change.apply(&mut self.durable_names);
+        }
+    }
+
+    fn take_unsynced_names(&mut self, folder: &str) -> Vec<NameChange> {
+        let all = std::mem::take(&mut self.unsynced_names);
+        let (here, elsewhere) = all.into_iter().partition(|change| change.folder() == folder);
+        self.unsynced_names = elsewhere;
+        here
     }
 }
 
@@ -349,12 +357,20 @@ impl Storage for SimulatedDisk {
     }
 
     fn sync_directory(&self) -> io::Result<()> {
-        // A directory whose sync failed stays unsynced: file systems take no more changes after such a failure.
-        let mut state = self.begin_other()?;
-        if !state.lying_sync {
-            state.sync_names(&self.folder);
+        match self.begin()? {
+            (mut state, None) => {
+                if !state.lying_sync {
+                    state.sync_names(&self.folder);
+                }
+                Ok(())
+            }
+            (mut state, Some(fault)) => {
+                if fault == Fault::LostNames {
+                    state.take_unsynced_names(&self.folder);
+                }
+                Err(input_output_error())
+            }
         }
-        Ok(())
     }
 
     fn free_bytes(&self) -> io::Result<u64> {

@@ -131,6 +131,11 @@ pub fn list<S: Storage>(storage: &S) -> Result<Vec<SnapshotInfo>, SnapshotError>
     Ok(found)
 }
 
+/// Whether a file of this name is a snapshot.
+pub fn is_snapshot(name: &str) -> bool {
+    !numbered_among(vec![name.to_owned()], NAME_PREFIX, NAME_SUFFIX).is_empty()
+}
+
 /// Opens a snapshot to read its items one by one.
 pub fn open<S: Storage>(storage: &S, info: &SnapshotInfo) -> Result<Items<S>, SnapshotError> {
     Items::open(storage, &info.name)

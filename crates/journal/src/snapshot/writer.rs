@@ -22,6 +22,10 @@ pub fn write<S: Storage>(
 ) -> Result<SnapshotInfo, SnapshotError> {
     let name = numbered_name(NAME_PREFIX, point.sequence, NAME_SUFFIX);
     let aside = format!("{name}{TEMPORARY_SUFFIX}");
+    let there = storage.list().map_err(SnapshotError::io("list the data folder"))?;
+    if there.contains(&aside) {
+        storage.remove(&aside).map_err(SnapshotError::io(format!("remove {aside}")))?;
+    }
     let written = write_aside(storage, &aside, point, state_hash, items).and_then(|bytes| {
         storage.rename(&aside, &name).map_err(SnapshotError::io(format!("rename {aside}")))?;
         storage.sync_directory().map_err(SnapshotError::io("sync the data folder"))?;
@@ -32,6 +36,10 @@ pub fn write<S: Storage>(
         Err(error) => {
             // Room on the disk may be what is missing; if the file cannot be removed, the next recovery removes it.
             let _ = storage.remove(&aside);
+            // A snapshot whose name is not durable must not count as one.
+            if !there.contains(&name) {
+                let _ = storage.remove(&name);
+            }
             Err(error)
         }
     }
@@ -45,9 +53,6 @@ fn write_aside<S: Storage>(
     items: &mut ItemSource<'_>,
 ) -> Result<u64, SnapshotError> {
     let failed = |source| SnapshotError::Io { action: format!("write {aside}"), source };
-    if storage.list().map_err(failed)?.iter().any(|name| name == aside) {
-        storage.remove(aside).map_err(failed)?;
-    }
     let file = storage.create(aside).map_err(failed)?;
     let (format, rules) = (FORMAT_VERSION, RULES_VERSION);
     let (header, chain) = Header { format, rules, point, state_hash }.to_bytes();

@@ -217,7 +217,9 @@ fn no_fault_at_any_operation_leaves_a_bad_snapshot_or_takes_the_good_ones() {
         assert!(found.len() as u64 >= done.min(2), "{context}");
     };
     for operation in 0..calm.operations() {
-        for fault in [Fault::Crash, Fault::Error, Fault::NoSpace, Fault::ShortWrite, Fault::FailedSync] {
+        for fault in
+            [Fault::Crash, Fault::Error, Fault::NoSpace, Fault::ShortWrite, Fault::FailedSync, Fault::LostNames]
+        {
             let disk = SimulatedDisk::new();
             disk.fail_at(operation, fault);
             let mut done = 0;
@@ -231,11 +233,31 @@ fn no_fault_at_any_operation_leaves_a_bad_snapshot_or_takes_the_good_ones() {
             }
             if fault != Fault::Crash {
                 check(&disk, done, &format!("{fault:?} at operation {operation}"));
+                let newest = snapshot::list(&disk).unwrap().first().map_or(0, |info| info.sequence.0);
+                assert_eq!(newest, done, "{fault:?} at operation {operation}: what failed counts as a snapshot");
                 write(&disk, 9, 6000).unwrap();
                 let again = disk.after_crash(0, PowerCut::LosesAll);
                 let newest = snapshot::list(&again).unwrap().remove(0);
                 assert_eq!((newest.sequence.0, read(&again, &newest).unwrap().1.len()), (9, 6000));
             }
+        }
+    }
+}
+
+#[test]
+fn a_snapshot_stays_where_the_next_one_of_its_command_cannot_be_written() {
+    let calm = SimulatedDisk::new();
+    write(&calm, 1, 100).unwrap();
+    let begun = calm.operations();
+    write(&calm, 1, 100).unwrap();
+    for operation in 0..calm.operations() - begun {
+        let disk = SimulatedDisk::new();
+        write(&disk, 1, 100).unwrap();
+        disk.fail_at(disk.operations() + operation, Fault::Error);
+        assert!(write(&disk, 1, 100).is_err(), "operation {operation}");
+        for found in [disk.after_crash(0, PowerCut::LosesAll), disk] {
+            let infos = snapshot::list(&found).unwrap();
+            assert_eq!((infos.len(), read(&found, &infos[0]).unwrap().1.len()), (1, 100), "operation {operation}");
         }
     }
 }
