@@ -19,7 +19,7 @@ const READERS: usize = 2;
 /// The time that the database may take to notice the end of the server before this one.
 const LOCK_PATIENCE: Duration = Duration::from_secs(3);
 
-/// The pause of a standby that lost the database while it took over.
+/// The pause of a standby between two tries to reach a database that is away.
 const STANDBY_PAUSE: Duration = Duration::from_millis(250);
 
 /// A database that this server has taken over.
@@ -45,14 +45,18 @@ pub struct FollowerStart {
     pub whole: bool,
 }
 
-/// Takes the database over. A standby waits until no other server writes, and stands by again when it loses the
-/// database before it has read everything. A signal ends the process meanwhile: nothing is to be finished yet. Errors:
-/// the reason why it cannot start.
+/// Takes the database over. A standby waits for the database, and until no other server writes; it stands by again when
+/// it loses the database before it has read everything. A signal ends the process meanwhile: nothing is to be finished
+/// yet. Errors: the reason why it cannot start.
 pub fn take_over(url: &StoreUrl, settings: &Settings, status: &Status, stop: &Stop) -> Result<TakenOver, String> {
     let name = format!("{} {}", rustix::system::uname().nodename().to_string_lossy(), std::process::id());
     let connect = || Store::connect(url, &name, stop.clone());
     let say = |error: StoreError| error.to_string();
-    let mut store = connect().map_err(say)?;
+    let mut store = match settings.standby {
+        true => wait_to_connect(connect, status),
+        false => connect(),
+    }
+    .map_err(say)?;
     loop {
         if settings.standby {
             status.set(State::Standby);
@@ -64,7 +68,8 @@ pub fn take_over(url: &StoreUrl, settings: &Settings, status: &Status, stop: &St
             Err(Failure::Store(StoreError::Unreachable { fault, .. })) if settings.standby => {
                 status.set(State::Standby);
                 tracing::warn!(fault, "lost the database while taking over; standing by again");
-                store = connect_again(connect).map_err(say)?;
+                std::thread::sleep(STANDBY_PAUSE);
+                store = wait_to_connect(connect, status).map_err(say)?;
             }
             Err(Failure::Store(error)) => return Err(say(error)),
             Err(Failure::Members(why)) => return Err(why),
@@ -86,11 +91,18 @@ impl From<StoreError> for Failure {
     }
 }
 
-fn connect_again(connect: impl Fn() -> Result<Store, StoreError>) -> Result<Store, StoreError> {
+/// Connects as soon as the database can be reached. Errors: it refuses this server.
+fn wait_to_connect(connect: impl Fn() -> Result<Store, StoreError>, status: &Status) -> Result<Store, StoreError> {
+    let mut is_told = false;
     loop {
-        std::thread::sleep(STANDBY_PAUSE);
         match connect() {
-            Err(StoreError::Unreachable { .. }) => {}
+            Err(StoreError::Unreachable { fault, .. }) => {
+                status.set(State::StoreAway);
+                if !std::mem::replace(&mut is_told, true) {
+                    tracing::warn!(fault, "the database is away; a standby goes on asking");
+                }
+                std::thread::sleep(STANDBY_PAUSE);
+            }
             other => return other,
         }
     }

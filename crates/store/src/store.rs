@@ -63,12 +63,15 @@ impl Store {
     /// Waits until no other server holds the lock, and takes it: for a standby. It connects again as often as
     /// necessary. Errors: `Stopped`.
     pub fn wait_for_lock(&mut self) -> Result<(), StoreError> {
+        let mut is_away = false;
         loop {
             match self.lock() {
                 Ok(()) => return Ok(()),
-                Err(StoreError::AnotherServer { .. }) => {}
+                Err(StoreError::AnotherServer { .. }) => is_away = false,
                 Err(StoreError::Unreachable { fault, .. }) => {
-                    tracing::warn!(fault, "the database is away; a standby goes on asking");
+                    if !std::mem::replace(&mut is_away, true) {
+                        tracing::warn!(fault, "the database is away; a standby goes on asking");
+                    }
                     if let Ok(session) = self.runtime.block_on(self.connector.open(Purpose::Write)) {
                         self.session = session;
                     }

@@ -1,5 +1,6 @@
 //! The exchange on a PostgreSQL that the tests start: SQL shows what clients were told, whatever is killed.
 
+use std::net::SocketAddr;
 use std::process::Command;
 use std::time::Duration;
 
@@ -7,6 +8,8 @@ use crate::common::audit::{KnownOrders, audit};
 use crate::common::folder::Folder;
 use crate::common::http::Http;
 use crate::common::load::load_together;
+use crate::common::once;
+use crate::common::port;
 use crate::common::server::{Launch, PATIENCE, Process, Server};
 use crate::common::trader::Trader;
 use crate::common::wait::{wait_for, wait_until};
@@ -259,6 +262,36 @@ fn a_standby_that_loses_the_database_while_it_takes_over_stands_by_again() {
     let found = second.ask(r#"<transactions id="1"><query id="1"/></transactions>"#);
     assert!(found.contains("<error id=\"1\">"), "{found}");
     second.stop();
+}
+
+/// The standby ended at once, although it waited for a database that went away later.
+#[test]
+fn a_standby_waits_for_a_database_that_is_away_when_it_starts() {
+    let folder = Folder::new("postgres-standby-early");
+    let mut server = crate::postgres::Server::start(&[]);
+    let database = server.database();
+    server.end("INT");
+    let http = SocketAddr::from(([127, 0, 0, 1], port::free()));
+    let start = || {
+        let mut standby = launch(&folder, &database).with("--standby").on_http(http).spawn();
+        wait_until("it waits for the database", PATIENCE, || {
+            assert!(standby.is_running(), "{}", standby.log());
+            standby.log().contains("the database is away")
+        });
+        standby
+    };
+    let mut stopped = start();
+    let (status, told) = once::exchange(once::connect(http).unwrap(), "GET", "/ready", None).unwrap();
+    assert_eq!((status, &told["status"]), (503, &json!("store-away")), "{told}");
+    stopped.signal(Signal::TERM);
+    let ended = stopped.wait_for_end(PATIENCE);
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    let standby = start();
+    server.run();
+    let serving = standby.serving().expect("a server that took over");
+    assert!(serving.ask(MARKET).contains("created"));
+    let ended = serving.stop();
+    assert_eq!(ended.stderr.matches("the database is away").count(), 1, "{ended:?}");
 }
 
 #[test]
