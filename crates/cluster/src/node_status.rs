@@ -57,6 +57,12 @@ pub struct NodeStatus {
 impl NodeReport {
     /// The `state` of a node that serves.
     pub const READY: &'static str = "ready";
+
+    /// Whether its texts are plain: an operator's terminal takes other characters of an impostor for orders.
+    pub(crate) fn is_plain(&self) -> bool {
+        let hash = self.mark.as_ref().map_or("", |mark| &mark.hash);
+        [&self.version, &self.state, hash].iter().all(|text| !text.contains(char::is_control))
+    }
 }
 
 impl NodeStatus {

@@ -90,6 +90,7 @@ pub(crate) async fn ask(client: &Client, name: &str) -> Result<Vec<NodeReport>, 
         while let Some(answer) = answers.next().await {
             if let Ok(report) = serde_json::from_slice::<NodeReport>(&answer.payload)
                 && nodes.len() < NODES_MAX
+                && report.is_plain()
             {
                 nodes.insert(report.node, report);
             }

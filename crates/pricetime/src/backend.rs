@@ -26,7 +26,7 @@ use crate::audit_trail::JournalTrail;
 use crate::cluster_tool;
 use crate::feed_start::RunningFeed;
 use crate::followers::Followers;
-use crate::join::{DataFolder, WHOLE, join};
+use crate::join::{DataFolder, join};
 use crate::journal_tool;
 use crate::members;
 use crate::past_markets::Rewinder;
@@ -34,6 +34,7 @@ use crate::settings::{Durability, Settings};
 use crate::sql_history::SqlHistory;
 use crate::store_location::StoreLocation;
 use crate::take_over::{self, FollowerStart, TakenOver};
+use crate::unjoined::{WHOLE, expect_joined};
 
 /// The number of accounts and open orders up to which a stop takes a snapshot, in about a second.
 const CHEAP_SNAPSHOT_ITEMS: usize = 1_000_000;
@@ -215,6 +216,9 @@ fn open_folder(
             Durability::Written => journal::Durability::Written,
         },
     };
+    if shared.is_none() {
+        expect_joined(&settings.data)?;
+    }
     let joined = shared.as_ref().map(|(url, _)| join(url, &settings.data, options)).transpose()?.flatten();
     // A copy of another node's folder has the note, too.
     members::refuse_forgotten(settings)?;

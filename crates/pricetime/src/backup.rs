@@ -70,7 +70,15 @@ pub fn run(args: &BackupArgs) -> Result<ExitCode, String> {
 /// Takes a copy from a node of a cluster into an empty folder.
 pub fn fetch_from(url: &LogUrl, target: &Path) -> Result<Fetched, String> {
     let room = Disk::open(target).and_then(|disk| disk.free_bytes()).map_err(|error| named(target, error))?;
-    fetch(url, target, room).map_err(|error| error.to_string())
+    fetch(url, target, room, belongs).map_err(|error| error.to_string())
+}
+
+/// Whether a copy has a file of this name: what `copy_folder` copies.
+fn belongs(name: &str) -> bool {
+    match name.split_once('/') {
+        Some((folder, name)) => folder == HISTORY_FOLDER && history::is_file_name(name),
+        None => name == KNOWN_NAME || journal::is_segment(name) || snapshot::is_snapshot(name),
+    }
 }
 
 /// Copies a data folder into an empty one. Errors: the reason why it cannot copy.

@@ -8,6 +8,8 @@ use market::recovery;
 use store::{Stop, Store, StoreError, StoreUrl};
 use terms::Entry;
 
+use crate::unjoined::expect_joined;
+
 /// The content of a data folder.
 pub struct Inspected {
     /// The market behind the last whole unit of the journal.
@@ -23,6 +25,7 @@ pub struct Inspected {
 /// Opens a data folder for reading, and changes nothing in it. Errors: it is not a data folder, or was never finished.
 pub fn open_disk(folder: &Path) -> Result<Disk, String> {
     journal::expect_finished(folder)?;
+    expect_joined(folder)?;
     let disk = Disk::open_to_read(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     if journal::oldest_point(&disk).map_err(|error| error.to_string())?.is_none() {
         return Err(format!("{}: there is no journal in this folder", folder.display()));

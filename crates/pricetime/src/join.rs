@@ -18,11 +18,8 @@ use market::recovery;
 use terms::LogMessage;
 
 use crate::backup::{copy_folder, fetch_from, verify};
+use crate::unjoined::{TAKEN, WHOLE};
 
-/// The folder of an unfinished copy.
-const TAKEN: &str = "copy-being-taken";
-/// The folder of a whole copy, whose files become this folder's.
-pub const WHOLE: &str = "copy-taken";
 /// The folder of a copy for another node.
 const GIVEN: &str = "copy-for-a-node";
 

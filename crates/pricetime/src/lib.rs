@@ -41,4 +41,5 @@ pub mod store_tool;
 mod take_over;
 pub mod tls_client;
 pub mod tls_tool;
+mod unjoined;
 pub mod verify;

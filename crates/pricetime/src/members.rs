@@ -158,7 +158,11 @@ pub fn mark(data: &Path) -> Result<(), String> {
     let path = data.join(KNOWN_NAME);
     match path.exists() {
         true => Ok(()),
-        false => note(&path).map_err(|error| format!("{}: {error}", path.display())),
+        false => note(&path).map_err(|error| {
+            // The next start must not take a note that may not be durable for one.
+            let _ = std::fs::remove_file(&path);
+            format!("{}: {error}", path.display())
+        }),
     }
 }
 

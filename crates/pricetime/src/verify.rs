@@ -10,6 +10,8 @@ use journal::{Disk, JournalError, JournalPoint, Storage, snapshot};
 use market::recovery;
 use terms::Sequence;
 
+use crate::unjoined::expect_joined;
+
 /// The number of times that the check begins again because a server makes or removes files.
 const ATTEMPTS: usize = 5;
 
@@ -32,8 +34,8 @@ pub fn run(args: &VerifyArgs) -> Result<ExitCode, String> {
     let report = loop {
         let names = names(&disk).map_err(at)?;
         let mut report = Report::default();
-        if let Err(unfinished) = journal::expect_finished(&args.folder) {
-            report.damaged(&unfinished);
+        for unfinished in [journal::expect_finished, expect_joined].map(|expect| expect(&args.folder)) {
+            unfinished.unwrap_or_else(|unfinished| report.damaged(&unfinished));
         }
         check(&disk, &mut report);
         // A file that was removed meanwhile is no damage.

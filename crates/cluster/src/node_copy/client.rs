@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::hash::{BuildHasher, RandomState};
 use std::io::Write;
-use std::path::{Component, Path};
+use std::path::Path;
 use std::time::Duration;
 
 use async_nats::{Client, Request};
@@ -35,8 +35,9 @@ pub struct Fetched {
 }
 
 /// Takes a copy from the node that is ready and has taken the most messages, into an empty folder on a disk with this
-/// much room. Everything is on the disk then. Errors: no node gives one; the disk may then hold a part of one.
-pub fn fetch(url: &LogUrl, target: &Path, room: u64) -> Result<Fetched, LogError> {
+/// much room. Everything is on the disk then. `belongs` says whether a copy has a file of this name, with slashes
+/// between folders. Errors: no node gives one; the disk may then hold a part of one, but no other files.
+pub fn fetch(url: &LogUrl, target: &Path, room: u64, belongs: fn(&str) -> bool) -> Result<Fetched, LogError> {
     let (runtime, client, context) = connect(url)?;
     let copy = RandomState::new().hash_one(std::process::id());
     runtime.block_on(async {
@@ -51,7 +52,12 @@ pub fn fetch(url: &LogUrl, target: &Path, room: u64) -> Result<Fetched, LogError
             match peer.files().await {
                 Err(error) => refused = format!("node {node}: {}", error.0),
                 Ok(files) => {
-                    let took = peer.take(&files, target, room).await;
+                    let took = match files.iter().find(|file| !belongs(&file.name)) {
+                        None => peer.take(&files, target, room).await,
+                        Some(CopiedFile { name, .. }) => Err(LogError(format!(
+                            "{name:?} is no file of a data folder's copy; nothing of it was taken"
+                        ))),
+                    };
                     peer.end().await;
                     let named = |error: LogError| LogError(format!("the copy that node {node} gives: {}", error.0));
                     let bytes = took.map_err(named)?;
@@ -85,7 +91,8 @@ impl Peer {
             match serde_json::from_slice(&answer) {
                 Ok(CopyAnswer::Made(files)) => return Ok(files),
                 Ok(CopyAnswer::Making) => tokio::time::sleep(LOOK_AFTER).await,
-                Ok(CopyAnswer::Refused(why)) => return Err(LogError(why)),
+                // It may come from an impostor, and goes to a terminal.
+                Ok(CopyAnswer::Refused(why)) => return Err(LogError(why.replace(char::is_control, " "))),
                 Err(error) => return Err(LogError(format!("its answer cannot be read: {error}"))),
             }
         }
@@ -107,19 +114,16 @@ impl Peer {
             let named = |error: LogError| LogError(format!("{}: {}", file.name, error.0));
             self.take_file(index, file, target).await.map_err(named)?;
         }
+        File::open(target).and_then(|target| target.sync_all()).map_err(|error| LogError(error.to_string()))?;
         Ok(bytes)
     }
 
     async fn take_file(&self, index: usize, file: &CopiedFile, target: &Path) -> Result<(), LogError> {
         let failed = |error: std::io::Error| LogError(error.to_string());
-        let name = Path::new(&file.name);
-        let is_within = name.components().all(|part| matches!(part, Component::Normal(_)));
-        let (true, Some(folder)) = (is_within && !file.name.is_empty(), target.join(name).parent().map(Path::to_owned))
-        else {
-            return Err(LogError("is no name of a file in a data folder".to_owned()));
-        };
-        fs::create_dir_all(&folder).map_err(failed)?;
-        let (mut copied, mut hash) = (File::create_new(target.join(name)).map_err(failed)?, Xxh3::new());
+        let path = target.join(&file.name);
+        let folder = path.parent().unwrap_or(target);
+        fs::create_dir_all(folder).map_err(failed)?;
+        let (mut copied, mut hash) = (File::create_new(&path).map_err(failed)?, Xxh3::new());
         let offsets = (0..file.bytes).step_by(usize::try_from(PIECE_BYTES).unwrap_or(usize::MAX));
         let mut pieces =
             futures_util::stream::iter(offsets).map(|offset| self.piece(index, file, offset)).buffered(AHEAD);

@@ -9,6 +9,7 @@ mod common;
 mod audit;
 mod away;
 mod clocks;
+mod copies;
 mod deployed;
 mod faults;
 mod log_servers;

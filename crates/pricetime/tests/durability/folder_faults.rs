@@ -362,3 +362,39 @@ fn a_backup_that_was_killed_is_not_served_and_not_copied() {
         assert!(!copied && words.contains("never finished"), "{write}: {words}");
     }
 }
+
+/// The files of such a copy that were moved up already began another market, with other ids, or none at all.
+#[test]
+fn a_copy_of_a_node_that_is_not_all_moved_up_is_refused_by_everything_but_a_node() {
+    let folder = Folder::new("folder-half-joined");
+    let data = folder.data();
+    let server = Launch::new(&data).start();
+    server.ask(MARKET);
+    server.stop();
+    for name in ["copy-taken", "copy-being-taken"] {
+        let copy = data.join(name);
+        std::fs::create_dir(&copy).unwrap();
+        std::fs::rename(data.join("history"), copy.join("history")).unwrap();
+        let before = (files(&data), files(&copy));
+        let refused = Launch::new(&data).try_start().map(|_| ()).expect_err("half a market is served").stderr;
+        assert!(
+            refused.contains(&format!("{name} in this folder")) && refused.contains("start it once with"),
+            "{refused}"
+        );
+        let to = folder.path().join("to");
+        for words in [vec!["verify"], vec!["state"], vec!["backup", to.to_str().unwrap()]] {
+            let (told, code) = run(words[0], &data, &words[1..]);
+            assert!(code != Some(0) && told.contains(&format!("{name} in this folder")), "{words:?}: {told}");
+        }
+        std::fs::remove_dir_all(&to).unwrap();
+        assert_eq!((files(&data), files(&copy)), before, "{name}: a file was made or removed");
+        std::fs::rename(copy.join("history"), data.join("history")).unwrap();
+        std::fs::remove_dir(copy).unwrap();
+    }
+    Launch::new(&data).start().stop();
+}
+
+fn run(tool: &str, data: &Path, further: &[&str]) -> (String, Option<i32>) {
+    let ran = Command::new(env!("CARGO_BIN_EXE_pricetime")).arg(tool).arg(data).args(further).output().unwrap();
+    (String::from_utf8([ran.stdout, ran.stderr].concat()).unwrap(), ran.status.code())
+}
