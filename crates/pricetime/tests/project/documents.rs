@@ -170,6 +170,19 @@ fn the_session_of_the_readme_and_the_first_session_print_what_they_say() {
     server.stop();
 }
 
+/// The help said of a setting's value `required` no more than "No", which was the answer to another question.
+#[test]
+fn the_help_says_what_each_value_of_a_setting_does() {
+    let help = Command::new(env!("CARGO_BIN_EXE_pricetime")).args(["serve", "--help"]).output().unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    let values = help.lines().filter_map(|line| line.trim().strip_prefix("- ")?.split_once(": "));
+    let values: Vec<(&str, &str)> = values.collect();
+    assert!(values.iter().any(|(name, _)| *name == "required"), "{help}");
+    for (name, does) in values {
+        assert!(does.split_whitespace().count() > 2, "{name}: {does}");
+    }
+}
+
 #[test]
 fn the_document_of_settings_lists_each_with_its_default() {
     let help = Command::new(env!("CARGO_BIN_EXE_pricetime")).args(["serve", "--print-config"]).output().unwrap();
