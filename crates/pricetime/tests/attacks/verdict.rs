@@ -90,8 +90,8 @@ impl Verdict<'_> {
         assert!(faults.is_empty(), "{}: {}", self.title, faults.join("; "));
     }
 
-    /// Whether the longest wait is judged: always in the long form, otherwise on a machine that the idle server shows to
-    /// be quiet.
+    /// Whether the longest wait is judged: always in the long form, otherwise on a machine that the idle server shows
+    /// to be quiet.
     fn is_quiet(&self, is_long: bool) -> bool {
         is_long || self.control.longest_us() < QUIET.as_micros() as u64
     }
