@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::folder::Folder;
 use crate::common::raw::connect_from;
+use crate::common::server::PATIENCE;
 use crate::common::wait::wait_until;
 use crate::peer::{MARKET, SELL, Start};
 use crate::pki::Pki;
@@ -109,6 +110,47 @@ fn half_handshakes_of_one_address_hold_up_no_other_address() {
         assert_eq!(outcome(gateway, "timed_out"), 0.0, "nobody waited until these took too long: {gateway}");
     }
     drop(flood);
+    server.stop();
+}
+
+/// Reserved connections take none of the places for handshakes, so an operator waits for no client there, either.
+#[test]
+fn whoever_looks_after_the_server_is_answered_over_tls_when_all_places_are_taken() {
+    /// The handshakes that a gateway works on at a time.
+    const SHAKING: usize = 256;
+    let folder = Folder::new("tls-places");
+    let pki = Pki::new(&folder);
+    let server = pki.launch(&folder).with("--tls-handshake-timeout 10m --idle-timeout 10m").start();
+    let start = Start::trusting(&pki.authority);
+    let hello = start.hello();
+    let ask = |path: &str| {
+        let mut peer = start.connect(server.http).ok()?;
+        let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+        peer.send(request.as_bytes()).ok()?;
+        peer.rest().ok()
+    };
+    // Those that said nothing yet have a place as connections, and none for a handshake.
+    let mut taken: Vec<TcpStream> = (0..1_100).map(|_| TcpStream::connect(server.http).unwrap()).collect();
+    for stream in &mut taken[..SHAKING] {
+        stream.write_all(&hello[..hello.len() / 2]).unwrap();
+    }
+    wait_until("all places are taken", PATIENCE, || {
+        taken.push(TcpStream::connect(server.http).unwrap());
+        ask("/api/v1/status").is_some_and(|answer| answer.contains("too-many-connections"))
+    });
+    let handshakes = |name: &str, labels: &[(&str, &str)]| {
+        let labels = [&[("gateway", "http")], labels].concat();
+        metrics(&server, &start).sum(&format!("pricetime_tls_handshakes_{name}"), &labels)
+    };
+    wait_until("their handshakes begin", PATIENCE, || handshakes("open", &[]) >= SHAKING as f64);
+    for path in ["/health", "/ready", "/metrics"].repeat(10) {
+        let answer = ask(path).unwrap_or_else(|| panic!("{path} is not answered"));
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{path}: {answer}");
+    }
+    // None of them ended so that an operator had its place.
+    assert_eq!(handshakes("open", &[]), SHAKING as f64);
+    assert_eq!(handshakes("total", &[("outcome", "gave_way")]), 0.0);
+    drop(taken);
     server.stop();
 }
 
