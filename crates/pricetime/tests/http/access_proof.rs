@@ -1,7 +1,7 @@
 //! Proofs over HTTP: signatures, sessions, cookies, and what happens to wrong proofs.
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{IpAddr, Ipv4Addr, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
 
 use base64::Engine;
@@ -150,6 +150,46 @@ fn cookie(server: &Server, member: &str, sent: &str) -> String {
     let token = cookie.split('=').nth(1).unwrap();
     assert!(!answer.split("\r\n\r\n").nth(1).unwrap().contains(token), "a script reads no token: {answer}");
     cookie
+}
+
+/// This machine's address in its network; `None` without one.
+fn own_address() -> Option<IpAddr> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
+    // Nothing is sent: the system chooses the address from which it would be.
+    socket.connect((Ipv4Addr::new(198, 51, 100, 1), 9)).ok()?;
+    socket.local_addr().ok().map(|address| address.ip()).filter(|address| !address.is_loopback())
+}
+
+/// Whoever reads along on the way gets no session: neither a cookie is given there, nor is a token, a cookie or a secret
+/// taken.
+#[test]
+fn a_plain_connection_from_elsewhere_gets_no_cookie() {
+    let Some(here) = own_address() else {
+        println!("not looked at, because this machine has no address but loopback");
+        return;
+    };
+    let folder = Folder::new("access-plain-far");
+    let file = AccessFile::new(&folder);
+    let server = file.launch(&folder).on_http("0.0.0.0:0".parse().unwrap()).start();
+    let [near, far] = [Ipv4Addr::LOCALHOST.into(), here].map(|address| Http::new((address, server.http.port()).into()));
+    market(&near);
+    let log_in = |http: &Http, body: &str| by_hmac(http, "alice", ("POST", "/api/v1/sessions", body), micros());
+    let with_cookie = r#"{"cookie":true}"#;
+    assert_eq!(log_in(&near, with_cookie).status, 201);
+    let refused = log_in(&far, with_cookie);
+    assert_eq!(refused.code(), (401, "unauthenticated"), "{}", refused.text);
+    let told = refused.body["detail"].as_str().unwrap();
+    assert!(told.contains("over TLS or from this machine only"), "{told}");
+    let secret = json!({"key": "alice-key", "secret": secret("alice")}).to_string();
+    assert_eq!(far.send("POST", "/api/v1/sessions", Some(&secret), &[JSON]).status, 401);
+    let token = Client { http: &near, member: "alice" }.log_in();
+    let cookie = cookie(&server, "alice", "");
+    for sent in [("authorization", format!("Bearer {token}")), ("cookie", cookie)] {
+        let ask = |http: &Http| http.send("GET", "/api/v1/accounts/1", None, &[(sent.0, &sent.1)]).status;
+        assert_eq!((ask(&near), ask(&far)), (200, 401), "{}", sent.0);
+    }
+    assert_eq!(by_hmac(&far, "alice", ("GET", "/api/v1/accounts/1", ""), micros()).status, 200);
+    server.stop();
 }
 
 #[test]
