@@ -3,6 +3,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::common::{Market, apply, batch, follow, follow_sized, look, start};
 use feed::{History, View};
@@ -170,6 +171,24 @@ fn a_checkpoint_after_one_that_failed_is_as_good_as_its_word() {
         }
     }
     assert!(refused > 15 && done_again > 5, "{refused} refused, {done_again} of them done again");
+}
+
+/// A second sync of the journal once let a checkpoint count commands that the first one had lost.
+#[test]
+fn behind_a_failed_sync_of_the_journal_no_checkpoint_is_made() {
+    let mut market = Market::new(5);
+    for _ in 0..80 {
+        market.turn();
+    }
+    let (mut view, history) = follow(&market, &SimulatedDisk::new(), 40);
+    let fails = AtomicBool::new(true);
+    let sync =
+        move || if fails.swap(false, Ordering::Relaxed) { Err(std::io::Error::other("it failed")) } else { Ok(()) };
+    let mut history = history.syncing_journal(sync);
+    apply(&market, &mut view, &mut history, 40..80);
+    for _ in 0..2 {
+        assert!(history.checkpoint().is_err());
+    }
 }
 
 /// Queries of orders that were done after a write had failed got the error that their record is damaged: the history
