@@ -152,7 +152,7 @@ fn cookie(server: &Server, member: &str, sent: &str) -> String {
     cookie
 }
 
-/// This machine's address in its network; `None` without one.
+/// The address of this machine in its network; `None` without one.
 fn own_address() -> Option<IpAddr> {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
     // Nothing is sent: the system chooses the address from which it would be.
@@ -160,8 +160,7 @@ fn own_address() -> Option<IpAddr> {
     socket.local_addr().ok().map(|address| address.ip()).filter(|address| !address.is_loopback())
 }
 
-/// Whoever reads along on the way gets no session: neither a cookie is given there, nor is a token, a cookie or a secret
-/// taken.
+/// A reader on the way gets no session: the server gives no cookie there, and takes no token, cookie or secret.
 #[test]
 fn a_plain_connection_from_elsewhere_gets_no_cookie() {
     let Some(here) = own_address() else {
