@@ -2,12 +2,12 @@
 
 use std::process::Command;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::common::client::Client as Xml;
 use crate::common::folder::Folder;
 use crate::common::http::Http;
-use crate::common::members::{AccessFile, Client, hmac_hex, market, micros, secret};
+use crate::common::members::{AccessFile, Client, basic, hmac_hex, market, micros, secret};
 use crate::common::server::{PATIENCE, Server};
 use crate::common::wait::wait_until;
 
@@ -206,6 +206,57 @@ fn under_maintenance_the_websocket_api_shows_nothing() {
     server.stop();
 }
 
+/// Streams of members that are open end with the mode, whatever they follow. An operator's stays.
+#[test]
+fn maintenance_ends_the_open_streams_of_all_but_operators() {
+    let folder = Folder::new("modes-streams");
+    let file = AccessFile::new(&folder);
+    let server = file.launch(&folder).start();
+    let http = Http::new(server.http);
+    market(&http);
+    let listen = |member: &str, path: &str| {
+        http.listen_with(path, &[("authorization", &basic(&format!("{member}-key"), &secret(member)))])
+    };
+    let subscribed = |member: &str, request: Value| {
+        let mut socket = listen(member, "/ws/v1");
+        socket.subscribe(request);
+        socket
+    };
+    let timed = format!("timestamp={}", micros() / 1000);
+    let path = format!("/binance/api/v3/userDataStream?{timed}&signature={}", hmac_hex(&secret("alice"), &timed));
+    let told = http.send("POST", &path, None, &[("x-mbx-apikey", "alice-key")]).body;
+    let listen_key = told["listenKey"].as_str().unwrap_or_else(|| panic!("{told}"));
+    let mut open = [
+        ("a book", subscribed("alice", json!({"op": "subscribe", "id": 1, "channel": "book", "symbol": "SPY"}))),
+        ("own orders", subscribed("alice", json!({"op": "subscribe", "id": 1, "channel": "orders", "account": "1"}))),
+        ("a viewer", subscribed("vera", json!({"op": "subscribe", "id": 1, "channel": "orders", "account": "2"}))),
+        ("an auditor", subscribed("otto", json!({"op": "subscribe", "id": 1, "channel": "orders", "account": "1"}))),
+        ("compatible trades", listen("alice", "/binance/ws/spyusd@trade").await_streams()),
+        ("compatible orders", http.listen_at(&format!("/binance/ws/{listen_key}")).await_streams()),
+    ];
+    let mut operators = subscribed("olga", json!({"op": "subscribe", "id": 1, "channel": "orders", "account": "1"}));
+    set(&http, "read-only");
+    for (what, socket) in &mut open {
+        let is_native = !what.starts_with("compatible");
+        let (asked, answer) = match is_native {
+            true => (json!({"op": "ping", "id": 9}), "pong"),
+            false => (json!({"method": "LIST_SUBSCRIPTIONS", "id": 9}), ""),
+        };
+        socket.send(&asked);
+        wait_until(&format!("{what} goes on while the venue is read-only"), PATIENCE, || {
+            let told = socket.next();
+            told["id"] == 9 && (!is_native || told["type"] == answer)
+        });
+    }
+    set(&http, "maintenance");
+    for (what, socket) in open {
+        assert_eq!(socket.read_to_end().1, Some((1008, "not-permitted".to_owned())), "{what}");
+    }
+    operators.send(&json!({"op": "ping", "id": 9}));
+    assert_eq!(operators.next()["type"], "pong");
+    server.stop();
+}
+
 #[test]
 fn only_who_may_look_at_the_market_is_told_how_far_it_is() {
     let folder = Folder::new("sequence-of-strangers");
@@ -223,7 +274,7 @@ fn only_who_may_look_at_the_market_is_told_how_far_it_is() {
             assert!(!body.contains("at command"), "{path}: {body}");
         }
     }
-    let proof = crate::common::members::basic("alice-key", &secret("alice"));
+    let proof = basic("alice-key", &secret("alice"));
     let (_, told) = http.head("/api/v1/sessions", &[("authorization", &proof)]);
     assert!(told.contains_key("pricetime-sequence"), "{told:?}");
     server.stop();
