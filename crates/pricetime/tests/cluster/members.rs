@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Value, json};
@@ -149,6 +149,52 @@ fn who_is_revoked_on_one_node_trades_on_none() {
         }
     }
     [first, second, third].into_iter().for_each(|server| drop(server.stop()));
+}
+
+/// A revocation takes the way of an order, or within a second a longer one. Nodes that asked for members now and then
+/// would let a revoked key trade for as long.
+#[test]
+fn a_revocation_is_on_the_other_nodes_as_soon_as_an_order_is() {
+    const ROUNDS: usize = 7;
+    let world = World::new("cluster-members-soon");
+    world.give(1, &AccessFile::text(&[]));
+    let (first, http_1) = world.start(1);
+    market(&http_1);
+    let (second, http_2) = world.start(2);
+    let (olga, otto) = (Client { http: &http_1, member: "olga" }, Client { http: &http_2, member: "otto" });
+    let has_key = |key: &str| otto.get("/api/v1/members").text.contains(&format!("\"{key}\""));
+    let keys: Vec<(String, Value)> = (0..ROUNDS)
+        .map(|nth| {
+            let id = format!("bob-{nth}");
+            let made = olga.make("/api/v1/members/bob/keys", &json!({"kind": "hmac", "id": id}));
+            (id, made["secret"].clone())
+        })
+        .collect();
+    soon("all keys count on node 2", || keys.iter().all(|(key, _)| has_key(key)));
+    let way_of = |is_there: &dyn Fn() -> bool| {
+        let begun = Instant::now();
+        soon("node 2 knows it", is_there);
+        begun.elapsed()
+    };
+    let [mut orders, mut revocations] = [Vec::new(), Vec::new()];
+    for (key, _) in &keys {
+        let placed = olga.make("/api/v1/orders", &order("1", "1"));
+        let path = format!("/api/v1/orders/{}?account=1", placed["order_id"]);
+        orders.push(way_of(&|| Client { http: &http_2, member: "alice" }.get(&path).status == 200));
+        let revoked = olga.send("DELETE", &format!("/api/v1/members/bob/keys/{key}"), None);
+        assert_eq!(revoked.status, 200, "{}", revoked.text);
+        revocations.push(way_of(&|| !has_key(key)));
+    }
+    let median = |mut ways: Vec<Duration>| {
+        ways.sort_unstable();
+        ways[ROUNDS / 2]
+    };
+    let (order, revocation) = (median(orders), median(revocations));
+    println!("an order takes {order:?} to the other node, and a revocation {revocation:?}");
+    assert!(revocation < order * 10 + Duration::from_secs(1), "{revocation:?}, and an order {order:?}");
+    let proof = basic(&keys[0].0, keys[0].1.as_str().unwrap());
+    assert_eq!(http_2.send("GET", "/api/v1/accounts/2", None, &[("authorization", &proof)]).status, 401);
+    [first, second].into_iter().for_each(|server| drop(server.stop()));
 }
 
 #[test]
