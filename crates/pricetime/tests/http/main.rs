@@ -70,3 +70,4 @@ mod turned_away;
 mod turnover;
 mod under_way;
 mod websocket;
+mod week;
