@@ -9,6 +9,14 @@ use super::sums::rust_sources;
 /// Crates that serve no clients: measurements, fuzzing, the model, scenarios, simulations and tests.
 const NOT_LOOKED_AT: [&str; 7] =
     ["crates/bench/", "crates/fuzz/", "crates/model/", "crates/scenarios/", "/simulation", "/tests/", "/tests.rs"];
+/// Files whose `expect`s say something else, with how often: the check of a backup, and constants, which are computed
+/// when the program is compiled.
+const EXPECTS_WITHOUT: [(&str, usize); 4] = [
+    ("crates/engine/src/invariants.rs", 3),
+    ("crates/terms/src/amount.rs", 1),
+    ("crates/terms/src/distance.rs", 2),
+    ("crates/terms/src/phase.rs", 1),
+];
 /// The beginning of an invariant in the code.
 const BEGIN: &str = "\"invariant: ";
 
@@ -101,4 +109,34 @@ fn whatever_ends_something_says_which_invariant_was_broken() {
     }
     let known: BTreeMap<String, usize> = WITHOUT.iter().map(|(file, times)| ((*file).to_owned(), *times)).collect();
     assert_eq!(found, known, "say \"invariant: …\", and why it holds in proof/invariants.tsv; or return an error");
+}
+
+/// An `expect` of another kind: its text says no invariant, and stands alone between its parentheses.
+fn is_without_invariant(behind: &str) -> bool {
+    let Some((said, rest)) = behind.trim_start().strip_prefix('"').and_then(|text| text.split_once('"')) else {
+        return false;
+    };
+    !said.starts_with("invariant: ") && rest.trim_start_matches(',').trim_start().starts_with(')')
+}
+
+#[test]
+fn every_expect_says_the_invariant_that_it_relies_on() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let is_ours = |name: &str| name.contains("/src/") && !NOT_LOOKED_AT.iter().any(|part| name.contains(part));
+    let mut found = BTreeMap::new();
+    for (name, text) in rust_sources(&root).into_iter().filter(|(name, _)| is_ours(name)) {
+        let code = text.split("\n#[cfg(test)]\n").next().unwrap_or_default();
+        let count = code.split(".expect(").skip(1).filter(|behind| is_without_invariant(behind)).count();
+        if count > 0 {
+            found.insert(name, count);
+        }
+    }
+    let known: BTreeMap<String, usize> =
+        EXPECTS_WITHOUT.iter().map(|(file, times)| ((*file).to_owned(), *times)).collect();
+    assert_eq!(
+        found, known,
+        "say expect(\"invariant: …\"), and why it holds in proof/invariants.tsv; or return an error"
+    );
+    assert!(is_without_invariant("\"above zero\")") && is_without_invariant("\n    \"above zero\",\n)"));
+    assert!(!is_without_invariant("\"invariant: it is open\")") && !is_without_invariant("\"<error/>\", &told)"));
 }
