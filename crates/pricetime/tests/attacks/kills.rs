@@ -12,7 +12,11 @@ use crate::common::server::Server;
 const CANCELS_MAX: usize = 1_000;
 /// The number of orders of one request.
 const AT_ONCE: usize = 9_000;
-const LIMITS: Limits = Limits { memory: 400 * MIB, ..ORDINARY };
+
+/// The allowed costs with this much memory, in MiB, in the short form: what was measured and half of it.
+fn limits(short: u64) -> Limits {
+    Limits { memory: size(short, 400) * MIB, ..ORDINARY }
+}
 
 fn transactions(account: u32, children: &str) -> String {
     format!("<transactions id=\"{account}\">{children}</transactions>")
@@ -68,7 +72,7 @@ fn account(http: &Http) -> Value {
 #[test]
 fn a_cancel_of_all_orders_of_a_large_account_lets_others_have_their_turn() {
     let orders = size(50_000, 1_000_000);
-    let scene = Scene::set("cancel of all orders", LIMITS, |launch| launch);
+    let scene = Scene::set("cancel of all orders", limits(16), |launch| launch);
     open(&scene.server);
     sell(&scene.server, orders);
     let attack = scene.attack();
@@ -96,7 +100,7 @@ fn a_cancel_of_all_orders_of_a_large_account_lets_others_have_their_turn() {
 #[test]
 fn a_kill_of_a_large_market_lets_others_have_their_turn() {
     let orders = size(50_000, 1_000_000);
-    let scene = Scene::set("kill of a large market", LIMITS, |launch| launch);
+    let scene = Scene::set("kill of a large market", limits(75), |launch| launch);
     open(&scene.server);
     sell(&scene.server, orders);
     let attack = scene.attack();
@@ -122,4 +126,29 @@ fn a_kill_of_a_large_market_lets_others_have_their_turn() {
         }
     }
     attack.end(&format!("twice {orders} canceled, {placed:?} orders of another account meanwhile"));
+}
+
+/// Each looked at every slot that an order ever had: 4,000 kills and releases, as many as a request once had, kept
+/// everybody waiting for 20 s in a market that once had a million open orders.
+#[test]
+fn kills_and_releases_of_a_market_that_once_was_large_cost_next_to_nothing() {
+    const OF_A_REQUEST: usize = 100;
+    let (orders, requests) = (size(100_000, 1_000_000), size(40, 400));
+    let scene = Scene::set("kills of what once was", limits(16), |launch| launch);
+    open(&scene.server);
+    sell(&scene.server, orders);
+    let mut client = scene.server.client();
+    let mut canceled = 0;
+    while canceled < orders {
+        canceled += number(&client.ask(&transactions(1, "<cancel-all/>")), "orders").unwrap();
+    }
+    let attack = scene.attack();
+    let scopes = ["sym=\"S\"", "account=\"1\""];
+    let both = scopes.map(|scope| format!("<kill {scope}/><release {scope}/>")).concat();
+    let request = format!("<create>{}</create>", both.repeat(OF_A_REQUEST / 4));
+    for _ in 0..requests {
+        let told = client.ask(&request);
+        assert_eq!(told.matches("<killed").count(), OF_A_REQUEST / 2, "{told:.300}");
+    }
+    attack.end(&format!("{} kills and releases", requests * OF_A_REQUEST));
 }
