@@ -11,6 +11,8 @@ pub struct Counters {
     pub connections_accepted_by_worker: Vec<u64>,
     /// Connections closed because their clients did not read and memory ran short.
     pub connections_shed: u64,
+    /// Bytes of answered requests whose replies are still to be made.
+    pub held_bytes: u64,
     /// The number of times that accepting was put off because of too many connections or open files.
     pub accept_pauses: u64,
     /// Complete requests read, malformed ones included.

@@ -32,6 +32,20 @@ struct Figures {
     ops_out: AtomicU64,
     reports: AtomicU64,
     reports_waiting: AtomicU64,
+    unsent: AtomicU64,
+}
+
+/// Bytes that a gateway made for its clients, counted until this is dropped.
+#[derive(Debug)]
+pub struct UnsentBytes {
+    metrics: GatewayMetrics,
+    bytes: u64,
+}
+
+impl Drop for UnsentBytes {
+    fn drop(&mut self) {
+        self.metrics.0.unsent.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
 }
 
 /// Writing the figures.
@@ -50,6 +64,7 @@ impl GatewayMetrics {
             ops_out: AtomicU64::new(0),
             reports: AtomicU64::new(0),
             reports_waiting: AtomicU64::new(0),
+            unsent: AtomicU64::new(0),
         }))
     }
 
@@ -123,6 +138,13 @@ impl GatewayMetrics {
         self.0.reports_waiting.fetch_sub(reports as u64, Ordering::Relaxed);
     }
 
+    /// Counts bytes that were made for a client and are not sent.
+    pub fn count_unsent(&self, bytes: usize) -> UnsentBytes {
+        let bytes = bytes as u64;
+        self.0.unsent.fetch_add(bytes, Ordering::Relaxed);
+        UnsentBytes { metrics: self.clone(), bytes }
+    }
+
     fn count(&self, kind: Kind, outcome: Outcome, times: u64) {
         let mut counts = RequestCounts::new();
         counts.add(kind, outcome, times);
@@ -165,6 +187,11 @@ impl GatewayMetrics {
     /// Reports that wait for followers of accounts.
     pub fn reports_waiting(&self) -> u64 {
         self.0.reports_waiting.load(Ordering::Relaxed)
+    }
+
+    /// Bytes that were made for clients and are not sent.
+    pub fn unsent(&self) -> u64 {
+        self.0.unsent.load(Ordering::Relaxed)
     }
 
     /// Commands and queries that were handed in and did not come back yet.

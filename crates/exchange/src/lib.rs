@@ -59,7 +59,7 @@ pub use counters::Counters;
 pub use day_orders::without_day_end;
 pub use deadline::{DEADLINE_MAX, deadline_at};
 pub use events::{EventBatch, EventFollower, EventFork, EventQueue, EventSink};
-pub use gateway_metrics::GatewayMetrics;
+pub use gateway_metrics::{GatewayMetrics, UnsentBytes};
 pub use guarded::Guarded;
 pub use histogram::Reading;
 pub use limits::{Limit, Limits};

@@ -202,6 +202,14 @@ impl Scrape {
             ),
             counters.map(|counters| counters.connections_shed),
         )?;
+        out.gauge(
+            family(
+                "pricetime_xml_held",
+                Some(In::Bytes),
+                "Bytes of XML requests with their answers whose replies wait for an earlier reply, the history or their client.",
+            ),
+            counters.map(|counters| counters.held_bytes),
+        )?;
         out.counter(
             family(
                 "pricetime_xml_accept_pauses",
@@ -503,6 +511,14 @@ impl Scrape {
                 "Reports that wait for FIX sessions, one that waits for many counted once.",
             ),
             Some(metrics.gateways().iter().map(GatewayMetrics::reports_waiting).sum::<u64>()),
+        )?;
+        out.gauge(
+            family(
+                "pricetime_fix_unsent",
+                Some(In::Bytes),
+                "Bytes of messages that were made for FIX sessions and are not sent; at most 256 KiB of each session, 64 MiB of all.",
+            ),
+            Some(metrics.gateways().iter().map(GatewayMetrics::unsent).sum::<u64>()),
         )
     }
 }

@@ -19,6 +19,8 @@ pub(crate) struct Shared {
     pub connections_closed: AtomicU64,
     pub accepted_by_worker: Vec<AtomicU64>,
     pub connections_shed: AtomicU64,
+    /// Bytes of answered requests whose replies are still to be made.
+    pub held_bytes: AtomicUsize,
     /// Connections with a long reply that is to be made, or that they have not taken.
     pub long_replies: AtomicUsize,
     /// Connections that wait for a place for a long reply.
@@ -51,6 +53,7 @@ impl Shared {
             connections_closed: AtomicU64::new(0),
             accepted_by_worker: (0..workers).map(|_| AtomicU64::new(0)).collect(),
             connections_shed: AtomicU64::new(0),
+            held_bytes: AtomicUsize::new(0),
             long_replies: AtomicUsize::new(0),
             long_replies_wanted: AtomicUsize::new(0),
             accept_pauses: AtomicU64::new(0),
@@ -76,6 +79,7 @@ impl Shared {
             connections_accepted: by_worker.iter().sum(),
             connections_accepted_by_worker: by_worker,
             connections_shed: self.connections_shed.load(Ordering::Relaxed),
+            held_bytes: self.held_bytes.load(Ordering::Relaxed) as u64,
             accept_pauses: self.accept_pauses.load(Ordering::Relaxed),
             requests: self.requests.load(Ordering::Relaxed),
             requests_answered: self.answered.load(Ordering::SeqCst),

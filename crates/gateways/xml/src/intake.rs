@@ -24,9 +24,10 @@ const REQUESTS_MAX: usize = 4096;
 const HEAVY_COST_MAX: u64 = 1 << 10;
 /// Batches that are kept for reuse, at most.
 const SPARE_MAX: usize = 16;
-/// Executions from which a batch is long. Such a batch is not kept for reuse with all its room, so that a rare large
-/// answer does not take memory for ever.
-const EXECUTIONS_KEPT_MAX: usize = 1 << 16;
+/// Bytes of memory of a batch that is kept for reuse, at most, so that rare large ones do not take memory for ever.
+const SPARE_BYTES_MAX: usize = 1 << 20;
+/// Executions from which a batch is long.
+const EXECUTIONS_LONG: usize = 1 << 16;
 
 /// Commands that a query counts for in the bound on what is in flight: later requests wait for everything in flight,
 /// and the answer to a query of a few bytes may show thousands of executions.
@@ -227,14 +228,13 @@ impl Intake {
         std::mem::take(&mut self.submitted)
     }
 
-    /// Frees the room of a batch that came back.
-    pub fn came_back(&mut self, batch: &Batch) {
-        let flight = match self.heavy_origin(batch.ticket) {
-            None => &mut self.light_flight,
-            Some(_) => &mut self.heavy_flight,
-        };
-        flight.taken -= taken_by(batch.requests.len(), batch.requests.ops());
-        flight.long = batch.executions.len() > EXECUTIONS_KEPT_MAX;
+    /// Frees the room of a batch whose replies are made, or wait for their connections alone. One that came back before
+    /// an older batch keeps its room: what is read meanwhile would have no bound.
+    pub fn answered(&mut self, batch: &Batch, gathered: &BatchReplies) {
+        let flight = if gathered.heavy.is_some() { &mut self.heavy_flight } else { &mut self.light_flight };
+        let requests = &gathered.documents.requests;
+        flight.taken -= taken_by(requests.len(), requests.ops());
+        flight.long = batch.executions.len() > EXECUTIONS_LONG;
     }
 
     /// Returns the connection of a heavy batch; `None` for a light one.
@@ -288,7 +288,7 @@ impl Intake {
 
     /// Keeps a batch and its part for reuse, or drops them when there are enough.
     pub fn recycle(&mut self, mut batch: Box<Batch>, mut gathered: BatchReplies) {
-        if self.spare.len() < SPARE_MAX && batch.executions.capacity() <= EXECUTIONS_KEPT_MAX {
+        if self.spare.len() < SPARE_MAX && batch.memory_bytes() <= SPARE_BYTES_MAX {
             batch.clear();
             gathered.clear();
             self.spare.push((batch, gathered));

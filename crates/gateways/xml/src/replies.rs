@@ -19,7 +19,6 @@ impl Worker {
     /// Makes the replies of a batch, and of those that came back before it and had to wait for it. Returns how many
     /// were made.
     pub(crate) fn batch_came_back(&mut self, batch: Box<Batch>) -> u64 {
-        self.intake.came_back(&batch);
         // Outcomes of ops about done orders are counted when the history has answered.
         self.settings.metrics.came_back(&batch, self.now, |_| None);
         if !self.is_next(batch.ticket) {
@@ -109,6 +108,7 @@ impl Worker {
             self.intake.put_back(&mut batch, gathered);
             self.waiting.early.insert(batch.ticket, batch);
         } else {
+            self.intake.answered(&batch, &gathered);
             self.note_answered(batch.ticket, gathered.heavy);
             self.settings.metrics.malformed(gathered.documents.refused());
             self.intake.recycle(batch, gathered);
@@ -119,6 +119,7 @@ impl Worker {
     /// Makes the replies of a batch.
     fn make_replies(&mut self, mut batch: Box<Batch>) -> u64 {
         let gathered = self.intake.take(&mut batch);
+        self.intake.answered(&batch, &gathered);
         self.note_answered(batch.ticket, gathered.heavy);
         let documents = &gathered.documents;
         self.settings.metrics.malformed(documents.refused());

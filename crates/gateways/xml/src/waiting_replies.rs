@@ -48,6 +48,11 @@ impl WaitingReplies {
         self.kept_bytes
     }
 
+    /// Returns the bytes of memory of all batches that came back and are not done with.
+    pub fn held_bytes(&self) -> usize {
+        self.kept_bytes + self.early.values().map(|batch| batch.memory_bytes()).sum::<usize>()
+    }
+
     /// Returns the bytes of memory that a kept batch takes.
     pub fn bytes_of(&self, slot: usize) -> usize {
         self.kept[slot].bytes

@@ -67,6 +67,8 @@ pub(crate) struct Worker {
     pub sent_bytes: u64,
     /// Bytes of unfinished requests that connections hold.
     pub partial_bytes: usize,
+    /// Bytes of answered requests whose replies are still to be made, as they were counted last.
+    held_bytes: usize,
     generation: u32,
     started: Instant,
     next_tick_ms: u64,
@@ -120,6 +122,7 @@ impl Worker {
             now_ms: 0,
             sent_bytes: 0,
             partial_bytes: 0,
+            held_bytes: 0,
             generation: 0,
             started: now,
             next_tick_ms: 0,
@@ -175,6 +178,12 @@ impl Worker {
         if let Submitted { requests, at: Some(at) } = self.intake.take_submitted() {
             self.settings.metrics.parsed(requests, at - written);
             self.shared.add_requests(requests as u64, self.now);
+        }
+        let held = self.waiting.held_bytes();
+        let before = std::mem::replace(&mut self.held_bytes, held);
+        if held != before {
+            // Of all workers together: a difference below zero wraps, and so does the sum.
+            self.shared.held_bytes.fetch_add(held.wrapping_sub(before), Ordering::Relaxed);
         }
     }
 

@@ -1,6 +1,8 @@
 //! Heavy requests wait for each other: light ones are read, parsed and answered meanwhile, and all replies keep their
 //! order.
 
+use std::io::Write;
+
 use crate::support::{Client, eventually, opened, order, serve, settings};
 use xml::Settings;
 
@@ -36,6 +38,35 @@ fn heavy_requests_take_no_room_from_others() {
     expect_heavy(&mut clients[0]);
     expect_heavy(&mut clients[1]);
     assert!(clients[2].reply().starts_with(r#"<results><opened sym="S" amount="1""#));
+}
+
+/// A batch that came back before an older one of another client gave its room back at once: while an order waited for a
+/// slow disk, a flood of queries was read, answered and held without end.
+#[test]
+fn answers_that_wait_for_an_older_one_keep_their_room() {
+    const FLOOD: usize = 40;
+    const SMALL: usize = 20;
+    let served = serve(Settings { workers: 1, ops_in_flight_max: 100, ..settings() });
+    served.hold_light(true);
+    let (mut much, mut little) = (served.client(), served.client());
+    little.send(&order(1));
+    eventually("the order waits", || served.batches() == 1);
+    let mut writer = much.stream.try_clone().unwrap();
+    let flood = std::thread::spawn(move || writer.write_all(&heavy().repeat(FLOOD)).unwrap());
+    eventually("some are read", || served.gateway.counters().requests > 1);
+    for number in 2..=SMALL {
+        let before = served.batches();
+        little.send(&order(number));
+        eventually("it is handed in", || served.batches() > before);
+    }
+    let read = served.gateway.counters().requests as usize - SMALL;
+    assert!(read <= 4, "{read} of the flood were read");
+    served.hold_light(false);
+    little.send(&order(SMALL + 1));
+    (0..=SMALL).for_each(|_| drop(little.reply()));
+    (0..FLOOD).for_each(|_| expect_heavy(&mut much));
+    flood.join().unwrap();
+    eventually("nothing is held", || served.gateway.counters().held_bytes == 0);
 }
 
 #[test]

@@ -57,6 +57,8 @@ struct GateState {
     backwards: bool,
     /// Whether heavy batches wait until a test lets them go on.
     holds_heavy: bool,
+    /// Whether light ones do.
+    holds_light: bool,
 }
 
 impl Exchange for Stub {
@@ -102,12 +104,11 @@ fn answer_all(submitted: &Receiver<Box<Batch>>, gate: &Gate) {
             state = gate.changed.wait(state).unwrap();
         }
         batches.extend(submitted.try_iter());
-        let (backwards, holds_heavy) = (state.backwards, state.holds_heavy);
+        let GateState { backwards, holds_heavy, holds_light, .. } = *state;
         drop(state);
-        held.extend(batches.extract_if(.., |batch| batch.source.is_some()));
-        if !holds_heavy {
-            batches.append(&mut held);
-        }
+        held.extend(batches.extract_if(.., |batch| batch.source.is_some() || holds_light));
+        let is_held = |batch: &Batch| if batch.source.is_some() { holds_heavy } else { holds_light };
+        batches.extend(held.extract_if(.., |batch| !is_held(batch)));
         for batch in &mut batches {
             answer(batch, &mut next_order);
         }
@@ -213,6 +214,11 @@ impl Served {
     /// Lets heavy batches wait from now on, or no longer: then they go on with the next batch that arrives.
     pub fn hold_heavy(&self, holds: bool) {
         self.gate.state.lock().unwrap().holds_heavy = holds;
+    }
+
+    /// Lets light batches wait from now on, or no longer, as `hold_heavy`.
+    pub fn hold_light(&self, holds: bool) {
+        self.gate.state.lock().unwrap().holds_light = holds;
     }
 
     /// Lets batches that waited together come back in the opposite order.
