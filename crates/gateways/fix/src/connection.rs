@@ -31,6 +31,8 @@ const WRITE_PATIENCE: Duration = Duration::from_secs(10);
 const TOLD_AT_ONCE: usize = 256;
 /// Bytes that one read takes at most.
 const READ_BYTES: usize = 64 << 10;
+/// Bytes for which a client has [`WRITE_PATIENCE`]: one that reads slowly and steadily gets the longest answer.
+const PIECE_BYTES: usize = 64 << 10;
 
 /// The origin of a connection, and its place.
 pub(crate) struct Peer {
@@ -89,7 +91,7 @@ pub(crate) async fn serve(
         if let Err(closed) = trader.check_open() {
             session.end(&closed);
         }
-        send(&mut stream, &mut session).await?;
+        send(&mut stream, &mut session, &trader).await?;
         if session.has_ended() {
             return last_words(&mut stream, &[]).await;
         }
@@ -137,7 +139,7 @@ async fn send_reports(
             return Ok(());
         }
         trader.report(some, session);
-        send(stream, session).await?;
+        send(stream, session, trader).await?;
     }
     Ok(())
 }
@@ -158,8 +160,9 @@ async fn take_messages(
                 last_message.note(frame.body);
                 take(frame.body, &mut asked, session, trader).await;
                 if session.is_full() {
-                    send(stream, session).await?;
+                    send(stream, session, trader).await?;
                 }
+                go_on(stream, session, trader).await?;
             }
             Ok(None) => is_whole = false,
             Err(fault) => {
@@ -174,13 +177,35 @@ async fn take_messages(
     Ok(())
 }
 
+/// Makes and sends the rest of a long answer, each part when the one before was sent.
+async fn go_on(stream: &mut (impl AsyncWrite + Unpin), session: &mut Session, trader: &mut Trader) -> io::Result<()> {
+    while session.sends_again() && !session.has_ended() {
+        send(stream, session, trader).await?;
+        session.go_on();
+    }
+    while trader.lists() && !session.has_ended() {
+        send(stream, session, trader).await?;
+        if let Err(closed) = trader.check_open() {
+            session.end(&closed);
+        } else if trader.list_some(session).await.is_err() {
+            session.end(unknown(trader));
+        }
+    }
+    Ok(())
+}
+
 /// Submits the requests gathered so far and waits for their answers.
 async fn flush(asked: &mut Vec<ClientRequest>, session: &mut Session, trader: &mut Trader) {
     if !asked.is_empty() && trader.submit(std::mem::take(asked), session).await.is_err() {
-        session.end(match trader.has_feed() {
-            true => "what became of it is not known yet: it may still be done, so ask for its order later",
-            false => NO_FEED,
-        });
+        session.end(unknown(trader));
+    }
+}
+
+/// Says why a client gets no answer.
+fn unknown(trader: &Trader) -> &'static str {
+    match trader.has_feed() {
+        true => "what became of it is not known yet: it may still be done, so ask for its order later",
+        false => NO_FEED,
     }
 }
 
@@ -344,17 +369,24 @@ fn prove(logon: &Logon<'_>, peer: &Peer, access: &Access) -> Result<Principal, (
 }
 
 /// Writes the bytes that the session has ready.
-async fn send(stream: &mut (impl AsyncWrite + Unpin), session: &mut Session) -> io::Result<()> {
+async fn send(stream: &mut (impl AsyncWrite + Unpin), session: &mut Session, trader: &Trader) -> io::Result<()> {
     let out = session.take_out();
-    if out.is_empty() { Ok(()) } else { write(stream, &out).await }
+    if out.is_empty() {
+        return Ok(());
+    }
+    let _unsent = trader.count_unsent(out.len());
+    write(stream, &out).await
 }
 
 async fn write(stream: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) -> io::Result<()> {
-    let written = async {
-        stream.write_all(bytes).await?;
-        stream.flush().await
-    };
-    timeout(WRITE_PATIENCE, written).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
+    for piece in bytes.chunks(PIECE_BYTES) {
+        let written = async {
+            stream.write_all(piece).await?;
+            stream.flush().await
+        };
+        timeout(WRITE_PATIENCE, written).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
+    }
+    Ok(())
 }
 
 /// Writes these bytes and closes the connection.

@@ -1,8 +1,9 @@
 //! The open orders of an account, for the answer to an OrderMassStatusRequest. The feed lists some at a time, because
-//! an account may have many, and others' questions and events come between.
+//! an account may have many, and others' questions and events come between. The list has their numbers alone, so that a
+//! client which does not read holds little; their states are looked at when they are sent.
 
 use feed::{Direction, View, Walk};
-use terms::{AccountId, Reject, Symbol, SymbolIndex};
+use terms::{AccountId, OrderId, Reject, Side, Symbol, SymbolIndex};
 
 use crate::market::{FixBackend, Unknown};
 use crate::report_queues::Model;
@@ -13,12 +14,44 @@ const LISTED_MAX: usize = 5_000;
 /// Open orders that an account may have when a client asks for those of one symbol: the feed looks at all of them.
 const LOOKED_AT_MAX: usize = 1 << 16;
 
+/// An order that was open when it was listed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Listed {
+    pub(crate) order: OrderId,
+    symbol: SymbolIndex,
+    side: Side,
+}
+
+/// The state of a listed order.
+pub(crate) enum Looked {
+    Open(Happening),
+    /// The order is done by now.
+    Done {
+        order: OrderId,
+        symbol: Symbol,
+        side: Side,
+    },
+}
+
+/// Looks at listed orders.
+pub(crate) async fn look(market: &FixBackend, listed: Vec<Listed>) -> Result<Vec<Looked>, Unknown> {
+    let look = move |model: &mut dyn Model| {
+        let view = model.view();
+        let state = |Listed { order, symbol, side }| match view.open_order(order) {
+            Some(open) => Looked::Open(reports::asked(view, open)),
+            None => Looked::Done { order, symbol: view.listing(symbol).name, side },
+        };
+        listed.into_iter().map(state).collect()
+    };
+    market.look(look).await
+}
+
 /// Lists the open orders of an account, of one symbol or of all, oldest first. The inner error says why it lists none.
 pub(crate) async fn list(
     market: &FixBackend,
     account: AccountId,
     symbol: Option<Symbol>,
-) -> Result<Result<Vec<Happening>, String>, Unknown> {
+) -> Result<Result<Vec<Listed>, String>, Unknown> {
     // The semaphore is never closed.
     let _turn = market.listing().acquire().await;
     let (mut walk, symbol) = match market.look(move |model| begin(model.view(), account, symbol)).await? {
@@ -32,7 +65,7 @@ pub(crate) async fn list(
             let (view, mut found) = (model.view(), Vec::new());
             let more = walk.go_on(view, |open| {
                 if symbol.is_none_or(|symbol| open.symbol == symbol) {
-                    found.push(reports::asked(view, *open));
+                    found.push(Listed { order: open.order, symbol: open.symbol, side: open.side });
                 }
                 found.len() <= room
             });
@@ -47,6 +80,7 @@ pub(crate) async fn list(
         (walk, more) = (gone, others);
     }
     listed.reverse();
+    listed.shrink_to_fit();
     Ok(Ok(listed))
 }
 
@@ -70,7 +104,7 @@ mod tests {
 
     use exchange::{Batch, Exchange, GatewayMetrics, Lookup};
     use feed::Listener;
-    use terms::{AccountIndex, MarketState, Money, OrderId, Position, Price, Sequence, Shares, Side, StateItem, Time};
+    use terms::{AccountIndex, MarketState, Money, Position, Price, Sequence, Shares, StateItem, Time};
 
     use super::*;
     use crate::market::Question;
@@ -151,7 +185,7 @@ mod tests {
         let listed = runtime.block_on(list(&market, account(), of.map(symbol)));
         let listed = listed.unwrap_or_else(|_| panic!("the feed runs"));
         let listed = listed.map(|listed| {
-            assert!(listed.is_sorted_by_key(Happening::order), "oldest first");
+            assert!(listed.is_sorted_by_key(|listed| listed.order), "oldest first");
             listed.len()
         });
         (listed, looks.load(Ordering::Relaxed))

@@ -291,10 +291,10 @@ impl OrderSnapshot {
     }
 
     /// Writes the ExecutionReport that answers a query.
-    pub(crate) fn fields(&self, cl_ord_id: &str, account: AccountId, symbol: Symbol, its_side: Side) -> Fields {
+    pub(crate) fn fields(&self, cl_ord_id: Option<&str>, account: AccountId, symbol: Symbol, its_side: Side) -> Fields {
         Fields::new()
             .add(tags::ORDER_ID, self.order.0)
-            .add(tags::CL_ORD_ID, cl_ord_id)
+            .add_some(tags::CL_ORD_ID, cl_ord_id)
             .add(tags::EXEC_ID, 0)
             .add(tags::EXEC_TYPE, "I")
             .add(tags::ORD_STATUS, self.status())

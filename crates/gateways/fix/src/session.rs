@@ -43,6 +43,8 @@ pub(crate) struct Session {
     asked_again: Option<u64>,
     kept: VecDeque<KeptMessage>,
     kept_bytes: usize,
+    /// The first and the last number that a ResendRequest asked for and did not get yet.
+    again: Option<(u64, u64)>,
     /// Bytes that are to be sent.
     out: Vec<u8>,
     ends: bool,
@@ -145,6 +147,7 @@ impl Session {
             asked_again: None,
             kept: VecDeque::new(),
             kept_bytes: 0,
+            again: None,
             out: Vec::new(),
             ends: false,
         };
@@ -268,7 +271,7 @@ impl Session {
         Ok(())
     }
 
-    /// Sends the kept messages of the range again, and fills the gaps between them.
+    /// Begins to send the kept messages of the range again, with the gaps between them filled.
     fn send_again(&mut self, message: &Message<'_>) -> Result<(), Fault> {
         let last = self.next_out - 1;
         let from = message.seq_num(tags::BEGIN_SEQ_NO, "BeginSeqNo")?;
@@ -280,21 +283,33 @@ impl Session {
             let text = format!("BeginSeqNo(7) is {from}; it is 1 to {last}, and at most EndSeqNo(16)");
             return Err(Fault::value(tags::BEGIN_SEQ_NO, text));
         }
-        let mut next = from;
-        for kept in self.kept.iter().filter(|kept| (from..=through).contains(&kept.number)) {
-            if next < kept.number {
-                self.out.extend(gap(&self.theirs, next, kept.number));
-            }
-            let again = Fields::new().add(tags::POSS_DUP_FLAG, "Y").add(tags::ORIG_SENDING_TIME, &kept.time);
-            let fields = again.followed_by(&kept.fields);
-            let time = times::written(times::now());
-            self.out.extend(self::message(kept.kind, &self.theirs, kept.number, &time, &fields));
-            next = kept.number + 1;
-        }
-        if next <= through {
-            self.out.extend(gap(&self.theirs, next, through + 1));
-        }
+        self.again = Some((from, through));
+        self.go_on();
         Ok(())
+    }
+
+    /// Whether the answer to a ResendRequest goes on when what waits was sent.
+    pub(crate) fn sends_again(&self) -> bool {
+        self.again.is_some()
+    }
+
+    /// Goes on with the answer to a ResendRequest, until so much waits that it has to be sent first.
+    pub(crate) fn go_on(&mut self) {
+        while let Some((next, through)) = self.again.filter(|_| !self.is_full()) {
+            let at = self.kept.partition_point(|kept| kept.number < next);
+            let kept = self.kept.get(at).filter(|kept| kept.number <= through);
+            let number = kept.map_or(through + 1, |kept| kept.number);
+            if next < number {
+                self.out.extend(gap(&self.theirs, next, number));
+            }
+            if let Some(kept) = kept {
+                let again = Fields::new().add(tags::POSS_DUP_FLAG, "Y").add(tags::ORIG_SENDING_TIME, &kept.time);
+                let fields = again.followed_by(&kept.fields);
+                let time = times::written(times::now());
+                self.out.extend(message(kept.kind, &self.theirs, number, &time, &fields));
+            }
+            self.again = (number < through).then_some((number + 1, through));
+        }
     }
 
     /// Refuses a message with the reason.

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use access::turn_away;
-use exchange::{Answer, Caller, Limit, Mode, Principal, Read, TurnedAway};
+use exchange::{Answer, Caller, Limit, Mode, Principal, Read, TurnedAway, UnsentBytes};
 use terms::{
     AccountId, Command, Executed, Execution, Op, OrderId, OrderName, Price, Query, Reject, Reply, Shares, Side, Symbol,
 };
 
 use crate::market::{FixBackend, Requester, Unknown, done_order};
 use crate::message::{Fields, Message};
-use crate::open_orders;
+use crate::open_orders::{self, Listed, Looked};
 use crate::orders::{Change, ClientRequest, OrderRef, Placing};
 use crate::reasons::{BusinessRejectReason, CxlRejReason, MassCancelRejectReason, OrdRejReason};
 use crate::report_queues::{Model, ReportQueue};
@@ -31,6 +31,8 @@ const CHECKED_EVERY: Duration = Duration::from_millis(250);
 /// The text that a session gets where the feed has failed.
 pub(crate) const NO_FEED: &str =
     "the server has no feed any more, by a fault of its own: trade over XML until it is started again";
+/// Open orders of which the reports are made at once, some 50 KB. Further ones follow when these are sent.
+const LISTED_AT_ONCE: usize = 128;
 /// Ops that are submitted together, at most.
 pub(crate) const TOGETHER_MAX: usize = 256;
 
@@ -52,6 +54,17 @@ pub(crate) struct Trader {
     orders: HashMap<String, OrderId>,
     /// The number of orders that were refused, from which their reports get their ExecIDs.
     refused: u64,
+    /// The rest of an answer to an OrderMassStatusRequest.
+    listing: Option<Listing>,
+}
+
+/// The rest of a list of open orders.
+struct Listing {
+    id: String,
+    account: AccountId,
+    orders: std::vec::IntoIter<Listed>,
+    /// The number of all orders of the list.
+    count: usize,
 }
 
 /// A cancel or an amendment whose report is to come.
@@ -83,7 +96,8 @@ impl Trader {
             named.or_else(|| principal.rights().traded().first().copied())
         });
         let (listened, changes, names, orders) = (HashSet::new(), Vec::new(), HashMap::new(), HashMap::new());
-        Trader { market, principal, address, caller, own, queue, listened, changes, names, orders, refused: 0 }
+        let (refused, listing) = (0, None);
+        Trader { market, principal, address, caller, own, queue, listened, changes, names, orders, refused, listing }
     }
 
     /// Returns the account of messages that name none.
@@ -168,7 +182,7 @@ impl Trader {
                 }
                 ClientRequest::StatusOfAll { id, account, symbol } => {
                     self.submit_together(std::mem::take(&mut together), session).await?;
-                    self.report_open(&id, account, symbol, session).await?;
+                    self.begin_list(id, account, symbol, session).await?;
                 }
                 ClientRequest::CancelAll { cl_ord_id, account, symbol, kind } => {
                     // It may take several commands, and what is behind it comes behind them all.
@@ -221,9 +235,9 @@ impl Trader {
                     let told = match done_order(&answer) {
                         Some(order) => {
                             let (answer, executions) = self.market.look_up(op, order).await?;
-                            status(change, about, &answer, &executions)
+                            status(Some(&change.cl_ord_id), change.account, about, &answer, &executions)
                         }
-                        None => status(change, about, &answer, &executions),
+                        None => status(Some(&change.cl_ord_id), change.account, about, &answer, &executions),
                     };
                     session.send_kept("8", told);
                 }
@@ -421,9 +435,10 @@ impl Trader {
         session.send_kept("8", placing.echoed_fields.clone().followed_by(&fields));
     }
 
-    async fn report_open(
+    /// Lists the open orders of an account, and says so where there are none.
+    async fn begin_list(
         &mut self,
-        id: &str,
+        id: String,
         account: AccountId,
         symbol: Option<Symbol>,
         session: &mut Session,
@@ -433,31 +448,60 @@ impl Trader {
             Ok(()) => Err(Reject::UnknownAccount.to_string()),
             Err(past) => Err(past.to_string()),
         };
-        let of_answer = |fields: Fields, count: usize, is_last: bool| {
-            let flag = if is_last { "Y" } else { "N" };
-            fields
-                .add(tags::MASS_STATUS_REQ_ID, id)
-                .add(tags::TOT_NUM_REPORTS, count)
-                .add(tags::LAST_RPT_REQUESTED, flag)
-        };
-        let open = match listed {
-            Ok(open) if !open.is_empty() => open,
+        match listed {
+            Ok(open) if !open.is_empty() => {
+                self.listing = Some(Listing { id, account, count: open.len(), orders: open.into_iter() });
+            }
             nothing => {
                 let why = nothing.err().unwrap_or_else(|| "no orders are open".to_owned());
                 // Both fields are required: they say no symbol in particular, and an undisclosed side.
                 let named = symbol.map_or_else(|| "[N/A]".to_owned(), |symbol| symbol.to_string());
                 let fields = none_open(account, &why).add(tags::SYMBOL, named).add(tags::SIDE, 7);
-                session.send_kept("8", of_answer(fields, 0, true));
-                return Ok(());
+                session.send_kept("8", of_list(fields, &id, 0, true));
             }
-        };
-        let count = open.len();
-        for (at, happening) in open.into_iter().enumerate() {
-            let name = self.name(&happening);
-            let names = Names { cl_ord_id: name.as_deref(), original: None };
-            session.send_kept("8", of_answer(happening.fields(names), count, at + 1 == count));
         }
         Ok(())
+    }
+
+    /// Whether a list of open orders goes on.
+    pub(crate) fn lists(&self) -> bool {
+        self.listing.is_some()
+    }
+
+    /// Reports the next orders of the list, as they stand now.
+    pub(crate) async fn list_some(&mut self, session: &mut Session) -> Result<(), Unknown> {
+        let Some(mut listing) = self.listing.take() else { return Ok(()) };
+        let (account, market) = (listing.account, self.market.clone());
+        if !self.may_see(account) {
+            session.end(&Reject::UnknownAccount.to_string());
+            return Ok(());
+        }
+        // The semaphore is never closed.
+        let _turn = market.listing().acquire().await;
+        let looked = open_orders::look(&market, listing.orders.by_ref().take(LISTED_AT_ONCE).collect()).await?;
+        let is_end = listing.orders.len() == 0;
+        let last = looked.len() - 1;
+        for (at, looked) in looked.into_iter().enumerate() {
+            let fields = match looked {
+                Looked::Open(happening) => {
+                    let name = self.name(&happening);
+                    happening.fields(Names { cl_ord_id: name.as_deref(), original: None })
+                }
+                Looked::Done { order, symbol, side } => {
+                    let query = Op::Query(Query { account, order: order.into() });
+                    let (answer, executions) = market.look_up(query, order).await?;
+                    status(self.names.get(&order).map(String::as_str), account, (symbol, side), &answer, &executions)
+                }
+            };
+            session.send_kept("8", of_list(fields, &listing.id, listing.count, is_end && at == last));
+        }
+        self.listing = (!is_end).then_some(listing);
+        Ok(())
+    }
+
+    /// Counts bytes of answers and reports until they are sent.
+    pub(crate) fn count_unsent(&self, bytes: usize) -> UnsentBytes {
+        self.market.metrics().count_unsent(bytes)
     }
 
     /// The current name of an order.
@@ -587,14 +631,26 @@ fn known(answer: &Answer, executions: &[Execution]) -> Option<OrderSnapshot> {
     Some(OrderSnapshot { order: status.order, open: status.open, canceled, executed, money })
 }
 
-fn status(change: &Change, (symbol, its_side): (Symbol, Side), answer: &Answer, executions: &[Execution]) -> Fields {
+fn status(
+    name: Option<&str>,
+    account: AccountId,
+    (symbol, its_side): (Symbol, Side),
+    answer: &Answer,
+    executions: &[Execution],
+) -> Fields {
     match known(answer, executions) {
-        Some(known) => known.fields(&change.cl_ord_id, change.account, symbol, its_side),
-        None => none_open(change.account, &said(answer))
-            .add(tags::CL_ORD_ID, &change.cl_ord_id)
+        Some(known) => known.fields(name, account, symbol, its_side),
+        None => none_open(account, &said(answer))
+            .add_some(tags::CL_ORD_ID, name)
             .add(tags::SYMBOL, symbol)
             .add(tags::SIDE, side(its_side)),
     }
+}
+
+/// Adds the fields of a list of open orders.
+fn of_list(fields: Fields, id: &str, count: usize, is_last: bool) -> Fields {
+    let flag = if is_last { "Y" } else { "N" };
+    fields.add(tags::MASS_STATUS_REQ_ID, id).add(tags::TOT_NUM_REPORTS, count).add(tags::LAST_RPT_REQUESTED, flag)
 }
 
 /// An ExecutionReport that is about no order.

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::common::fix::{Fix, message};
 use crate::common::folder::Folder;
@@ -210,6 +210,59 @@ fn long_answers_are_sent_one_by_one() {
         end.drain(..end.len().saturating_sub(last.len()));
         end.extend_from_slice(&read[..count]);
     }
+    let grown = server.process.memory_kib("VmHWM") - before;
+    assert!(grown < GROWN_KIB_MAX, "{grown} KiB");
+    server.stop();
+}
+
+/// The whole answer was once made, 3 MB of memory for 5,000 orders, before any of it was sent, and its client had ten
+/// seconds for all of it.
+#[test]
+fn a_long_answer_is_made_as_it_is_read() {
+    const ORDERS: usize = 5_000;
+    const SESSIONS: usize = 40;
+    /// Far less than all answers.
+    const GROWN_KIB_MAX: u64 = 40 << 10;
+    /// Longer than a client may take nothing.
+    const SLOW: Duration = Duration::from_secs(12);
+    let folder = Folder::new("fix-long-answer");
+    let (server, address) = serve(&folder);
+    let order = r#"<order sym="SPY" amount="1" limit="1"/>"#.repeat(ORDERS);
+    server.ask(&format!("<transactions id=\"1\">{order}</transactions>"));
+    let asked = |number: usize| {
+        let mut fix = Fix::log_on(address, &format!("S{number}"));
+        fix.send("AF", &format!("584=q{number}|585=7|1=1|"));
+        fix
+    };
+    let before = server.process.memory_kib("VmHWM");
+    let mut slow = asked(SESSIONS);
+    let (mut read, mut told) = (vec![0; 16 << 10], Vec::new());
+    slow.stream.read_exact(&mut read).unwrap();
+    told.extend_from_slice(&read);
+    let _silent: Vec<Fix> = (0..SESSIONS).map(asked).collect();
+    let begun = Instant::now();
+    while begun.elapsed() < SLOW {
+        std::thread::sleep(Duration::from_millis(250));
+        slow.stream.read_exact(&mut read).unwrap();
+        told.extend_from_slice(&read);
+    }
+    let unsent = figure(&server, "pricetime_fix_unsent_bytes");
+    assert!((1..=256 << 10).contains(&unsent), "{unsent}: that of the session which reads");
+    // An order that is done before its report is made is reported as it is by then.
+    server.ask(&format!("<transactions id=\"1\"><cancel id=\"{ORDERS}\"/></transactions>"));
+    let last = format!("\x01584=q{SESSIONS}\x01911={ORDERS}\x01912=Y\x01");
+    while !told.ends_with(&last.as_bytes()[..last.len()]) {
+        let tail = told.len().saturating_sub(last.len() + 8);
+        if told[tail..].windows(last.len()).any(|bytes| bytes == last.as_bytes()) {
+            break;
+        }
+        let count = slow.stream.read(&mut read).unwrap();
+        assert!(count > 0, "the connection ended after {} bytes", told.len());
+        told.extend_from_slice(&read[..count]);
+    }
+    let told = String::from_utf8(told).unwrap().replace('\x01', "|");
+    assert_eq!(told.matches("|150=I|39=0|").count(), ORDERS - 1);
+    assert!(told.contains(&format!("|37={ORDERS}|17=0|150=I|39=4|1=1|55=SPY|54=1|38=1|151=0|")), "{:.500}", told);
     let grown = server.process.memory_kib("VmHWM") - before;
     assert!(grown < GROWN_KIB_MAX, "{grown} KiB");
     server.stop();
