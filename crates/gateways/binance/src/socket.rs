@@ -199,7 +199,7 @@ impl StreamConnection {
     async fn subscribe(&mut self, topics: Vec<NamedTopic>, answer: Option<SharedText>) {
         let (outbox, all) = (self.outbox.clone(), topics.clone());
         let days = days_of(&self.app, &topics).await;
-        let subscribed = self.app.look(move |model| {
+        let subscribed = self.app.subscribe(move |model| {
             if let Some(answer) = answer {
                 outbox.send(answer);
             }
@@ -240,7 +240,7 @@ impl StreamConnection {
             .collect();
         self.topics.iter_mut().for_each(|named| named.1 = enveloped(named, envelope));
         let outbox = self.outbox.clone();
-        let exchanged = self.app.look(move |model| {
+        let exchanged = self.app.subscribe(move |model| {
             changed.into_iter().for_each(|(from, to)| Hub::exchange(model, from.topic(), to.topic(), &outbox));
             outbox.send(answer);
         });

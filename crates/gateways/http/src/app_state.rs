@@ -407,6 +407,21 @@ impl AppState {
     ) -> Result<T, Problem> {
         let (told, seen) = oneshot::channel();
         self.market()?.asker.ask(move |model| drop(told.send(look(model))));
+        self.seen(seen).await
+    }
+
+    /// Looks at the read model as [`AppState::look`] does, to subscribe a client: with the next publishing.
+    pub async fn subscribe<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&mut ReadModel<Hub>) -> T + Send + 'static,
+    ) -> Result<T, Problem> {
+        let (told, seen) = oneshot::channel();
+        let begin = move |model: &mut ReadModel<Hub>| drop(told.send(look(model)));
+        self.market()?.asker.ask(move |model| model.watcher.begin_next(begin));
+        self.seen(seen).await
+    }
+
+    async fn seen<T>(&self, seen: oneshot::Receiver<T>) -> Result<T, Problem> {
         seen.await.map_err(|_| match self.status().get() {
             // The feed runs as long as the server: the question panicked, or the feed.
             State::Ready => Problem::fault(),

@@ -4,6 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
+use exchange::containment::{Part, contain};
 use feed::{Candle, Interval, News, ReadModel, Report, ReportKey, SymbolFollowers, Trade, View, Watcher};
 use terms::{AccountIndex, Price, Side, SymbolIndex};
 
@@ -28,6 +29,8 @@ const SHARE: u32 = 9;
 const PAUSE_MAX: Duration = Duration::from_millis(50);
 /// Reports that are held for one subscriber, at most.
 const HELD_MAX: usize = 1 << 16;
+/// The time in which subscriptions begin behind one publishing; further ones begin behind the next.
+const BEGIN_MAX: Duration = Duration::from_millis(5);
 const SYMBOLS_EVERY: Duration = Duration::from_millis(250);
 const STATUS_EVERY: Duration = Duration::from_secs(1);
 
@@ -45,6 +48,9 @@ impl HeldReports {
         self.kept = outbox.keep(self.reports.len() * size_of::<Report>());
     }
 }
+
+/// A question that subscribes.
+type Beginning = Box<dyn FnOnce(&mut ReadModel<Hub>) + Send>;
 
 /// The events of an interface with messages of its own.
 pub trait Streams: Send {
@@ -110,6 +116,8 @@ impl Drop for LentStreams<'_> {
 /// All subscriptions, and the state of their messages.
 pub struct Hub {
     subscriptions: Subscriptions,
+    /// Subscriptions that begin behind the next publishing.
+    beginning: VecDeque<Beginning>,
     /// Subscriptions that begin when their long snapshot is made.
     waiting: WaitingList,
     /// Reports held for subscribers, by number, that are still getting the past; they get these reports behind it.
@@ -139,6 +147,7 @@ impl Hub {
         let now = Instant::now();
         Hub {
             subscriptions: Subscriptions::default(),
+            beginning: VecDeque::new(),
             waiting: WaitingList::new(),
             held: HashMap::new(),
             replays: 0,
@@ -189,6 +198,23 @@ impl Hub {
             outbox.send(snapshot);
         }
         true
+    }
+
+    /// Does `begin`, which subscribes, behind the next publishing. By itself a subscription publishes what was gathered
+    /// so far, so that a client which subscribes again and again would set the pace for all.
+    pub(crate) fn begin_next(&mut self, begin: impl FnOnce(&mut ReadModel<Hub>) + Send + 'static) {
+        self.beginning.push_back(Box::new(begin));
+    }
+
+    /// Begins subscriptions that waited, for a moment. A panic of one ends that one alone.
+    fn begin_waiting(model: &mut ReadModel<Hub>) {
+        let began = Instant::now();
+        while began.elapsed() < BEGIN_MAX {
+            let Some(begin) = model.watcher.beginning.pop_front() else { return };
+            if let Err(panicked) = contain(Part::Question, || begin(model)) {
+                tracing::error!(%panicked, "a fault of the server ended a subscription; please report it");
+            }
+        }
     }
 
     /// Answers that a client is subscribed, and subscribes it; later, if a long snapshot has to be made first. Returns
@@ -264,7 +290,8 @@ impl Hub {
     }
 
     /// Ends the connections of all subscribers: the feed has failed, and no more messages come.
-    fn end(&self) {
+    fn end(&mut self) {
+        self.beginning.clear();
         self.subscriptions.all().for_each(Outbox::overflow);
     }
 
@@ -461,6 +488,7 @@ impl Watcher for Hub {
         }
         let cpu_before = own_cpu();
         Hub::publish(model);
+        Hub::begin_waiting(model);
         Hub::subscribe_waiting(model);
         let due = Hub::with_streams(model, |streams, model| streams.tell_due(model));
         if begun >= model.watcher.next_symbols && model.watcher.has(Topic::Symbols) {
@@ -475,7 +503,8 @@ impl Watcher for Hub {
         let spent = own_cpu().saturating_sub(cpu_before) + model.watcher.telling.take();
         let pause = spent.saturating_mul(SHARE).min(PAUSE_MAX);
         model.watcher.next_publish = ended + pause;
-        let next = model.watcher.next_status.min(ended + SYMBOLS_EVERY);
+        let next = if model.watcher.beginning.is_empty() { ended + SYMBOLS_EVERY } else { ended };
+        let next = model.watcher.next_status.min(next);
         let next = [due, model.watcher.waiting.due()].into_iter().flatten().fold(next, Instant::min);
         next.saturating_duration_since(ended).max(pause)
     }
@@ -483,6 +512,9 @@ impl Watcher for Hub {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use exchange::EventBatch;
     use feed::Listeners;
     use terms::{AccountId, Event, MarketState, Money, OrderId, Sequence, StateItem, Time};
@@ -490,6 +522,8 @@ mod tests {
     use super::*;
 
     const ACCOUNT: AccountIndex = AccountIndex(0);
+    /// A moment.
+    const TICK: Duration = Duration::from_millis(1);
 
     /// A market without anything.
     struct Empty;
@@ -575,6 +609,41 @@ mod tests {
         assert!(gathered > 0);
         assert!(!Hub::subscribe(&mut model, Topic::Orders(ACCOUNT), &outbox));
         assert_eq!((model.view.gathered(), budget.made()), (gathered, made));
+    }
+
+    /// Each subscription published what was gathered to everybody, so that one client in a loop undid the pauses by
+    /// which many subscribers cost no more than a part of the time.
+    #[test]
+    fn subscribing_in_a_loop_publishes_no_oftener() {
+        let mut model = model_with(Box::new(()));
+        let budget = OutboxBudget::default();
+        let (other, loops) = (Outbox::new(&budget), Outbox::new(&budget));
+        assert!(Hub::subscribe(&mut model, Topic::Orders(ACCOUNT), &other));
+        model.watcher.next_publish = Instant::now() + Duration::from_secs(3600);
+        let made = budget.made();
+        let done = Arc::new(AtomicUsize::new(0));
+        for round in 0..100 {
+            let sequence = 2 + round;
+            let balance = Money::from_units(sequence.into());
+            apply(&mut model, sequence, Event::BalanceChanged { account: ACCOUNT, balance });
+            let (outbox, done) = (loops.clone(), Arc::clone(&done));
+            model.watcher.begin_next(move |model| {
+                assert_ne!(round, 50, "planted");
+                assert!(Hub::subscribe(model, Topic::Orders(ACCOUNT), &outbox));
+                assert!(Hub::unsubscribe(model, Topic::Orders(ACCOUNT), &outbox));
+                done.fetch_add(1, Ordering::Relaxed);
+            });
+            assert!(Hub::look(&mut model) > TICK);
+        }
+        assert_eq!((budget.made(), done.load(Ordering::Relaxed)), (made, 0), "it is not the time to publish");
+        // A busy machine needs more than one publishing for all.
+        while done.load(Ordering::Relaxed) < 99 {
+            model.watcher.next_publish = Instant::now();
+            Hub::look(&mut model);
+        }
+        assert!(model.watcher.beginning.is_empty());
+        let messages = std::iter::from_fn(|| other.take()).filter(|piece| piece.last).count();
+        assert_eq!(messages, 2, "its snapshot, and one message for all that happened");
     }
 
     /// News went on being gathered and written for a client that was to be disconnected, until it was.
