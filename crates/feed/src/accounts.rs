@@ -3,7 +3,7 @@
 use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
-use hashbrown::HashTable;
+use slots::SpreadTable;
 use terms::{AccountId, AccountIndex, Money};
 
 use crate::holdings::Holdings;
@@ -35,7 +35,7 @@ impl Account {
 #[derive(Debug, Default)]
 pub(crate) struct Accounts {
     all: Vec<Account>,
-    by_id: HashTable<u32>,
+    by_id: SpreadTable<u32>,
     /// Clients choose ids: a seed that they do not know keeps them from choosing ids that collide.
     hasher: RandomState,
 }
@@ -64,7 +64,8 @@ impl Accounts {
 
     pub(crate) fn find(&self, id: AccountId) -> Option<AccountIndex> {
         let same = |index: &u32| self.all[*index as usize].id == id;
-        self.by_id.find(self.hasher.hash_one(id), same).map(|index| AccountIndex(*index))
+        let hash = self.hasher.hash_one(id);
+        self.by_id.of(hash).find(hash, same).map(|index| AccountIndex(*index))
     }
 
     /// Adds the account of the next index.
@@ -80,6 +81,7 @@ impl Accounts {
             watchers: 0,
         });
         let (all, hasher) = (&self.all, &self.hasher);
-        self.by_id.insert_unique(hasher.hash_one(id), index, |at| hasher.hash_one(all[*at as usize].id));
+        let hash = hasher.hash_one(id);
+        self.by_id.of_mut(hash).insert_unique(hash, index, |at| hasher.hash_one(all[*at as usize].id));
     }
 }

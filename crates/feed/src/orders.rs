@@ -2,11 +2,9 @@
 //! them, with links, so that each order takes one slot for all three. A slot fits a line of the processor's cache; the
 //! money paid, which few open orders have, is kept in a map beside them.
 
-use std::collections::HashMap;
-
 use foldhash::fast::RandomState;
 use history::PastOrder;
-use slots::{IdIndex, NONE, Slab};
+use slots::{IdIndex, NONE, Slab, SpreadMap};
 use terms::{
     AccountIndex, Deadline, Iceberg, Money, NewOrder, OrderId, OrderKind, Price, SelfTrade, Sequence, Shares, Side,
     SymbolIndex, Time, Trail, Trigger,
@@ -214,13 +212,13 @@ pub struct Orders {
     nodes: Slab<Node>,
     by_id: IdIndex,
     /// The money paid for the executed shares of open orders that have any, by slot.
-    paid: HashMap<u32, Money, RandomState>,
+    paid: SpreadMap<u32, Money, RandomState>,
     /// The terms of orders that are more than a side, a limit and shares, by slot.
     specials: SparseColumn<Special>,
     /// The rarer terms of some of those, by slot.
-    rarities: HashMap<u32, Rarity, RandomState>,
+    rarities: SpreadMap<u32, Rarity, RandomState>,
     /// The orders that show a part of their shares at a time, by slot.
-    icebergs: HashMap<u32, Iceberg, RandomState>,
+    icebergs: SpreadMap<u32, Iceberg, RandomState>,
     /// The orders whose triggers follow the market.
     pub(crate) followed: Followed,
 }
@@ -259,10 +257,10 @@ impl Orders {
         Orders {
             nodes: Slab::new(),
             by_id: IdIndex::new(),
-            paid: HashMap::default(),
+            paid: SpreadMap::default(),
             specials: SparseColumn::default(),
-            rarities: HashMap::default(),
-            icebergs: HashMap::default(),
+            rarities: SpreadMap::default(),
+            icebergs: SpreadMap::default(),
             followed: Followed::default(),
         }
     }
@@ -304,7 +302,7 @@ impl Orders {
 
     fn open(&self, slot: u32, node: &Node) -> Open {
         let Node { order, account, symbol, shares, open, time, .. } = *node;
-        let money = if node.has_traded() { self.paid.get(&slot).copied() } else { None };
+        let money = if node.has_traded() { self.paid.get(slot) } else { None };
         let (side, limit, money) = (node.side(), node.limit(), money.unwrap_or(Money::ZERO));
         let Special { kind, trigger, waits, delayed, self_trade, .. } = self.special(slot);
         let Rarity { pends_on, until, triggered, linked } = self.rarity(slot);
@@ -335,8 +333,7 @@ impl Orders {
 
     /// Returns display and tip of an order that shows a part of its shares.
     pub(crate) fn iceberg(&self, slot: u32) -> Option<Iceberg> {
-        // Few markets have any, and the others should not pay for the search.
-        if self.icebergs.is_empty() { None } else { self.icebergs.get(&slot).copied() }
+        self.icebergs.get(slot)
     }
 
     pub(crate) fn set_iceberg(&mut self, slot: u32, iceberg: Iceberg) {
@@ -381,11 +378,7 @@ impl Orders {
     }
 
     fn rarity(&self, slot: u32) -> Rarity {
-        if self.special(slot).is_rare {
-            self.rarities.get(&slot).copied().unwrap_or_default()
-        } else {
-            Rarity::default()
-        }
+        if self.special(slot).is_rare { self.rarities.get(slot).unwrap_or_default() } else { Rarity::default() }
     }
 
     fn set_rarity(&mut self, slot: u32, rarity: Rarity) {
@@ -472,8 +465,8 @@ impl Orders {
         let node = &mut self.nodes[slot];
         let placed = node.shares.units().checked_add(shares.units()).and_then(Shares::from_units);
         node.shares = placed.expect("invariant: an order has at most so many shares");
-        let paid = self.paid.entry(slot).or_insert(Money::ZERO);
-        *paid = paid.plus(money);
+        let paid = self.paid.get(slot).unwrap_or(Money::ZERO);
+        self.paid.insert(slot, paid.plus(money));
     }
 
     /// Takes shares off what is open: executed for this money, or canceled for none. Returns the money paid for the
@@ -485,8 +478,8 @@ impl Orders {
         let is_over = node.open.is_zero();
         let before = match (had_traded, is_over) {
             (false, _) => Money::ZERO,
-            (true, false) => self.paid.get(&slot).copied().unwrap_or(Money::ZERO),
-            (true, true) => self.paid.remove(&slot).unwrap_or(Money::ZERO),
+            (true, false) => self.paid.get(slot).unwrap_or(Money::ZERO),
+            (true, true) => self.paid.remove(slot).unwrap_or(Money::ZERO),
         };
         let paid = before.plus(money);
         if !is_over {
@@ -501,13 +494,10 @@ impl Orders {
         self.by_id.remove(order, |at| at == slot);
         self.follow_no_more(slot);
         if self.special(slot).is_rare {
-            self.rarities.remove(&slot);
+            self.rarities.remove(slot);
         }
         self.set_special(slot, Special::default());
-        // Few markets have any, and the others should not pay for the search.
-        if !self.icebergs.is_empty() {
-            self.icebergs.remove(&slot);
-        }
+        self.icebergs.remove(slot);
         self.nodes.remove(slot);
     }
 

@@ -1,18 +1,19 @@
 //! Symbols by their names, and the symbols that changed since the watchers of all symbols got the last changes. It
 //! knows nothing of their markets.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use foldhash::fast::RandomState;
+use slots::SpreadMap;
 use terms::{Symbol, SymbolIndex};
 
 /// Symbols by name.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     /// Clients choose names: a seed that they do not know keeps them from choosing names that collide.
-    exact: HashMap<Symbol, SymbolIndex, RandomState>,
+    exact: SpreadMap<Symbol, SymbolIndex, RandomState>,
     /// The first symbol with a small letter, by its name in capitals.
-    in_capitals: HashMap<Symbol, SymbolIndex, RandomState>,
+    in_capitals: SpreadMap<Symbol, SymbolIndex, RandomState>,
 }
 
 impl Names {
@@ -21,12 +22,13 @@ impl Names {
         self.exact.insert(name, symbol);
         let capitals = capitals(name);
         if capitals != name {
-            self.in_capitals.entry(capitals).or_insert(symbol);
+            let first = self.in_capitals.get(capitals).unwrap_or(symbol);
+            self.in_capitals.insert(capitals, first);
         }
     }
 
     pub(crate) fn find(&self, name: Symbol) -> Option<SymbolIndex> {
-        self.exact.get(&name).copied()
+        self.exact.get(name)
     }
 
     /// Finds a symbol in any case. Of several that differ only in case it takes the one in capitals, else the first.
@@ -37,7 +39,7 @@ impl Names {
 
     /// Finds the first symbol that equals the name in any case and is not all capitals.
     pub(crate) fn find_with_small_letters(&self, name: Symbol) -> Option<SymbolIndex> {
-        self.in_capitals.get(&capitals(name)).copied()
+        self.in_capitals.get(capitals(name))
     }
 }
 

@@ -9,7 +9,7 @@ mod pendings;
 mod phases;
 mod trails;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -18,6 +18,7 @@ use exchange::EventBatch;
 use foldhash::fast::RandomState;
 use history::{Amended, Note, Noted, PastOrder, Trade};
 use past::Recalled;
+use slots::SpreadMap;
 use terms::{
     AccountId, AccountIndex, AccountLimits, CancelReason, ClientOrderId, Event, Fee, FeeSchedule, Groups, KillScope,
     Kills, Money, NewOrder, OrderId, Position, Price, Protections, Sequence, Shares, Side, Symbol, SymbolIndex, Time,
@@ -51,9 +52,9 @@ pub struct View {
     /// Trades and candles that the history knew up to that command, by symbol, until they are put back.
     recalled: Vec<Recalled>,
     /// The client order ids of open orders that have one.
-    client_ids: HashMap<OrderId, ClientOrderId, RandomState>,
+    client_ids: SpreadMap<OrderId, ClientOrderId, RandomState>,
     /// Linked orders, both ways.
-    links: HashMap<OrderId, OrderId, RandomState>,
+    links: SpreadMap<OrderId, OrderId, RandomState>,
     /// The moves of triggers that follow the market.
     moves: Moves,
     /// The fees by symbol and tier.
@@ -273,7 +274,7 @@ impl View {
 
     /// Returns the name that its client gave an open order.
     pub fn client_id(&self, order: OrderId) -> Option<ClientOrderId> {
-        self.client_ids.get(&order).copied()
+        self.client_ids.get(order)
     }
 
     /// Lists the open orders of an account, newest first.
@@ -682,7 +683,7 @@ impl View {
     fn end(&mut self, slot: u32, canceled: Shares, why: Option<CancelReason>, money: Money) {
         let Terms { order, account: its_account, .. } = self.orders.terms(slot);
         // Few orders have one, and the others should not pay for the search.
-        let client_id = if self.client_ids.is_empty() { None } else { self.client_ids.remove(&order) };
+        let client_id = self.client_ids.remove(order);
         let account = self.accounts.get_mut(its_account);
         account.open_orders -= 1;
         if account.is_watched() {

@@ -6,9 +6,11 @@
 mod following;
 mod id_index;
 mod slab;
+mod spread_map;
 mod spread_table;
 
 pub use following::Following;
 pub use id_index::IdIndex;
 pub use slab::{NONE, Slab};
+pub use spread_map::SpreadMap;
 pub use spread_table::SpreadTable;

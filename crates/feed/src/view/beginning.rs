@@ -1,8 +1,9 @@
 //! The start of a view: from the market's state, and from what a history or a database knows beside it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use history::History;
+use slots::SpreadMap;
 use terms::{
     AccountIndex, Fee, FeeSchedule, Groups, Kills, MarketState, NewOrder, OrderId, OrderKind, Protections, SelfTrade,
     Sequence, Side, StateItem, SymbolIndex, Time, Trigger,
@@ -46,8 +47,8 @@ impl View {
             next_trade: history.map_or(1, History::next_trade),
             trades_known: history.map_or(Sequence::ZERO, History::through),
             recalled: Vec::new(),
-            client_ids: HashMap::default(),
-            links: HashMap::default(),
+            client_ids: SpreadMap::default(),
+            links: SpreadMap::default(),
             moves: Moves::default(),
             fees: FeeSchedule::new(),
             groups: Groups::new(),

@@ -7,7 +7,7 @@ use super::View;
 impl View {
     /// Returns the order that is canceled when something happens to this one.
     pub fn partner(&self, order: OrderId) -> Option<OrderId> {
-        self.links.get(&order).copied()
+        self.links.get(order)
     }
 
     /// Links two open orders, each of which holds what it needs.
@@ -28,12 +28,8 @@ impl View {
 
     /// Unlinks an order that is about to be canceled, if it is linked: then both hold what they need again.
     pub(super) fn unlink(&mut self, order: OrderId) {
-        // Few orders are linked, and the others should not pay for the search.
-        if self.links.is_empty() {
-            return;
-        }
-        let Some(partner) = self.links.remove(&order) else { return };
-        self.links.remove(&partner);
+        let Some(partner) = self.links.remove(order) else { return };
+        self.links.remove(partner);
         let (money, shares) = self.held_twice(order, partner);
         let order = self.orders.terms(self.find(order));
         let account = self.accounts.get_mut(order.account);
