@@ -45,6 +45,8 @@ pub enum Unavailable {
     ReplyTooLarge,
     /// The record of the order cannot be read: bits of it have changed.
     RecordDamaged,
+    /// The look-up of the order ended by a fault of the server.
+    Fault,
     /// The order was done so long ago that the server no longer keeps it.
     NoLongerKept,
     /// The op would store more in the server than its settings allow.
@@ -74,6 +76,7 @@ impl fmt::Display for Unavailable {
             Unavailable::RecordDamaged => {
                 "the server's record of this order is damaged: nothing was changed; the operator can restore it"
             }
+            Unavailable::Fault => "a fault of the server, which its log tells: nothing was changed",
             Unavailable::NoLongerKept => "no longer kept",
             Unavailable::Shared => "cancel on disconnect is not offered by a cluster: no server of it knows who is connected to the others",
             Unavailable::ReadOnlyNode => "this server is read-only: nothing was changed; send it to a server of the cluster that is not",

@@ -180,6 +180,7 @@ impl Outcome {
                 | Unavailable::Stopping
                 | Unavailable::ReadOnlyNode
                 | Unavailable::RecordDamaged
+                | Unavailable::Fault
                 | Unavailable::Closed(_),
             ) => Some(Outcome::Unavailable),
         }

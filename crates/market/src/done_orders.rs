@@ -1,11 +1,13 @@
 //! The threads that read done orders, and executions of open ones, from the history for queries. One does short
 //! look-ups and one long ones, so a query with few executions never waits for one with many. A look-up waits until the
 //! history has followed everything that it got before. A look-up of many orders takes turns with the others, and lets
-//! others use the history between two pages of executions. If an order cannot be read, only its queries are refused.
+//! others use the history between two pages of executions. If an order cannot be read, or a panic ends its reading,
+//! only its queries are refused.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
+use exchange::containment::{Part, contain};
 use exchange::{LookedUpOrder, Lookup, OrderAnswer, Unavailable, Wanted};
 use history::{Done, HistoryError, SharedHistory};
 use terms::{DoneOrder, Executed, Execution, OrderId, Time};
@@ -56,11 +58,14 @@ impl Reader {
             }
             for _ in 0..ORDERS_A_TURN {
                 let Some(&asked) = lookup.left().first() else { break };
-                let found = match asked.executions {
+                let found = contain(Part::Question, || match asked.executions {
                     Wanted::First(executed) => self.find_first(&mut lookup, asked, executed),
                     Wanted::Nothing | Wanted::All => self.find_done(&mut lookup, asked.order),
-                };
-                lookup.found(found);
+                });
+                lookup.found(found.unwrap_or_else(|panicked| {
+                    tracing::error!(?asked, %panicked, "a look-up of an order ended by a fault of the server; please report it");
+                    Err(Unavailable::Fault)
+                }));
             }
             match lookup.left().is_empty() {
                 true => lookup.give_back(),

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::iter::repeat_n;
 
+use exchange::containment::{Part, contain};
 use http_gateway::{AuditPage, AuditQuestion, AuditTrail, AuditedBy, AuditedCommand, NoAudit};
 use journal::{BatchView, Caller, CallerReader, Disk, JournalError, JournalPoint, VisitError};
 use terms::{Command, CommandKind, Entry, Sequence};
@@ -28,17 +29,28 @@ impl JournalTrail {
 
 impl AuditTrail for JournalTrail {
     fn page(&self, question: &AuditQuestion) -> Result<AuditPage, NoAudit> {
-        // A thread keeps the lowest priority until it ends, and others do other work.
-        std::thread::scope(|scope| {
-            let read = || {
-                let _ = rustix::process::setpriority_process(None, 19);
-                self.find(question)
-            };
-            let reading = std::thread::Builder::new().name("audit".to_string()).spawn_scoped(scope, read);
-            let reading = reading.map_err(|error| NoAudit::Unreadable(error.to_string()))?;
-            reading.join().unwrap_or_else(|panicked| std::panic::resume_unwind(panicked))
-        })
+        aside(question, || self.find(question))
     }
+}
+
+/// Answers a question on a thread of its own, which keeps the lowest priority until it ends. A panic ends this question
+/// alone.
+fn aside(
+    question: &AuditQuestion,
+    find: impl FnOnce() -> Result<AuditPage, NoAudit> + Send,
+) -> Result<AuditPage, NoAudit> {
+    let read = || {
+        let _ = rustix::process::setpriority_process(None, 19);
+        contain(Part::Question, find).unwrap_or_else(|panicked| {
+            tracing::error!(?question, %panicked, "a question to the audit trail ended by a fault of the server; please report it");
+            Err(NoAudit::Fault)
+        })
+    };
+    std::thread::scope(|scope| {
+        let reading = std::thread::Builder::new().name("audit".to_string()).spawn_scoped(scope, read);
+        let reading = reading.map_err(|error| NoAudit::Unreadable(error.to_string()))?;
+        reading.join().unwrap_or_else(|panicked| std::panic::resume_unwind(panicked))
+    })
 }
 
 impl JournalTrail {
@@ -159,4 +171,26 @@ impl Look<'_> {
 
 fn told((Entry { sequence, time, command }, by): (Entry, AuditedBy)) -> AuditedCommand {
     AuditedCommand { sequence, time, account: command.account(), what: describe(&command), by }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::runs_here;
+
+    /// A panic in reading the audit trail once ended the server, on a thread of its own.
+    #[test]
+    fn a_question_that_panics_ends_alone() {
+        if !runs_here("audit_trail::tests::a_question_that_panics_ends_alone") {
+            return;
+        }
+        let before = Sequence(1);
+        let question = AuditQuestion { before, limit: 1, member: None, session: None, account: None, kills: false };
+        let refused = aside(&question, || panic!("planted in a question"));
+        assert!(matches!(refused, Err(NoAudit::Fault)), "{refused:?}");
+        assert_eq!(Part::Question.panics(), 1, "it is counted");
+        let folder = tempfile::tempdir().expect("a folder");
+        let trail = JournalTrail::new(Disk::open(folder.path()).expect("a disk"));
+        assert!(trail.page(&question).is_ok(), "the next question is answered");
+    }
 }

@@ -39,6 +39,8 @@ pub mod state;
 pub mod store_location;
 pub mod store_tool;
 mod take_over;
+#[cfg(test)]
+mod tests;
 pub mod tls_client;
 pub mod tls_tool;
 mod unjoined;

@@ -7,6 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use exchange::EventBatch;
+use exchange::containment::{Panicked, Part, contain};
 use feed::View;
 use http_gateway::{NotShown, PastMarket, PastMarkets, PastMoment, PastQuestion};
 use journal::Disk;
@@ -173,22 +174,38 @@ impl Maker {
             PastMoment::Command(sequence) => Moment::Command(sequence),
             PastMoment::Time(time) => Moment::Time(time),
         };
-        match self.at(&member, moment, newest, deadline) {
-            Ok((mut made, true)) => {
-                let MadeMarket { rewound, shown, .. } = &mut made;
-                let began = rewound.engine().sequence();
-                let (view, began) = shown.get_or_insert_with(|| (View::new(rewound.engine(), None), began));
+        // A panic ends this question alone. The market that it had in hand is dropped.
+        let fault = |panicked: &Panicked| {
+            tracing::error!(?member, ?moment, %panicked, "a look at the past ended by a fault of the server; please report it");
+        };
+        let found = contain(Part::Question, || {
+            let (mut made, is_there) = self.at(&member, moment, newest, deadline)?;
+            let engine = made.rewound.engine();
+            let view = || made.shown.take().unwrap_or_else(|| (View::new(engine, None), engine.sequence()));
+            let shown = is_there.then(view);
+            Ok((made, shown))
+        });
+        let found = found.inspect_err(fault).map_err(|_| NotShown::Fault);
+        let looked = contain(Part::Question, || match found.and_then(|found| found.map_err(told)) {
+            Ok((mut made, Some((mut view, began)))) => {
                 // The look may take as long again.
                 let deadline = Instant::now() + ANSWER_MAX;
-                look(Ok(&mut Showing { rewound, view, began: *began, newest, deadline, batch: EventBatch::default() }));
-                self.keep(made);
+                let (rewound, shown, batch) = (&mut made.rewound, &mut view, EventBatch::default());
+                look(Ok(&mut Showing { rewound, view: shown, began, newest, deadline, batch }));
+                made.shown = Some((view, began));
+                Some(made)
             }
-            Ok((made, false)) => {
-                let at = made.rewound.engine().sequence();
-                self.keep(made);
-                look(Err(NotShown::OnItsWay { at }));
+            Ok((made, None)) => {
+                look(Err(NotShown::OnItsWay { at: made.rewound.engine().sequence() }));
+                Some(made)
             }
-            Err(error) => look(Err(told(error))),
+            Err(why) => {
+                look(Err(why));
+                None
+            }
+        });
+        if let Some(made) = looked.inspect_err(fault).ok().flatten() {
+            self.keep(made);
         }
     }
 
@@ -323,6 +340,7 @@ mod tests {
     use std::sync::mpsc::{Receiver, channel};
 
     use super::*;
+    use crate::tests::runs_here;
 
     fn question(member: &str, command: u64) -> (PastQuestion, Receiver<Option<NotShown>>) {
         let (told, why) = channel();
@@ -331,6 +349,23 @@ mod tests {
         });
         let moment = PastMoment::Command(Sequence(command));
         (PastQuestion { member: member.into(), moment, newest: Sequence(9), look }, why)
+    }
+
+    /// A panic in a look once ended the server, and a thread that ended alone would show the past to nobody any more.
+    #[test]
+    fn a_look_that_panics_ends_alone() {
+        if !runs_here("past_markets::tests::a_look_that_panics_ends_alone") {
+            return;
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let bounds = RewindBounds { commands: 10, items: 10 };
+        let rewinder = Rewinder::start(Disk::open(folder.path()).expect("a disk"), bounds).expect("a thread");
+        let (asked, _) = question("alice", 0);
+        rewinder.ask(PastQuestion { look: Box::new(|_| panic!("planted in a look")), ..asked });
+        let (asked, why) = question("alice", 0);
+        rewinder.ask(asked);
+        assert_eq!(why.recv(), Ok(None), "the next question is answered");
+        assert_eq!(Part::Question.panics(), 1, "it is counted");
     }
 
     #[test]

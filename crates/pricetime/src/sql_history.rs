@@ -2,10 +2,12 @@
 //! of its own, so that a long answer delays neither the writer nor a look-up of a few rows.
 
 use std::collections::HashMap;
+use std::fmt::Debug;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use exchange::containment::{Part, contain};
 use feed::{Amended, Canceled, Candle, Ending, FormerMarket, Note, Noted, PastOrder, Relatives, Report, Trade};
 use http_gateway::{HistoryPort, NoAnswer, Past, Question};
 use store::{
@@ -79,40 +81,58 @@ impl HistoryPort for SqlHistory {
 fn answer(reader: &mut Reader, question: Question, until: Instant) {
     match question {
         Question::Trades { symbol, before, limit, told } => {
-            told(found(reader.trades_of_symbol(symbol, before, limit, until), |page| page.map(page_of_trades)));
+            told(found(
+                ("trades", symbol, before),
+                || reader.trades_of_symbol(symbol, before, limit, until),
+                |page| page.map(page_of_trades),
+            ));
         }
         Question::TradesSince { symbol, since, limit, told } => {
             let since = store::Since { trade: since.trade, time: since.time };
-            told(found(reader.trades_since(symbol, since, limit, until), |rows| rows.iter().map(trade).collect()));
+            told(found(
+                ("trades since", symbol, since),
+                || reader.trades_since(symbol, since, limit, until),
+                |rows| rows.iter().map(trade).collect(),
+            ));
         }
         Question::TradesOf { of, before, limit, told } => {
             let of = Of { account: of.account, symbol: of.symbol, order: of.order };
-            told(found(reader.trades_of_account(of, before, limit, until), |page| page.map(page_of_trades)));
+            told(found(
+                ("trades of", of, before),
+                || reader.trades_of_account(of, before, limit, until),
+                |page| page.map(page_of_trades),
+            ));
         }
         Question::Orders { account, symbol, before, limit, told } => {
-            told(found(reader.orders_of(account, symbol, before, limit, until), |page| {
-                page.map(|(rows, next)| (rows.iter().map(past).collect(), next))
-            }));
+            told(found(
+                ("orders of", account, symbol, before),
+                || reader.orders_of(account, symbol, before, limit, until),
+                |page| page.map(|(rows, next)| (rows.iter().map(past).collect(), next)),
+            ));
         }
         Question::Named { orders, told } => {
-            told(found(reader.orders(&orders, until), |rows| {
-                let by_id: HashMap<_, _> = rows.iter().map(|row| (row.placed.order, past(row))).collect();
-                orders.iter().filter_map(|order| by_id.get(order).copied()).collect()
-            }));
+            told(found(
+                ("orders", orders.first()),
+                || reader.orders(&orders, until),
+                |rows| {
+                    let by_id: HashMap<_, _> = rows.iter().map(|row| (row.placed.order, past(row))).collect();
+                    orders.iter().filter_map(|order| by_id.get(order).copied()).collect()
+                },
+            ));
         }
         Question::Amendments { order, from, most, told } => {
-            let rows = reader.amendments(order, from, most, until);
-            told(found(rows, |rows| rows.iter().filter_map(amended).collect()));
+            let rows = || reader.amendments(order, from, most, until);
+            told(found(("amendments", order, from), rows, |rows| rows.iter().filter_map(amended).collect()));
         }
         Question::Reports { account, behind, through, most, told } => {
-            let rows = reader.reports(account, behind, through, most, until);
-            told(found(rows, |rows| (reports(account, &rows), rows.through)));
+            let rows = || reader.reports(account, behind, through, most, until);
+            told(found(("reports", account, behind), rows, |rows| (reports(account, &rows), rows.through)));
         }
         Question::Candles { symbol, interval, stretch, limit, told } => {
             let length = Duration::from_micros(interval.micros());
             let stretch = store::Stretch { from: stretch.from, before: stretch.before };
-            let rows = reader.candles(symbol, length, stretch, limit, until);
-            told(found(rows, |rows| rows.iter().map(candle).collect()));
+            let rows = || reader.candles(symbol, length, stretch, limit, until);
+            told(found(("candles", symbol, stretch), rows, |rows| rows.iter().map(candle).collect()));
         }
     }
 }
@@ -124,10 +144,20 @@ pub fn former(rows: &MarketRows, since: Time) -> FormerMarket {
     FormerMarket { symbol: *symbol, trades, minutes, since }
 }
 
-/// The client may always try again, whatever the database's fault; the log has the cause.
-fn found<T, U>(answer: Result<Seen<T>, StoreError>, shown: impl FnOnce(T) -> U) -> Result<Seen<U>, NoAnswer> {
+/// Reads rows and makes their answer. The client may always try again, whatever the database's fault; the log has the
+/// cause. A panic ends this question alone.
+fn found<T, U>(
+    what: impl Debug,
+    read: impl FnOnce() -> Result<Seen<T>, StoreError>,
+    shown: impl FnOnce(T) -> U,
+) -> Result<Seen<U>, NoAnswer> {
+    let answer = contain(Part::Question, || read().map(|(rows, through)| (shown(rows), through)));
+    let answer = answer.map_err(|panicked| {
+        tracing::error!(?what, %panicked, "a question about the past ended by a fault of the server; please report it");
+        NoAnswer::Fault
+    })?;
     match answer {
-        Ok((rows, through)) => Ok((shown(rows), through)),
+        Ok(answer) => Ok(answer),
         Err(StoreError::NoLongerKept { until }) => Err(NoAnswer::NoLongerKept { until }),
         Err(StoreError::Unreachable { .. } | StoreError::Stopped) => Err(NoAnswer::Away),
         Err(error) => {

@@ -157,18 +157,22 @@ impl History {
     fn ask<T>(&mut self, ask: impl AsyncFn(&Link) -> Looked<T>) -> Result<T, StoreError> {
         let until = Instant::now() + self.patience;
         loop {
-            let looking = look_up(&mut self.link, &self.connector, &ask);
+            // A connection that a fault or a panic leaves amid a transaction is not used again.
+            let mut link = self.link.take();
+            let looking = look_up(&mut link, &self.connector, &ask);
             let in_time = async { tokio::time::timeout_at(until.into(), looking).await };
             let fault = match self.runtime.block_on(unless_stopped(in_time, &self.stop)) {
                 None => return Err(StoreError::Stopped),
-                Some(Ok(Ok(found))) => return found,
+                Some(Ok(Ok(found))) => {
+                    self.link = link;
+                    return found;
+                }
                 Some(Ok(Err(error))) => match classify(&error, ACTION, &self.connector.place()) {
                     ErrorClass::Lasting(error) => return Err(error),
                     ErrorClass::Passing | ErrorClass::NotAtTheSequence => with_cause(&error),
                 },
                 Some(Err(_)) => format!("no answer in {:?}", self.patience),
             };
-            self.link = None;
             if Instant::now() + PAUSE >= until {
                 tracing::warn!(fault, "the database does not answer a look-up");
                 return Err(StoreError::Unreachable { place: self.connector.place(), fault });

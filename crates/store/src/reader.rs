@@ -96,18 +96,19 @@ impl Reader {
                 let fault = "others were asked first, and it is too late now".to_owned();
                 return Err(StoreError::Unreachable { place: self.connector.place(), fault });
             }
-            let (session, connector) = (&mut self.session, &self.connector);
+            // A connection that a fault or a panic leaves amid a transaction is not used again.
+            let (mut kept, connector) = (self.session.take(), &self.connector);
             let asking = async {
-                let session = match session {
+                let session = match &mut kept {
                     Some(session) => session,
-                    None => session.insert(connector.open(Purpose::LookUp).await?),
+                    None => kept.insert(connector.open(Purpose::LookUp).await?),
                 };
                 at_one_moment(session, left, &ask).await
             };
             let in_time = async { tokio::time::timeout_at(until.into(), asking).await };
             let answer = self.runtime.block_on(unless_stopped(in_time, &self.stop));
-            if !matches!(answer, Some(Ok(Ok(_)))) {
-                self.session = None;
+            if matches!(answer, Some(Ok(Ok(_)))) {
+                self.session = kept;
             }
             let fault = match answer {
                 None => return Err(StoreError::Stopped),

@@ -1,11 +1,13 @@
 //! The threads that read done orders, and executions of open ones, from SQL for queries: one for short look-ups, many
 //! at a time, and one for long ones. They work in rounds of bounded size, in which waiting look-ups take turns. A round
 //! takes one statement for the done orders of all its look-ups and one for the open ones, if their executions fit. No
-//! statement returns more executions than its look-up has room for.
+//! statement returns more executions than its look-up has room for. If a panic ends a round, its look-ups are answered
+//! one by one, and the one that panics alone is refused.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
+use exchange::containment::{Part, contain, shown};
 use exchange::{LookedUpOrder, Lookup, OrderAnswer, Unavailable, Wanted};
 use market::Failed;
 use market::exchange_handle::Readers;
@@ -51,7 +53,7 @@ impl Reader {
                 continue;
             }
             let mut round = next_round(&mut self.turns);
-            match self.answer(&mut round) {
+            match self.answer_contained(&mut round) {
                 Ok(()) => {}
                 Err(StoreError::Unreachable { .. }) => {
                     round.into_iter().for_each(|turn| turn.lookup.refuse(Unavailable::StoreAway));
@@ -66,6 +68,29 @@ impl Reader {
                 }
             }
         }
+    }
+
+    /// Answers a round, and refuses each of its look-ups that panics.
+    fn answer_contained(&mut self, round: &mut Vec<RoundLookup>) -> Result<(), StoreError> {
+        if let Ok(answered) = contain(Part::Question, || self.answer(round)) {
+            return answered;
+        }
+        let mut next = 0;
+        while let Some(alone) = round.get_mut(next..=next) {
+            let orders = format!("{:?}", alone[0].lookup.left());
+            match contain(Part::Question, || self.answer(alone)) {
+                Ok(answered) => {
+                    answered?;
+                    next += 1;
+                }
+                Err(panicked) => {
+                    let orders = shown(orders.as_bytes());
+                    tracing::error!(orders, %panicked, "a look-up of orders ended by a fault of the server; please report it");
+                    round.remove(next).lookup.refuse(Unavailable::Fault);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Answers the next orders of each look-up of a round.

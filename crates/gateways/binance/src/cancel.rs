@@ -71,7 +71,7 @@ pub(crate) async fn cancel_open(State(app): State<BinanceState>, asked: Paramete
     })
     .await?;
     let untold = |trouble| match trouble {
-        HistoryFault::Away | HistoryFault::NotReady => Refusal::unknown_outcome(),
+        HistoryFault::Away | HistoryFault::NotReady | HistoryFault::Fault => Refusal::unknown_outcome(),
         HistoryFault::Unreadable(_) => Refusal::troubled(trouble),
     };
     let canceled = open_orders::cancel(&app, (id, account), Some(symbol)).await.map_err(|stopped| match stopped {

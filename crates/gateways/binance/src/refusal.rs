@@ -79,6 +79,7 @@ impl Refusal {
             HistoryFault::Unreadable(error) => Refusal::unreadable(error),
             HistoryFault::Away => Refusal::unavailable(Unavailable::StoreAway),
             HistoryFault::NotReady => Refusal::from(Problem::not_ready()),
+            HistoryFault::Fault => Refusal::from(Problem::fault()),
         }
     }
 
@@ -330,6 +331,7 @@ impl Refusal {
     pub(crate) fn unavailable(why: Unavailable) -> Refusal {
         let of_ours = [
             Unavailable::RecordDamaged,
+            Unavailable::Fault,
             Unavailable::NoLongerKept,
             Unavailable::NotPermitted,
             Unavailable::ReadOnlyNode,

@@ -64,6 +64,8 @@ pub enum NoAudit {
     NoLongerKept,
     /// The reason for the operator's log.
     Unreadable(String),
+    /// A fault of the server ended the question.
+    Fault,
 }
 
 /// The audit trail.

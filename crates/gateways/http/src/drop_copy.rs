@@ -300,6 +300,11 @@ impl DropCopy {
                     Err(HistoryFault::Away) => tokio::time::sleep(PAUSE).await,
                     Err(HistoryFault::Unreadable(error)) => return Err(Ends::WithError(error)),
                     Err(HistoryFault::NotReady) => return Err(Ends::Silently),
+                    Err(HistoryFault::Fault) => {
+                        // It would miss reports.
+                        self.outbox.overflow();
+                        return Err(Ends::Silently);
+                    }
                 }
             };
             source.found = found.into_iter().map(|report| FoundReport::Report(Box::new(report))).collect();

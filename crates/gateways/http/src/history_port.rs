@@ -95,6 +95,8 @@ pub type HistoryAnswer<T> = Box<dyn FnOnce(Result<(T, Sequence), NoAnswer>) + Se
 pub enum NoAnswer {
     /// The database does not answer.
     Away,
+    /// A fault of the server ended the question.
+    Fault,
     /// The rows were removed, as intended. All removed rows of this kind are from up to this time.
     NoLongerKept { until: Time },
 }
@@ -116,12 +118,15 @@ pub enum HistoryFault {
     Away,
     /// The server serves no client at the moment.
     NotReady,
+    /// A fault of the server ended the question.
+    Fault,
 }
 
 impl From<NoAnswer> for HistoryFault {
     fn from(why: NoAnswer) -> HistoryFault {
         match why {
             NoAnswer::Away => HistoryFault::Away,
+            NoAnswer::Fault => HistoryFault::Fault,
             NoAnswer::NoLongerKept { until } => HistoryFault::Unreadable(HistoryError::NoLongerKept { until }),
         }
     }

@@ -286,6 +286,7 @@ impl Problem {
             Unavailable::ReadOnlyNode => Code::ReadOnlyNode,
             Unavailable::ReplyTooLarge => Code::TooLarge,
             Unavailable::RecordDamaged => Code::RecordDamaged,
+            Unavailable::Fault => Code::InternalFault,
             Unavailable::NoLongerKept => return Problem::no_longer_kept(),
             Unavailable::NotPermitted => Code::NotPermitted,
             Unavailable::Bound(bound) => return Problem::past(bound),

@@ -114,6 +114,8 @@ pub(crate) async fn run(app: AppState, member: String, mut replay: Replay) {
                 Err(HistoryFault::Unreadable(error)) => replay.stage = Stage::Unreadable(error),
                 // The server ends.
                 Err(HistoryFault::NotReady) => return,
+                // It would miss reports.
+                Err(HistoryFault::Fault) => return replay.outbox.overflow(),
             }
         }
         let stepped = app.look(move |model| {

@@ -26,6 +26,8 @@ pub enum NotShown {
     Unreadable,
     /// Other questions are being answered, and no more may wait.
     Busy,
+    /// A fault of the server ended the question.
+    Fault,
     /// The thread that showed the past has ended, and answers nothing any more.
     Ended,
 }

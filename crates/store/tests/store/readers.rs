@@ -185,3 +185,32 @@ fn executions_that_do_not_add_up_are_told_as_a_sum() {
     let Answer::Reply(Reply::Status(status)) = answer else { panic!("{answer:?}") };
     assert_eq!((status.elsewhere.as_deref(), status.executions, found), (Some(&lost), 0..0, Vec::new()));
 }
+
+/// A panic in a look-up once ended the server: here the numbers of orders in the database end before those of clients.
+#[test]
+fn a_look_up_that_panics_is_refused_alone() {
+    let server = Server::start(&[]);
+    let database = server.database();
+    let mut writer = database.writer("one");
+    let mut market = Market::of_all_kinds(3).with_fees();
+    market.run(&mut writer, 3000);
+    let (known, executions) = executed(&market).remove(0);
+    let handle = readers(&database);
+    let (back, answers) = channel();
+    let ask = |order: OrderId| {
+        let back = back.clone();
+        ask(&handle, vec![LookedUpOrder { order, ..known }], move |lookup| drop(back.send((order, lookup))));
+    };
+    // The first one keeps the thread busy while the others gather in a round.
+    let unknown = OrderId(u64::MAX);
+    [known.order, known.order, unknown, known.order].into_iter().for_each(ask);
+    let Wanted::First(sum) = known.executions else { panic!("a look-up of first executions") };
+    for _ in 0..4 {
+        let (order, lookup) = answers.recv_timeout(Duration::from_secs(60)).expect("an answer");
+        let (answer, read) = told(lookup, order, known.account, sum);
+        match order == unknown {
+            true => assert_eq!(answer, Answer::Unavailable(Unavailable::Fault)),
+            false => assert_eq!(read, executions, "{answer:?}"),
+        }
+    }
+}

@@ -122,6 +122,7 @@ pub(crate) async fn list(
     .await;
     let page = read.map_err(|_| Problem::not_ready())?.map_err(|why| match why {
         NoAudit::NoLongerKept => Problem::no_longer_kept(),
+        NoAudit::Fault => Problem::fault(),
         NoAudit::Unreadable(cause) => {
             tracing::error!(%cause, "the journal cannot be read for the audit trail");
             let detail = "the files of the journal cannot be read; the server's log says why";

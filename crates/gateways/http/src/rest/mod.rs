@@ -109,6 +109,7 @@ fn troubled(trouble: HistoryFault) -> Problem {
         HistoryFault::Unreadable(error) => unreadable(error),
         HistoryFault::Away => Problem::unavailable(Unavailable::StoreAway),
         HistoryFault::NotReady => Problem::not_ready(),
+        HistoryFault::Fault => Problem::fault(),
     }
 }
 

@@ -172,7 +172,7 @@ pub(super) fn done(fault: Problem) -> Problem {
 /// The fault where something was done and cannot be shown: it must not look like a refusal.
 pub(super) fn untold(trouble: HistoryFault) -> Problem {
     match trouble {
-        HistoryFault::Away | HistoryFault::NotReady => Problem::unknown_outcome(),
+        HistoryFault::Away | HistoryFault::NotReady | HistoryFault::Fault => Problem::unknown_outcome(),
         HistoryFault::Unreadable(_) => troubled(trouble),
     }
 }

@@ -305,8 +305,8 @@ struct PendingLook<T>(oneshot::Receiver<Result<T, Problem>>);
 
 impl<T> PendingLook<T> {
     async fn result(self) -> Result<T, Problem> {
-        // A question without an answer went with the thread that had it.
-        self.0.await.map_err(|_| problem(NotShown::Ended))?
+        // A look that panics gives no answer.
+        self.0.await.map_err(|_| problem(NotShown::Fault))?
     }
 }
 
@@ -404,6 +404,7 @@ fn problem(why: NotShown) -> Problem {
             Problem::new(Code::JournalUnreadable, detail)
         }
         NotShown::Busy => busy("others are being shown the past: ask again in a second"),
+        NotShown::Fault => Problem::fault(),
         NotShown::Ended => {
             let detail = "this server shows the past no more until it is started again; its log says why, and nobody who trades is touched";
             Problem::new(Code::ReplayEnded, detail)
