@@ -4,11 +4,12 @@
 use std::collections::VecDeque;
 use std::io;
 
-use exchange::containment::shown;
+use exchange::containment::{Panicked, Part, contain, shown};
 use exchange::{LIGHT_COST, Place, ProtectorId, Source};
 use mio::{Interest, Registry, Token};
 
-use crate::frame::{Frame, incomplete, next_frame, skippable};
+use crate::document;
+use crate::frame::{Frame, incomplete, skippable};
 use crate::heavy_batches::HeavyBatches;
 use crate::intake::Intake;
 use crate::login::Asker;
@@ -97,6 +98,8 @@ pub(crate) enum LookUpState {
 /// The settings by which requests are framed, and bounded on a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Framing {
+    /// Finds the next request.
+    pub next: fn(&[u8], usize) -> Frame,
     pub request_bytes_max: usize,
     pub close_after_reply: bool,
 }
@@ -235,7 +238,8 @@ impl Connection {
     /// Answers an unfinished request with its missing end: no further bytes will arrive.
     pub fn cut(&mut self, slot: usize, intake: &mut Intake) {
         if !self.input.is_empty() {
-            let why = incomplete(&self.input);
+            let why =
+                contain(Part::Xml, || incomplete(&self.input)).unwrap_or_else(|panicked| fault(&panicked, &self.input));
             self.refuse(slot, &why, intake);
         }
     }
@@ -352,8 +356,8 @@ impl Connection {
         let (mut at, origin) = (0, self.origin(slot));
         while self.phase == Phase::Open {
             let rest = &bytes[at..];
-            match next_frame(rest, framing.request_bytes_max) {
-                Frame::Request { body, consumed } => {
+            match contain(Part::Xml, || (framing.next)(rest, framing.request_bytes_max)) {
+                Ok(Frame::Request { body, consumed }) => {
                     if body.len() > LIGHT_BYTES {
                         self.begin_heavy();
                     }
@@ -362,17 +366,20 @@ impl Connection {
                     self.in_flight += 1;
                     at += consumed;
                     if let Err(panicked) = taken {
-                        let request = shown(body);
-                        tracing::error!(%panicked, request, "an XML connection ended by a fault of the server; please report it");
+                        fault(&panicked, body);
                         self.finish(false);
                     }
                     if framing.close_after_reply || self.asker.as_ref().is_some_and(|asker| asker.is_over()) {
                         self.finish(false);
                     }
                 }
-                Frame::Incomplete => return at + skippable(rest),
-                Frame::Malformed(why) => {
+                Ok(Frame::Incomplete) => return at + skippable(rest),
+                Ok(Frame::Malformed(why)) => {
                     self.refuse(slot, &why.to_string(), intake);
+                    self.finish(false);
+                }
+                Err(panicked) => {
+                    self.refuse(slot, &fault(&panicked, rest), intake);
                     self.finish(false);
                 }
             }
@@ -386,6 +393,13 @@ impl Connection {
             self.input = rest.to_vec();
         }
     }
+}
+
+/// Logs a panic over bytes that a client sent. Returns the words for the client, whose connection has to end.
+fn fault(panicked: &Panicked, bytes: &[u8]) -> String {
+    let request = shown(bytes);
+    tracing::error!(%panicked, request, "an XML connection ended by a fault of the server; please report it");
+    document::FAULT.to_owned()
 }
 
 /// Buffers for replies, lent to connections while they have any.
@@ -415,7 +429,54 @@ impl SpareBuffers {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use exchange::{Addresses, Batch, Exchange, GatewayMetrics, Lookup, Newcomers, Places};
+    use mio::{Poll, Waker};
+
     use super::*;
+    use crate::frame::next_frame;
+    use crate::mailbox::Mailbox;
+
+    /// An exchange that counts the requests of each batch.
+    #[derive(Default)]
+    struct Counts(Mutex<Vec<usize>>);
+
+    impl Exchange for Counts {
+        fn submit(&self, batch: Box<Batch>) {
+            self.0.lock().expect("no panic").push(batch.requests.len());
+        }
+
+        fn look_up(&self, _: Lookup) {}
+    }
+
+    fn connection(places: &Places) -> Connection {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a listener");
+        let address = listener.local_addr().expect("an address");
+        let socket = mio::net::TcpStream::connect(address).expect("a socket");
+        let place = places.enter(address.ip(), || {}).expect("a place");
+        Connection::new(Stream::plain(socket), place, None, 0, 0)
+    }
+
+    /// A panic over the bytes of one connection once ended the process.
+    #[test]
+    fn a_connection_whose_framing_panics_ends_and_others_go_on() {
+        let poll = Poll::new().expect("a poll");
+        let mailbox = Mailbox::new(Waker::new(poll.registry(), Token(0)).expect("a waker"));
+        let counts = Arc::new(Counts::default());
+        let exchange: Arc<dyn Exchange> = counts.clone();
+        let mut intake = Intake::new(exchange, GatewayMetrics::new("xml"), Arc::new(mailbox), 10, 100);
+        let places = Places::new(9, Addresses::new(9), Newcomers::Share);
+        let [mut fails, mut goes_on] = [(); 2].map(|()| connection(&places));
+        let framing = Framing { next: next_frame, request_bytes_max: 100, close_after_reply: false };
+        let fails_over = Framing { next: |_, _| panic!("planted in the framing"), ..framing };
+        assert_eq!(fails.take_in(b"9\n", 0, &mut intake, fails_over), 1, "it is answered with an error");
+        assert_eq!(fails.phase, Phase::Finishing { ended: false }, "and then it ends");
+        assert_eq!(goes_on.take_in(b"11\n<create/>\n\n", 1, &mut intake, framing), 1);
+        assert_eq!(goes_on.phase, Phase::Open);
+        intake.submit();
+        assert_eq!(*counts.0.lock().expect("no panic"), [2]);
+    }
 
     #[test]
     fn an_idle_connection_is_small() {

@@ -16,6 +16,7 @@ use slab::Slab;
 use crate::acceptor::Acceptor;
 use crate::connection::{Connection, Framing, Phase, SpareBuffers};
 use crate::counters::Shared;
+use crate::frame::next_frame;
 use crate::handshaking::Handshaking;
 use crate::intake::{Intake, Submitted};
 use crate::lookup_queue::LookupQueue;
@@ -97,6 +98,7 @@ impl Worker {
             connections: Slab::new(),
             handshakes: Handshaking::new(settings.tls.clone()),
             framing: Framing {
+                next: next_frame,
                 request_bytes_max: settings.request_bytes_max,
                 close_after_reply: settings.close_after_reply,
             },

@@ -10,6 +10,9 @@ use super::reader::Attribute;
 /// Attributes of one tag whose memory is kept for reuse, at most.
 const ATTRIBUTES_KEPT_MAX: usize = 1024;
 
+/// The reply to a request whose reading panicked.
+pub(crate) const FAULT: &str = "a fault of the server ended this connection; nothing of this request was done";
+
 /// The limits of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -165,7 +168,7 @@ impl Documents {
             // A document that has ended stands: its ops are complete.
             if self.ends.len() == mark.documents {
                 self.roll_back(mark);
-                self.refuse("a fault of the server ended this connection; nothing of this request was done");
+                self.refuse(FAULT);
             }
         })
     }

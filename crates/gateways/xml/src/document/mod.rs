@@ -24,6 +24,7 @@ mod reply;
 mod request;
 mod rules;
 
+pub(crate) use documents::FAULT;
 pub use documents::{Documents, Limits};
 pub use login_kind::Login;
 pub use reply::{ReplyLimits, executions_max, write_reply};
