@@ -1,6 +1,7 @@
 //! The feed's thread: it follows the events turn by turn, answers the questions that come between them, and calls the
 //! watcher about changes.
 
+use std::any::type_name;
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use exchange::containment::{Panicked, Part, contain};
 use exchange::{EventBatch, EventFollower};
 use history::{Candle, EventQueue, HistoryAt, HistoryError, Interval, Item, PastOrder, SharedHistory};
-use terms::{AccountIndex, MarketState, Sequence, SymbolIndex, Time};
+use terms::{AccountIndex, MarketState, OrderId, Sequence, StateItem, SymbolIndex, Time};
 
 use crate::candles::candles;
 use crate::listeners::{Listener, Listeners};
@@ -57,7 +58,11 @@ pub struct FeedFailure {
 }
 
 /// A question, or any other work between two turns.
-type Question<W> = Box<dyn FnOnce(&mut ReadModel<W>) + Send>;
+struct Question<W> {
+    /// The function that asks, for the log.
+    name: &'static str,
+    work: Box<dyn FnOnce(&mut ReadModel<W>) + Send>,
+}
 
 /// The running thread.
 pub struct Feed<W: Watcher> {
@@ -81,24 +86,44 @@ impl<W: Watcher> Feed<W> {
         history: Option<SharedHistory>,
         watcher: W,
     ) -> Result<Feed<W>, HistoryError> {
-        let mut view = View::new(market, history.as_ref().map(SharedHistory::read).as_deref());
-        if let Some(history) = &history {
-            view.recall(&history.read())?;
-        }
-        Feed::follow(ReadModel { view, history, watcher, listeners: Listeners::default() })
+        let view = contain(Part::Feed, || {
+            let mut view = View::new(market, history.as_ref().map(SharedHistory::read).as_deref());
+            if let Some(history) = &history {
+                view.recall(&history.read())?;
+            }
+            Ok(view)
+        });
+        Feed::follow(market, view, history, watcher)
     }
 
     /// Starts to follow from `market`'s state without history files. The history is in a database, and `known` is what
     /// the database knows of that state.
     pub fn start_from(market: &dyn MarketState, known: &InitialHistory, watcher: W) -> Result<Feed<W>, HistoryError> {
-        let mut view = View::new(market, None);
-        view.recognize(known);
-        Feed::follow(ReadModel { view, history: None, watcher, listeners: Listeners::default() })
+        let view = contain(Part::Feed, || {
+            let mut view = View::new(market, None);
+            view.recognize(known);
+            Ok(view)
+        });
+        Feed::follow(market, view, None, watcher)
     }
 
-    fn follow(model: ReadModel<W>) -> Result<Feed<W>, HistoryError> {
+    /// Follows from a view. If a panic ended its making, the feed has failed, and the market goes on without it.
+    fn follow(
+        market: &dyn MarketState,
+        view: Result<Result<View, HistoryError>, Panicked>,
+        history: Option<SharedHistory>,
+        watcher: W,
+    ) -> Result<Feed<W>, HistoryError> {
         let line = EventLine { queue: Arc::new(EventQueue::new(WAITING_MAX)), failure: Arc::default() };
-        let follower = FeedThread { line: line.clone(), model };
+        let (view, panicked) = match view {
+            Ok(view) => (view?, None),
+            Err(panicked) => (View::new(&NoMarket, None), Some(panicked)),
+        };
+        let listeners = Listeners::default();
+        let mut follower = FeedThread { line: line.clone(), model: ReadModel { view, history, watcher, listeners } };
+        if let Some(panicked) = panicked {
+            follower.fail(market.sequence(), panicked);
+        }
         let thread = std::thread::Builder::new().name("feed".to_string()).spawn(move || follower.run());
         let thread = thread.map_err(|source| HistoryError::Io { name: "thread".to_owned(), source })?;
         Ok(Feed { line, thread })
@@ -120,11 +145,35 @@ impl<W: Watcher> Feed<W> {
     }
 }
 
+/// An empty market.
+struct NoMarket;
+
+impl MarketState for NoMarket {
+    fn sequence(&self) -> Sequence {
+        Sequence::ZERO
+    }
+
+    fn time(&self) -> Time {
+        Time::ZERO
+    }
+
+    fn next_order(&self) -> OrderId {
+        OrderId(1)
+    }
+
+    fn export(&self, _: &mut dyn FnMut(StateItem)) {}
+}
+
 impl<W: Watcher> FeedHandle<W> {
     /// Calls `question` with the read model as it is after all events that arrived so far. A feed that has ended never
     /// calls it. A panic of the question ends this question alone.
-    pub fn ask(&self, question: impl FnOnce(&mut ReadModel<W>) + Send + 'static) {
-        self.0.queue.ask(Box::new(question));
+    pub fn ask<F: FnOnce(&mut ReadModel<W>) + Send + 'static>(&self, question: F) {
+        self.ask_as(type_name::<F>(), question);
+    }
+
+    /// Asks under a name, which the log has if the question panics.
+    pub fn ask_as(&self, name: &'static str, question: impl FnOnce(&mut ReadModel<W>) + Send + 'static) {
+        self.0.queue.ask(Question { name, work: Box::new(question) });
     }
 
     /// Returns the fault by which the feed has ended; `None` while it runs.
@@ -206,7 +255,7 @@ impl<W: Watcher> FeedThread<W> {
     /// again from what the market keeps.
     fn run(mut self) -> ReadModel<W> {
         if let Err(panicked) = contain(Part::Feed, || self.follow()) {
-            self.fail(panicked);
+            self.fail(self.model.view.sequence(), panicked);
         }
         self.model
     }
@@ -226,15 +275,14 @@ impl<W: Watcher> FeedThread<W> {
         }
     }
 
-    fn answer(&mut self, question: Question<W>) {
-        if let Err(panicked) = contain(Part::Question, || question(&mut self.model)) {
+    fn answer(&mut self, Question { name, work }: Question<W>) {
+        if let Err(panicked) = contain(Part::Question, || work(&mut self.model)) {
             let after = self.model.view.sequence();
-            tracing::error!(after = after.0, %panicked, "a fault of the server ended a question to the feed; please report it");
+            tracing::error!(after = after.0, question = name, %panicked, "a fault of the server ended a question to the feed; please report it");
         }
     }
 
-    fn fail(&mut self, panicked: Panicked) {
-        let after = self.model.view.sequence();
+    fn fail(&mut self, after: Sequence, panicked: Panicked) {
         tracing::error!(
             after = after.0,
             %panicked,

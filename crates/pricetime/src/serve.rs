@@ -27,6 +27,7 @@ use crate::backend::{self, Backend, Opened};
 use crate::connections::Connections;
 use crate::demo::{Crowd, Plan, Traders, sandbox};
 use crate::encryption;
+use crate::feed_start;
 use crate::keys;
 use crate::logging;
 use crate::members::{self, Members};
@@ -282,11 +283,7 @@ impl Server {
             text += &format!("  members    {} keys\n", members.access.keys());
         }
         if let Some(failure) = self.backend.feed_failure() {
-            text += &format!(
-                "  warning    the feed ended behind command {} by a fault of the server, which is in the log: XML goes on; the page, \
-                 REST, WebSocket and FIX are refused\n",
-                failure.after
-            );
+            text += &feed_start::warning(&failure);
         }
         if settings.read_only {
             text += "  read-only  it follows the log, and refuses what would change something\n";
