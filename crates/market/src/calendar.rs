@@ -1,35 +1,51 @@
-//! A calendar: the times of the day at which symbols change their phases, the steps that are due, and the ends of
-//! symbols' days. This file reads no file and no clock.
+//! A calendar: the times at which symbols change their phases, and the ends of symbols' days. This file reads no file
+//! and no clock.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 
-use engine::Engine;
-use terms::{Command, Deadline, Phase, Symbol, SymbolIndex, SymbolPhase, Time};
+use jiff::civil;
+use jiff::tz::{TimeZone, TimeZoneDatabase};
+use terms::{Phase, Symbol, Time};
 
-use crate::day_ends::{DAY_US, DayEnds};
+use crate::day_ends::DayEnds;
+use crate::day_time::{DayTime, Days, Zone};
 
 /// The most lines of a calendar, without comments.
 pub const LINES_MAX: usize = 10_000;
-/// The most phases that a turn changes: a line may be about every symbol.
-const COMMANDS_MAX: usize = 1_000;
-const SECOND_US: u64 = 1_000_000;
+/// The most zones of a calendar.
+const ZONES_MAX: usize = 50;
+const WEEK: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
-/// The steps of each day, by the time of the day in UTC, and at one time in the order of the lines.
+/// The lines of a calendar, in their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Calendar {
     lines: Vec<Line>,
     day_ends: DayEnds,
+    zones: Arc<[Zone]>,
 }
 
+/// A line about a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Line {
-    /// Microseconds since midnight. Of several lines at one time each is a microsecond after the one before it, so that
+pub(crate) struct Line {
+    day: DayTime,
+    /// Microseconds behind that. Of several lines at one time each is a microsecond after the one before it, so that
     /// each has a time of its own.
-    at_us: u64,
+    behind_us: u64,
     /// The symbol; none for every symbol.
-    symbol: Option<Symbol>,
-    phase: Phase,
+    pub(crate) symbol: Option<Symbol>,
+    pub(crate) phase: Phase,
+}
+
+impl Line {
+    fn behind(&self, time: Time) -> Time {
+        Time(time.0.saturating_add(self.behind_us))
+    }
+
+    fn before(&self, time: Time) -> Time {
+        Time(time.0.saturating_sub(self.behind_us))
+    }
 }
 
 /// A fault in a line of a calendar.
@@ -49,29 +65,17 @@ impl fmt::Display for CalendarFault {
 impl std::error::Error for CalendarFault {}
 
 impl Calendar {
-    /// Parses lines `TIME SYMBOL PHASE`, such as `09:00 SPY open` or `17:30:00 * auction`, and `TIME SYMBOL day-ends`;
-    /// `#` begins a comment.
+    /// Parses lines `[DAYS] TIME SYMBOL PHASE`, such as `09:00 SPY open` or `Mon-Fri 17:30:00 * auction`, and
+    /// `[DAYS] TIME SYMBOL day-ends`; `zone NAME` and `closed DATE`; `#` begins a comment.
     pub fn parse(text: &str) -> Result<Calendar, CalendarFault> {
-        let mut calendar = Calendar::default();
-        let mut count = 0;
+        let mut parser = Parser::default();
         for (number, line) in (1..).zip(text.lines()) {
-            let said = line.split('#').next().unwrap_or_default();
-            if said.trim().is_empty() {
-                continue;
+            let words: Vec<&str> = line.split('#').next().unwrap_or_default().split_whitespace().collect();
+            if !words.is_empty() {
+                parser.add(&words).map_err(|fault| CalendarFault { line: number, fault })?;
             }
-            if count == LINES_MAX {
-                return Err(CalendarFault { line: number, fault: format!("a calendar has at most {LINES_MAX} lines") });
-            }
-            count += 1;
-            calendar.add(said).map_err(|fault| CalendarFault { line: number, fault })?;
         }
-        calendar.lines.sort_by_key(|line| line.at_us);
-        for at in 1..calendar.lines.len() {
-            let before = calendar.lines[at - 1].at_us;
-            calendar.lines[at].at_us = calendar.lines[at].at_us.max(before + 1);
-        }
-        calendar.day_ends.sort();
-        Ok(calendar)
+        Ok(parser.finish())
     }
 
     /// The ends of symbols' days.
@@ -79,217 +83,182 @@ impl Calendar {
         &self.day_ends
     }
 
-    fn add(&mut self, said: &str) -> Result<(), String> {
-        let parts: Vec<&str> = said.split_whitespace().collect();
-        let &[time, symbol, what] = &parts[..] else {
-            return Err(format!("{} words; a line is a time, a symbol or *, and a phase or day-ends", parts.len()));
+    pub(crate) fn has_no_lines(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// The steps from just after one time up to another, in order, with their times. A line that came more than once
+    /// is one step, its last.
+    pub(crate) fn between(&self, from: Time, through: Time) -> Vec<(Time, Line)> {
+        let step = |line: &Line| {
+            let at = line.day.last(&self.zones, line.before(from), line.before(through))?;
+            Some((line.behind(at), *line))
         };
+        let mut steps: Vec<(Time, Line)> = self.lines.iter().filter_map(step).collect();
+        steps.sort_by_key(|(at, _)| *at);
+        steps
+    }
+
+    /// The time of the next step.
+    pub(crate) fn next(&self, now: Time) -> Option<Time> {
+        let next_of = |line: &Line| line.day.after(&self.zones, line.before(now)).map(|at| line.behind(at));
+        self.lines.iter().filter_map(next_of).min()
+    }
+}
+
+/// A calendar whose lines are being read.
+#[derive(Default)]
+struct Parser {
+    /// All lines, those about zones and closed dates, too.
+    count: usize,
+    lines: Vec<Line>,
+    day_ends: DayEnds,
+    zones: Vec<Zone>,
+    /// The index of the zone of the following lines.
+    zone: usize,
+    /// The number of lines at each time of a zone's clock.
+    at_one_time: HashMap<(usize, civil::Time), u64>,
+}
+
+impl Parser {
+    fn add(&mut self, words: &[&str]) -> Result<(), String> {
+        if self.count == LINES_MAX {
+            return Err(format!("a calendar has at most {LINES_MAX} lines"));
+        }
+        self.count += 1;
+        match words {
+            ["zone", name] => self.enter_zone(name),
+            ["closed", date] => {
+                let date = date_named(date)?;
+                self.zone_now()?.closed.insert(date);
+                Ok(())
+            }
+            [time, symbol, what] => self.add_line(Days::EACH, time, symbol, what),
+            [days, time, symbol, what] => self.add_line(days_named(days)?, time, symbol, what),
+            _ => Err(format!(
+                "{} words; a line is a time, a symbol or *, and a phase or day-ends, with days in front of it if it is \
+                 not of each day; or zone and a name; or closed and a date",
+                words.len()
+            )),
+        }
+    }
+
+    fn add_line(&mut self, days: Days, time: &str, symbol: &str, what: &str) -> Result<(), String> {
         let symbol = match symbol {
             "*" => None,
             name => Some(Symbol::parse(name.as_bytes()).map_err(|error| format!("symbol {name} {error}"))?),
         };
-        let at_us = || Ok::<_, String>(second_of_day(time)? * SECOND_US);
+        self.zone_now()?;
+        let day = |zone| Ok::<_, String>(DayTime { zone, days, time: time_of_day(time)? });
         if what == "day-ends" {
-            self.day_ends.add(symbol, at_us()?);
-        } else {
-            let phase =
-                Phase::named(what).ok_or_else(|| format!("phase {what} is not open, halted, auction or day-ends"))?;
-            self.lines.push(Line { at_us: at_us()?, symbol, phase });
+            self.day_ends.add(symbol, day(self.zone)?);
+            return Ok(());
+        }
+        let phase =
+            Phase::named(what).ok_or_else(|| format!("phase {what} is not open, halted, auction or day-ends"))?;
+        let day = day(self.zone)?;
+        let before = self.at_one_time.entry((self.zone, day.time)).or_default();
+        // Each zone has a part of the second of its own.
+        let behind_us = (self.zone * LINES_MAX) as u64 + *before;
+        *before += 1;
+        self.lines.push(Line { day, behind_us, symbol, phase });
+        Ok(())
+    }
+
+    fn enter_zone(&mut self, name: &str) -> Result<(), String> {
+        let zone = TimeZoneDatabase::bundled().get(name).map_err(|_| {
+            format!(
+                "zone {name} is not in the time zone database; a name is such as America/New_York, Europe/Berlin or UTC"
+            )
+        })?;
+        let known = self.zones.iter().position(|of| of.zone == zone);
+        self.zone = known.unwrap_or(self.zones.len());
+        if known.is_none() {
+            if self.zones.len() == ZONES_MAX {
+                return Err(format!("a calendar has at most {ZONES_MAX} zones"));
+            }
+            self.zones.push(Zone::new(zone));
         }
         Ok(())
     }
 
-    /// The steps from just after one time up to another, in order, with their times; those of the last day, if it is
-    /// longer.
-    fn between(&self, from: Time, through: Time) -> impl Iterator<Item = (Time, Line)> {
-        let from = from.0.max(through.0.saturating_sub(DAY_US));
-        let days = from / DAY_US..=through.0 / DAY_US;
-        days.flat_map(|day| self.lines.iter().map(move |line| (day * DAY_US + line.at_us, *line)))
-            .filter(move |(at, _)| *at > from && *at <= through.0)
-            .map(|(at, line)| (Time(at), line))
+    /// The zone of the following lines: UTC unless one was named.
+    fn zone_now(&mut self) -> Result<&mut Zone, String> {
+        if self.zones.is_empty() {
+            self.zones.push(Zone::new(TimeZone::UTC));
+        }
+        self.zones.get_mut(self.zone).ok_or_else(|| "its zone is unknown".to_owned())
     }
 
-    /// The time of the next step.
-    fn next(&self, now: Time) -> Option<Time> {
-        let midnight = now.0 / DAY_US * DAY_US;
-        let today = self.lines.iter().find(|line| midnight + line.at_us > now.0).map(|line| midnight + line.at_us);
-        today.or_else(|| self.lines.first().map(|line| midnight + DAY_US + line.at_us)).map(Time)
+    fn finish(self) -> Calendar {
+        let zones: Arc<[Zone]> = self.zones.into();
+        Calendar { lines: self.lines, day_ends: self.day_ends.in_zones(Arc::clone(&zones)), zones }
     }
 }
 
+/// Reads a date, or days of the week such as `Mon-Fri` or `Mon,Wed,Fri`.
+fn days_named(days: &str) -> Result<Days, String> {
+    if days.starts_with(|first: char| first.is_ascii_digit()) {
+        return date_named(days).map(Days::Date);
+    }
+    let fault = || format!("days {days} are neither days of the week, such as Mon-Fri or Mon,Wed, nor a date");
+    let number_of = |name: &str| WEEK.iter().position(|day| *day == name).ok_or_else(fault);
+    let mut week = 0;
+    for part in days.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (mut day, last) = (number_of(first)?, number_of(last)?);
+        week |= 1 << day;
+        while day != last {
+            day = (day + 1) % WEEK.len();
+            week |= 1 << day;
+        }
+    }
+    Ok(Days::Week(week))
+}
+
+/// Reads a date such as `2026-12-25`.
+fn date_named(date: &str) -> Result<civil::Date, String> {
+    let is_plain = date.len() == 10 && date.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+    let date_read = date.parse::<civil::Date>().ok().filter(|_| is_plain);
+    date_read.ok_or_else(|| format!("date {date} is not a day such as 2026-12-25"))
+}
+
 /// Reads `HH:MM` or `HH:MM:SS`.
-fn second_of_day(time: &str) -> Result<u64, String> {
+fn time_of_day(time: &str) -> Result<civil::Time, String> {
     let fault = || format!("time {time} is not HH:MM or HH:MM:SS, from 00:00 to 23:59:59");
-    let mut second = 0;
     let parts: Vec<&str> = time.split(':').collect();
     if !(2..=3).contains(&parts.len()) {
         return Err(fault());
     }
-    for (part, (below, unit)) in parts.into_iter().zip([(24, 3_600), (60, 60), (60, 1)]) {
-        let digits = part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_digit());
-        let number: u64 = part.parse().ok().filter(|number| digits && *number < below).ok_or_else(fault)?;
-        second += number * unit;
+    let mut numbers = [0; 3];
+    for (number, part) in numbers.iter_mut().zip(parts) {
+        let is_plain = part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_digit());
+        *number = part.parse().ok().filter(|_| is_plain).ok_or_else(fault)?;
     }
-    Ok(second)
-}
-
-/// A calendar, and the time up to which it was followed, which is in the market's state, too. A server that ends while
-/// it follows the calendar, or cannot follow it because its disk is full, continues from there at its next start.
-#[derive(Debug)]
-pub(crate) struct Scheduled {
-    calendar: Calendar,
-    /// The time up to which all steps are done, or stand in `due`.
-    through: Time,
-    /// The time of the next step behind that, so that a turn need not search the lines.
-    next: Option<Time>,
-    due: VecDeque<Step>,
-    /// The time to be noted when nothing is due any more.
-    to_note: Option<Time>,
-    /// The server has started, and notes the turn's time when nothing is due any more. No later start does older lines.
-    starts: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Step {
-    line: Line,
-    due: Time,
-    /// The first symbol not looked at yet, for a line about every symbol.
-    next: u32,
-}
-
-impl Scheduled {
-    /// Makes the schedule of a market that starts at `now`. The steps since its calendar was last followed are due. A
-    /// calendar that was never followed begins after the market's last command.
-    pub(crate) fn new(calendar: Calendar, engine: &Engine, now: Time) -> Scheduled {
-        let last = if engine.time() == Time::ZERO { now } else { engine.time() };
-        let (followed, due) = (engine.calendar_followed(), VecDeque::new());
-        let (through, starts) = (followed.unwrap_or(last), followed.is_some() || !calendar.lines.is_empty());
-        Scheduled { next: calendar.next(through), calendar, through, due, to_note: None, starts }
-    }
-
-    /// The server knew nothing of the market after this time, so the steps since then are due.
-    pub(crate) fn begin_at(&mut self, last: Time) {
-        if last != Time::ZERO && last < self.through {
-            (self.through, self.next) = (last, self.calendar.next(last));
-        }
-    }
-
-    /// The next end of the symbol's day.
-    pub(crate) fn day_end(&self, symbol: Symbol, now: Time) -> Option<Deadline> {
-        self.calendar.day_ends.next(symbol, now)
-    }
-
-    pub(crate) fn is_due(&self, now: Time) -> bool {
-        self.starts || self.to_note.is_some() || self.next.is_some_and(|next| next <= now)
-    }
-
-    /// The time of the next due step; now, if one is due.
-    pub(crate) fn next(&self, now: Time) -> Option<Time> {
-        if self.is_due(now) { Some(now) } else { self.next }
-    }
-
-    /// The commands of the next due steps. After the last one, a command notes how far the calendar was followed.
-    pub(crate) fn take(&mut self, engine: &Engine, now: Time) -> Vec<Command> {
-        if self.starts || self.next.is_some_and(|next| next <= now) {
-            // The note of another node says nothing of lines that only this one has. Each command says when it was due.
-            for (due, line) in self.calendar.between(self.through, now) {
-                self.due.push_back(Step { line, due, next: 0 });
-                self.to_note = Some(due);
-            }
-            (self.through, self.next) = (now, self.calendar.next(now));
-        }
-        // A line is about the market that the lines before it made.
-        let mut asked = HashMap::new();
-        let mut commands = Vec::new();
-        while let Some(step) = self.due.front_mut() {
-            step.take(engine, &mut asked, &mut commands);
-            if commands.len() == COMMANDS_MAX {
-                return commands;
-            }
-            self.due.pop_front();
-        }
-        let (starts, to_note) = (std::mem::take(&mut self.starts), self.to_note.take());
-        commands.extend(note(engine, if starts { Some(now) } else { to_note }));
-        commands
-    }
-
-    /// The command that notes that nothing is due in a turn at this time, in which clients change phases.
-    pub(crate) fn caught_up(&self, engine: &Engine, now: Time) -> Option<Command> {
-        if self.is_due(now) { None } else { note(engine, Some(now)) }
-    }
-}
-
-/// The command that notes how far the calendar was followed, if that is further than the state says.
-fn note(engine: &Engine, through: Option<Time>) -> Option<Command> {
-    let followed = engine.calendar_followed();
-    let through = through.filter(|through| followed.is_none_or(|followed| *through > followed));
-    through.map(|through| Command::FollowCalendar { through })
-}
-
-impl Step {
-    /// Adds the commands of a line, up to `COMMANDS_MAX` in all. `asked` has the phases of the commands before it. If
-    /// several nodes share a log, each has a calendar. A line is left out if another node has done it, or if a client
-    /// has changed the phase since it was due. Otherwise its commands say when it was due, so that the engine can
-    /// decide the same when it applies them.
-    fn take(&mut self, engine: &Engine, asked: &mut HashMap<SymbolIndex, Phase>, commands: &mut Vec<Command>) {
-        let Line { symbol, phase, .. } = self.line;
-        let log = engine.shared_log();
-        let due = (log.position() > 0).then_some(self.due);
-        let symbols = match symbol {
-            Some(name) => engine.symbol_named(name).map_or(0..0, |at| at.0..at.0.saturating_add(1)),
-            None => 0..u32::try_from(engine.symbol_count()).unwrap_or(u32::MAX),
-        };
-        for at in (symbols.start.max(self.next)..symbols.end).map(SymbolIndex) {
-            if commands.len() == COMMANDS_MAX {
-                return;
-            }
-            self.next = at.0.saturating_add(1);
-            let stands = SymbolPhase { phase, until: None };
-            let is_so = match (due, asked.get(&at)) {
-                (Some(due), _) => log.has_phase_since(at, due),
-                (None, Some(before)) => *before == phase,
-                (None, None) => engine.phase(at) == stands,
-            };
-            if let Some(symbol) = engine.symbol_name(at).filter(|_| !is_so) {
-                asked.insert(at, phase);
-                commands.push(Command::ChangePhase { symbol, phase, due });
-            }
-        }
-    }
+    let [hour, minute, second] = numbers;
+    civil::Time::new(hour, minute, second, 0).map_err(|_| fault())
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use engine::{DoneOrders, Importer};
-    use terms::{Entry, LogMessage, NodeId};
+    use terms::Deadline;
 
     use super::*;
+
+    const DAY_US: u64 = 86_400 * 1_000_000;
 
     fn symbol(name: &str) -> Symbol {
         Symbol::parse(name.as_bytes()).unwrap()
     }
 
     fn at(day: u64, hour: u64, minute: u64) -> Time {
-        Time(day * DAY_US + (hour * 60 + minute) * 60 * SECOND_US)
+        Time(day * DAY_US + (hour * 60 + minute) * 60 * 1_000_000)
     }
 
-    fn with_symbols(names: &[&str]) -> Engine {
-        let mut engine = Engine::new(1, DoneOrders::Keep);
-        for name in names {
-            apply(&mut engine, Command::CreateSymbol { symbol: symbol(name) });
-        }
-        engine
-    }
-
-    fn apply(engine: &mut Engine, command: Command) {
-        apply_at(engine, engine.time(), command);
-    }
-
-    fn apply_at(engine: &mut Engine, time: Time, command: Command) {
-        let entry = Entry { sequence: engine.sequence().next(), time, command };
-        engine.apply(&entry, &mut Vec::new(), &mut |_| {});
+    fn time(text: &str) -> Time {
+        Time(u64::try_from(text.parse::<jiff::Timestamp>().unwrap().as_microsecond()).unwrap())
     }
 
     #[test]
@@ -300,7 +269,25 @@ mod tests {
             assert_eq!(fault(&format!("# first\n\n{said} * open")), format!("line 3: time {said} {time}"));
         }
         assert_eq!(fault("09:00 * closed"), "line 1: phase closed is not open, halted, auction or day-ends");
-        assert_eq!(fault("09:00 *"), "line 1: 2 words; a line is a time, a symbol or *, and a phase or day-ends");
+        let forms = "a line is a time, a symbol or *, and a phase or day-ends, with days in front of it if it is not of \
+                     each day; or zone and a name; or closed and a date";
+        assert_eq!(fault("09:00 *"), format!("line 1: 2 words; {forms}"));
+        assert_eq!(fault("Mon-Fri 09:00 * open now"), format!("line 1: 5 words; {forms}"));
+        let days = "are neither days of the week, such as Mon-Fri or Mon,Wed, nor a date";
+        for said in ["mon", "Mon-", "Mon-Fri-Sat", "Mon,", "every"] {
+            assert_eq!(fault(&format!("{said} 09:00 * open")), format!("line 1: days {said} {days}"));
+        }
+        for said in ["2026-02-30", "2026-12", "20261225", "2026-12-25T00:00"] {
+            let date = format!("line 1: date {said} is not a day such as 2026-12-25");
+            assert_eq!(fault(&format!("{said} 09:00 * open")), date);
+            assert_eq!(fault(&format!("closed {said}")), date);
+        }
+        assert!(
+            fault("zone New_York").starts_with("line 1: zone New_York is not in the time zone database; a name is")
+        );
+        let zones: String =
+            jiff::tz::TimeZoneDatabase::bundled().available().map(|name| format!("zone {name}\n")).collect();
+        assert!(fault(&zones).ends_with("a calendar has at most 50 zones"));
         assert!(fault("9:00 * day-ends").starts_with("line 1: time 9:00 is not HH:MM"));
         assert!(fault("09:00 S-Y open").starts_with("line 1: symbol S-Y has characters other than"));
         let long = "09:00 * open\n".repeat(LINES_MAX + 1);
@@ -308,161 +295,84 @@ mod tests {
         assert_eq!(Calendar::parse("# nothing\n").unwrap(), Calendar::default());
     }
 
-    fn change(name: &str, phase: Phase) -> Command {
-        Command::ChangePhase { symbol: symbol(name), phase, due: None }
-    }
-
-    fn through(time: Time) -> Command {
-        Command::FollowCalendar { through: time }
-    }
-
-    /// All that is due, turn by turn.
-    fn follow(scheduled: &mut Scheduled, engine: &mut Engine, now: Time) -> Vec<Vec<Command>> {
-        let mut turns = Vec::new();
-        while scheduled.is_due(now) {
-            let told = scheduled.take(engine, now);
-            told.iter().for_each(|command| apply(engine, *command));
-            turns.push(told);
-        }
-        turns
-    }
-
-    #[test]
-    fn what_is_due_is_done_once_and_what_was_missed_up_to_a_day_back() {
-        let calendar =
-            Calendar::parse("17:30 * halted # the end\n08:00 * auction\n09:00 SPY open\n09:00 NONE open").unwrap();
-        let mut engine = with_symbols(&["SPY", "IBM"]);
-        let mut scheduled = Scheduled::new(calendar.clone(), &engine, at(3, 7, 0));
-        // Everything that is due after that is done, whatever happens from now on.
-        assert_eq!(follow(&mut scheduled, &mut engine, at(3, 7, 0)), [[through(at(3, 7, 0))]]);
-        assert_eq!((scheduled.is_due(at(3, 7, 59)), scheduled.next(at(3, 7, 59))), (false, Some(at(3, 8, 0))));
-        assert!(scheduled.take(&engine, at(3, 7, 59)).is_empty());
-        let told = follow(&mut scheduled, &mut engine, at(3, 8, 0));
-        assert_eq!(told, [[change("SPY", Phase::Auction), change("IBM", Phase::Auction), through(at(3, 8, 0))]]);
-        assert!(!scheduled.is_due(at(3, 8, 1)));
-        // One line names a symbol that does not exist.
-        let told = follow(&mut scheduled, &mut engine, at(3, 9, 1));
-        assert_eq!(told, [[change("SPY", Phase::Open), through(Time(at(3, 9, 0).0 + 1))]]);
-        assert_eq!(scheduled.next(at(3, 18, 0)), Some(at(3, 18, 0)), "the end is due");
-        // A server that was away for a week takes the steps of the last day. Each line is about the market that the
-        // line before it makes.
-        let mut scheduled = Scheduled::new(calendar, &engine, at(10, 8, 30));
-        let told = follow(&mut scheduled, &mut engine, at(10, 8, 30));
-        let [halted, auction] =
-            [Phase::Halted, Phase::Auction].map(|phase| ["SPY", "IBM"].map(|name| change(name, phase)));
-        assert_eq!(told, [[&halted[..], &auction, &[through(at(10, 8, 30))]].concat()]);
-        assert_eq!(engine.phase(SymbolIndex(1)).phase, Phase::Auction);
-    }
-
-    /// The server passed over all lines up to the time that its clock showed first.
-    #[test]
-    fn a_new_market_whose_clock_is_set_back_before_its_first_command_follows_the_right_time() {
-        let calendar = Calendar::parse("09:00 SPY halted").unwrap();
-        let mut engine = Engine::new(1, DoneOrders::Drop);
-        let mut scheduled = Scheduled::new(calendar, &engine, at(3, 9, 30));
-        assert_eq!(scheduled.take(&engine, at(3, 8, 59)), [through(at(3, 8, 59))]);
-        apply_at(&mut engine, at(3, 8, 59), Command::CreateSymbol { symbol: symbol("SPY") });
-        assert_eq!(scheduled.next(at(3, 8, 59)), Some(at(3, 9, 0)));
-        assert_eq!(scheduled.take(&engine, at(3, 9, 0)), [change("SPY", Phase::Halted), through(at(3, 9, 0))]);
-    }
-
-    /// A node that was asleep at nine did what its calendar had for nine when it woke, whatever an operator had done
-    /// meanwhile.
-    #[test]
-    fn where_nodes_share_a_log_a_line_that_comes_late_undoes_nothing() {
-        let mut engine = with_symbols(&["SPY", "IBM"]);
-        let message = LogMessage { position: 1, node: NodeId::new(1).unwrap(), epoch: 1, number: 0 };
-        apply(&mut engine, Command::TakeMessage(message));
-        let calendar = Calendar::parse("09:00 * open\n09:00 SPY auction\n09:00 SPY open").unwrap();
-        let [mut first, mut late] = [(); 2].map(|()| Scheduled::new(calendar.clone(), &engine, at(3, 8, 0)));
-        let nine = |line: u64| Time(at(3, 9, 0).0 + line);
-        let due = |name: &str, phase, line| Command::ChangePhase { symbol: symbol(name), phase, due: Some(nine(line)) };
-        let spoken = |phase| Command::ChangePhase { symbol: symbol("SPY"), phase, due: None };
-        apply_at(&mut engine, at(3, 8, 30), spoken(Phase::Halted));
-        // A line that changes nothing is noted, too.
-        let told = first.take(&engine, nine(0));
-        assert_eq!(told, [due("SPY", Phase::Open, 0), due("IBM", Phase::Open, 0), through(nine(0))]);
-        told.into_iter().for_each(|command| apply_at(&mut engine, nine(5), command));
-        assert!(late.take(&engine, nine(0)).is_empty(), "the other node's calendar says the same");
-        // Lines of the same time are told apart.
-        for (line, phase) in [(1, Phase::Auction), (2, Phase::Open)] {
-            assert_eq!(first.take(&engine, nine(line)), [due("SPY", phase, line), through(nine(line))]);
-            apply_at(&mut engine, nine(5), due("SPY", phase, line));
-            assert_eq!(engine.phase(SymbolIndex(0)).phase, phase);
-        }
-        apply_at(&mut engine, nine(5), due("SPY", Phase::Auction, 1));
-        assert_eq!(engine.phase(SymbolIndex(0)).phase, Phase::Open, "it was done");
-        apply_at(&mut engine, at(3, 10, 0), spoken(Phase::Halted));
-        assert_eq!(late.take(&engine, at(3, 10, 1)), [through(nine(2))]);
-        for line in 0..3 {
-            apply_at(&mut engine, at(3, 10, 1), due("SPY", Phase::Open, line));
-            assert_eq!(engine.phase(SymbolIndex(0)).phase, Phase::Halted, "somebody halted it since");
-        }
-        // A start from a snapshot knows the same.
-        let mut importer = Importer::new(1, DoneOrders::Keep);
-        engine.export(&mut |item| importer.add(item).unwrap());
-        let mut engine = importer.finish().unwrap();
-        apply_at(&mut engine, at(3, 10, 1), due("SPY", Phase::Open, 2));
-        assert_eq!(engine.phase(SymbolIndex(0)).phase, Phase::Halted);
-        apply_at(
-            &mut engine,
-            at(4, 9, 0),
-            Command::ChangePhase { symbol: symbol("SPY"), phase: Phase::Open, due: Some(at(4, 9, 0)) },
-        );
-        assert_eq!(engine.phase(SymbolIndex(0)).phase, Phase::Open, "the next day's");
-    }
-
-    #[test]
-    fn a_line_about_every_symbol_takes_as_many_turns_as_it_needs_and_a_start_between_them_loses_none() {
-        let names: Vec<String> = (0..2_500).map(|number| format!("S{number}")).collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let calendar = Calendar::parse("00:00:01 * halted").unwrap();
-        for starts_again in [false, true] {
-            let mut engine = with_symbols(&names);
-            let mut scheduled = Scheduled::new(calendar.clone(), &engine, at(1, 0, 0));
-            follow(&mut scheduled, &mut engine, at(1, 0, 0));
-            let told = scheduled.take(&engine, at(1, 0, 1));
-            assert_eq!(told.len(), 1_000);
-            told.into_iter().for_each(|command| apply(&mut engine, command));
-            if starts_again {
-                apply(&mut engine, Command::CreateSymbol { symbol: symbol("LATER") });
-                scheduled = Scheduled::new(calendar.clone(), &engine, at(1, 0, 2));
+    /// The steps of a calendar from one time to another, each as its time and what it says.
+    fn steps(text: &str, from: &str, through: &str) -> Vec<String> {
+        let calendar = Calendar::parse(text).unwrap();
+        let mut steps = Vec::new();
+        let mut now = time(from);
+        while let Some(next) = calendar.next(now).filter(|next| *next <= time(through)) {
+            for (at, line) in calendar.between(now, next) {
+                let at_second = jiff::Timestamp::from_second(i64::try_from(at.0 / 1_000_000).unwrap()).unwrap();
+                let symbol = line.symbol.map_or("*".to_owned(), |symbol| symbol.to_string());
+                steps.push(format!("{at_second} {symbol} {}", line.phase.name()));
             }
-            let told = follow(&mut scheduled, &mut engine, at(1, 0, 2));
-            let counts: Vec<usize> = told.iter().map(Vec::len).collect();
-            assert_eq!(counts, [1_000, 501 + usize::from(starts_again)]);
-            assert!((0..2_500).all(|at| engine.phase(SymbolIndex(at)).phase == Phase::Halted));
-            let mut scheduled = Scheduled::new(calendar.clone(), &engine, at(1, 0, 3));
-            assert_eq!(follow(&mut scheduled, &mut engine, at(1, 0, 3)), [[through(at(1, 0, 3))]], "it is done");
+            now = next;
         }
+        steps
     }
 
-    /// The note of another node once counted for this node's lines, too, so a line that only this one had was not done.
     #[test]
-    fn a_line_that_only_one_node_has_is_done_whatever_another_has_noted() {
-        let mut engine = with_symbols(&["SPY", "IBM"]);
-        let message = LogMessage { position: 1, node: NodeId::new(1).unwrap(), epoch: 1, number: 0 };
-        apply(&mut engine, Command::TakeMessage(message));
-        let calendar = Calendar::parse("09:00 SPY auction\n09:00 IBM auction");
-        let mut node = Scheduled::new(calendar.unwrap(), &engine, at(1, 8, 0));
-        follow(&mut node, &mut engine, at(1, 8, 0));
-        let ibm = Command::ChangePhase { symbol: symbol("IBM"), phase: Phase::Auction, due: Some(at(1, 9, 0)) };
-        [ibm, through(at(1, 9, 1))].into_iter().for_each(|command| apply_at(&mut engine, at(1, 9, 0), command));
-        follow(&mut node, &mut engine, at(1, 9, 0));
-        assert_eq!(engine.phase(SymbolIndex(0)).phase, Phase::Auction);
+    fn lines_are_of_days_of_the_week_and_of_dates_in_their_zone() {
+        let calendar = "
+            zone America/New_York
+            Mon-Fri 09:30 * open
+            Mon-Fri 16:00 * halted
+            closed 2026-11-26               # Thanksgiving
+            closed 2026-11-27               # the day after it is short
+            2026-11-27 09:30 * open
+            2026-11-27 13:00 * halted
+            zone Asia/Tokyo
+            Sat,Sun 12:00 BTC auction";
+        let seen = steps(calendar, "2026-11-25T12:00:00Z", "2026-11-30T23:00:00Z");
+        let expected = [
+            "2026-11-25T14:30:00Z * open",
+            "2026-11-25T21:00:00Z * halted",
+            "2026-11-27T14:30:00Z * open",
+            "2026-11-27T18:00:00Z * halted",
+            "2026-11-28T03:00:00Z BTC auction",
+            "2026-11-29T03:00:00Z BTC auction",
+            "2026-11-30T14:30:00Z * open",
+            "2026-11-30T21:00:00Z * halted",
+        ];
+        assert_eq!(seen, expected);
     }
 
-    /// 3,000 lines once took a turn each, and so a sync each, and for 16 s orders were taken in symbols that should
-    /// have been closed.
     #[test]
-    fn lines_about_one_symbol_each_go_together() {
-        let names: Vec<String> = (0..1_500).map(|number| format!("S{number}")).collect();
-        let mut engine = with_symbols(&names.iter().map(String::as_str).collect::<Vec<_>>());
-        let lines: String = names.iter().map(|name| format!("09:00 {name} halted\n")).collect();
-        let mut scheduled = Scheduled::new(Calendar::parse(&lines).unwrap(), &engine, at(1, 8, 0));
-        follow(&mut scheduled, &mut engine, at(1, 8, 0));
-        let counts: Vec<usize> = follow(&mut scheduled, &mut engine, at(1, 9, 1)).iter().map(Vec::len).collect();
-        assert_eq!(counts, [1_000, 501]);
+    fn a_server_that_was_away_does_each_line_once_however_long_ago_it_came_last() {
+        let calendar = Calendar::parse("Mon-Fri 09:30 * open\nMon-Fri 16:00 * halted\nclosed 2026-11-26").unwrap();
+        let missed = |from: &str, through: &str| {
+            let steps = calendar.between(time(from), time(through));
+            steps.into_iter().map(|(at, line)| (at, line.phase)).collect::<Vec<_>>()
+        };
+        let [opened, halted] = ["2026-11-27T09:30:00Z", "2026-11-27T16:00:00Z"].map(time);
+        let both = [(opened, Phase::Open), (halted, Phase::Halted)];
+        assert_eq!(missed("2026-11-27T08:00:00Z", "2026-11-30T08:00:00Z"), both, "over a weekend");
+        assert_eq!(missed("2026-11-27T12:00:00Z", "2026-11-30T08:00:00Z"), both[1..]);
+        assert_eq!(missed("2020-01-01T00:00:00Z", "2026-11-30T08:00:00Z"), both, "over years");
+        assert_eq!(missed("2026-11-25T17:00:00Z", "2026-11-27T08:00:00Z"), [], "over a closed day");
+    }
+
+    #[test]
+    fn lines_of_one_moment_in_two_zones_have_times_of_their_own() {
+        let text = "zone Europe/London\n14:30 * auction\nzone America/New_York\n09:30 * open\n09:30 SPY halted";
+        let calendar = Calendar::parse(text).unwrap();
+        let first = time("2026-11-25T14:30:00Z");
+        let at: Vec<u64> = calendar
+            .between(time("2026-11-25T12:00:00Z"), time("2026-11-25T15:00:00Z"))
+            .iter()
+            .map(|(at, _)| at.0 - first.0)
+            .collect();
+        assert_eq!(at, [0, 10_000, 10_001]);
+        assert_eq!(calendar.next(Time(first.0 + 10_000)), Some(Time(first.0 + 10_001)));
+    }
+
+    #[test]
+    fn a_day_ends_early_on_a_date_of_its_own() {
+        let text = "zone America/New_York\nMon-Fri 16:00 * day-ends\nclosed 2026-11-27\n2026-11-27 13:00 * day-ends";
+        let calendar = Calendar::parse(text).unwrap();
+        let end = |now: &str| calendar.day_ends().next(symbol("SPY"), time(now)).map(Deadline::time);
+        assert_eq!(end("2026-11-26T21:00:00Z"), Some(time("2026-11-27T18:00:00Z")));
+        assert_eq!(end("2026-11-27T18:00:00Z"), Some(time("2026-11-30T21:00:00Z")));
     }
 
     #[test]
@@ -482,10 +392,5 @@ mod tests {
         assert_eq!(end("SPY", at(3, 23, 59)), Some(at(4, 17, 0)));
         let none = Calendar::parse("21:00 SPY day-ends\n17:00 * halted").unwrap();
         assert_eq!(none.day_ends().next(symbol("IBM"), at(3, 0, 0)), None);
-        let mut engine = with_symbols(&["SPY"]);
-        let mut scheduled = Scheduled::new(calendar, &engine, at(3, 20, 0));
-        follow(&mut scheduled, &mut engine, at(3, 20, 0));
-        assert_eq!(scheduled.next(at(3, 20, 0)), Some(at(4, 9, 0)), "the end of a day is no phase");
-        assert!(scheduled.take(&engine, at(3, 22, 0)).is_empty());
     }
 }

@@ -1,34 +1,33 @@
-//! The ends of symbols' days: the times of the day, in UTC, at which orders for the day end. This file knows no orders.
+//! The ends of symbols' days: the times at which orders for the day end. This file knows no orders.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use exchange::deadline_at;
 use terms::{Deadline, Symbol, Time};
 
-/// A day in microseconds.
-pub(crate) const DAY_US: u64 = 86_400 * 1_000_000;
+use crate::day_time::{DayTime, Zone};
 
-/// Times of the day in microseconds since midnight, each list sorted. A day ends at the times of its symbol and at
-/// those of every symbol.
+/// Times at which days end: those of every symbol, and those of one. A day ends at both.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DayEnds {
-    every: Vec<u64>,
-    of: HashMap<Symbol, Vec<u64>>,
+    every: Vec<DayTime>,
+    of: HashMap<Symbol, Vec<DayTime>>,
+    zones: Arc<[Zone]>,
 }
 
 impl DayEnds {
-    pub(crate) fn add(&mut self, symbol: Option<Symbol>, at_us: u64) {
+    pub(crate) fn add(&mut self, symbol: Option<Symbol>, at: DayTime) {
         let times = match symbol {
             None => &mut self.every,
             Some(symbol) => self.of.entry(symbol).or_default(),
         };
-        times.push(at_us);
+        times.push(at);
     }
 
-    /// Sorts the times after all were added.
-    pub(crate) fn sort(&mut self) {
-        self.every.sort_unstable();
-        self.of.values_mut().for_each(|times| times.sort_unstable());
+    /// Gives the zones that the times name by their indexes.
+    pub(crate) fn in_zones(self, zones: Arc<[Zone]>) -> DayEnds {
+        DayEnds { zones, ..self }
     }
 
     /// Whether no day ends.
@@ -38,13 +37,8 @@ impl DayEnds {
 
     /// The first end of the symbol's day after a time; none if its days have no end.
     pub fn next(&self, symbol: Symbol, now: Time) -> Option<Deadline> {
-        let midnight = now.0 / DAY_US * DAY_US;
-        let next_of = |times: &Vec<u64>| {
-            let today = times.get(times.partition_point(|at| midnight + at <= now.0)).map(|at| midnight + at);
-            today.or_else(|| times.first().map(|at| midnight + DAY_US + at))
-        };
-        let of_symbol = self.of.get(&symbol).and_then(next_of);
-        let end = next_of(&self.every).into_iter().chain(of_symbol).min()?;
-        deadline_at(Time(end))
+        let of_symbol = self.of.get(&symbol).into_iter().flatten();
+        let end = self.every.iter().chain(of_symbol).filter_map(|at| at.after(&self.zones, now)).min()?;
+        deadline_at(end)
     }
 }

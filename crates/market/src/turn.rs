@@ -17,9 +17,10 @@ use terms::{Command, Entry, Event, Op, Reply, Sequence, Time};
 use crate::admission::{Admission, Bounds, Conditions};
 use crate::apply::{AnswerLimits, EffectListener, answer};
 use crate::attribution::attribute;
-use crate::calendar::{Calendar, Scheduled};
+use crate::calendar::Calendar;
 use crate::inbox::{Arrived, Inbox};
 use crate::ledger::{Ledger, Measured, Writers};
+use crate::scheduled::Scheduled;
 use crate::timekeeper::{Clock, Timekeeper, next_turn};
 use crate::turn_budget::TurnBudget;
 

@@ -111,7 +111,7 @@ fn keys_members_and_modes_are_made_by_their_commands() {
 
 #[test]
 fn a_server_has_the_certificate_and_the_calendar_of_the_document_of_settings() {
-    let [calendar] = of("docs/SETTINGS.md", "calendar").try_into().unwrap();
+    let calendar = of("docs/SETTINGS.md", "calendar").concat();
     let before = format!("cat > calendar.txt <<'END'\n{calendar}END");
     let told = run_document("docs/SETTINGS.md", &before, &[], &[("PRICETIME_CALENDAR", "calendar.txt")]);
     assert!(told.contains("ok"), "{told}");
