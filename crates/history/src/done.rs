@@ -10,6 +10,7 @@ use crate::notes::Lasts;
 use crate::pages::EVER;
 use crate::record::{PastOrder, TradeRecord};
 use crate::table::Near;
+use crate::uncross::NotesAhead;
 
 /// A done order.
 #[derive(Debug)]
@@ -33,8 +34,7 @@ pub struct Executions {
     /// The next trade to read.
     at: Option<u64>,
     near: Near,
-    /// The next note to read: a note may say where trades go on.
-    notes: Option<u64>,
+    notes: NotesAhead,
     /// The trades read so far, newest first.
     read: Vec<Execution>,
     /// The number of trades that were read before these, and dropped.
@@ -43,7 +43,7 @@ pub struct Executions {
 
 impl Executions {
     fn of(order: OrderId, earlier: Vec<Execution>, Lasts { trade: at, note: notes }: Lasts) -> Executions {
-        let (near, read) = (Near::default(), Vec::new());
+        let (near, read, notes) = (Near::default(), Vec::new(), NotesAhead::from(notes));
         Executions { order, earlier, lost: false, all: None, at, near, notes, read, forgotten: 0 }
     }
 
@@ -55,6 +55,11 @@ impl Executions {
     /// Whether no execution was read.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The number of notes that were read and led to no execution. Amendments are such notes, and have no bound.
+    pub fn notes_in_vain(&self) -> usize {
+        self.notes.in_vain
     }
 
     /// Drops newer executions than the oldest `count`, now and then: those still to be read are older.
@@ -196,14 +201,13 @@ impl History {
         Ok(executions.at.is_some())
     }
 
-    /// Reads a trade of an order, and the number of the one before. `notes` is the next of its notes: trades and notes
-    /// are read from the newest back. None after very many notes: another call goes on behind them.
+    /// Reads a trade of an order, and the number of the one before: trades and notes are read from the newest back. None after very many notes: another call goes on behind them.
     pub(crate) fn execution_before(
         &self,
         order: OrderId,
         number: u64,
         near: &mut Near,
-        notes: &mut Option<u64>,
+        notes: &mut NotesAhead,
     ) -> Result<Option<(TradeRecord, Option<u64>)>, HistoryError> {
         let record = self.read_trade_near(number, near)?;
         let before = match record.trade {

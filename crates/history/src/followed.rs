@@ -1,7 +1,7 @@
 //! The state of following events, and what is needed to go on: the money paid for open orders, the candles that are not
 //! complete, and the names of accounts. This file knows no file.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 use terms::{
@@ -34,6 +34,8 @@ pub(crate) struct Followed {
     pub(crate) uncrossed: Option<(u64, OrderId)>,
     /// The shares taken off open orders.
     pub(crate) reduced: HashMap<OrderId, Shares, RandomState>,
+    /// Orders that were open at the start, for which damage hides the shares taken off before it.
+    pub(crate) reduced_unknown: HashSet<OrderId, RandomState>,
     /// The fees of maker and aggressor for the next execution.
     pub(crate) fees: [Fee; 2],
 }
@@ -80,6 +82,7 @@ impl Followed {
             notes: 0,
             uncrossed: None,
             reduced: HashMap::default(),
+            reduced_unknown: HashSet::default(),
             fees: [Fee::NONE; 2],
         };
         let mut last = None;

@@ -203,6 +203,17 @@ impl NoteRecord {
         }
     }
 
+    /// The command that wrote the note.
+    pub(crate) fn sequence(&self) -> Sequence {
+        match self.tells {
+            Tells::What(Note { sequence, .. })
+            | Tells::Reduced(Reduction { sequence, .. })
+            | Tells::Amended(Amendment { sequence, .. })
+            | Tells::Auction(AuctionLink { sequence, .. })
+            | Tells::LastTrade { sequence, .. } => sequence,
+        }
+    }
+
     /// Encodes the note as record `at`.
     pub(crate) fn encode(&self, at: u64) -> [u8; NOTE_BYTES] {
         let mut bytes = Vec::with_capacity(NOTE_BYTES);

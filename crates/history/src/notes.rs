@@ -1,9 +1,8 @@
 //! Writes the notes of orders and finds them again, along the chain of an order. A done order links to its last note;
 //! if it has executions, too, one more note links to its trades.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use foldhash::fast::RandomState;
 use terms::{AccountIndex, CancelReason, NewOrder, OrderId, Sequence, Shares, Side, SymbolIndex, Time};
 
 use crate::ending::Last;
@@ -186,13 +185,44 @@ impl History {
 
     /// The order with the shares that were taken off it up to the command `through`. `past` is its record of today.
     pub(crate) fn with_reductions(&self, through: Sequence, past: PastOrder) -> Result<PastOrder, HistoryError> {
-        let reduced = self.reductions(past.order, self.last_note_of(&past), through)?;
+        let reduced = match self.last_note_of(&past) {
+            Some(last) if self.followed.reduced_unknown.contains(&past.order) => {
+                self.reductions(past.order, last, through)?
+            }
+            Some(last) => self.reductions_but_newer(past.order, last, through)?,
+            None => Shares::ZERO,
+        };
         Ok(PastOrder { reduced, ..past })
     }
 
-    /// The shares that were taken off an order up to the command `through`, given its last note.
-    fn reductions(&self, order: OrderId, last: Option<u64>, through: Sequence) -> Result<Shares, HistoryError> {
-        let (mut at, mut near, mut reduced) = (last, Near::default(), Shares::ZERO);
+    /// The shares that were taken off an order up to the command `through`: all of them, less those of newer notes. An
+    /// order may have a million notes, and few of them are newer.
+    fn reductions_but_newer(&self, order: OrderId, last: u64, through: Sequence) -> Result<Shares, HistoryError> {
+        let (mut at, mut near) = (Some(last), Near::default());
+        let mut reduced = self.followed.reduced.get(&order).copied().unwrap_or(Shares::ZERO);
+        while let Some(number) = at {
+            let record = match self.read_note_of(order, number, &mut near) {
+                Err(HistoryError::NoLongerKept { .. }) => break,
+                read => read?,
+            };
+            match record.tells {
+                Tells::LastTrade { reduced: all, .. } => reduced = all,
+                Tells::Reduced(Reduction { sequence, shares, .. }) if sequence > through => {
+                    if shares > reduced {
+                        return Err(self.lost_note(number));
+                    }
+                    reduced = reduced.less(shares);
+                }
+                Tells::Reduced(_) | Tells::Amended(_) | Tells::Auction(_) | Tells::What(_) => {}
+            }
+            at = record.of_order.filter(|_| record.sequence() > through);
+        }
+        Ok(reduced)
+    }
+
+    /// The shares that were taken off an order up to the command `through`, by its notes alone, from its last one.
+    fn reductions(&self, order: OrderId, last: u64, through: Sequence) -> Result<Shares, HistoryError> {
+        let (mut at, mut near, mut reduced) = (Some(last), Near::default(), Shares::ZERO);
         while let Some(number) = at {
             let record = match self.read_note_of(order, number, &mut near) {
                 // The newer notes were read, and a note with all reductions is as new as the ending.
@@ -226,20 +256,23 @@ impl History {
         }
     }
 
-    /// The shares taken off each open order.
-    pub(crate) fn reduced_of_open(&self) -> Result<HashMap<OrderId, Shares, RandomState>, HistoryError> {
-        let mut found = HashMap::default();
+    /// Finds the shares taken off each open order, and the orders for which damage hides them.
+    pub(crate) fn find_reduced_of_open(&mut self) -> Result<(), HistoryError> {
+        let (mut found, mut unknown) = (HashMap::default(), HashSet::default());
         for (&order, &last) in &self.heads.noted {
-            let reduced = match self.reductions(order, Some(last), EVER) {
+            match self.reductions(order, last, EVER) {
                 // A query for the order gets the error; the market goes on.
-                Err(error) if error.is_damage() => Shares::ZERO,
-                reduced => reduced?,
-            };
-            if !reduced.is_zero() {
-                found.insert(order, reduced);
+                Err(error) if error.is_damage() => {
+                    unknown.insert(order);
+                }
+                Ok(Shares::ZERO) => {}
+                reduced => {
+                    found.insert(order, reduced?);
+                }
             }
         }
-        Ok(found)
+        (self.followed.reduced, self.followed.reduced_unknown) = (found, unknown);
+        Ok(())
     }
 
     /// The time at which a waiting order was triggered; none while it waits, and where it is unknown, because it was

@@ -4,9 +4,11 @@ use terms::{AccountIndex, OrderId, Sequence, SymbolIndex, Time};
 
 use crate::error::HistoryError;
 use crate::history::History;
+use crate::notes::NOTES_MAX;
 use crate::record::{self, ORDER_BYTES, PastOrder, TRADE_BYTES, TradeRecord};
 use crate::table::{Near, Table};
 use crate::trade::Trade;
+use crate::uncross::NotesAhead;
 
 /// The most records that one page looks at: beyond it the page ends early and says where to go on.
 const LOOKED_AT_MAX: usize = 10_000;
@@ -179,14 +181,14 @@ impl History {
         .map(Some)
     }
 
-    /// The trades of an order, oldest first; none if there are more than `most`.
+    /// The trades of an order, oldest first; none if there are more than `most`, or more than 20,000 notes between them.
     pub fn executions_of(&self, order: OrderId, most: usize) -> Result<Option<Vec<Trade>>, HistoryError> {
         let lasts = self.order_as_placed(order)?.map(|past| self.lasts_of(&past)).transpose()?.unwrap_or_default();
         let mut at = lasts.trade.or_else(|| self.heads.executed.get(&order).copied());
-        let mut notes = lasts.note.or_else(|| self.heads.noted.get(&order).copied());
+        let mut notes = NotesAhead::from(lasts.note.or_else(|| self.heads.noted.get(&order).copied()));
         let (mut found, mut near) = (Vec::new(), Near::default());
         while let Some(number) = at {
-            if found.len() == most {
+            if found.len() == most || notes.in_vain > NOTES_MAX {
                 return Ok(None);
             }
             if let Some((record, before)) = self.execution_before(order, number, &mut near, &mut notes)? {

@@ -17,6 +17,20 @@ use crate::trade::Trade;
 /// The most notes that are read before others use the history.
 const NOTES_AT_ONCE: usize = 4_096;
 
+/// The notes of an order that are still to be read, newest first: a note may say where its trades go on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct NotesAhead {
+    pub(crate) next: Option<u64>,
+    /// The number of notes that were read and led to no trade.
+    pub(crate) in_vain: usize,
+}
+
+impl NotesAhead {
+    pub(crate) fn from(next: Option<u64>) -> NotesAhead {
+        NotesAhead { next, in_vain: 0 }
+    }
+}
+
 impl History {
     pub(crate) fn follow_uncross(&mut self, event: &Event) -> Result<(), HistoryError> {
         let Event::Uncrossed {
@@ -104,20 +118,20 @@ impl History {
         self.notes.append(&record.encode(number - 1))
     }
 
-    /// The trade of an order before one in which it was the aggressor, if it does not have the number before. `notes`
-    /// is the next of its notes. None if that is not known after many notes: another call goes on behind them.
+    /// The trade of an order before one in which it was the aggressor, if it does not have the number before. None if
+    /// that is not known after many notes: another call goes on behind them.
     pub(crate) fn trade_before_auction(
         &self,
         order: OrderId,
         trade: u64,
-        notes: &mut Option<u64>,
+        notes: &mut NotesAhead,
     ) -> Result<Option<Option<u64>>, HistoryError> {
         let mut near = Near::default();
         for _ in 0..NOTES_AT_ONCE {
-            let Some(number) = *notes else { return Ok(Some(None)) };
+            let Some(number) = notes.next else { return Ok(Some(None)) };
             let record = match self.read_note_of(order, number, &mut near) {
                 Err(HistoryError::NoLongerKept { .. }) => {
-                    *notes = None;
+                    notes.next = None;
                     return Ok(Some(None));
                 }
                 read => read?,
@@ -125,7 +139,7 @@ impl History {
             match record.tells {
                 Tells::Auction(link) if link.trade < trade => return Ok(Some(None)),
                 Tells::Auction(link) if link.trade == trade => {
-                    *notes = record.of_order;
+                    notes.next = record.of_order;
                     return Ok(Some(Some(link.before)));
                 }
                 Tells::Auction(_)
@@ -133,7 +147,7 @@ impl History {
                 | Tells::Reduced(_)
                 | Tells::Amended(_)
                 | Tells::LastTrade { .. } => {
-                    *notes = record.of_order;
+                    *notes = NotesAhead { next: record.of_order, in_vain: notes.in_vain + 1 };
                 }
             }
         }

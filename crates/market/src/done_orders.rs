@@ -21,6 +21,9 @@ const PAGE: usize = 512;
 /// The most executions that an order may have got since the engine answered, for a short look-up and for a long one:
 /// they are read first.
 const NEWER_MAX: [usize; 2] = [4096, 1 << 20];
+/// The most notes of an order that are read and lead to no execution, for a short look-up and for a long one: an order
+/// with endless amendments delays nobody.
+const NOTES_IN_VAIN_MAX: [usize; 2] = [4096, 200_000];
 /// The number of orders with very many executions that are remembered.
 const LONG_ORDERS_MAX: usize = 4096;
 
@@ -86,9 +89,9 @@ impl Reader {
         let mut found = DoneOrder { order, account, canceled: None, executions: Vec::new() };
         let count = usize::try_from(executed.executions).unwrap_or(usize::MAX);
         if lookup.takes(account, count) {
-            match self.read_first(order, &executed, NEWER_MAX[usize::from(lookup.is_long())]) {
+            match self.read_first(order, &executed, lookup.is_long()) {
                 Ok(Some(executions)) => found.executions = executions,
-                // The order got too many executions since.
+                // The order got too many executions since, or has too many notes.
                 Ok(None) => lookup.cut(),
                 Err(error) => return told(order, Err(error)),
             }
@@ -96,19 +99,20 @@ impl Reader {
         Ok(Some(found))
     }
 
-    /// Reads the first executions of an order; none if it has got more than `newer_max` since.
+    /// Reads the first executions of an order; none if it has got too many since, or has too many notes.
     fn read_first(
         &self,
         order: OrderId,
         wanted: &Executed,
-        newer_max: usize,
+        is_long: bool,
     ) -> Result<Option<Vec<Execution>>, HistoryError> {
         let count = usize::try_from(wanted.executions).unwrap_or(usize::MAX);
         let gone = HistoryError::NoLongerKept { until: Time::ZERO };
         let Some(mut executions) = self.history.read().executions_so_far(order)? else { return Err(gone) };
         while self.history.read().read_executions(&mut executions, PAGE)? {
             executions.keep_oldest(count);
-            if executions.len() > count.saturating_add(newer_max) {
+            let most = count.saturating_add(NEWER_MAX[usize::from(is_long)]);
+            if executions.len() > most || has_too_many_notes(&executions, is_long) {
                 return Ok(None);
             }
         }
@@ -125,7 +129,7 @@ impl Reader {
         };
         let mut fits = self.at_least.get(&order).is_none_or(|count| *count <= room);
         while fits && self.history.read().read_executions(&mut executions, PAGE)? {
-            fits = executions.len() <= room;
+            fits = executions.len() <= room && !has_too_many_notes(&executions, lookup.is_long());
         }
         if fits && lookup.takes(account, executions.len()) {
             return Ok(match executions.finish() {
@@ -148,6 +152,10 @@ impl Reader {
         let known = self.at_least.entry(order).or_default();
         *known = (*known).max(count);
     }
+}
+
+fn has_too_many_notes(executions: &Executions, is_long: bool) -> bool {
+    executions.notes_in_vain() > NOTES_IN_VAIN_MAX[usize::from(is_long)]
 }
 
 /// The result for a look-up's order.

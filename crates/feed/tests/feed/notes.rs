@@ -182,12 +182,17 @@ fn orders_with_endless_amendments_delay_nobody() {
         assert!(disk.operations() - before < 150, "{} reads", disk.operations() - before);
     }
     assert_eq!(executions.len(), 1);
+    // Whoever reads them gives up on an order that goes on like that: it is 20,000 notes.
+    assert!(executions.notes_in_vain() >= usize::try_from(ENDLESS).unwrap(), "{}", executions.notes_in_vain());
     history.checkpoint().unwrap();
     let before = disk.operations();
     let (_, history) = open(&disk, &market, turns);
     assert!(disk.operations() - before < 2_500, "a start reads {} times", disk.operations() - before);
     let shared = feed::SharedHistory::new(history);
     let at = shared.at(market.engine.sequence()).unwrap();
+    let before = disk.operations();
+    assert_eq!(at.order(OrderId(7)).unwrap().unwrap().shares_now().units(), 3 * UNITS - ENDLESS);
+    assert!(disk.operations() - before < 10, "an order reads {} times", disk.operations() - before);
     let (orders, _) = at.orders_of(AccountIndex(0), None, 9, &mut |_| true).unwrap().unwrap();
     let mut left = NotesLeft::default();
     let before = disk.operations();

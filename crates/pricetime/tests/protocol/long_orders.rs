@@ -141,3 +141,24 @@ fn a_cancel_is_answered_within_the_bound_of_replies_and_says_what_it_leaves_out(
     assert_eq!(http.read("/api/v1/accounts/1")["open_orders"], 0);
     server.stop();
 }
+
+/// Each query of such an order read all of its notes, on the thread that looks up for everybody.
+#[test]
+fn a_done_order_that_was_amended_without_end_is_found_without_its_executions() {
+    let folder = Folder::new("amended-without-end");
+    let server = Launch::new(&folder.data()).start();
+    server.ask(MARKET);
+    trade(&server, &format!("{}<order sym=\"SPY\" amount=\"2\" limit=\"10\"/>", sells(1..=1)));
+    // An amendment is two notes, and a look-up reads 200,000 that lead to no execution.
+    let amended = |count: std::ops::Range<usize>| {
+        let amend = |taken: usize| format!("<amend id=\"2\" shares=\"1.{:08}\"/>", 100_000_000 - taken);
+        count.map(amend).collect::<String>()
+    };
+    (1..110_001).step_by(10_000).for_each(|from| drop(trade(&server, &amended(from..from + 10_000))));
+    let reply = trade(&server, "<cancel id=\"2\"/>");
+    assert!(reply.contains("<canceled shares=\"0.9989\""), "{reply}");
+    let reply = trade(&server, "<query id=\"2\"/><query id=\"1\"/>");
+    assert!(reply.contains("<error id=\"2\">"), "{reply}");
+    let reply = trade(&server, "<query id=\"1\"/>");
+    assert_eq!(executed(&reply), [1], "{reply}");
+}
