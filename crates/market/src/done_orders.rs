@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use exchange::containment::{Part, contain};
 use exchange::{LookedUpOrder, Lookup, OrderAnswer, Unavailable, Wanted};
-use history::{Done, HistoryError, SharedHistory};
+use history::{Done, Executions, HistoryError, SharedHistory};
 use terms::{DoneOrder, Executed, Execution, OrderId, Time};
 
 use crate::exchange_handle::Readers;
