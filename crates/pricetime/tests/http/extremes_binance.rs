@@ -45,7 +45,8 @@ const COMPATIBLE: [(&str, &str, &str, bool, &[&str]); 25] = [
     (
         "POST",
         "orderList/oto",
-        "symbol=SPYUSD&workingType=LIMIT&workingSide=BUY&workingTimeInForce=GTC&workingPrice=0.00000001&workingQuantity=1&pendingType=MARKET&pendingSide=SELL&pendingQuantity=1",
+        "symbol=SPYUSD&workingType=LIMIT&workingSide=BUY&workingTimeInForce=GTC&workingPrice=0.00000001&workingQuantity=1\
+         &pendingType=MARKET&pendingSide=SELL&pendingQuantity=1",
         true,
         &["workingPrice", "workingQuantity", "pendingQuantity"],
     ),

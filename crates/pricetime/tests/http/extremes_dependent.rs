@@ -64,7 +64,8 @@ fn orders_under_extreme_rules_fees_and_limits_outlast_a_kill_and_a_restart() {
                 let symbol = text.replace("sym=\"S\"", &format!("sym=\"S{number}\""));
                 symbol.replace("\"A\"", &format!("\"{number}\"")).replace("\"V\"", &format!("\"{value}\""))
             };
-            let made = "<account id=\"A\" balance=\"100000000000000\"/><symbol sym=\"S\"><account id=\"A\">1000000000000</account></symbol>";
+            let made = "<account id=\"A\" balance=\"100000000000000\"/>\
+                <symbol sym=\"S\"><account id=\"A\">1000000000000</account></symbol>";
             let told = client.ask(&own(&format!("<create>{made}{setting}</create>")));
             if !told.contains("<changed") {
                 continue;

@@ -246,7 +246,8 @@ fn rest_answers_every_pair_of_numbers_that_its_description_names() {
     set_up(&server);
     let http = Http::new(server.http);
     let rest = |name: &str| {
-        let order = json!({"account": "1", "symbol": "SPY", "side": "sell", "shares": "1000", "limit": "92233720368", "client_order_id": name});
+        let order = json!({"account": "1", "symbol": "SPY", "side": "sell",
+            "shares": "1000", "limit": "92233720368", "client_order_id": name});
         http.make("/api/v1/orders", &order)["order_id"].as_u64()
     };
     // Limits, rules and fees come last, because few orders are accepted under the extreme ones.

@@ -1,6 +1,6 @@
-//! The sums, differences and products of the crates that read clients' bytes, or follow what they did: `+`, `-`, `*` and
-//! `<<`, which panic when they overflow. `proof/additions.tsv` says how many each file has, and why they cannot overflow
-//! whatever a client sends.
+//! The sums, differences and products of the crates that read clients' bytes, or follow what they did: `+`, `-`, `*`
+//! and `<<`, which panic when they overflow. `proof/additions.tsv` says how many each file has, and why they cannot
+//! overflow whatever a client sends.
 
 use std::collections::BTreeMap;
 
