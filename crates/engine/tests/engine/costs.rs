@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use engine::{DoneOrders, Engine};
 use terms::{
-    AccountId, Command, DOLLAR, Entry, KillScope, Money, NewOrder, OrderId, Phase, Place, Position, Price, Reply,
-    Shares, Side, Symbol, Time, Trigger,
+    AccountId, Among, Command, DOLLAR, Entry, KillScope, Money, NewOrder, OrderId, Phase, Place, Position, Price,
+    Reply, Shares, Side, Symbol, Time, Trigger,
 };
 
 const OWNER: &[u8] = b"7";
@@ -64,22 +64,53 @@ fn time_of(market: &mut Market, run: impl Fn(&mut Market)) -> Duration {
     (0..7).map(|_| once(market)).min().unwrap()
 }
 
-/// A regression: a kill of a symbol, or of everything, looked at each slot that an order ever had: 4,000 kills and
-/// releases of one request kept all others waiting for 20 s in a market that once had a million open orders.
-#[test]
-fn a_kill_costs_what_is_open_and_not_what_once_was() {
-    let [mut small, mut large] = [Market::new(), Market::new()];
+/// A market that never had orders, and one that once had very many.
+fn with_old_slots() -> [Market; 2] {
+    let [small, mut large] = [Market::new(), Market::new()];
     let orders: Vec<OrderId> = (0..300_000).map(|_| large.place("A", Side::Buy, 1, None)).collect();
     for order in orders {
         large.apply(Command::CancelOrder { account: owner(), order: order.into() });
     }
+    [small, large]
+}
+
+/// A regression: a kill of a symbol, an account or everything looked at each slot that an order ever had: 4,000 kills
+/// and releases of one request kept all others waiting for 20 s in a market that once had a million open orders.
+#[test]
+fn a_kill_costs_what_is_open_and_not_what_once_was() {
+    let [mut small, mut large] = with_old_slots();
     let kill = |market: &mut Market| {
-        for scope in [KillScope::Symbol(symbol("A")), KillScope::Symbol(symbol("B")), KillScope::Everything] {
+        let symbols = ["A", "B"].map(|name| KillScope::Symbol(symbol(name)));
+        for scope in symbols.into_iter().chain([KillScope::Account(owner()), KillScope::Everything]) {
             for _ in 0..20 {
                 market.place("A", Side::Buy, 1, None);
                 let told = market.apply(Command::Kill { scope });
                 assert!(matches!(told, Reply::CanceledAll { .. }), "{told:?}");
                 market.apply(Command::Release { scope });
+            }
+        }
+    };
+    let (expected, taken) = (time_of(&mut small, kill), time_of(&mut large, kill));
+    assert!(taken < expected * TIMES_MAX, "{taken:?} with slots of old orders, {expected:?} without");
+}
+
+/// The kill of a member is one of all its accounts.
+#[test]
+fn kills_of_accounts_together_cost_what_is_open_and_not_what_once_was() {
+    let [mut small, mut large] = with_old_slots();
+    let accounts = [OWNER, b"8"].map(|id| AccountId::parse(id).unwrap());
+    for market in [&mut small, &mut large] {
+        market.apply(Command::CreateAccount { account: accounts[1], balance: Money::ZERO });
+    }
+    let kill = |market: &mut Market| {
+        for _ in 0..20 {
+            market.place("A", Side::Buy, 1, None);
+            let [first, last] = [(accounts[0], Among::First), (accounts[1], Among::Last)];
+            market.apply(Command::KillTogether { account: first.0, among: first.1 });
+            let told = market.apply(Command::KillTogether { account: last.0, among: last.1 });
+            assert!(matches!(told, Reply::CanceledAll { orders: 1, .. }), "{told:?}");
+            for (account, among) in [first, last] {
+                market.apply(Command::ReleaseTogether { account, among });
             }
         }
     };
