@@ -13,9 +13,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
 /// The bytes of an input that the log shows at most.
-const SHOWN_BYTES_MAX: usize = 512;
+pub const SHOWN_BYTES_MAX: usize = 512;
 /// Words that hint at a secret: the log does not show inputs that contain one.
-const SECRET_WORDS: [&str; 6] = ["secret", "password", "token", "login", "signature", "\u{1}554="];
+const SECRET_WORDS: [&str; 7] = ["secret", "password", "token", "login", "signature", "key", "\u{1}554="];
 
 /// A part of the server whose code runs for one client at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub enum Part {
     Http,
     /// A session over FIX.
     Fix,
-    /// A question that the feed's thread answers.
+    /// A question of one client that a thread answers beside its connection: the feed, or a reader of the past.
     Question,
     /// The feed, which XML has no need of.
     Feed,

@@ -1,5 +1,6 @@
 //! The state that all handlers share: the server's status, and the market once there is one.
 
+use std::any::type_name;
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -401,12 +402,12 @@ impl AppState {
     }
 
     /// Looks at the market as it is after everything that was answered so far.
-    pub async fn look<T: Send + 'static>(
+    pub async fn look<T: Send + 'static, F: FnOnce(&mut ReadModel<Hub>) -> T + Send + 'static>(
         &self,
-        look: impl FnOnce(&mut ReadModel<Hub>) -> T + Send + 'static,
+        look: F,
     ) -> Result<T, Problem> {
         let (told, seen) = oneshot::channel();
-        self.market()?.asker.ask(move |model| drop(told.send(look(model))));
+        self.market()?.asker.ask_as(type_name::<F>(), move |model| drop(told.send(look(model))));
         self.seen(seen).await
     }
 
