@@ -6,6 +6,8 @@ use crate::exchange::{Model, Order, Terms};
 
 /// The most orders that follow the price of a symbol.
 const TRAILING_MAX: usize = 1_000;
+/// The most of one account.
+const TRAILING_OF_ACCOUNT_MAX: usize = 100;
 
 impl Model {
     pub(crate) fn place_trailing(
@@ -34,8 +36,12 @@ impl Model {
         let account = self.account_named(account)?;
         let last = self.last_price(placed.symbol).ok_or(Reject::NothingToTrail)?;
         let trigger = behind(trail, placed.side, last).ok_or(Reject::TrailTooFar { trail, last })?;
-        if self.following(placed.symbol).len() >= TRAILING_MAX {
-            return Err(Reject::TooManyTrails { most: TRAILING_MAX });
+        let following = self.following(placed.symbol);
+        if following.len() >= TRAILING_MAX {
+            return Err(Reject::TooManyTrails { most: TRAILING_MAX, of_account: false });
+        }
+        if following.iter().filter(|&&order| self.order(order).account == account).count() >= TRAILING_OF_ACCOUNT_MAX {
+            return Err(Reject::TooManyTrails { most: TRAILING_OF_ACCOUNT_MAX, of_account: true });
         }
         self.place_stop(terms, account, NewOrder { trigger: Some(trigger), ..placed }, trigger, events)
     }

@@ -69,7 +69,7 @@ pub use reject::{OrderDifference, Reject};
 pub use reply::{Cancellation, DoneOrder, OpenTerms, Reply, Status};
 pub use rules::{BrokenRule, Rule, RulesFault, RulesPart, SymbolRules};
 pub use state::{MarketState, StateItem};
-pub use trail::{TRAIL_BIPS_MAX, TRAILING_MAX, Trail};
+pub use trail::{TRAIL_BIPS_MAX, TRAILING_MAX, TRAILING_OF_ACCOUNT_MAX, Trail};
 pub use triggers_left::TriggersLeft;
 pub use turnover::Turnover;
 pub use uncross::{AuctionPrice, auction_price};

@@ -75,8 +75,8 @@ pub enum Reject {
     NothingToTrail,
     /// A trailing stop whose trigger would be no price.
     TrailTooFar { trail: Trail, last: Price },
-    /// A trailing stop in a symbol that has this many already.
-    TooManyTrails { most: usize },
+    /// A trailing stop in a symbol that has this many already, or that has this many of the account.
+    TooManyTrails { most: usize, of_account: bool },
     /// A working order of a kind that does not rest, or that waits itself.
     CannotWork,
     /// A pending order without a working order in its request.
@@ -274,9 +274,10 @@ impl fmt::Display for Reject {
                     bips.unwrap_or(0)
                 ),
             },
-            Reject::TooManyTrails { most } => write!(
+            Reject::TooManyTrails { most, of_account } => write!(
                 f,
-                "Too many stops follow the price of this symbol: at most {most} may, so place a stop at a price, or wait"
+                "Too many stops{} follow the price of this symbol: at most {most} may, so place a stop at a price, or wait",
+                if *of_account { " of this account" } else { "" }
             ),
             Reject::CannotWork => f.write_str(
                 "Order cannot have others wait for it: that is a limit or post-only order, and waits for no price itself",

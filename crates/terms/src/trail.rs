@@ -8,6 +8,9 @@ use crate::order::{Side, Trigger};
 /// The most trailing stops in one symbol: one execution may reach all of them, and each has an event.
 pub const TRAILING_MAX: usize = 1_000;
 
+/// The most trailing stops of one account in one symbol, so that nobody takes all places there.
+pub const TRAILING_OF_ACCOUNT_MAX: usize = 100;
+
 /// The largest distance in hundredths of a per cent, so that a sell's trigger is above zero.
 pub const TRAIL_BIPS_MAX: u16 = 9_999;
 

@@ -8,8 +8,8 @@ use std::time::Instant;
 use engine::{DoneOrders, Engine};
 use slots::Following;
 use terms::{
-    Command, Entry, NewOrder, Op, OrderKind, Place, Price, Reply, Sequence, Shares, Side, TRAILING_MAX, Time, Trail,
-    Trigger,
+    AccountId, Command, Entry, NewOrder, Op, OrderKind, Place, Price, Reply, Sequence, Shares, Side, TRAILING_MAX,
+    TRAILING_OF_ACCOUNT_MAX, Time, Trail, Trigger,
 };
 
 use crate::flow;
@@ -41,7 +41,8 @@ fn report_ends() {
             let (symbol, any) = (flow::symbol(0), Side::Sell.any_price());
             let order = NewOrder::of_kind(OrderKind::Market, symbol, Side::Sell, any, Shares::MIN);
             let trail = Trail::by(Price::from_units(100_000).expect("above zero"));
-            market.apply(Command::Place(Place::trailing(flow::account(0), order, trail).expect("it has no trigger")));
+            let account = follower(units.unsigned_abs() as usize);
+            market.apply(Command::Place(Place::trailing(account, order, trail).expect("it has no trigger")));
         }
         let (ms, events) = execute(&mut market, price);
         println!("moves: one execution that {what} {TRAILING_MAX} orders takes {ms:.3} ms, with {events} events");
@@ -78,6 +79,11 @@ fn report_groups() {
     );
 }
 
+/// The account of an order that follows: one alone may not have so many.
+fn follower(nth: usize) -> AccountId {
+    flow::account((nth % (TRAILING_MAX / TRAILING_OF_ACCOUNT_MAX)) as u32)
+}
+
 /// The orders of one request.
 const ORDERS: i64 = 10_000;
 
@@ -91,11 +97,11 @@ fn report_moves(trailing: usize) {
     let above = 1_000_000;
     market.place(order(Side::Buy, above));
     market.place(order(Side::Sell, above));
-    for _ in 0..trailing {
+    for nth in 0..trailing {
         let order =
             NewOrder::of_kind(OrderKind::Market, flow::symbol(0), Side::Buy, Side::Buy.any_price(), Shares::MIN);
         let trail = Trail::by(Price::from_units(above).expect("above zero"));
-        let trailing = Place::trailing(flow::account(0), order, trail).expect("it has no trigger");
+        let trailing = Place::trailing(follower(nth), order, trail).expect("it has no trigger");
         market.apply(Command::Place(trailing));
     }
     for nth in 1..=ORDERS {

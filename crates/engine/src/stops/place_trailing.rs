@@ -1,6 +1,9 @@
 //! Places trailing stops. `stops/state/trails.rs` moves their triggers, and `stops/apply.rs` activates them.
 
-use terms::{AccountId, Event, NewOrder, OrderId, Reject, Reply, SymbolIndex, TRAILING_MAX, Trail, Trigger};
+use terms::{
+    AccountId, AccountIndex, Event, NewOrder, OrderId, Reject, Reply, SymbolIndex, TRAILING_MAX,
+    TRAILING_OF_ACCOUNT_MAX, Trail, Trigger,
+};
 
 use crate::engine::Engine;
 use crate::orders::order_terms::OrderTerms;
@@ -58,15 +61,27 @@ impl Engine {
         self.check_trailing(&placed, around).map_err(Reject::BreaksRule)?;
         let last = last.ok_or(Reject::NothingToTrail)?;
         let trigger = waits_for.ok_or(Reject::TrailTooFar { trail, last })?;
-        if self.stops.trailing(symbol) >= TRAILING_MAX {
-            return Err(Reject::TooManyTrails { most: TRAILING_MAX });
-        }
+        self.check_room_to_follow(account, symbol)?;
         let reply = self.place_stop(account, &placed.triggered_by(trigger), trigger, terms, events);
         if reply.is_ok() && !self.limits.is_empty() {
             self.limits.count_order(account, true);
             self.limits.add(account, symbol, shares);
         }
         reply
+    }
+
+    /// Checks that another order of an account may follow the price of a symbol. Errors: `TooManyTrails`.
+    fn check_room_to_follow(&self, account: AccountIndex, symbol: SymbolIndex) -> Result<(), Reject> {
+        let all = self.stops.trailing(symbol);
+        if all >= TRAILING_MAX {
+            return Err(Reject::TooManyTrails { most: TRAILING_MAX, of_account: false });
+        }
+        // The orders of an account are counted only where there are enough of all accounts.
+        let most = TRAILING_OF_ACCOUNT_MAX;
+        if all >= most && self.stops.trailing_of(&self.orders, account, symbol) >= most {
+            return Err(Reject::TooManyTrails { most, of_account: true });
+        }
+        Ok(())
     }
 
     /// Has the trigger of the order that was just opened follow the market.

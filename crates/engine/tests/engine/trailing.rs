@@ -2,13 +2,17 @@
 
 use crate::common::duel::Duel;
 use terms::{
-    AccountId, AccountLimits, BrokenRule, Command, DOLLAR, Event, ExecutionBounds, Money, NewOrder, Op, OrderId,
+    AccountId, AccountLimits, Bond, BrokenRule, Command, DOLLAR, Event, ExecutionBounds, Money, NewOrder, Op, OrderId,
     OrderKind, PastLimit, Place, Position, Price, Query, Reject, Reply, Shares, Side, Symbol, SymbolRules,
-    TRAILING_MAX, Trail,
+    TRAILING_MAX, TRAILING_OF_ACCOUNT_MAX, Trail,
 };
 
 fn account() -> AccountId {
-    AccountId::parse(b"1").unwrap()
+    account_of(1)
+}
+
+fn account_of(number: usize) -> AccountId {
+    AccountId::parse(number.to_string().as_bytes()).unwrap()
 }
 
 fn symbol() -> Symbol {
@@ -27,10 +31,16 @@ fn opened(at: i64) -> Duel {
 fn open(mut duel: Duel, at: i64) -> Duel {
     let (account, symbol) = (account(), symbol());
     duel.play(Op::Command(Command::CreateSymbol { symbol }));
-    duel.play(Op::Command(Command::CreateAccount { account, balance: Money::from_units(1_000 * DOLLAR) }));
-    duel.play(Op::Command(Command::IssueShares { symbol, account, shares: Position::from_units(1_000_000) }));
+    endow(&mut duel, account);
     trade(&mut duel, at);
     duel
+}
+
+/// Makes an account with much of everything.
+fn endow(duel: &mut Duel, account: AccountId) {
+    duel.play(Op::Command(Command::CreateAccount { account, balance: Money::from_units(1_000 * DOLLAR) }));
+    let shares = Position::from_units(1_000_000);
+    duel.play(Op::Command(Command::IssueShares { symbol: symbol(), account, shares }));
 }
 
 fn place(duel: &mut Duel, side: Side, limit: i64, shares: i64) {
@@ -46,15 +56,26 @@ fn trade(duel: &mut Duel, at: i64) {
 
 /// Places a trailing stop at this distance. Returns its id.
 fn behind(duel: &mut Duel, side: Side, distance: i64) -> OrderId {
-    told_behind(duel, side, distance);
+    behind_of(duel, account(), side, distance);
     OrderId(duel.model().orders_placed())
 }
 
-/// Does the work of `behind`, and returns the reply.
-fn told_behind(duel: &mut Duel, side: Side, distance: i64) -> Reply {
+/// Has as many orders follow the price as may, except for `room`, each the next ones of another account.
+fn fill(duel: &mut Duel, room: usize, side: Side, distance: impl Fn(i64) -> i64) -> Vec<OrderId> {
+    (2..2 + TRAILING_MAX / TRAILING_OF_ACCOUNT_MAX).for_each(|number| endow(duel, account_of(number)));
+    let place = |nth: usize| {
+        let told = behind_of(duel, account_of(2 + nth / TRAILING_OF_ACCOUNT_MAX), side, distance(nth as i64));
+        assert!(matches!(told, Reply::Opened(_)), "{told:?}");
+        OrderId(duel.model().orders_placed())
+    };
+    (0..TRAILING_MAX - room).map(place).collect()
+}
+
+/// Places a trailing stop of an account at this distance. Returns the reply.
+fn behind_of(duel: &mut Duel, account: AccountId, side: Side, distance: i64) -> Reply {
     let order = NewOrder::of_kind(OrderKind::Market, symbol(), side, side.any_price(), Shares::from_units(1).unwrap());
     let trail = Trail::by(price(distance));
-    let asked = Command::Place(Place::trailing(account(), order, trail).unwrap());
+    let asked = Command::Place(Place::trailing(account, order, trail).unwrap());
     duel.play_told(asked)
 }
 
@@ -109,17 +130,43 @@ fn trailing_stops_trigger_each_other_down_the_levels() {
 #[test]
 fn a_thousand_orders_follow_the_price_of_a_symbol() {
     let mut duel = opened(5_000);
-    let orders: Vec<OrderId> = (0..TRAILING_MAX as i64).map(|nth| behind(&mut duel, Side::Sell, 1_000 + nth)).collect();
-    let placed = duel.model().orders_placed();
-    behind(&mut duel, Side::Buy, 1);
-    assert_eq!(duel.model().orders_placed(), placed, "one more is refused");
+    let orders = fill(&mut duel, 0, Side::Sell, |nth| 1_000 + nth);
+    let told = behind_of(&mut duel, account(), Side::Buy, 1);
+    assert_eq!(told, Reply::Rejected(Reject::TooManyTrails { most: TRAILING_MAX, of_account: false }));
     duel.export_and_import();
     trade(&mut duel, 6_000);
     assert_eq!((waits(&mut duel, orders[0]), waits(&mut duel, orders[999])), (Some(5_000), Some(4_001)));
-    duel.play(Op::Command(Command::CancelOrder { account: account(), order: orders[7].into() }));
+    duel.play(Op::Command(Command::CancelOrder { account: account_of(2), order: orders[7].into() }));
     let other = behind(&mut duel, Side::Buy, 1);
     assert_eq!(waits(&mut duel, other), Some(6_001));
     duel.export_and_import();
+    duel.end();
+}
+
+/// A regression: one account took all places, and nobody else could place a trailing stop in the symbol.
+#[test]
+fn an_account_leaves_room_for_others_that_follow_the_price() {
+    const MOST: usize = TRAILING_OF_ACCOUNT_MAX;
+    let mut duel = opened(5_000);
+    endow(&mut duel, account_of(2));
+    let orders: Vec<OrderId> = (0..MOST).map(|nth| behind(&mut duel, Side::Sell, 1_000 + nth as i64)).collect();
+    let refused = Reply::Rejected(Reject::TooManyTrails { most: MOST, of_account: true });
+    for side in [Side::Buy, Side::Sell] {
+        assert_eq!(behind_of(&mut duel, account(), side, 1), refused);
+        assert!(matches!(behind_of(&mut duel, account_of(2), side, 1_000), Reply::Opened(_)));
+    }
+    duel.export_and_import();
+    assert_eq!(behind_of(&mut duel, account(), Side::Buy, 1), refused);
+    // One takes the place of another, and one that is over leaves its place.
+    let order = NewOrder::of_kind(OrderKind::Market, symbol(), Side::Buy, Side::Buy.any_price(), Shares::MIN);
+    let place = Place::trailing(account(), order, Trail::by(price(1))).unwrap();
+    duel.play(Op::Command(Command::ReplaceOrder { account: account(), order: orders[3].into() }));
+    let told = duel.play_told(Command::Place(place.bound(Bond::Replacing)));
+    assert!(matches!(told, Reply::Opened(_)), "{told:?}");
+    assert_eq!(behind_of(&mut duel, account(), Side::Buy, 1), refused);
+    duel.play(Op::Command(Command::CancelOrder { account: account(), order: orders[7].into() }));
+    assert!(matches!(behind_of(&mut duel, account(), Side::Buy, 1), Reply::Opened(_)));
+    assert_eq!(behind_of(&mut duel, account(), Side::Buy, 1), refused);
     duel.end();
 }
 
@@ -128,9 +175,7 @@ fn a_thousand_orders_follow_the_price_of_a_symbol() {
 fn what_moves_takes_nothing_from_what_a_command_activates() {
     const BUYS: i64 = 13;
     let mut duel = opened(5_000);
-    for nth in 0..TRAILING_MAX as i64 - BUYS {
-        behind(&mut duel, Side::Sell, 1_000 + nth % 7);
-    }
+    fill(&mut duel, BUYS as usize, Side::Sell, |nth| 1_000 + nth % 7);
     let buys: Vec<OrderId> = (0..BUYS).map(|_| behind(&mut duel, Side::Buy, 10)).collect();
     place(&mut duel, Side::Sell, 5_010, 1);
     for level in 0..BUYS {
@@ -252,16 +297,16 @@ fn a_trailing_market_order_is_worth_the_price_that_it_waits_for() {
     duel.play(Op::Command(Command::ChangeRules { symbol: symbol(), rules }));
     let value = price(110).times(Shares::MIN);
     let refused = Reply::Rejected(Reject::BreaksRule(BrokenRule::TooMuchValue { value, most }));
-    assert_eq!(told_behind(&mut duel, Side::Buy, 10), refused);
-    assert!(matches!(told_behind(&mut duel, Side::Buy, 5), Reply::Opened(_)));
+    assert_eq!(behind_of(&mut duel, account(), Side::Buy, 10), refused);
+    assert!(matches!(behind_of(&mut duel, account(), Side::Buy, 5), Reply::Opened(_)));
     duel.play(Op::Command(Command::ChangeRules { symbol: symbol(), rules: SymbolRules::NONE }));
     let most = price(95).times(Shares::MIN);
     let limits = AccountLimits { order_value: most, ..AccountLimits::NONE };
     duel.play(Op::Command(Command::ChangeLimits { account: account(), limits }));
     let refused = Reply::Rejected(Reject::PastLimit(PastLimit::OrderValue { most }));
-    assert_eq!(told_behind(&mut duel, Side::Sell, 4), refused);
+    assert_eq!(behind_of(&mut duel, account(), Side::Sell, 4), refused);
     assert!(
-        matches!(told_behind(&mut duel, Side::Sell, 5), Reply::Opened(_)),
+        matches!(behind_of(&mut duel, account(), Side::Sell, 5), Reply::Opened(_)),
         "it waits for 95, and 100 was paid last"
     );
 }

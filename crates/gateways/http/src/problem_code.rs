@@ -140,7 +140,7 @@ codes! {
         PastCollar "past-collar", "Past a limit of the account",
             "The limit is farther from the market than those of the account may be";
         TooManyTrails "too-many-trails", "Too many stops follow this price",
-            "1,000 stops follow the price of the symbol already";
+            "1,000 stops follow the price of the symbol already, or 100 of the account";
         DeadlinePassed "deadline-passed", "Deadline passed", "The order would end before it is placed";
         NoDayEnd "no-day-end", "No day's end",
             "The order is to end with the day, and the server's calendar does not say when the day of its symbol ends";

@@ -15,6 +15,7 @@ use journal::{Disk, JournalError, JournalPoint, Options, RULES_VERSION, snapshot
 use market::recovery::{self, RecoveryError};
 use terms::{
     CLIENT_ORDER_ID_KEPT_US, CancelBounds, EXECUTIONS_KEPT, ExecutionBounds, ICEBERG_PARTS_MAX, Sequence, TRAILING_MAX,
+    TRAILING_OF_ACCOUNT_MAX,
 };
 
 use self::told::Told;
@@ -113,8 +114,8 @@ fn the_bounds_of_commands_are_those_of_these_rules() {
         "what commands do has changed: raise RULES_VERSION (CONTRIBUTING.md, changes of what commands do)"
     );
     assert_eq!(
-        (TRAILING_MAX, ICEBERG_PARTS_MAX, EXECUTIONS_KEPT, CLIENT_ORDER_ID_KEPT_US),
-        (1_000, 100, 8, day_us),
+        (TRAILING_MAX, TRAILING_OF_ACCOUNT_MAX, ICEBERG_PARTS_MAX, EXECUTIONS_KEPT, CLIENT_ORDER_ID_KEPT_US),
+        (1_000, 100, 100, 8, day_us),
         "what commands do has changed: raise RULES_VERSION (CONTRIBUTING.md, changes of what commands do)"
     );
 }

@@ -49,7 +49,7 @@ fn followed(attack: &Attack) {
 fn a_follower_of_orders_that_the_market_moves_costs_no_more_than_its_messages() {
     let requests = size(2, 12);
     let limits = Limits { memory: size(80, 200) * MIB, ..MUCH };
-    let scene = Scene::set("a follower of 1,000 trailing stops", limits, |launch| launch);
+    let scene = Scene::set("a follower of 100 trailing stops", limits, |launch| launch);
     let mut client = market(&scene);
     let trade = |dollars: usize| {
         format!(
@@ -57,7 +57,7 @@ fn a_follower_of_orders_that_the_market_moves_costs_no_more_than_its_messages() 
         )
     };
     place(&mut client, 2, &trade(1_000), 1);
-    place(&mut client, 1, "<order sym=\"S\" amount=\"-1\" type=\"market\" trail=\"5\"/>", 1_000);
+    place(&mut client, 1, "<order sym=\"S\" amount=\"-1\" type=\"market\" trail=\"5\"/>", 100);
     let attack = scene.attack();
     let mut socket = Http::new(attack.server().http).listen();
     socket.subscribe(json!({"op": "subscribe", "id": 1, "channel": "orders", "account": "1"}));

@@ -103,6 +103,29 @@ fn a_stop_follows_the_market_across_restarts_and_is_triggered() {
     server.stop();
 }
 
+/// One account took all places of a symbol, and nobody else could place a trailing stop there.
+#[test]
+fn an_account_takes_a_part_of_the_places_of_a_symbol() {
+    let folder = Folder::new("trailing-places");
+    let server = Launch::new(&folder.data()).start();
+    server.ask(MARKET);
+    let http = Http::new(server.http);
+    trade(&http, "100");
+    let xml = "<order sym=\"SPY\" amount=\"1\" type=\"market\" trail=\"5\"/>";
+    let told = server.ask(&format!("<transactions id=\"1\">{}</transactions>", xml.repeat(101)));
+    assert_eq!(told.matches("<opened").count(), 100, "{told}");
+    let words = "Too many stops of this account follow the price of this symbol: at most 100 may";
+    assert!(told.contains(words), "{told}");
+    let asked = order("buy", "market", "1", json!({"trail": "5"}));
+    let refused = http.post("/api/v1/orders", &asked);
+    assert_eq!((refused.status, &refused.body["code"]), (422, &json!("too-many-trails")), "{}", refused.body);
+    assert!(refused.body["detail"].as_str().unwrap().contains(words), "{}", refused.body);
+    let mut others = asked;
+    others["account"] = json!("2");
+    http.make("/api/v1/orders", &others);
+    server.stop();
+}
+
 #[test]
 fn a_trail_that_cannot_be_is_refused_and_names_its_field() {
     let folder = Folder::new("trailing-refused");

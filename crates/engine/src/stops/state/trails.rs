@@ -4,7 +4,7 @@
 //! trigger, as an order with a fixed one, and is reached in its turn.
 
 use slots::{Following, NONE};
-use terms::{Event, NewOrder, OrderId, Price, Side, SymbolIndex, Trail, Trigger};
+use terms::{AccountIndex, Event, NewOrder, OrderId, Price, Side, SymbolIndex, Trail, Trigger};
 
 use super::{Stop, Stops, falling_to, rising_to};
 use crate::orders::state::Orders;
@@ -14,6 +14,14 @@ impl Stops {
     pub(crate) fn trailing(&self, symbol: SymbolIndex) -> usize {
         let all = self.following(symbol).fold(0usize, |orders, following| orders.saturating_add(following.len()));
         all.saturating_sub(usize::from(self.trailing_aside == Some(symbol)))
+    }
+
+    /// The number of orders of an account that follow a symbol's price. An order out of account is its own: it is the
+    /// one that the order to be placed replaces.
+    pub(crate) fn trailing_of(&self, orders: &Orders, account: AccountIndex, symbol: SymbolIndex) -> usize {
+        let stops = self.following(symbol).flat_map(Following::handles);
+        let its = stops.filter(|&stop| orders.get(self.stops[stop].slot).account == account).count();
+        its.saturating_sub(usize::from(self.trailing_aside == Some(symbol)))
     }
 
     fn following(&self, symbol: SymbolIndex) -> impl Iterator<Item = &Following> {

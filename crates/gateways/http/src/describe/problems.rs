@@ -118,7 +118,7 @@ mod tests {
             Reject::FundsTradeNothing { funds: Money::ZERO },
             Reject::NothingToTrail,
             Reject::TrailTooFar { trail: terms::Trail::by(terms::Price::MAX), last: terms::Price::MIN },
-            Reject::TooManyTrails { most: terms::TRAILING_MAX },
+            Reject::TooManyTrails { most: terms::TRAILING_MAX, of_account: false },
             Reject::BreaksRule(BrokenRule::Halted),
             Reject::BreaksRule(BrokenRule::Auction),
             Reject::HaltedByRules,
