@@ -1,8 +1,8 @@
 //! The phases of symbols, and the one price of an auction: the model tries all prices. See docs/rules/PHASES.md.
 
 use terms::{
-    AccountIndex, BrokenRule, Event, NewOrder, OrderId, OrderKind, Phase, Price, Reject, Reply, SelfTrade, Shares,
-    Side, Symbol, SymbolIndex, SymbolPhase, Time,
+    AccountIndex, BrokenRule, CancelReason, Deadline, Event, NewOrder, OrderId, OrderKind, Phase, Price, Reject, Reply,
+    SelfTrade, Shares, Side, Symbol, SymbolIndex, SymbolPhase, Time,
 };
 
 use crate::exchange::{Model, Terms};
@@ -75,18 +75,21 @@ impl Model {
         {
             last = Some((until, symbol));
             let phase = if self.rules(symbol).is_halted { Phase::Halted } else { Phase::Open };
-            let asks = kills > 0 && phase == Phase::Open && self.auction_price(symbol).is_some();
-            if !asks || self.end_killed_in(symbol, events) {
+            let executes = phase == Phase::Open && self.auction_price(symbol).is_some();
+            let has_cancels = self.cancels_left > 0;
+            if !executes || (self.end_killed_in(symbol, events) && self.end_expired_in(symbol, until, events)) {
                 self.enter_phase(symbol, SymbolPhase { phase, until: None }, events);
             } else {
-                waiting.push(symbol);
+                waiting.push((symbol, has_cancels));
             }
-            let counted = if asks { 1 + kills } else { 1 };
+            let counted = if executes { 1 + kills } else { 1 };
             self.executions_left -= counted.min(self.executions_left.max(0));
         }
-        // The auctions that the command did not come to are the first ones of the next command.
-        if self.executions_left <= 0 && self.auction_to_end(last).is_some() {
-            for symbol in waiting {
+        // The auctions that the command did not come to are the first ones of the next command, or else those for which
+        // it had no cancels left.
+        let is_cut = self.executions_left <= 0 && self.auction_to_end(last).is_some();
+        if is_cut || waiting.iter().any(|(_, has_cancels)| !has_cancels) {
+            for (symbol, _) in waiting.into_iter().filter(|(_, has_cancels)| is_cut || *has_cancels) {
                 self.enter_phase(symbol, SymbolPhase { phase: Phase::Auction, until: Some(self.time) }, events);
             }
         }
@@ -99,7 +102,7 @@ impl Model {
         let ends = symbols.filter_map(|(symbol, listing)| Some((listing.phase.until?, symbol)));
         let ends = ends.filter(|end| last.is_none_or(|last| *end > last));
         let (until, symbol) = ends.filter(|(_, symbol)| !self.is_being_reached(*symbol)).min()?;
-        (until <= self.time && !self.has_orders_that_ended_by(until)).then_some((until, symbol))
+        (until <= self.time).then_some((until, symbol))
     }
 
     fn activate_unless(&mut self, reached_before: usize, events: &mut Vec<Event>) {
@@ -108,17 +111,39 @@ impl Model {
         }
     }
 
-    /// Orders that have ended take no part in the one price: they are taken out before. All triggers that the last
-    /// price reaches are reached before there is another one. Orders of kills that go on are canceled before.
+    /// Orders of the symbol that have ended take no part in the one price: they are taken out before. All triggers that
+    /// the last price reaches are reached before there is another one. Orders of kills that go on are canceled before.
     fn waits_to_open(&self, symbol: SymbolIndex) -> bool {
-        let waits = self.has_orders_that_ended_by(self.time)
+        let waits = !self.ended_by(symbol, self.time).is_empty()
             || self.is_being_reached(symbol)
             || self.kills_going_on().next().is_some();
         waits && self.auction_price(symbol).is_some()
     }
 
-    fn has_orders_that_ended_by(&self, time: Time) -> bool {
-        self.open_orders().any(|order| order.until.is_some_and(|until| until.time() <= time))
+    /// The open orders of a symbol whose deadlines came by this time, the earliest deadline first.
+    fn ended_by(&self, symbol: SymbolIndex, time: Time) -> Vec<OrderId> {
+        let its = self.open_orders().filter(|order| order.symbol == symbol);
+        let mut ended: Vec<(Deadline, OrderId)> = its.filter_map(|order| Some((order.until?, order.id))).collect();
+        ended.retain(|(until, _)| until.time() <= time);
+        ended.sort();
+        ended.into_iter().map(|(_, order)| order).collect()
+    }
+
+    /// Ends the orders of a symbol whose deadlines came by this time, as far as the command goes. Says whether that was
+    /// all.
+    fn end_expired_in(&mut self, symbol: SymbolIndex, time: Time, events: &mut Vec<Event>) -> bool {
+        let (before, mut canceled) = (self.open_orders().len(), 0);
+        // Another one of them may end with its partner.
+        while canceled < self.cancels_left
+            && let Some(&order) = self.ended_by(symbol, time).first()
+        {
+            canceled += 1;
+            self.end_order(order, CancelReason::Expired, events);
+        }
+        let ended = before - self.open_orders().len();
+        self.cancels_left = self.cancels_left.saturating_sub(ended);
+        self.canceled_in_turn += ended;
+        self.ended_by(symbol, time).is_empty()
     }
 
     pub(crate) fn enter_phase(&mut self, symbol: SymbolIndex, phase: SymbolPhase, events: &mut Vec<Event>) {

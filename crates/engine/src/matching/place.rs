@@ -293,7 +293,7 @@ impl Engine {
             events(Event::ClientOrderIdGiven { order, id });
         }
         if let Some(until) = until {
-            self.deadlines.insert(order, until);
+            self.deadlines.insert(order, placed.symbol, until);
             events(Event::DeadlineGiven { order, until });
         }
         if let Some(display) = display {

@@ -18,12 +18,6 @@ impl Engine {
         self.has_kills_going_on() || self.has_passed_deadlines(now)
     }
 
-    /// Whether, after an `ExpireOrders` has taken out as many orders as it does, there are still orders that have ended
-    /// by this time.
-    pub(crate) fn outlasts_an_expiry(&self, now: Time) -> bool {
-        self.deadlines.has_passed_more_than(self.cancel_bounds.command, now)
-    }
-
     /// Whether there are open orders whose deadlines came by this time.
     #[inline]
     pub(crate) fn has_passed_deadlines(&self, now: Time) -> bool {
@@ -204,6 +198,19 @@ impl Engine {
             self.end_order(slot, CancelReason::Expired, events);
         }
         self.count_ended(before);
+    }
+
+    /// Cancels the orders of a symbol whose deadlines have come by this time, the earliest first, as far as the command
+    /// goes. Returns whether these were all.
+    pub(crate) fn end_expired_in(&mut self, symbol: SymbolIndex, now: Time, events: &mut impl FnMut(Event)) -> bool {
+        let before = self.open_order_count();
+        for _ in 0..self.cancels_left {
+            let Some(order) = self.deadlines.next_passed_in(symbol, now) else { break };
+            let slot = self.orders.find(order).expect("invariant: an order with a deadline is open");
+            self.end_order(slot, CancelReason::Expired, events);
+        }
+        self.count_ended(before);
+        self.deadlines.next_passed_in(symbol, now).is_none()
     }
 
     /// Cancels an open order, whatever its place, and the order that is linked with it.

@@ -2,17 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use terms::{Deadline, OrderId, Time};
+use terms::{Deadline, OrderId, SymbolIndex, Time};
 
 /// The deadlines of open orders.
 pub(crate) struct Deadlines {
     by_time: BTreeSet<(Deadline, OrderId)>,
-    of_order: BTreeMap<OrderId, Deadline>,
+    by_symbol: BTreeSet<(SymbolIndex, Time, OrderId)>,
+    of_order: BTreeMap<OrderId, (Deadline, SymbolIndex)>,
 }
 
 impl Deadlines {
     pub(crate) fn new() -> Deadlines {
-        Deadlines { by_time: BTreeSet::new(), of_order: BTreeMap::new() }
+        Deadlines { by_time: BTreeSet::new(), by_symbol: BTreeSet::new(), of_order: BTreeMap::new() }
     }
 
     #[inline]
@@ -26,7 +27,7 @@ impl Deadlines {
 
     pub(crate) fn of(&self, order: OrderId) -> Option<Deadline> {
         // As in `next_passed`: few markets have deadlines, and the others should not pay for the search.
-        if self.is_empty() { None } else { self.of_order.get(&order).copied() }
+        if self.is_empty() { None } else { self.of_order.get(&order).map(|&(until, _)| until) }
     }
 
     /// The order that ends next, and its deadline.
@@ -43,21 +44,24 @@ impl Deadlines {
         self.next().filter(|(until, _)| until.time() <= now).map(|(_, order)| order)
     }
 
-    /// Whether the deadlines of more than `count` orders have come by this time.
-    pub(crate) fn has_passed_more_than(&self, count: usize, now: Time) -> bool {
-        self.by_time.iter().nth(count).is_some_and(|(until, _)| until.time() <= now)
+    /// The next order of a symbol whose deadline has come by this time.
+    pub(crate) fn next_passed_in(&self, symbol: SymbolIndex, now: Time) -> Option<OrderId> {
+        let passed = (symbol, Time::ZERO, OrderId(0))..=(symbol, now, OrderId(u64::MAX));
+        self.by_symbol.range(passed).next().map(|&(.., order)| order)
     }
 
-    /// Gives an open order its first deadline.
-    pub(crate) fn insert(&mut self, order: OrderId, until: Deadline) {
+    /// Gives an open order of a symbol its first deadline.
+    pub(crate) fn insert(&mut self, order: OrderId, symbol: SymbolIndex, until: Deadline) {
         self.by_time.insert((until, order));
-        self.of_order.insert(order, until);
+        self.by_symbol.insert((symbol, until.time(), order));
+        self.of_order.insert(order, (until, symbol));
     }
 
     /// Drops the deadline of a done order, if it had one.
     pub(crate) fn remove(&mut self, order: OrderId) {
-        if let Some(until) = self.of_order.remove(&order) {
+        if let Some((until, symbol)) = self.of_order.remove(&order) {
             self.by_time.remove(&(until, order));
+            self.by_symbol.remove(&(symbol, until.time(), order));
         }
     }
 

@@ -33,14 +33,13 @@ impl Engine {
         self.instruments.ends().next().map(|(until, _)| until)
     }
 
-    /// Whether an `EndAuction` at this time would end an auction, or cancel killed orders that it waits for, after an
-    /// `ExpireOrders`. None ends while there are more ended orders than one such command takes out.
+    /// Whether an `EndAuction` at this time would end an auction, or cancel orders that it waits for.
     pub fn has_auctions_to_end(&self, now: Time) -> bool {
-        self.due_auction(None, now).is_some_and(|(until, _)| !self.outlasts_an_expiry(until))
+        self.due_auction(None, now).is_some()
     }
 
-    /// The auction with the earliest end that has come, behind this one. Auctions whose symbols have further triggers
-    /// to be reached are passed over.
+    /// The auction that a command ends next: the one with the earliest end that has come, behind this one. Auctions
+    /// whose symbols have further triggers to be reached are passed over.
     fn due_auction(&self, last: Option<(Time, SymbolIndex)>, now: Time) -> Option<(Time, SymbolIndex)> {
         let mut due = self.instruments.ends_behind(last).take_while(|(until, _)| *until <= now);
         due.find(|(_, symbol)| !self.stops.is_being_reached(*symbol))
@@ -92,36 +91,35 @@ impl Engine {
     }
 
     /// Ends the auctions whose time has come, the earliest first, each looked at once, until they executed as often as
-    /// one command may. Each auction counts as one more execution, and so does each kill that it is asked of. An
-    /// auction waits until all orders that had ended by its end are taken out, which later orders cannot prolong,
-    /// because they end later. If the command does not come to all auctions, those that it left waiting come behind
-    /// these. Reached orders are activated behind the last auction.
+    /// one command may. Each auction counts as one more execution, and so does each kill that it is asked of. If the
+    /// command does not come to all auctions, those that it left waiting come behind these. If it has no cancels left
+    /// for all, those that had some come behind the others. Reached orders are activated behind the last auction.
     #[cold]
     pub(crate) fn end_auction(&mut self, events: &mut impl FnMut(Event)) {
         let reached_before = self.stops.reached_orders();
         let kills = self.count_kills_going_on();
-        let (mut last, mut waiting) = (None, Vec::new());
+        // The auctions that wait, and how many of them, the first ones, had cancels left.
+        let (mut last, mut waiting, mut served) = (None, Vec::new(), 0usize);
         while self.executions_left > 0
-            && let Some((until, symbol)) = self.auction_to_end(last)
+            && let Some((until, symbol)) = self.due_auction(last, self.time)
         {
-            let is_waiting = !self.end_auction_of(symbol, kills, events);
+            let has_cancels = self.cancels_left > 0;
+            let is_waiting = !self.end_auction_of((until, symbol), kills, events);
             // What waits for its triggers or for cancels goes on doing so until another command.
             last = Some((until, symbol));
             waiting.extend(last.filter(|_| is_waiting));
+            served = if has_cancels { waiting.len() } else { served };
         }
-        if self.executions_left == 0 && self.auction_to_end(last).is_some() {
+        let is_cut = self.executions_left == 0 && self.due_auction(last, self.time).is_some();
+        if is_cut || served < waiting.len() {
+            waiting.truncate(if is_cut { waiting.len() } else { served });
             self.go_behind(&waiting, events);
         }
         self.activate_after(reached_before, events);
     }
 
-    /// The auction that a command ends next, behind this one.
-    fn auction_to_end(&self, last: Option<(Time, SymbolIndex)>) -> Option<(Time, SymbolIndex)> {
-        self.due_auction(last, self.time).filter(|(until, _)| !self.has_passed_deadlines(*until))
-    }
-
-    /// Has auctions that wait end behind those that the command did not come to, which otherwise would never have their
-    /// turn beside as many kills.
+    /// Has auctions that wait end behind those that the command did not come to or had no cancels left for, which
+    /// otherwise would have their turn late.
     fn go_behind(&mut self, waiting: &[(Time, SymbolIndex)], events: &mut impl FnMut(Event)) {
         let now = self.time;
         for &(_, symbol) in waiting.iter().filter(|(until, _)| *until < now) {
@@ -130,12 +128,20 @@ impl Engine {
     }
 
     /// Ends an auction whose time has come. A symbol that its rules halt is halted then, because nobody may trade in
-    /// it. While kills go on, their orders are canceled before; the auction keeps its place if that takes another
-    /// command. Returns whether it ended.
-    fn end_auction_of(&mut self, symbol: SymbolIndex, kills: u32, events: &mut impl FnMut(Event)) -> bool {
+    /// it. If orders would execute, those of its symbol that remain of kills or had ended by its end are canceled
+    /// before, which later orders cannot prolong, because they end later. The auction keeps its place if that takes
+    /// another command. Returns whether it ended.
+    fn end_auction_of(
+        &mut self,
+        (until, symbol): (Time, SymbolIndex),
+        kills: u32,
+        events: &mut impl FnMut(Event),
+    ) -> bool {
         let is_halted = self.is_halted_by_rules(symbol);
-        let asked = if is_halted || self.is_uncrossed(symbol) { 0 } else { kills };
-        let ends = asked == 0 || self.end_killed_in(symbol, events);
+        let executes = !is_halted && !self.is_uncrossed(symbol);
+        let asked = if executes { kills } else { 0 };
+        let is_rid_of_kills = asked == 0 || self.end_killed_in(symbol, events);
+        let ends = !executes || (is_rid_of_kills && self.end_expired_in(symbol, until, events));
         match is_halted {
             true => self.enter(symbol, SymbolPhase { phase: Phase::Halted, until: None }, events),
             false if ends => self.open(symbol, events),
@@ -145,10 +151,12 @@ impl Engine {
         ends
     }
 
-    /// Whether the gathered orders cannot execute now: orders that have ended are taken out before, what the last price
-    /// reaches is reached before, and orders that remain of kills are left to an `EndAuction`, which bounds the work.
+    /// Whether the gathered orders cannot execute now: what the last price reaches is reached before, and orders of the
+    /// symbol that have ended, or of kills, are left to an `EndAuction`, which bounds the work.
     fn waits_to_open(&mut self, symbol: SymbolIndex) -> bool {
-        self.has_passed_deadlines(self.time) || self.stops.is_being_reached(symbol) || self.has_killed_orders_left()
+        self.deadlines.next_passed_in(symbol, self.time).is_some()
+            || self.stops.is_being_reached(symbol)
+            || self.has_killed_orders_left()
     }
 
     pub(crate) fn is_halted_by_rules(&self, symbol: SymbolIndex) -> bool {

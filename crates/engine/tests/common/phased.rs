@@ -234,9 +234,10 @@ fn uncrossed(before: &Before, events: &[Event], model: &Model) -> Vec<&'static s
 /// The executions at the one price of a symbol.
 fn uncrossed_in(opened: SymbolIndex, before: &Before, events: &[Event], model: &Model) -> Vec<&'static str> {
     let symbol = opened.0 as usize;
-    // Without the killed orders that ended before, the price may be another one.
-    let is_asked = |event: &Event| matches!(event, Event::OrderCanceled { why: CancelReason::Asked, .. });
-    if events.iter().any(is_asked) {
+    // Without the orders that were canceled before, of kills or past their time, the price may be another one.
+    let is_canceled =
+        |event: &Event| matches!(event, Event::OrderCanceled { why: CancelReason::Asked | CancelReason::Expired, .. });
+    if events.iter().any(is_canceled) {
         return Vec::new();
     }
     let Some(found) = before.crossed[symbol] else { return vec!["uncross: nothing executes"] };

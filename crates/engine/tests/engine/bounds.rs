@@ -477,10 +477,8 @@ fn orders_that_end_with_an_auction_take_no_part_in_it() {
     for is_begun in [true, false] {
         let mut market = Market::new(10_000);
         market.phase(Phase::Auction);
-        let until = Deadline::new(Time(1_000_000));
         for _ in 0..2_500 {
-            let order = order(Side::Buy, 100, 1);
-            market.apply(Command::Place(Place::order(account(1), order).until(until)));
+            bid_until(&mut market, symbol(), 100, 1_000_000);
         }
         market.place(2, order(Side::Sell, 100, 2_500));
         let stays = market.place(1, order(Side::Buy, 100, 5));
@@ -494,25 +492,75 @@ fn orders_that_end_with_an_auction_take_no_part_in_it() {
         market.phase(Phase::Open);
         assert_eq!(market.events, [], "so it does already");
         // An order that is placed meanwhile, and ends before the auction does, does not prolong it.
-        let later = Deadline::new(Time(2_000_000));
-        market.apply(Command::Place(Place::order(account(1), order(Side::Buy, 90, 1)).until(later)));
-        market.turn = Some(Time(3_000_000));
-        while market.engine.next_deadline() == Some(Time(1_000_000)) {
+        bid_until(&mut market, symbol(), 90, 2_000_000);
+        let canceled: &[usize] = if is_begun { &[1_000, 500] } else { &[1_000, 1_000, 500] };
+        for (nth, &expected) in canceled.iter().enumerate() {
+            market.turn = Some(Time(3_000_000));
+            assert!(market.engine.has_auctions_to_end(Time(3_000_000)));
             market.apply(Command::EndAuction);
-            assert_eq!(market.events, [], "it waits");
-            let is_last = market.engine.has_auctions_to_end(Time(3_000_000));
+            assert_eq!(ended(&market), expected);
+            let is_last = nth + 1 == canceled.len();
+            assert_eq!(market.executed(), usize::from(is_last), "who did not end executes");
+            market.check();
             restart(&mut market);
-            market.apply(Command::ExpireOrders);
-            let is_done = market.engine.next_deadline() != Some(Time(1_000_000));
-            assert_eq!(is_last, is_done, "the loop ends it in the turn in which the last are taken out");
         }
-        market.apply(Command::EndAuction);
-        assert_eq!(market.executed(), 1, "who did not end executes");
+        assert!(!market.engine.has_auctions_to_end(Time(3_000_000)));
+        assert_eq!(market.engine.next_deadline(), Some(Time(2_000_000)));
         let asked = Query { account: account(1), order: stays.into() };
         let told = market.engine.query(&asked, &mut Vec::new());
         assert!(matches!(told, Reply::Done(_)), "{told:?}");
-        market.check();
     }
+}
+
+/// Has account 1 bid for a share until a time.
+fn bid_until(market: &mut Market, symbol: Symbol, limit: i64, until: u64) {
+    let order = NewOrder { symbol, ..order(Side::Buy, limit, 1) };
+    let until = Deadline::new(Time(until));
+    let told = market.apply(Command::Place(Place::order(account(1), order).until(until)));
+    assert!(matches!(told, Reply::Opened(_)), "{told:?}");
+}
+
+/// The number of orders that the last command ended at their time.
+fn ended(market: &Market) -> usize {
+    let is_end = |event: &&Event| matches!(event, Event::OrderCanceled { why: CancelReason::Expired, .. });
+    market.events.iter().filter(is_end).count()
+}
+
+/// Auctions of all symbols waited until the ended orders of each symbol had been canceled, thousands of commands of
+/// another one.
+#[test]
+fn an_auction_waits_for_no_ended_orders_of_another_symbol() {
+    let mut market = Market::new(10_000);
+    let symbols = ["SPY", "ONE", "NONE"].map(|name| Symbol::parse(name.as_bytes()).unwrap());
+    for (symbol, ending) in symbols.into_iter().zip([3_500, 1, 0]) {
+        market.apply(Command::CreateSymbol { symbol });
+        market.apply(Command::IssueShares { symbol, account: account(2), shares: Position::from_units(10) });
+        market.apply(Command::ChangePhase { symbol, phase: Phase::Auction, due: None });
+        for _ in 0..ending {
+            bid_until(&mut market, symbol, 100, 1_000_000);
+        }
+        for side in [Side::Buy, Side::Sell] {
+            market.place(2, NewOrder { symbol, ..order(side, 100, 3) });
+        }
+    }
+    market.turn = Some(Time(1_000_000));
+    let phases = |market: &Market| [0, 1, 2].map(|symbol| market.engine.phase(SymbolIndex(symbol)).phase);
+    for symbol in symbols {
+        market.apply(Command::ChangePhase { symbol, phase: Phase::Open, due: None });
+    }
+    assert_eq!(market.executed(), 1, "no order of its symbol has ended");
+    assert_eq!(phases(&market), [Phase::Auction, Phase::Auction, Phase::Open]);
+    let mut steps = Vec::new();
+    for turn in 2..6 {
+        market.turn = Some(Time(turn * 1_000_000));
+        market.apply(Command::EndAuction);
+        steps.push((ended(&market), phases(&market)[..2] == [Phase::Auction, Phase::Open], market.executed()));
+        market.check();
+        restart(&mut market);
+    }
+    // The first one takes all cancels of the first command, and the other one its own of the second.
+    assert_eq!(steps, [(1_000, false, 0), (1_000, true, 1), (1_000, true, 0), (501, false, 1)]);
+    assert_eq!(phases(&market), [Phase::Open; 3]);
 }
 
 /// Continues with an engine that imports the state.

@@ -101,10 +101,13 @@ fn auctions_that_move_triggers_end_with_one_command() {
         market.apply(Command::IssueShares { symbol, account: account(1), shares: Position::from_units(100) });
         follow(&mut market, symbol);
     }
-    // While an order that has ended is still there, auctions are left to an `EndAuction`.
+    // While an order of its symbol that has ended is still there, an auction is left to an `EndAuction`.
     let until = Deadline::new(Time(1_000_000));
-    let ended = Command::Place(Place::order(account(1), order(Side::Buy, 1, 1)).until(until));
-    assert!(matches!(market.apply(ended), Reply::Opened(_)));
+    for symbol in names {
+        let placed = NewOrder { symbol, ..order(Side::Buy, 1, 1) };
+        let ended = Command::Place(Place::order(account(1), placed).until(until));
+        assert!(matches!(market.apply(ended), Reply::Opened(_)));
+    }
     market.turn = Some(Time(1_000_000));
     for symbol in names {
         market.apply(Command::ChangePhase { symbol, phase: Phase::Auction, due: None });

@@ -163,11 +163,13 @@ impl Importer {
         if self.last_deadline.replace((until, order)).is_some_and(|last| last >= (until, order)) {
             return Err("a deadline before its turn, or twice");
         }
-        if self.engine.orders.find(order).is_none() || self.engine.deadlines.of(order).is_some() {
-            return Err("a deadline of an order that is not open, or has one");
+        match self.engine.orders.find(order).filter(|_| self.engine.deadlines.of(order).is_none()) {
+            None => Err("a deadline of an order that is not open, or has one"),
+            Some(slot) => {
+                self.engine.deadlines.insert(order, self.engine.standing_as(slot).symbol, until);
+                Ok(())
+            }
         }
-        self.engine.deadlines.insert(order, until);
-        Ok(())
     }
 
     pub(super) fn add_client_order(&mut self, client: ClientOrder) -> Result<(), &'static str> {
