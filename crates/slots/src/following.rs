@@ -29,7 +29,7 @@ pub struct Following {
     by_best: BTreeMap<i64, u32>,
     by_nearest: BTreeSet<(Trigger, u32)>,
     orders: usize,
-    /// The rank of the farthest price that passed groups and moved no trigger, since an order was added or moved.
+    /// The rank of a price up to which no price moves a trigger, found out since an order was added or moved.
     moved_none: i64,
 }
 
@@ -110,8 +110,8 @@ impl Following {
         self.by_nearest.first().map(|&(trigger, _)| trigger)
     }
 
-    /// The price behind which a price may move a trigger: the best one that it passes first, or one behind it that
-    /// moved none.
+    /// The price behind which a price may move a trigger: the best one that it passes first, or one behind it up to
+    /// which none moves.
     pub fn moves_behind(&self) -> Option<Price> {
         let (&rank, _) = self.by_best.first_key_value()?;
         Price::from_units(rank.max(self.moved_none).abs())
@@ -123,7 +123,10 @@ impl Following {
         let rank = self.rank(price);
         let mut merged: Vec<u32> = self.by_best.range(..rank).map(|(_, &group)| group).collect();
         if !merged.iter().any(|group| moves(self.side, &self.groups[group], price)) {
-            self.moved_none = self.moved_none.max(rank);
+            // No price up to the next one that moves a trigger asks them again.
+            let passed = merged.iter().filter_map(|group| stays_up_to(&self.groups[group]));
+            let next = self.by_best.range(rank..).next().map(|(&best, _)| best);
+            self.moved_none = self.moved_none.max(passed.chain(next).min().unwrap_or(rank));
             return false;
         }
         self.moved_none = i64::MIN;
@@ -215,6 +218,12 @@ fn moves(side: Side, group: &Group, price: Price) -> bool {
     last || group.orders.iter().any(|&(code, _)| moved(code))
 }
 
+/// The highest price at which all triggers of a group stay, of sells: those of buys never do.
+fn stays_up_to(group: &Group) -> Option<i64> {
+    let trails = group.orders.iter().filter_map(|&(code, _)| Trail::from_code(code));
+    trails.map(|trail| trail.stays_up_to(group.best).units()).min()
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -237,6 +246,21 @@ mod tests {
             assert_eq!(following.trigger(trail, group), trigger);
         }
         assert_eq!(following.nearest(), naive.values().map(|&(.., trigger)| trigger).min());
+    }
+
+    /// Orders that a small step does not move were asked by each further step.
+    #[test]
+    fn the_next_price_that_moves_a_trigger_is_known_once_one_has_moved_none() {
+        let mut following = Following::new(Side::Sell);
+        for (handle, bips, best) in [(0, 9_999, 20_000), (1, 9_990, 20_000), (2, 9_000, 20_700)] {
+            following.insert(handle, Trail::by_bips(bips).unwrap(), price(best));
+        }
+        assert!(!following.follow(price(20_001), |_, _| ()));
+        assert_eq!(following.moves_behind(), Some(price(20_700)), "the next group is passed there");
+        assert!(!following.follow(price(20_701), |_, _| ()));
+        assert_eq!(following.moves_behind(), Some(price(20_709)), "a tenth of ten more is one");
+        assert!(following.follow(price(20_710), |_, _| ()));
+        assert_eq!(following.moves_behind(), Some(price(20_710)));
     }
 
     #[test]
@@ -270,6 +294,11 @@ mod tests {
                     }
                     let told = following.follow(at, |handle, group| naive.get_mut(&handle).unwrap().0 = group);
                     assert_eq!(told, has_moved);
+                    let behind = following.moves_behind();
+                    let stays = |(_, trail, trigger): &(u32, Trail, Trigger)| {
+                        trail.moved(side, *trigger, behind.unwrap()).is_none()
+                    };
+                    assert!(naive.values().all(stays), "no trigger moves before {behind:?}");
                     met[usize::from(told)] += 1;
                 } else {
                     let to = if side == Side::Buy { at.units() + 60 } else { at.units() - 60 };

@@ -87,11 +87,16 @@ impl Trail {
     /// Whether the trigger moves where the best price goes from one to another that is better for an order of this
     /// side. A part of a unit is rounded, so a sell's may stay at a part of the price; those of buys never do.
     pub fn moves_between(self, side: Side, from: Price, to: Price) -> bool {
-        let Some(bips) = self.bips().filter(|_| side == Side::Sell) else { return true };
+        side == Side::Buy || to > self.stays_up_to(from)
+    }
+
+    /// The highest price at which the trigger of a sell stays that has this best price.
+    pub fn stays_up_to(self, best: Price) -> Price {
+        let Some(bips) = self.bips() else { return best };
         let kept = WHOLE_BIPS.saturating_sub(u64::from(bips));
-        let step = to.units().saturating_sub(from.units()).unsigned_abs();
-        let part = from.units().unsigned_abs().wrapping_rem(WHOLE_BIPS).saturating_mul(kept).wrapping_rem(WHOLE_BIPS);
-        part.saturating_add(step.saturating_mul(kept)) >= WHOLE_BIPS
+        let part = best.units().unsigned_abs().wrapping_rem(WHOLE_BIPS).saturating_mul(kept).wrapping_rem(WHOLE_BIPS);
+        let steps = WHOLE_BIPS.saturating_sub(part).saturating_sub(1).checked_div(kept).unwrap_or(0);
+        Price::from_units(best.units().saturating_add_unsigned(steps)).unwrap_or(best)
     }
 
     /// A best price behind which an order of this side has this trigger, no farther from it than `last`. A part of a
