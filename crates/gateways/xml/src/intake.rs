@@ -10,7 +10,7 @@ use exchange::containment::Panicked;
 use exchange::{Batch, Exchange, GatewayMetrics, Lookup, ProtectorId, cost_of};
 use terms::Op;
 
-use crate::document::{Documents, Limits};
+use crate::document::{Documents, DocumentsSize, Limits};
 use crate::heavy_batches::HeavyBatches;
 use crate::login::Asker;
 use crate::mailbox::Mailbox;
@@ -29,6 +29,8 @@ const SPARE_BYTES_MAX: usize = 1 << 20;
 /// Executions from which a batch is long.
 const EXECUTIONS_LONG: usize = 1 << 16;
 
+/// Bytes of a child's text that count for nothing in the bound on what is in flight; as many more count as a command.
+const TEXT_BYTES_TAKE_ONE: usize = 64;
 /// Commands that a query counts for in the bound on what is in flight: later requests wait for everything in flight,
 /// and the answer to a query of a few bytes may show thousands of executions.
 const QUERY_TAKES: usize = 16;
@@ -65,7 +67,7 @@ pub(crate) struct Intake {
 /// The amount in flight, of light requests or of heavy ones.
 #[derive(Default)]
 struct Flight {
-    /// The ops and requests that were handed in and did not come back, as `taken_by` counts them.
+    /// The room that batches take which were handed in and did not come back.
     taken: usize,
     /// Whether the last batch that came back was long. Then requests cost more than their ops show.
     long: bool,
@@ -87,6 +89,8 @@ pub(crate) struct BatchReplies {
     pub origins: Vec<Origin>,
     /// Bytes of the bodies that were parsed.
     pub body_bytes: usize,
+    /// The room that its requests take in the bound on what is in flight.
+    pub taken: usize,
     /// The connection of a heavy batch; `None` for a light one.
     pub heavy: Option<Origin>,
 }
@@ -232,8 +236,7 @@ impl Intake {
     /// an older batch keeps its room: what is read meanwhile would have no bound.
     pub fn answered(&mut self, batch: &Batch, gathered: &BatchReplies) {
         let flight = if gathered.heavy.is_some() { &mut self.heavy_flight } else { &mut self.light_flight };
-        let requests = &gathered.documents.requests;
-        flight.taken -= taken_by(requests.len(), requests.ops());
+        flight.taken -= gathered.taken;
         flight.long = batch.executions.len() > EXECUTIONS_LONG;
     }
 
@@ -311,14 +314,15 @@ impl Intake {
             None => self.gather_light(),
             Some(_) => self.gather_heavy(origin),
         };
-        let ops_before = gathered.documents.requests.ops().len();
+        let (ops_before, before) = (gathered.documents.requests.ops().len(), gathered.documents.size());
         parse(&mut gathered.documents);
         gathered.origins.push(origin);
         gathered.body_bytes += body_bytes;
         let requests = &gathered.documents.requests;
         assert_eq!(requests.len(), gathered.origins.len(), "invariant: a request for each body parsed");
         let ops = &requests.ops()[ops_before..];
-        let (taken, cost) = (taken_by(1, ops), cost_of(ops).max(1));
+        let (taken, cost) = (taken_by(ops, before, gathered.documents.size()), cost_of(ops).max(1));
+        gathered.taken += taken;
         let is_large = gathered.body_bytes >= BODY_BYTES_MAX || requests.len() >= REQUESTS_MAX;
         self.read_cost += cost;
         match heavy {
@@ -369,13 +373,19 @@ impl BatchReplies {
         self.documents.clear();
         self.origins.clear();
         self.body_bytes = 0;
+        self.taken = 0;
         self.heavy = None;
     }
 }
 
-/// Returns the room that requests take in the bound on requests in flight.
-fn taken_by(requests: usize, ops: &[Op]) -> usize {
-    requests + ops.iter().map(|op| if matches!(op, Op::Query(_)) { QUERY_TAKES } else { 1 }).sum::<usize>()
+/// Returns the room that a request takes in the bound on what is in flight. A child that was refused while it was
+/// parsed has no op, but a reply.
+fn taken_by(ops: &[Op], before: DocumentsSize, after: DocumentsSize) -> usize {
+    let parts = after.parts.saturating_sub(before.parts);
+    let text_bytes = after.text_bytes.saturating_sub(before.text_bytes);
+    let long_text = (text_bytes / TEXT_BYTES_TAKE_ONE).saturating_sub(parts);
+    let asked: usize = ops.iter().map(|op| if matches!(op, Op::Query(_)) { QUERY_TAKES } else { 1 }).sum();
+    1 + asked + parts.saturating_sub(ops.len()) + long_text
 }
 
 #[cfg(test)]
@@ -405,5 +415,26 @@ mod tests {
         let asked = intake.request(origin, b"<create><symbol sym=\"SPY\"/></create>", None, &mut None, None);
         assert!(asked.is_ok());
         assert_eq!(intake.end_read(None), 1);
+    }
+
+    /// They took none once, so a client that read no replies was read until each connection had a MiB of them unsent,
+    /// and all that was in flight then.
+    #[test]
+    fn children_that_are_refused_take_room_until_their_request_is_answered() {
+        let poll = Poll::new().expect("a poll");
+        let mailbox = Mailbox::new(Waker::new(poll.registry(), Token(0)).expect("a waker"));
+        let mut intake = Intake::new(Arc::new(Nobody), GatewayMetrics::new("xml"), Arc::new(mailbox), 1_000, 100);
+        let origin = Origin { slot: 0, generation: 0 };
+        let refused = format!("<transactions id=\"1\">{}</transactions>", "<query id=\"0\"/>".repeat(100));
+        let long = format!("<transactions id=\"1\"><query id=\"{}\"/></transactions>", "9".repeat(10_000));
+        for body in [refused, long] {
+            assert!(intake.has_room());
+            intake.request(origin, body.as_bytes(), None, &mut None, None).expect("it is read");
+            assert!(!intake.has_room(), "{} bytes", body.len());
+            let (mut batch, gathered) = intake.current.take().expect("it is gathered");
+            batch.requests = gathered.documents.requests.clone();
+            intake.answered(&batch, &gathered);
+        }
+        assert!(intake.has_room());
     }
 }

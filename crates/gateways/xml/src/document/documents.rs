@@ -104,7 +104,19 @@ pub(super) struct Mark {
     documents: usize,
 }
 
+/// The number of parts, and the bytes of their text.
+#[derive(Clone, Copy, Debug)]
+pub struct DocumentsSize {
+    pub parts: usize,
+    pub text_bytes: usize,
+}
+
 impl Documents {
+    /// The size of all documents.
+    pub fn size(&self) -> DocumentsSize {
+        DocumentsSize { parts: self.parts.len(), text_bytes: self.text.len() }
+    }
+
     /// Returns an empty store.
     pub fn new() -> Documents {
         Documents::default()

@@ -25,6 +25,6 @@ mod request;
 mod rules;
 
 pub(crate) use documents::FAULT;
-pub use documents::{Documents, Limits};
+pub use documents::{Documents, DocumentsSize, Limits};
 pub use login_kind::Login;
 pub use reply::{ReplyLimits, executions_max, write_reply};
