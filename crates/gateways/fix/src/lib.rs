@@ -12,6 +12,7 @@ mod connection;
 mod frame;
 #[cfg(feature = "fuzz")]
 mod in_memory;
+mod listing_turns;
 mod market;
 mod message;
 mod open_orders;

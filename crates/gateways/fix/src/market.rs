@@ -12,6 +12,7 @@ use feed::{FeedHandle, Watcher};
 use terms::{AccountId, Command, Execution, Op, OrderId, Reply, Symbol};
 use tokio::sync::{Semaphore, oneshot};
 
+use crate::listing_turns::ListingTurns;
 use crate::report_queues::{Model, ReportQueues};
 
 /// Ops of all sessions on their way, at most: this number for light requests and as many again for heavy ones. It is a
@@ -19,8 +20,6 @@ use crate::report_queues::{Model, ReportQueues};
 const IN_FLIGHT_MAX: usize = 4096;
 /// Mass cancels of all sessions that go on at once, at most; further ones wait for one to end.
 const CANCELING_AT_ONCE: usize = 1024;
-/// Lists of open orders that the feed makes at once, a part at a time; further ones wait for one to end.
-const LISTING_AT_ONCE: usize = 2;
 /// Executions of a done order that are added up, at most.
 const EXECUTIONS_MAX: usize = 1 << 20;
 
@@ -48,7 +47,7 @@ struct Inner {
     /// Permits for mass cancels, which go on when their sessions are gone.
     canceling: Arc<Semaphore>,
     /// Permits for lists of open orders.
-    listing: Semaphore,
+    listing: ListingTurns,
     /// The listener of all sessions.
     report_queues: Arc<ReportQueues>,
 }
@@ -90,7 +89,7 @@ impl FixBackend {
     ) -> FixBackend {
         let (room, heavy_room) = (Semaphore::new(IN_FLIGHT_MAX), Semaphore::new(IN_FLIGHT_MAX));
         let canceling = Arc::new(Semaphore::new(CANCELING_AT_ONCE));
-        let listing = Semaphore::new(LISTING_AT_ONCE);
+        let listing = ListingTurns::new();
         let report_queues = Arc::new(ReportQueues::new(metrics.clone()));
         FixBackend(Arc::new(Inner {
             exchange,
@@ -126,7 +125,7 @@ impl FixBackend {
     }
 
     /// Returns the permits for lists of open orders.
-    pub(crate) fn listing(&self) -> &Semaphore {
+    pub(crate) fn listing(&self) -> &ListingTurns {
         &self.0.listing
     }
 

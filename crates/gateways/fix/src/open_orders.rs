@@ -49,11 +49,11 @@ pub(crate) async fn look(market: &FixBackend, listed: Vec<Listed>) -> Result<Vec
 /// Lists the open orders of an account, of one symbol or of all, oldest first. The inner error says why it lists none.
 pub(crate) async fn list(
     market: &FixBackend,
+    member: Option<&str>,
     account: AccountId,
     symbol: Option<Symbol>,
 ) -> Result<Result<Vec<Listed>, String>, Unknown> {
-    // The semaphore is never closed.
-    let _turn = market.listing().acquire().await;
+    let _turn = market.listing().take(member).await;
     let (mut walk, symbol) = match market.look(move |model| begin(model.view(), account, symbol)).await? {
         Ok(begun) => begun,
         Err(why) => return Ok(Err(why)),
@@ -182,7 +182,7 @@ mod tests {
         let feed = (Box::new(ask) as Box<_>, Box::new(|| true) as Box<_>);
         let market = FixBackend::asking(Arc::new(Nothing), feed, None, GatewayMetrics::new("fix"), false);
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-        let listed = runtime.block_on(list(&market, account(), of.map(symbol)));
+        let listed = runtime.block_on(list(&market, None, account(), of.map(symbol)));
         let listed = listed.unwrap_or_else(|_| panic!("the feed runs"));
         let listed = listed.map(|listed| {
             assert!(listed.is_sorted_by_key(|listed| listed.order), "oldest first");

@@ -444,7 +444,7 @@ impl Trader {
         session: &mut Session,
     ) -> Result<(), Unknown> {
         let listed = match self.take_message() {
-            Ok(()) if self.may_see(account) => open_orders::list(&self.market, account, symbol).await?,
+            Ok(()) if self.may_see(account) => open_orders::list(&self.market, self.member(), account, symbol).await?,
             Ok(()) => Err(Reject::UnknownAccount.to_string()),
             Err(past) => Err(past.to_string()),
         };
@@ -468,6 +468,10 @@ impl Trader {
         self.listing.is_some()
     }
 
+    fn member(&self) -> Option<&str> {
+        self.principal.as_ref().map(Principal::member)
+    }
+
     /// Reports the next orders of the list, as they stand now.
     pub(crate) async fn list_some(&mut self, session: &mut Session) -> Result<(), Unknown> {
         let Some(mut listing) = self.listing.take() else { return Ok(()) };
@@ -476,8 +480,7 @@ impl Trader {
             session.end(&Reject::UnknownAccount.to_string());
             return Ok(());
         }
-        // The semaphore is never closed.
-        let _turn = market.listing().acquire().await;
+        let _turn = market.listing().take(self.member()).await;
         let looked = open_orders::look(&market, listing.orders.by_ref().take(LISTED_AT_ONCE).collect()).await?;
         let is_end = listing.orders.len() == 0;
         let last = looked.len() - 1;
