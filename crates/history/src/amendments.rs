@@ -7,8 +7,7 @@ use terms::{OrderId, Sequence};
 
 use crate::error::HistoryError;
 use crate::history::History;
-use crate::note::{Amendment, Reduction, Tells};
-use crate::notes::NOTES_MAX;
+use crate::note::{Amendment, NOTES_MAX, Reduction, Tells};
 use crate::record::PastOrder;
 use crate::reports::Amended;
 use crate::table::Near;

@@ -201,7 +201,8 @@ impl History {
         Ok(executions.at.is_some())
     }
 
-    /// Reads a trade of an order, and the number of the one before: trades and notes are read from the newest back. None after very many notes: another call goes on behind them.
+    /// Reads a trade of an order, and the number of the one before: trades and notes are read from the newest back.
+    /// None after very many notes: another call goes on behind them.
     pub(crate) fn execution_before(
         &self,
         order: OrderId,

@@ -10,6 +10,9 @@ use crate::error::HistoryError;
 use crate::sealed::Newest;
 use crate::table::{Kind, Table};
 
+/// The most notes that a question reads, so that an order with endless amendments delays nobody.
+pub(crate) const NOTES_MAX: usize = 20_000;
+
 pub(crate) const NOTE_BYTES: usize = 76;
 
 const TIME_AT: usize = 16;

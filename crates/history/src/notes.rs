@@ -9,13 +9,11 @@ use crate::ending::Last;
 use crate::error::HistoryError;
 use crate::followed::Followed;
 use crate::history::History;
-use crate::note::{Amendment, Note, NoteRecord, Noted, Reduction, Relatives, Tells};
+use crate::note::{Amendment, NOTES_MAX, Note, NoteRecord, Noted, Reduction, Relatives, Tells};
 use crate::pages::EVER;
 use crate::record::PastOrder;
 use crate::table::Near;
 
-/// The most notes that a question reads, so that an order with endless amendments delays nobody.
-pub(crate) const NOTES_MAX: usize = 20_000;
 /// The most notes of an order that a question reads when the others have used that number up.
 const NOTES_OF_EACH: usize = 64;
 

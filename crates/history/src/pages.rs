@@ -4,7 +4,7 @@ use terms::{AccountIndex, OrderId, Sequence, SymbolIndex, Time};
 
 use crate::error::HistoryError;
 use crate::history::History;
-use crate::notes::NOTES_MAX;
+use crate::note::NOTES_MAX;
 use crate::record::{self, ORDER_BYTES, PastOrder, TRADE_BYTES, TradeRecord};
 use crate::table::{Near, Table};
 use crate::trade::Trade;
@@ -181,7 +181,8 @@ impl History {
         .map(Some)
     }
 
-    /// The trades of an order, oldest first; none if there are more than `most`, or more than 20,000 notes between them.
+    /// The trades of an order, oldest first; none if there are more than `most`, or more than 20,000 notes between
+    /// them.
     pub fn executions_of(&self, order: OrderId, most: usize) -> Result<Option<Vec<Trade>>, HistoryError> {
         let lasts = self.order_as_placed(order)?.map(|past| self.lasts_of(&past)).transpose()?.unwrap_or_default();
         let mut at = lasts.trade.or_else(|| self.heads.executed.get(&order).copied());

@@ -1,4 +1,4 @@
-//! How a server follows its calendar: the steps that are due, and the commands that they come to.
+//! A calendar that a server follows: the steps that are due, and the commands that they come to.
 
 use std::collections::{HashMap, VecDeque};
 

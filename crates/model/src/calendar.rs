@@ -1,6 +1,6 @@
 //! A calendar, and what a server that has it does for it, in the plainest way: at each turn all lines of the last day
-//! are looked at again. It follows from docs/SETTINGS.md, and shares nothing with the market's own. Its lines are of each
-//! day, in UTC: days and zones are compared with a clock on the wall where they are read (market's `day_time.rs`).
+//! are looked at again. It follows from docs/SETTINGS.md, and shares nothing with the market's own. Its lines are of
+//! each day, in UTC: market's `day_time.rs` compares days and zones with a clock on the wall.
 
 use std::fmt;
 

@@ -417,8 +417,8 @@ mod tests {
         assert_eq!(intake.end_read(None), 1);
     }
 
-    /// They took none once, so a client that read no replies was read until each connection had a MiB of them unsent,
-    /// and all that was in flight then.
+    /// Refused children took none, so that while an order waited for a slow disk a flood of them was read without a
+    /// bound.
     #[test]
     fn children_that_are_refused_take_room_until_their_request_is_answered() {
         let poll = Poll::new().expect("a poll");
