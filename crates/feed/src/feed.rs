@@ -61,8 +61,10 @@ pub struct FeedFailure {
 struct Question<W> {
     /// The function that asks, for the log.
     name: &'static str,
-    work: Box<dyn FnOnce(&mut ReadModel<W>) + Send>,
+    work: Work<W>,
 }
+
+type Work<W> = Box<dyn FnOnce(&mut ReadModel<W>) + Send>;
 
 /// The running thread.
 pub struct Feed<W: Watcher> {

@@ -111,8 +111,13 @@ mod tests {
         }
     }
 
-    /// The log of a request with this body to a route that panics, or whose question did.
-    fn logged(path: &str, body: String) -> String {
+    /// The log of a request with this body to a route that panics, or whose question did. A place in the code from which
+    /// another test's thread logs for the first time is passed over in that moment, and known to the next subscriber.
+    fn logged(path: &str, body: &str) -> String {
+        (0..9).map(|_| logged_once(path, body)).find(|log| !log.is_empty()).unwrap_or_default()
+    }
+
+    fn logged_once(path: &str, body: &str) -> String {
         let lines = Lines::default();
         let writer = lines.clone();
         let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
@@ -120,7 +125,7 @@ mod tests {
             .route("/panics", post(async |_: Bytes| -> String { panic!("planted in a request") }))
             .route("/asks", post(async |_: Bytes| -> Response { Problem::fault().into_response() }))
             .layer(from_fn(contained));
-        let request = Request::post(path).body(Body::from(body)).expect("a request");
+        let request = Request::post(path).body(Body::from(body.to_owned())).expect("a request");
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         let answer = tracing::subscriber::with_default(subscriber, || {
             runtime.block_on(TowerToHyperService::new(routes).call(request)).expect("an answer")
@@ -133,13 +138,13 @@ mod tests {
     fn the_log_has_what_a_request_that_panics_sent_but_no_secret() {
         let order = r#"{"account":"1","symbol":"SPY","shares":"10"}"#;
         for (path, why) in [("/panics?a=1", "planted in a request"), ("/asks?a=1", "a question that it asked")] {
-            let line = logged(path, order.to_owned());
+            let line = logged(path, order);
             assert!(line.contains("a=1") && line.contains(why) && line.contains("SPY"), "{line}");
         }
-        let long = logged("/panics", format!("{order}{}", "x".repeat(10_000)));
+        let long = logged("/panics", &format!("{order}{}", "x".repeat(10_000)));
         assert!(long.contains("SPY") && long.len() < 2_000, "{long}");
         for word in ["password", "secret", "key"] {
-            let line = logged("/panics", format!(r#"{{"name":"alice","{word}":"hidden"}}"#));
+            let line = logged("/panics", &format!(r#"{{"name":"alice","{word}":"hidden"}}"#));
             assert!(!line.contains("hidden") && line.contains("may hold a secret"), "{line}");
         }
     }

@@ -431,13 +431,13 @@ mod tests {
         assert_eq!(problem(NotShown::Busy).into_response().headers()[RETRY_AFTER], "1");
     }
 
-    // A question ended with the thread that was to answer it, and its client was asked to try again, for ever.
+    /// A client whose look ended without an answer was asked to try again, for ever.
     #[tokio::test]
-    async fn who_asks_a_thread_that_has_ended_is_told_that_it_has() {
+    async fn who_asks_for_a_look_that_panics_gets_a_fault_and_is_not_asked_to_try_again() {
         let (told, seen) = oneshot::channel::<Result<(), Problem>>();
         drop(told);
         let refused = PendingLook(seen).result().await.expect_err("nobody answers");
-        assert_eq!(refused.code, Code::ReplayEnded);
+        assert_eq!(refused.code, Code::InternalFault);
         assert!(refused.into_response().headers().get(RETRY_AFTER).is_none());
     }
 }
