@@ -24,7 +24,7 @@ pub(crate) struct Listed {
 
 /// The state of a listed order.
 pub(crate) enum Looked {
-    Open(Happening),
+    Open(Box<Happening>),
     /// The order is done by now.
     Done {
         order: OrderId,
@@ -38,7 +38,7 @@ pub(crate) async fn look(market: &FixBackend, listed: Vec<Listed>) -> Result<Vec
     let look = move |model: &mut dyn Model| {
         let view = model.view();
         let state = |Listed { order, symbol, side }| match view.open_order(order) {
-            Some(open) => Looked::Open(reports::asked(view, open)),
+            Some(open) => Looked::Open(Box::new(reports::asked(view, open))),
             None => Looked::Done { order, symbol: view.listing(symbol).name, side },
         };
         listed.into_iter().map(state).collect()

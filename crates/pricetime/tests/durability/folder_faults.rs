@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use crate::common::folder::Folder;
 use crate::common::load::fill;
@@ -56,7 +57,7 @@ fn market(folder: &Folder, shares: u32) -> PathBuf {
     // The order is open when the history begins anew, and executes before and after that.
     trade(&server, &format!(r#"<order sym="S" amount="{shares}" limit="11"/><order sym="S" amount="-1" limit="11"/>"#));
     wait_until("a retired journal file", PATIENCE, || {
-        fill(&server);
+        fill_some(&server);
         !data.join("journal-00000000000000000001.log").exists()
     });
     server.stop();
@@ -64,7 +65,7 @@ fn market(folder: &Folder, shares: u32) -> PathBuf {
     let server = launch.start();
     trade(&server, r#"<order sym="S" amount="-1" limit="11"/><amend id="1" shares="20"/>"#);
     wait_until("two snapshots", PATIENCE, || {
-        fill(&server);
+        fill_some(&server);
         files(&data).iter().filter(|name| name.ends_with(".snap")).count() == 2
     });
     server.stop();
@@ -73,6 +74,13 @@ fn market(folder: &Folder, shares: u32) -> PathBuf {
         std::fs::remove_file(data.join(unfinished)).unwrap();
     }
     data
+}
+
+/// Fills the journal, and leaves the machine to the snapshots for a while. A busy one made a folder of two million
+/// commands before its second snapshot, and a start of that begins to seal parts of its history before it is refused.
+fn fill_some(server: &Server) {
+    fill(server);
+    std::thread::sleep(Duration::from_millis(50));
 }
 
 fn trade(server: &Server, orders: &str) {
