@@ -111,8 +111,8 @@ mod tests {
         }
     }
 
-    /// The log of a request with this body to a route that panics, or whose question did. A place in the code from which
-    /// another test's thread logs for the first time is passed over in that moment, and known to the next subscriber.
+    /// The log of a request with this body to a route that panics, or whose question did. While another test's thread
+    /// logs from the same place for the first time, a subscriber gets nothing from there; the next one does.
     fn logged(path: &str, body: &str) -> String {
         (0..9).map(|_| logged_once(path, body)).find(|log| !log.is_empty()).unwrap_or_default()
     }
