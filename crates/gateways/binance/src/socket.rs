@@ -86,7 +86,7 @@ async fn follow(
     let topics = found.into_iter().filter_map(|(name, topic)| topic.map(|topic| (name, topic))).collect();
     let own = app.clone();
     let party = move |outbox| StreamConnection { app: own, outbox, envelope, topics };
-    conversation::begin(&app, upgrade, party).map_err(Refusal::from)
+    conversation::begin(&app, upgrade, party).await.map_err(Refusal::from)
 }
 
 /// A stream, and the name by which the client asked for it.

@@ -56,7 +56,7 @@ pub(crate) async fn upgrade(
         begun,
         turns,
     };
-    conversation::begin(&app, upgrade?, party).map_err(Refusal::from)
+    conversation::begin(&app, upgrade?, party).await.map_err(Refusal::from)
 }
 
 /// The calls that a connection answers itself, except for those that are signed.
@@ -107,8 +107,6 @@ struct AccountStream {
 }
 
 impl Party for Caller {
-    async fn begin(&mut self) {}
-
     async fn ready(&mut self) {
         while self.begun.len() >= AT_ONCE {
             self.begun.join_next().await;

@@ -32,8 +32,11 @@ const SENT_AT_ONCE: usize = 256;
 
 /// The handler of this side of a conversation.
 pub trait Party: Send + 'static {
-    /// Runs before anything is read.
-    fn begin(&mut self) -> impl Future<Output = ()> + Send;
+    /// Runs before the client learns that it is connected: what it follows from the start misses nothing that it does
+    /// then.
+    fn begin(&mut self) -> impl Future<Output = ()> + Send {
+        async {}
+    }
 
     /// Returns when it can take more: until then its client is not read.
     fn ready(&mut self) -> impl Future<Output = ()> + Send {
@@ -57,13 +60,18 @@ pub trait Party: Send + 'static {
 
 /// Accepts the WebSocket and runs the conversation until either side ends it. Then all its subscriptions end. Errors:
 /// the asker has as many connections as it may have.
-pub fn begin<P: Party>(app: &AppState, upgrade: Upgrade, party: impl FnOnce(Outbox) -> P) -> Result<Response, Problem> {
+pub async fn begin<P: Party>(
+    app: &AppState,
+    upgrade: Upgrade,
+    party: impl FnOnce(Outbox) -> P,
+) -> Result<Response, Problem> {
     let app = app.clone();
-    let outbox = Outbox::new(app.budget());
-    let mut party = party(outbox.clone());
+    let subscriber = Subscriber { app: app.clone(), outbox: Outbox::new(app.budget()) };
+    let mut party = party(subscriber.outbox.clone());
     let (asker, read, calling) = (current_principal::asker(), current_principal::followed(), current_caller::current());
     let connected = connected(&app, asker.iter().chain(read.iter().map(|(asker, _)| asker)))?;
     let life = upgrade.life.clone();
+    party.begin().await;
     Ok(upgrade.then(move |socket| {
         let talk = current_principal::as_whoever(asker, async move {
             current_principal::begins(read, connected);
@@ -71,21 +79,34 @@ pub fn begin<P: Party>(app: &AppState, upgrade: Upgrade, party: impl FnOnce(Outb
             let _counted = app.instruments().websockets.enter();
             let last = LastHeard::default();
             let talking = async {
-                party.begin().await;
                 keep_place(&life, &party);
-                converse((&app, &life), socket, (&mut party, &last), &outbox).await;
+                converse((&app, &life), socket, (&mut party, &last), &subscriber.outbox).await;
             };
             if let Err(panicked) = Containing::new(Part::Http, talking).await {
                 let message = last.shown();
                 tracing::error!(%panicked, message, "a WebSocket ended by a fault of the server; please report it");
             }
-            outbox.close();
-            if let Ok(market) = app.market() {
-                market.asker.ask(move |model| Hub::leave(model, &outbox));
-            }
+            drop(subscriber);
         });
         current_caller::carry(calling, talk)
     }))
+}
+
+/// The outbox of a connection, whose subscriptions end when this is dropped, also if the client left before it learnt
+/// that it is connected.
+struct Subscriber {
+    app: AppState,
+    outbox: Outbox,
+}
+
+impl Drop for Subscriber {
+    fn drop(&mut self) {
+        self.outbox.close();
+        if let Ok(market) = self.app.market() {
+            let outbox = self.outbox.clone();
+            market.asker.ask(move |model| Hub::leave(model, &outbox));
+        }
+    }
 }
 
 /// Counts a connection among those of its members: the one that asks for it, and those as whom it follows something.

@@ -34,6 +34,7 @@ pub(crate) async fn upgrade(State(app): State<AppState>, upgrade: Upgrade) -> Re
         protector: None,
         drop_copy: None,
     })
+    .await
 }
 
 struct Session {
@@ -68,8 +69,6 @@ enum Channel {
 }
 
 impl Party for Session {
-    async fn begin(&mut self) {}
-
     async fn heard(&mut self, text: &str) {
         let room = current_principal::take_message().map_err(Problem::past_limit);
         let request: Value = match crate::json::request(text) {

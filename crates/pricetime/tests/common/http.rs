@@ -216,14 +216,6 @@ impl Socket {
         }
     }
 
-    /// Returns when the hub follows the streams of the connection's path, so that all later events come. Earlier
-    /// messages are skipped.
-    pub fn await_streams(mut self) -> Socket {
-        self.send(&serde_json::json!({"method": "LIST_SUBSCRIPTIONS", "id": "streams"}));
-        while self.next()["id"] != "streams" {}
-        self
-    }
-
     /// Subscribes, and returns the snapshot.
     pub fn subscribe(&mut self, request: Value) -> Value {
         self.send(&request);

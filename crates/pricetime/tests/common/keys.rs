@@ -81,7 +81,7 @@ impl KeyFile {
     /// Opens the stream of the key's account, which has all events from now on.
     pub fn follow(&self, http: &Http) -> Socket {
         let made = http.send("POST", "/binance/api/v3/userDataStream", None, &[("x-mbx-apikey", &self.key)]);
-        http.listen_at(&format!("/binance/ws/{}", made.body["listenKey"].as_str().unwrap())).await_streams()
+        http.listen_at(&format!("/binance/ws/{}", made.body["listenKey"].as_str().unwrap()))
     }
 
     /// Sends signed parameters behind the `?`.

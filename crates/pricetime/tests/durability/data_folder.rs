@@ -375,14 +375,25 @@ fn a_server_that_is_asked_to_stop_as_soon_as_clients_reach_it_stops_in_good_orde
     let launch = AccessFile::new(&folder).launch(&folder);
     let server = Launch::new(&folder.data()).start();
     server.ask("<create><account id=\"1\" balance=\"1\"/></create>");
-    let address = server.xml;
     server.stop();
-    let mut process = launch.on_xml(address).spawn();
-    wait_until("it to take connections", PATIENCE, || std::net::TcpStream::connect(address).is_ok());
+    let mut process = launch.spawn();
+    wait_until("it to listen for HTTP and then for XML", PATIENCE, || listening(process.id()) == 2);
     process.signal(Signal::TERM);
     let ended = process.wait_for_end(PATIENCE);
     assert_eq!(ended.status.code(), Some(0), "{ended:?}");
     assert!(ended.stderr.contains("stopped"), "{ended:?}");
+}
+
+/// Counts the addresses that a process listens on.
+fn listening(process: u32) -> usize {
+    let sockets = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    // The fourth word of a line is the state, 0A of one that listens; the tenth one is the socket's number.
+    let words = sockets.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let all: Vec<String> =
+        words.filter(|words| words[3] == "0A").map(|words| format!("socket:[{}]", words[9])).collect();
+    let files = std::fs::read_dir(format!("/proc/{process}/fd")).unwrap();
+    let links = files.filter_map(|file| std::fs::read_link(file.unwrap().path()).ok());
+    links.filter(|link| all.iter().any(|socket| Path::new(socket) == link)).count()
 }
 
 /// A start with members on a wrong folder, or one that it cannot use, once noted there that the market has members. The

@@ -47,7 +47,8 @@ enum Which {
 }
 use Which::{Newest, Oldest};
 
-/// A market with two snapshots whose first journal file was removed. Its history begins with an order open, and has all
+/// A market with two snapshots, whose first journal file was removed, and of whose journal files the newest snapshot does
+/// not need the oldest one. Its history begins with an order open, and has all
 /// kinds of files.
 fn market(folder: &Folder, shares: u32) -> PathBuf {
     let data = folder.data();
@@ -69,11 +70,27 @@ fn market(folder: &Folder, shares: u32) -> PathBuf {
         files(&data).iter().filter(|name| name.ends_with(".snap")).count() == 2
     });
     server.stop();
+    wait_until("a journal file that the newest snapshot does not need", PATIENCE, || {
+        let (journals, snapshots) = (numbers(&data, JOURNAL, ".log"), numbers(&data, SNAPSHOT, ".snap"));
+        let is_there = journals.get(1) <= snapshots.last() && journals.len() > 1;
+        if !is_there {
+            let server = launch.start();
+            fill_some(&server);
+            server.stop();
+        }
+        is_there
+    });
     // On a slow machine another one was being written.
     for unfinished in files(&data).iter().filter(|name| name.ends_with(".snap.tmp")) {
         std::fs::remove_file(data.join(unfinished)).unwrap();
     }
     data
+}
+
+/// Returns the commands that files are named after, ascending.
+fn numbers(data: &Path, begins: &str, ends: &str) -> Vec<u64> {
+    let number = |name: &String| name.strip_prefix(begins)?.strip_suffix(ends)?.parse().ok();
+    files(data).iter().filter_map(number).collect()
 }
 
 /// Fills the journal, and leaves the machine to the snapshots for a while. A busy one made a folder of two million

@@ -144,7 +144,7 @@ fn keys_of_the_access_file_sign_for_the_compatible_interface() {
     // The market's streams are for members; an account's stream is for any client that has its listen key.
     let (_, listen_key) = compatible(&http, "alice", ("POST", "userDataStream"), &format!("timestamp={}", now()));
     let path = format!("/binance/ws/{}", listen_key["listenKey"].as_str().unwrap_or_else(|| panic!("{listen_key}")));
-    let stream = http.listen_at(&path).await_streams();
+    let stream = http.listen_at(&path);
     let mut nobodys = http.listen_at("/binance/ws-api/v3");
     nobodys.send(&json!({"id": 1, "method": "depth", "params": {"symbol": "SPYUSD"}}));
     assert_eq!(nobodys.next()["status"], 401);

@@ -58,7 +58,7 @@ fn a_name_that_nobody_knows_refuses_no_connection() {
         assert_eq!(event["e"], "trade", "{path}: {told}");
     }
     // An unknown name among others does not disturb them.
-    let mut socket = http.listen_at("/binance/ws/nonsense/spyusd@trade").await_streams();
+    let mut socket = http.listen_at("/binance/ws/nonsense/spyusd@trade");
     trade(&server);
     assert_eq!(socket.next()["e"], "trade");
     // A subscription on the open connection is answered that there is no such stream.
@@ -76,15 +76,15 @@ fn a_listen_key_is_followed_with_others_and_each_event_names_it() {
     let folder = Folder::new("binance-combined-key");
     let (server, http, keys) = start(&folder);
     let key = listen_key(&http, &keys);
-    let mut alone = http.listen_at(&format!("/binance/stream?streams={key}")).await_streams();
-    let mut mixed = http.listen_at(&format!("/binance/stream?streams=spyusd@trade/{key}/nonsense")).await_streams();
-    let mut raw = http.listen_at(&format!("/binance/ws/{key}")).await_streams();
+    let mut alone = http.listen_at(&format!("/binance/stream?streams={key}"));
+    let mut mixed = http.listen_at(&format!("/binance/stream?streams=spyusd@trade/{key}/nonsense"));
+    let mut raw = http.listen_at(&format!("/binance/ws/{key}"));
     // Another listen key of the same account, while the first one's streams go on.
     let path = format!("/binance/api/v3/userDataStream?listenKey={key}");
     assert_eq!(http.send("DELETE", &path, None, &[("x-mbx-apikey", &keys.key)]).status, 200);
     let next = listen_key(&http, &keys);
     assert_ne!(key, next);
-    let mut later = http.listen_at(&format!("/binance/stream?streams={next}")).await_streams();
+    let mut later = http.listen_at(&format!("/binance/stream?streams={next}"));
     trade(&server);
     let mut reports = Vec::new();
     for (socket, named) in [(&mut alone, Some(&key)), (&mut later, Some(&next)), (&mut raw, None)] {
@@ -184,7 +184,7 @@ fn tickers_of_all_symbols_tell_of_those_that_changed() {
     let folder = Folder::new("binance-all");
     let (server, http, _) = start(&folder);
     server.ask(r#"<create><symbol sym="USD"><account id="1">5</account></symbol></create>"#);
-    let mut raw = http.listen_at("/binance/ws/!ticker@arr").await_streams();
+    let mut raw = http.listen_at("/binance/ws/!ticker@arr");
     let names = ["!ticker@arr", "!miniTicker@arr", "!ticker_1h@arr", "!ticker_4h@arr", "!ticker_1d@arr"];
     let mut all = http.listen_at(&format!("/binance/stream?streams={}", names.join("/")));
     assert_eq!(ask(&mut all, "LIST_SUBSCRIPTIONS", json!([]))["result"], json!(names));
@@ -222,7 +222,7 @@ fn windows_averages_and_the_orders_of_a_trade_are_told() {
     let folder = Folder::new("binance-windows");
     let (server, http, _) = start(&folder);
     let names = ["spyusd@ticker_1h", "spyusd@ticker_4h", "spyusd@ticker_1d", "spyusd@avgPrice", "spyusd@trade"];
-    let mut socket = http.listen_at(&format!("/binance/stream?streams={}", names.join("/"))).await_streams();
+    let mut socket = http.listen_at(&format!("/binance/stream?streams={}", names.join("/")));
     trade(&server);
     let mut seen: Vec<String> = Vec::new();
     while seen.len() < names.len() {
@@ -258,7 +258,7 @@ fn windows_averages_and_the_orders_of_a_trade_are_told() {
     }
     let klines = ["1s", "1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h", "6h", "8h", "12h", "1d", "3d", "1w", "1M"];
     let names: Vec<String> = klines.iter().map(|interval| format!("spyusd@kline_{interval}")).collect();
-    let mut socket = http.listen_at(&format!("/binance/stream?streams={}", names.join("/"))).await_streams();
+    let mut socket = http.listen_at(&format!("/binance/stream?streams={}", names.join("/")));
     trade(&server);
     let mut seen: Vec<String> = Vec::new();
     while seen.len() < names.len() {

@@ -336,8 +336,8 @@ fn the_interface_is_at_the_root_of_an_address_of_its_own() {
     let large = root.send("POST", "/api/v3/order", Some(&"x".repeat(70_000)), &[("x-mbx-apikey", &keys.key)]);
     assert_eq!(code(&large), (413, -1130));
     // Orders that are placed here are in the same market, and the streams here tell of the whole market.
-    let mut trades = root.listen_at("/ws/spyusd@trade").await_streams();
-    let mut combined = root.listen_at("/stream?streams=spyusd@trade").await_streams();
+    let mut trades = root.listen_at("/ws/spyusd@trade");
+    let mut combined = root.listen_at("/stream?streams=spyusd@trade");
     server.ask(r#"<transactions id="2"><order sym="SPY" amount="-1" limit="10"/></transactions>"#);
     let path = format!("/api/v3/order?{}", keys.sign(ORDER));
     let placed = root.send("POST", &path, None, &[("x-mbx-apikey", &keys.key)]);

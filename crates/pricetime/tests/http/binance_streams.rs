@@ -186,7 +186,7 @@ fn reports_of_an_account_add_up_to_its_orders() {
     let listen_key = listen("POST", "").body["listenKey"].as_str().unwrap().to_owned();
     assert_eq!(listen("PUT", &format!("?listenKey={listen_key}")).body, json!({}));
     assert_eq!(listen("PUT", "?listenKey=other").body["code"], -1125);
-    let followed = http.listen_at(&format!("/binance/ws/{listen_key}")).await_streams();
+    let followed = http.listen_at(&format!("/binance/ws/{listen_key}"));
     let mut sockets = [followed, http.listen_at("/binance/ws-api/v3")];
     let call = |text: &str, signature: &str| {
         let mut parameters: serde_json::Map<String, Value> = text
@@ -511,7 +511,7 @@ fn whoever_reads_is_told_all_of_a_request_at_once() {
     const ORDERS: usize = 4_000;
     let folder = Folder::new("binance-burst");
     let (server, http, keys) = start(&folder);
-    let mut reader = http.listen_at(&all_streams(&http, &keys)).await_streams();
+    let mut reader = http.listen_at(&all_streams(&http, &keys));
     let mut client = server.client();
     for _ in 0..5 {
         client.ask(&orders(ORDERS));

@@ -39,15 +39,15 @@ fn times_of_events_are_told_in_the_unit_of_the_address() {
     let folder = Folder::new("binance-time-unit");
     let (server, http, keys) = KeyFile::serve(&folder, MARKET);
     let streams = "spyusd@trade/spyusd@kline_1m/spyusd@aggTrade/spyusd@depth@100ms/!miniTicker@arr";
-    let mut fine = http.listen_at(&format!("/binance/ws/{streams}?timeUnit=MICROSECOND")).await_streams();
-    let mut coarse = http.listen_at(&format!("/binance/stream?streams={streams}&timeUnit=millisecond")).await_streams();
+    let mut fine = http.listen_at(&format!("/binance/ws/{streams}?timeUnit=MICROSECOND"));
+    let mut coarse = http.listen_at(&format!("/binance/stream?streams={streams}&timeUnit=millisecond"));
     let key = listen_key(&http, &keys);
     let paths = [
         format!("/binance/ws/{key}?timeUnit=microsecond"),
         format!("/binance/stream?streams={key}&timeUnit=MICROSECOND"),
         format!("/binance/ws/{key}"),
     ];
-    let mut accounts = paths.map(|path| http.listen_at(&path).await_streams());
+    let mut accounts = paths.map(|path| http.listen_at(&path));
     let order = "symbol=SPYUSD&side=BUY&type=LIMIT&timeInForce=GTC&quantity=3&price=10";
     let stop = "symbol=SPYUSD&side=SELL&type=STOP_LOSS&quantity=1&stopPrice=5";
     let placed = keys.send(&http, "POST", "order", order).body;

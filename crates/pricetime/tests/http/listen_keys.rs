@@ -93,7 +93,7 @@ fn a_proof_gives_a_listen_key_that_no_stranger_keeps_or_ends() {
     let own = listen_key(&by_name(&http, "POST", "", &random.0));
     assert_ne!(own, key);
     assert_eq!(listen_key(&signed(&http, "POST", (&random.0, &random.1), "")), own);
-    let mut stream = http.listen_at(&format!("/binance/ws/{own}")).await_streams();
+    let mut stream = http.listen_at(&format!("/binance/ws/{own}"));
     for (method, whose) in
         [("PUT", bob), ("DELETE", bob), ("PUT", (&random.0, &random.1)), ("DELETE", (&random.0, &random.1))]
     {

@@ -231,8 +231,8 @@ fn maintenance_ends_the_open_streams_of_all_but_operators() {
         ("own orders", subscribed("alice", json!({"op": "subscribe", "id": 1, "channel": "orders", "account": "1"}))),
         ("a viewer", subscribed("vera", json!({"op": "subscribe", "id": 1, "channel": "orders", "account": "2"}))),
         ("an auditor", subscribed("otto", json!({"op": "subscribe", "id": 1, "channel": "orders", "account": "1"}))),
-        ("compatible trades", listen("alice", "/binance/ws/spyusd@trade").await_streams()),
-        ("compatible orders", http.listen_at(&format!("/binance/ws/{listen_key}")).await_streams()),
+        ("compatible trades", listen("alice", "/binance/ws/spyusd@trade")),
+        ("compatible orders", http.listen_at(&format!("/binance/ws/{listen_key}"))),
     ];
     let mut operators = subscribed("olga", json!({"op": "subscribe", "id": 1, "channel": "orders", "account": "1"}));
     set(&http, "read-only");

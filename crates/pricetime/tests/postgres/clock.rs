@@ -86,7 +86,7 @@ fn check(folder: &Folder, store: Option<&str>) {
     assert_eq!(metric(&here, "pricetime_clock_leap_seconds"), 0.0);
     let traded = volume(&here);
     assert!(traded >= 1.0, "{traded} of the last 24 hours");
-    let mut candles = here.http().listen_at("/binance/ws/spyusd@kline_1m").await_streams();
+    let mut candles = here.http().listen_at("/binance/ws/spyusd@kline_1m");
     // For a moment the clock is a century ahead, and nobody should have to wait for a century. The trades still are of
     // these 24 hours, and their candle goes on. It once was told as closed, and then got further trades.
     machine.is_set(NOON + CENTURY);
