@@ -14,6 +14,8 @@
 mod batch_delay;
 mod callers;
 mod client;
+#[cfg(feature = "fuzz")]
+pub mod fuzzing;
 pub mod jetstream;
 
 mod ledger;

@@ -1,6 +1,6 @@
 //! Inputs of fuzzing. For the gateways, bytes become documents, messages and requests for a market in memory; the
-//! readers of stored bytes, and of a cluster's log, get them nearly unchanged. The gateways' inputs are also read
-//! without a market behind, which tries many more in the same time. Each target is one function. It panics
+//! readers of stored bytes, and of a cluster's log, get them nearly unchanged. All inputs are also read without a
+//! market, an engine or a node behind, which tries many more in the same time. Each target is one function. It panics
 //! if the fuzzed code does, or if an answer is malformed. `proof/fuzz` runs the targets under libFuzzer, and the tests
 //! here run them over the kept corpora and some changes of these.
 
@@ -13,6 +13,7 @@ mod mutation;
 pub mod reading;
 mod served;
 mod stage;
+pub mod stored_reading;
 mod stored_target;
 mod talk;
 mod websocket_target;
@@ -52,10 +53,16 @@ pub enum Target {
     HttpReading,
     /// Text messages of WebSockets that are read alone.
     WebSocketReading,
+    /// Commands in the form of the journal that are read alone.
+    CommandsReading,
+    /// Items in the form of a snapshot that are read alone.
+    ItemsReading,
+    /// Messages of a cluster's log that are read alone.
+    MessageReading,
 }
 
 impl Target {
-    pub const ALL: [Target; 12] = [
+    pub const ALL: [Target; 15] = [
         Target::Xml,
         Target::Fix,
         Target::Http,
@@ -68,6 +75,9 @@ impl Target {
         Target::FixReading,
         Target::HttpReading,
         Target::WebSocketReading,
+        Target::CommandsReading,
+        Target::ItemsReading,
+        Target::MessageReading,
     ];
 
     pub fn name(self) -> &'static str {
@@ -84,6 +94,9 @@ impl Target {
             Target::FixReading => "fix-reading",
             Target::HttpReading => "http-reading",
             Target::WebSocketReading => "websocket-reading",
+            Target::CommandsReading => "commands-reading",
+            Target::ItemsReading => "items-reading",
+            Target::MessageReading => "message-reading",
         }
     }
 
@@ -102,6 +115,9 @@ impl Target {
             Target::FixReading => reading::fix(input),
             Target::HttpReading => reading::http(input),
             Target::WebSocketReading => reading::websocket(input),
+            Target::CommandsReading => stored_reading::commands(input),
+            Target::ItemsReading => stored_reading::items(input),
+            Target::MessageReading => stored_reading::messages(input),
         }
     }
 }

@@ -57,9 +57,9 @@ impl LogClient for FuzzedLog {
 
 /// The messages of an input: two bytes with the length of each, its bytes without a checksum, of which a zero in front
 /// stands for the newest version.
-fn messages(mut input: &[u8]) -> VecDeque<Delivered> {
-    let mut messages = VecDeque::new();
-    while let Some((length, rest)) = input.split_first_chunk().filter(|_| messages.len() < MESSAGES_MAX) {
+pub(crate) fn texts(mut input: &[u8]) -> impl Iterator<Item = Bytes> + use<'_> {
+    let next = move || {
+        let (length, rest) = input.split_first_chunk()?;
         let (message, rest) = rest.split_at(usize::from(u16::from_le_bytes(*length)).min(rest.len()));
         input = rest;
         let mut bytes = message.to_vec();
@@ -68,11 +68,18 @@ fn messages(mut input: &[u8]) -> VecDeque<Delivered> {
         }
         let checksum = crc32fast::hash(&bytes);
         bytes.extend_from_slice(&checksum.to_le_bytes());
-        let position = (messages.len() as u64).saturating_add(1);
+        Some(bytes.into())
+    };
+    std::iter::from_fn(next).take(MESSAGES_MAX)
+}
+
+/// The messages of an input as the log delivers them.
+fn messages(input: &[u8]) -> VecDeque<Delivered> {
+    let delivered = |(position, bytes): (u64, Bytes)| {
         let time = Time(BEGAN_US.saturating_add(position.saturating_mul(1_000_000)));
-        messages.push_back(Delivered { position, time, bytes: bytes.into() });
-    }
-    messages
+        Delivered { position, time, bytes }
+    };
+    (1..).zip(texts(input)).map(delivered).collect()
 }
 
 /// Has a node take the messages of an input until one is refused. Its journal must make the state that it has. Panics

@@ -39,7 +39,7 @@ pub(crate) fn items(mut input: &[u8]) {
 }
 
 /// Reads the records of a block of the history. The first byte is their number.
-pub(crate) fn block(input: &[u8]) {
+pub fn block(input: &[u8]) {
     if let [records, block @ ..] = input {
         history::fuzzing::read_block(usize::from(*records).min(READ_MAX), block);
     }

@@ -78,3 +78,18 @@ fn any_parameters_and_body_are_read() {
 fn any_text_of_a_websocket_is_read() {
     takes_any_bytes(Target::WebSocketReading);
 }
+
+#[test]
+fn any_command_is_read() {
+    takes_any_bytes(Target::CommandsReading);
+}
+
+#[test]
+fn any_item_is_read() {
+    takes_any_bytes(Target::ItemsReading);
+}
+
+#[test]
+fn any_message_of_a_log_is_read() {
+    takes_any_bytes(Target::MessageReading);
+}
