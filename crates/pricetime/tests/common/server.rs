@@ -15,7 +15,7 @@ use super::client::Client;
 use super::wait::wait_for;
 
 /// The time that a start, an answer or an end may take on a busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 /// The last line that a started server prints.
 const LAST_BANNER_LINE: &str = "try it:";
 
