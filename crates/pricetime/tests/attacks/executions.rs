@@ -17,7 +17,8 @@ const PARTS: usize = 100;
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The allowed costs with this much memory, in MiB, in the short form: three times what was measured, because the feed
-/// and the history of a busy machine fall further behind. In the long form executions wait for the history and the followers.
+/// and the history of a busy machine fall further behind. In the long form
+/// executions wait for the history and the followers.
 fn limits(short: u64) -> Limits {
     Limits { memory: size(short, 1_500) * MIB, time: Duration::from_secs(900), ..ORDINARY }
 }
