@@ -8,10 +8,11 @@ use terms::{
 use super::Workload;
 use crate::exchange::{Model, Order};
 
-/// Draws a command about phases. A halt is mostly short.
+/// Draws a command about phases. A halt is mostly short, and auctions often end together.
 pub(super) fn draw(workload: &mut Workload, model: &Model) -> Command {
-    let ends = model.next_auction_end().is_some();
-    if workload.has_own_commands && workload.random.percent(if ends { 40 } else { 3 }) {
+    let symbols = (0..model.symbols().count() as u32).map(SymbolIndex);
+    let ending = symbols.filter(|at| model.phase(*at).until.is_some()).count();
+    if workload.has_own_commands && workload.random.percent(*[3, 20].get(ending).unwrap_or(&40)) {
         return Command::EndAuction;
     }
     if workload.has_own_commands && workload.random.percent(3) {
