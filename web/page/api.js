@@ -187,9 +187,11 @@ export const api = {
    * @param {string} symbol
    * @param {string} account
    * @param {string} shares
-   * @returns {Promise<{symbol: string, account: string, shares: string}>}
+   * @param {string|null} expected the shares of the symbol that must be issued so far; null for any number
+   * @returns {Promise<{symbol: string, account: string, shares: string, issued?: string}>}
    */
-  issue: (symbol, account, shares) => request("POST", `/symbols/${at(symbol)}/shares`, { account, shares }),
+  issue: (symbol, account, shares, expected) =>
+    request("POST", `/symbols/${at(symbol)}/shares`, { account, shares, ...(expected !== null && { expected_issued: expected }) }),
 
   /** @param {string|null} after @returns {Promise<AccountsPage>} */
   accounts: (after) => request("GET", `/accounts${query({ after, limit: 100 })}`),

@@ -122,7 +122,7 @@ try {
     }),
   );
 
-  await step("shares whose issue has no answer are not issued again, and how many there are is told", () =>
+  await step("shares whose issue has no answer are issued once, and how many there are is told", () =>
     visit({}, async (page) => {
       const issued = async () => (await ask("GET", `/symbols/${market.symbol}`)).issued;
       const before = Number(await issued());
@@ -135,6 +135,12 @@ try {
       await page.waitForSelector("#create-shares [data-fault=form]:has-text('were issued before')");
       assert.equal(Number(await issued()), before + 25);
       await look(page, "issued");
+      // A request that never came is sent again, for the number that the form shows.
+      await page.waitForSelector(`#create-shares .note:has-text('${market.symbol} are issued')`);
+      await ask("POST", `/symbols/${market.symbol}/shares`, { account: market.trader, shares: "5" });
+      await page.click("#create-shares [type=submit]");
+      await page.waitForSelector("#create-shares [data-fault=form]:has-text('Issued otherwise')");
+      assert.equal(Number(await issued()), before + 30);
     }),
   );
 } finally {

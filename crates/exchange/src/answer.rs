@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use terms::{Reject, Reply, Symbol};
+use terms::{Position, Reject, Reply, Symbol};
 
 use crate::bound::Bound;
 use crate::limits::Limit;
@@ -56,6 +56,14 @@ pub enum Unavailable {
     NoDayEnd { symbol: Symbol },
     /// Several servers write to the market, and none of them knows the connections of the others.
     Shared,
+    /// Another number of shares of the symbol is issued than an issue expects. `issued` is `None` while an issue just
+    /// before it may still be refused.
+    IssuedOtherwise { issued: Option<Position> },
+    /// The issue expects a number of issued shares, and several servers write to the market: others may issue some
+    /// between the decision and the issue.
+    SharedIssue,
+    /// The issue expects a number of issued shares, and the member gives shares of its budget, which issues none.
+    GivenFromBudget,
     /// The server only follows the others of its cluster.
     ReadOnlyNode,
     /// The op is for members of other roles.
@@ -79,6 +87,19 @@ impl fmt::Display for Unavailable {
             Unavailable::Fault => "a fault of the server, which its log tells: nothing was changed",
             Unavailable::NoLongerKept => "no longer kept",
             Unavailable::Shared => "cancel on disconnect is not offered by a cluster: no server of it knows who is connected to the others",
+            Unavailable::SharedIssue => {
+                "expected_issued is not offered by a cluster: another server of it may issue shares at the same moment"
+            }
+            Unavailable::GivenFromBudget => {
+                "expected_issued is not offered with a budget: its shares are given, and as many are issued as before"
+            }
+            Unavailable::IssuedOtherwise { issued: None } => {
+                "Issued otherwise: shares of the symbol are being issued at this moment; nothing was done, so look how many are \
+                 issued, and send it again"
+            }
+            Unavailable::IssuedOtherwise { issued: Some(issued) } => {
+                return write!(f, "Issued otherwise: {issued} shares of the symbol are issued; nothing was done");
+            }
             Unavailable::ReadOnlyNode => "this server is read-only: nothing was changed; send it to a server of the cluster that is not",
             Unavailable::NotPermitted => "not permitted: this is for members of another role",
             Unavailable::Bound(bound) => return bound.fmt(f),

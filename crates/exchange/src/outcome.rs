@@ -39,7 +39,7 @@ pub enum Outcome {
     Insufficient,
     /// Refused: no such account, symbol or order.
     Unknown,
-    /// Refused: it exists already, or has nothing open.
+    /// Refused: it exists already, has nothing open, or was meant for another state of the market.
     Conflict,
     /// Refused: past a bound of the exchange, of a symbol or of a reply.
     Limit,
@@ -172,7 +172,13 @@ impl Outcome {
                 Some(Outcome::Limit)
             }
             Answer::Unavailable(Unavailable::NoLongerKept) => Some(Outcome::Unknown),
-            Answer::Unavailable(Unavailable::NoDayEnd { .. } | Unavailable::Shared) => Some(Outcome::Conflict),
+            Answer::Unavailable(
+                Unavailable::NoDayEnd { .. }
+                | Unavailable::Shared
+                | Unavailable::IssuedOtherwise { .. }
+                | Unavailable::SharedIssue
+                | Unavailable::GivenFromBudget,
+            ) => Some(Outcome::Conflict),
             Answer::Unavailable(Unavailable::NotPermitted) => Some(Outcome::NotPermitted),
             Answer::Unavailable(
                 Unavailable::DiskLow

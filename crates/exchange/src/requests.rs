@@ -7,6 +7,7 @@ use terms::{Deadline, Op, Symbol};
 
 use crate::caller::Caller;
 use crate::day_orders;
+use crate::issue::{Issue, IssuedBefore};
 use crate::limits::Limit;
 use crate::mode::Mode;
 use crate::principal::{Denial, Principal, Rights};
@@ -33,6 +34,8 @@ pub struct Requests {
     protectors: Vec<(usize, ProtectorId)>,
     /// The connections that have ended, behind everything that came over them.
     departed: Vec<ProtectorId>,
+    /// The conditions of the requests that are issues.
+    issues: Runs<IssuedBefore>,
 }
 
 impl Requests {
@@ -46,6 +49,17 @@ impl Requests {
         self.asks_for_days |= ops.iter().any(day_orders::is_undecided);
         self.ops.extend_from_slice(ops);
         self.end_request();
+    }
+
+    /// Appends a request that issues shares.
+    pub fn push_issue(&mut self, issue: &Issue) {
+        self.push(&issue.ops());
+        self.issues.push(self.ends.len().saturating_sub(1), &issue.before);
+    }
+
+    /// The condition of a request that was pushed as an issue; `None` for any other request.
+    pub fn issued_before(&self, request: usize) -> Option<IssuedBefore> {
+        self.issues.get(request).copied()
     }
 
     /// Appends an op to the request that is being made.
@@ -170,6 +184,7 @@ impl Requests {
         self.denied.clear();
         self.protectors.clear();
         self.departed.clear();
+        self.issues.clear();
     }
 
     /// Whether an op asks, or asked, for a day order.

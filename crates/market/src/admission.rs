@@ -13,10 +13,10 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use engine::Engine;
-use exchange::{Bound, Principal, Requests, Unavailable, without_day_end};
+use exchange::{Bound, IssuedBefore, Principal, Requests, Unavailable, without_day_end};
 use terms::{
-    AccountId, Among, Bond, ClientOrderId, Command, KillScope, Money, Op, OrderForm, OrderId, Place, Position, Symbol,
-    Time,
+    AccountId, Among, Bond, ClientOrderId, Command, KillScope, Money, Op, OrderForm, OrderId, Place, Position, Reject,
+    Symbol, Time,
 };
 
 use crate::given_ids::GivenIds;
@@ -98,6 +98,8 @@ pub enum Decision {
     /// The command changes nothing when its turn comes, such as a cancel that finds nothing open. It is answered
     /// without a number, and not kept.
     NoEffect,
+    /// The engine would refuse the command. It is answered so without a number, and not kept.
+    Rejected(Reject),
     /// The caller may not give this command.
     Denied,
     /// The command is refused before it reaches the engine.
@@ -150,6 +152,8 @@ struct TurnSoFar {
     /// Shares issued by symbol, and by account and symbol.
     issued: HashMap<Symbol, i128>,
     positions: HashMap<(AccountId, Symbol), i128>,
+    /// The symbols of which the engine may still refuse to issue some of these shares.
+    unsettled: HashSet<Symbol>,
     client_orders: HashMap<AccountId, u64>,
     /// The client order ids of all accounts together.
     new_client_orders: u64,
@@ -187,6 +191,7 @@ impl Admission {
                 self.request.clear();
                 let range = requests.ops_of(request);
                 let (first, ops) = (range.start, &requests.ops()[range]);
+                let issued_before = requests.issued_before(request);
                 for (place, op) in ops.iter().enumerate() {
                     let Op::Command(command) = op else { continue };
                     let no_day_end = requests.asks_for_days().then(|| no_day_end(&ops[place..])).flatten();
@@ -204,13 +209,19 @@ impl Admission {
                         (false, Some(why)) => Decision::Refused(why),
                         (false, None) => {
                             let facts = Facts { engine, bounds: &conditions.bounds, now, requests, request };
-                            self.within_bounds(&facts, command, &ops[..place], &ops[place + 1..])
+                            match issued_before {
+                                Some(before) if place == 0 => self.issue(&facts, conditions.writers, before, ops),
+                                Some(_) => self.as_before(),
+                                None => self.within_bounds(&facts, command, &ops[..place], &ops[place + 1..]),
+                            }
                         }
                     };
                     self.let_in.push(decision == Decision::Admitted);
                     match decision {
                         Decision::Admitted => let_in(command),
-                        Decision::NoEffect | Decision::Denied | Decision::Refused(_) => self.others.push(decision),
+                        Decision::NoEffect | Decision::Rejected(_) | Decision::Denied | Decision::Refused(_) => {
+                            self.others.push(decision);
+                        }
                     }
                 }
             }
@@ -464,6 +475,8 @@ impl Admission {
         let left = cap.saturating_sub(so_far).max(0);
         let position = turn.positions.entry((account, symbol)).or_default();
         let there = engine.position(account, symbol).map_or(0, Position::units).saturating_add(*position);
+        let has_symbol = engine.issued_of(symbol).is_some() || turn.symbols.contains(&symbol);
+        let is_settled = has_symbol && engine.balance(account).is_some() && shares <= left;
         // Every account may always be issued more.
         let share = bounds.share(bounds.position.units(), cap, left, there, bounds.accounts);
         if shares > share && share < left {
@@ -477,7 +490,67 @@ impl Admission {
         *of_request = of_request.saturating_add(shares);
         *issued = issued.saturating_add(shares);
         *position = position.saturating_add(shares);
+        if !is_settled {
+            turn.unsettled.insert(symbol);
+        }
         Ok(())
+    }
+
+    /// Decides on both commands of an issue, so that a refused one leaves no symbol.
+    #[cold]
+    fn issue(&mut self, facts: &Facts, writers: Writers, before: IssuedBefore, ops: &[Op]) -> Decision {
+        let Facts { engine, bounds, .. } = *facts;
+        let [Op::Command(Command::CreateSymbol { symbol }), Op::Command(issue)] = *ops else {
+            panic!("invariant: an issue creates its symbol, and then issues shares")
+        };
+        if let IssuedBefore::Exactly(expected) = before
+            && let Err(why) = self.issued_as_expected(engine, writers, &issue, (symbol, expected))
+        {
+            return Decision::Refused(why);
+        }
+        let has_symbol = engine.issued_of(symbol).is_some() || self.turn.symbols.contains(&symbol);
+        if let Err(reject) = issue_to_unknown(engine, &issue, has_symbol) {
+            return Decision::Rejected(reject);
+        }
+        let mut within = self.symbol(engine, bounds, symbol);
+        if within.is_ok()
+            && let Command::IssueShares { account, shares, .. } = issue
+        {
+            within = self.shares(engine, bounds, symbol, account, shares);
+        }
+        match within {
+            Ok(()) => Decision::Admitted,
+            Err(bound) => {
+                if !has_symbol {
+                    self.turn.symbols.remove(&symbol);
+                }
+                Decision::Refused(Unavailable::Bound(bound))
+            }
+        }
+    }
+
+    /// Checks that as many shares of a symbol are issued as expected when an issue's turn comes. Errors: another number
+    /// is, or the number would not notice an issue that is sent twice.
+    fn issued_as_expected(
+        &self,
+        engine: &Engine,
+        writers: Writers,
+        issue: &Command,
+        (symbol, expected): (Symbol, Position),
+    ) -> Result<(), Unavailable> {
+        if writers == Writers::Several {
+            return Err(Unavailable::SharedIssue);
+        }
+        if matches!(issue, Command::GiveShares { .. }) {
+            return Err(Unavailable::GivenFromBudget);
+        }
+        if self.turn.unsettled.contains(&symbol) {
+            return Err(Unavailable::IssuedOtherwise { issued: None });
+        }
+        let before_turn = engine.issued_of(symbol).map_or(0, Position::units);
+        let of_turn = self.turn.issued.get(&symbol).copied().unwrap_or(0);
+        let issued = Position::from_units(before_turn.saturating_add(of_turn));
+        if issued == expected { Ok(()) } else { Err(Unavailable::IssuedOtherwise { issued: Some(issued) }) }
     }
 
     #[cold]
@@ -531,6 +604,27 @@ impl Admission {
         *new = new.saturating_add(1);
         *new_client_orders = new_client_orders.saturating_add(1);
         Ok(())
+    }
+}
+
+/// Checks an issue for what the engine would refuse after it had created the symbol. Errors: the engine's refusal. An
+/// account that this turn creates may still be refused, so it does not count.
+fn issue_to_unknown(engine: &Engine, issue: &Command, has_symbol: bool) -> Result<(), Reject> {
+    let is_there = |account| engine.balance(account).is_some();
+    if !issue.account().is_some_and(is_there) {
+        return Err(Reject::UnknownAccount);
+    }
+    let Command::GiveShares { payer, shares, .. } = *issue else { return Ok(()) };
+    if has_symbol {
+        return Ok(());
+    }
+    if !is_there(payer) {
+        return Err(Reject::UnknownPayer);
+    }
+    // Nobody has shares of a symbol that does not exist.
+    match shares == Position::ZERO {
+        true => Ok(()),
+        false => Err(Reject::InsufficientShares { needed: shares, available: Position::ZERO }),
     }
 }
 
@@ -604,6 +698,7 @@ impl TurnSoFar {
             money,
             issued,
             positions,
+            unsettled,
             client_orders,
             new_client_orders,
         } = self;
@@ -615,6 +710,7 @@ impl TurnSoFar {
         *money = 0;
         issued.clear();
         positions.clear();
+        unsettled.clear();
         client_orders.clear();
         *new_client_orders = 0;
     }
@@ -627,6 +723,9 @@ impl RequestSoFar {
         self.shares.clear();
     }
 }
+
+#[cfg(test)]
+mod issue_tests;
 
 #[cfg(test)]
 mod tests {

@@ -82,6 +82,7 @@ pub fn answer(
                             Answer::Reply(reply)
                         }
                         Decision::NoEffect => Answer::Reply(vain(engine, command)),
+                        Decision::Rejected(reject) => Answer::Reply(Reply::Rejected(reject)),
                         Decision::Denied => {
                             Answer::from(requests.denial(index).expect("invariant: what is denied has a reason"))
                         }

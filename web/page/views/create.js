@@ -4,9 +4,12 @@ import { Refusal } from "../api.js";
 import { fault, group, parse } from "../decimal.js";
 import { find, setText, within } from "../dom.js";
 import { absentIsNull, foundOut } from "../state/found-out.js";
+import { issuedOf, issueShares } from "../state/issuing.js";
 import { clearFaults, showFault, valueOf } from "./faults.js";
 
 /** @import { Api } from "../api.js" */
+
+const SYMBOL = /^[A-Za-z0-9]{1,32}$/;
 
 /** @param {{api: Api, created: (account: string) => void, issued: (symbol: string, account: string) => void}} parts @returns {() => void} opens it */
 export function createDialog({ api, created, issued }) {
@@ -32,19 +35,7 @@ export function createDialog({ api, created, issued }) {
     },
   );
 
-  handle(
-    shares,
-    () => [
-      ["shares", fault(valueOf(shares, "shares"), "Shares")],
-      ["account", valueOf(shares, "account") === "" ? "Account is missing" : null],
-      ["symbol", /^[A-Za-z0-9]{1,32}$/.test(valueOf(shares, "symbol")) ? null : "A symbol is 1 to 32 letters and digits"],
-    ],
-    async () => {
-      const made = await issue(api, { symbol: valueOf(shares, "symbol"), account: valueOf(shares, "account"), shares: valueOf(shares, "shares") });
-      issued(made.symbol, made.account);
-      return `${group(made.shares)} ${made.shares === "1" ? "share" : "shares"} of ${made.symbol} issued to account ${made.account}`;
-    },
-  );
+  const look = issueForm(shares, api, issued);
 
   return () => {
     for (const form of [account, shares]) {
@@ -52,7 +43,53 @@ export function createDialog({ api, created, issued }) {
       setText(within(form, "p", ".done"), "");
     }
     dialog.showModal();
+    look();
   };
+}
+
+/**
+ * The form that issues shares. It shows how many are issued, and an issue is meant for that number.
+ * @param {HTMLFormElement} form
+ * @param {Api} api
+ * @param {(symbol: string, account: string) => void} issued
+ * @returns {() => Promise<void>} looks how many are issued
+ */
+function issueForm(form, api, issued) {
+  /** @type {{symbol: string, issued: string}|null} */
+  let shown = null;
+  /** @param {{symbol: string, issued: string}|null} next */
+  const show = (next) => {
+    shown = next;
+    setText(within(form, "p", ".note"), next ? `${group(next.issued)} ${next.symbol} are issued` : "");
+  };
+  const look = async () => {
+    const symbol = valueOf(form, "symbol");
+    show(null);
+    if (!SYMBOL.test(symbol)) return;
+    const found = await issuedOf(api, symbol).catch(() => null);
+    if (found !== null && shown === null && valueOf(form, "symbol") === symbol) show({ symbol, issued: found });
+  };
+  const symbol = /** @type {HTMLInputElement} */ (form.elements.namedItem("symbol"));
+  symbol.addEventListener("change", look);
+
+  handle(
+    form,
+    () => [
+      ["shares", fault(valueOf(form, "shares"), "Shares")],
+      ["account", valueOf(form, "account") === "" ? "Account is missing" : null],
+      ["symbol", SYMBOL.test(valueOf(form, "symbol")) ? null : "A symbol is 1 to 32 letters and digits"],
+    ],
+    async () => {
+      const what = { symbol: valueOf(form, "symbol"), account: valueOf(form, "account"), shares: valueOf(form, "shares") };
+      const before = shown?.symbol === what.symbol ? shown.issued : await issuedOf(api, what.symbol);
+      const { refusal, issued: now } = await issueShares(api, what, before);
+      show(now === null ? null : { symbol: what.symbol, issued: now });
+      if (refusal) throw refusal;
+      issued(what.symbol, what.account);
+      return `${group(what.shares)} ${what.shares === "1" ? "share" : "shares"} of ${what.symbol} issued to account ${what.account}`;
+    },
+  );
+  return look;
 }
 
 /** Creates an account; where the answer was lost, says whether it is there. @param {Api} api @param {string} account @param {string} balance @returns {Promise<{account: string, balance: string}>} */
@@ -67,29 +104,6 @@ async function createAccount(api, account, balance) {
     );
     if (found) return { account, balance: found.balance };
     throw unknown(error, "Whether the account was created is not known. It can be created once, so pressing again is safe");
-  }
-}
-
-/**
- * Issues shares. They have no id under which they could be sent twice: where the answer was lost, how many are issued says whether these are.
- * @param {Api} api
- * @param {{symbol: string, account: string, shares: string}} what
- */
-async function issue(api, what) {
-  const count = async () => (await absentIsNull(api.symbol(what.symbol)))?.issued ?? "0";
-  const before = await count();
-  try {
-    return await api.issue(what.symbol, what.account, what.shares);
-  } catch (error) {
-    if (!(error instanceof Refusal) || !error.unknown) throw error;
-    const found = await foundOut(count, (now) => now !== before);
-    const told =
-      found === null
-        ? "how many there are now cannot be had"
-        : found === before
-          ? `${group(before)} ${what.symbol} are issued, as before`
-          : `${group(before)} ${what.symbol} were issued before, and ${group(found)} are now`;
-    throw unknown(error, `Whether the shares were issued is not known: ${told}. Pressing again issues them again`);
   }
 }
 

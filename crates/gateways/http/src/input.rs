@@ -160,6 +160,11 @@ pub(crate) fn position(text: &str) -> Result<Position, Problem> {
     amount("shares", text, Decimal::position)
 }
 
+/// Reads the shares that an issue expects to be issued before it.
+pub(crate) fn expected_issued(text: &str) -> Result<Position, Problem> {
+    amount("expected_issued", text, Decimal::position)
+}
+
 /// Reads a deadline.
 pub(crate) fn deadline(asked: &serde_json::Value) -> Result<Deadline, Problem> {
     let told = || fault("until", format!("is a time in microseconds since 1970, from 1 to {}", DEADLINE_MAX.0));

@@ -159,6 +159,13 @@ impl Problem {
         Problem::new(Code::OutcomeUnknown, detail)
     }
 
+    /// The refusal where nobody knows yet whether shares are issued.
+    pub fn unknown_issue() -> Problem {
+        let detail = "whether the shares are issued is not known yet: they may still be; the symbol says how many are, and sending \
+                      the same again is safe with expected_issued";
+        Problem::new(Code::OutcomeUnknown, detail)
+    }
+
     /// Translates the engine's refusal.
     pub fn of(reject: &Reject) -> Problem {
         let code = match reject {
@@ -293,7 +300,9 @@ impl Problem {
             Unavailable::Past(limit) => return Problem::past_limit(limit),
             Unavailable::Closed(Mode::Maintenance) => Code::Maintenance,
             Unavailable::Closed(Mode::ReadOnly | Mode::Normal) => Code::ReadOnly,
-            Unavailable::Shared => Code::NotInACluster,
+            Unavailable::Shared | Unavailable::SharedIssue => Code::NotInACluster,
+            Unavailable::IssuedOtherwise { .. } => Code::IssuedOtherwise,
+            Unavailable::GivenFromBudget => Code::GivenFromBudget,
             Unavailable::NoDayEnd { .. } => Code::NoDayEnd,
         };
         Problem::new(code, why.to_string())

@@ -81,6 +81,8 @@ codes! {
         NoMembers "no-members", "No members", "The server has no access file, so nobody logs in";
         AccountExists "account-exists", "Account exists", "There is such an account";
         UnknownPayer "unknown-payer", "Unknown payer", "The account that an issuer's budget is of does not exist";
+        IssuedOtherwise "issued-otherwise", "Issued otherwise",
+            "Another number of shares of the symbol is issued than `expected_issued`: nothing was done";
         MemberExists "member-exists", "Member exists", "There is a member of this name";
         LastOperator "last-operator", "Last operator",
             "Nobody could change members any more: no operator would have a key that counts";
@@ -145,7 +147,9 @@ codes! {
         NoDayEnd "no-day-end", "No day's end",
             "The order is to end with the day, and the server's calendar does not say when the day of its symbol ends";
         NotInACluster "not-in-a-cluster", "Not in a cluster",
-            "Cancel on disconnect is not offered where several servers share a market";
+            "Cancel on disconnect, and `expected_issued`, are not offered where several servers share a market";
+        GivenFromBudget "given-from-budget", "Given from a budget",
+            "A member with a budget gives shares and issues none, so `expected_issued` would not notice a second time";
         AmendsUpward "amends-upward", "Not fewer shares",
             "The order has no more shares than that already: amending takes some off";
         AmendsBelowExecuted "amends-below-executed", "Fewer shares than were executed",
@@ -227,7 +231,7 @@ codes! {
     }
     GATEWAY_TIMEOUT {
         OutcomeUnknown "outcome-unknown", "Outcome unknown",
-            "The database went away meanwhile: ask for the order later";
+            "The database went away meanwhile: ask for the order, or how many shares are issued, later";
     }
 }
 

@@ -88,6 +88,8 @@ values! {
     FundsAsked "FundsAsked" text(r"^([0-9]+\.?[0-9]{0,8}|\.[0-9]{1,8})$", "1000");
     /// Shares to issue: at most 8 decimals, at most 10^20 of a symbol together.
     SharesIssued "SharesIssued" text(r"^([0-9]+\.?[0-9]{0,8}|\.[0-9]{1,8})$", "100");
+    /// Shares of the symbol that are issued so far, over all accounts: at most 8 decimals, at most 10^20.
+    IssuedAsked "IssuedAsked" text(r"^([0-9]+\.?[0-9]{0,8}|\.[0-9]{1,8})$", "0");
     /// Dollars to begin with: at most 8 decimals, at most 10^20 in all accounts together.
     BalanceAsked "BalanceAsked" text(r"^([0-9]+\.?[0-9]{0,8}|\.[0-9]{1,8})$", "1000");
     /// Percent above zero: at most 2 decimals, at most 10000, below a price at most 99.99.

@@ -7,7 +7,8 @@ use std::time::Instant;
 use crate::{current_caller, current_principal, timing};
 use exchange::containment::{Part, contain};
 use exchange::{
-    Answer, Batch, Exchange, GatewayMetrics, Kind, LIGHT_COST, Outcome, ProtectorId, Requests, Source, Times, cost_of,
+    Answer, Batch, Exchange, GatewayMetrics, Issue, Kind, LIGHT_COST, Outcome, ProtectorId, Requests, Source, Times,
+    cost_of,
 };
 use terms::Op;
 use tokio::sync::{Semaphore, mpsc, oneshot};
@@ -143,6 +144,11 @@ impl Submitter {
             timing::note(times, back);
         }
         Ok((answers, decided))
+    }
+
+    /// Submits an issue of shares. Returns an answer for each of its ops.
+    pub async fn issue(&self, issue: &Issue) -> Result<Vec<Answer>, Unknown> {
+        Ok(self.ask_all(&issue.ops(), None, |requests, _| requests.push_issue(issue)).await?.0)
     }
 
     /// Submits consecutive ops by which a connection protects accounts, or ends their protection.

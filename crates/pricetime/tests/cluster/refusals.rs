@@ -2,7 +2,10 @@
 
 use std::process::Command;
 
+use serde_json::json;
+
 use crate::common::folder::Folder;
+use crate::common::http::Http;
 use crate::common::server::Launch;
 
 use super::log_servers::{LogServers, create};
@@ -39,6 +42,12 @@ fn a_node_says_what_keeps_it_from_starting() {
     assert!(protect.contains("created"), "{protect}");
     let protect = first.ask("<transactions id=\"1\"><protect grace=\"5s\"/></transactions>");
     assert!(protect.contains("cancel on disconnect is not offered by a cluster"), "{protect}");
+    let http = Http::new(first.http);
+    let issue = |body| http.post("/api/v1/symbols/SPY/shares", &body);
+    let refused = issue(json!({"account": "1", "shares": "1", "expected_issued": "0"}));
+    assert_eq!(refused.code(), (422, "not-in-a-cluster"), "{}", refused.text);
+    assert_eq!(http.get("/api/v1/symbols/SPY").code(), (404, "unknown-symbol"));
+    assert_eq!(issue(json!({"account": "1", "shares": "1"})).status, 201);
     let second = launch("second", &url, 1).start();
     let ended = first.process.wait_for_end(crate::common::server::PATIENCE);
     assert!(ended.stderr.contains("another process runs as node 1"), "{}", ended.stderr);

@@ -14,6 +14,7 @@ pub mod fix;
 pub mod folder;
 pub mod here;
 pub mod http;
+pub mod issues;
 pub mod keys;
 pub mod load;
 pub mod members;

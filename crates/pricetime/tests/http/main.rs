@@ -39,6 +39,7 @@ mod fees;
 mod groups;
 mod guard;
 mod icebergs;
+mod issue;
 mod kills;
 mod large_market;
 mod limits;

@@ -20,6 +20,7 @@ mod exported;
 mod failover;
 mod faults;
 mod history;
+mod issue;
 mod links;
 mod metrics;
 mod readers;

@@ -78,6 +78,10 @@ fn over_rest_an_issuer_has_the_same_budget() {
     let create = |who: &str, id: &str, balance: &str| {
         send(who, "POST", "/api/v1/accounts", &json!({"account": id, "balance": balance}))
     };
+    let get_symbol = |symbol: &str| {
+        let proof = basic("operator", SECRET);
+        http.send("GET", &format!("/api/v1/symbols/{symbol}"), None, &[("authorization", &proof)]).status
+    };
     assert_eq!(create("operator", "66", "1000").0, 201);
     let (status, refused) = create("issuer", "67", "1000.5");
     assert_eq!((status, &refused["code"]), (422, &json!("insufficient-funds")), "{refused}");
@@ -87,6 +91,18 @@ fn over_rest_an_issuer_has_the_same_budget() {
     let shares = json!({"account": "67", "shares": "1"});
     let (status, refused) = send("issuer", "POST", "/api/v1/symbols/SPY/shares", &shares);
     assert_eq!((status, &refused["code"]), (422, &json!("insufficient-shares")), "{refused}");
+    assert_eq!(get_symbol("SPY"), 404, "a refused issue leaves no symbol");
+    // Shares that are given are not issued, so their number would not notice a second time.
+    let expected = json!({"account": "67", "shares": "0", "expected_issued": "0"});
+    let (status, refused) = send("issuer", "POST", "/api/v1/symbols/SPY/shares", &expected);
+    assert_eq!((status, &refused["code"]), (422, &json!("given-from-budget")), "{refused}");
+    assert_eq!(send("operator", "POST", "/api/v1/symbols/OWN/shares", &json!({"account": "66", "shares": "5"})).0, 201);
+    assert_eq!(send("issuer", "POST", "/api/v1/symbols/OWN/shares", &shares).0, 201);
+    let (_, refused) = send("issuer", "POST", "/api/v1/symbols/OWN/shares", &json!({"account": "67", "shares": "5"}));
+    assert_eq!(refused["detail"], json!("Insufficient shares: 5 needed, 4 available"));
+    // A new symbol costs nothing.
+    assert_eq!(send("issuer", "POST", "/api/v1/symbols/NEW/shares", &json!({"account": "67", "shares": "0"})).0, 201);
+    assert_eq!((get_symbol("NEW"), get_symbol("SPY")), (200, 404));
     // Operators see and change budgets, and changes count at once.
     let budget = json!({"from": "660", "accounts": "71-72"});
     let asked = json!({"roles": ["issuer"], "accounts": [], "budget": budget});
@@ -94,6 +110,9 @@ fn over_rest_an_issuer_has_the_same_budget() {
     assert_eq!((status, &member["budget"]), (200, &budget), "{member}");
     let (status, refused) = create("issuer", "71", "0");
     assert_eq!((status, &refused["code"]), (409, &json!("unknown-payer")), "{refused}");
+    let (status, refused) = send("issuer", "POST", "/api/v1/symbols/SPY/shares", &shares);
+    assert_eq!((status, &refused["code"]), (409, &json!("unknown-payer")), "{refused}");
+    assert_eq!(get_symbol("SPY"), 404);
     let wrong = json!({"roles": ["trader"], "accounts": [], "budget": {"from": "660"}});
     let (status, refused) = send("operator", "PUT", "/api/v1/members/issuer", &wrong);
     assert_eq!(status, 400, "{refused}");

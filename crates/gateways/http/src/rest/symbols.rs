@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use exchange::IssuedBefore;
 use feed::{ReadModel, View};
 use serde::{Deserialize, Serialize};
 use terms::{Command, Op, Position, Side, SymbolIndex, SymbolRules, Time};
@@ -255,6 +256,10 @@ pub(crate) struct Issue {
     account: String,
     #[schema(value_type = schema_values::SharesIssued)]
     shares: String,
+    /// The `issued` of the symbol for which this is meant; 0 before there is a symbol. If it is another one by then,
+    /// nothing is done. So a request can be sent again after a lost answer.
+    #[schema(value_type = Option<schema_values::IssuedAsked>)]
+    expected_issued: Option<String>,
 }
 
 /// Shares that were issued.
@@ -267,6 +272,10 @@ pub(crate) struct IssuedShape {
     account: String,
     #[schema(value_type = schema_values::Position)]
     shares: String,
+    /// All shares of the symbol that are issued, with these. Only for a request with `expected_issued`.
+    #[schema(value_type = Option<schema_values::Position>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    issued: Option<String>,
 }
 
 /// Issues shares of a symbol; creates the symbol if there is none of this name.
@@ -275,7 +284,7 @@ pub(crate) struct IssuedShape {
     params(("symbol" = schema_values::Symbol, Path, description = "The symbol's name")),
     request_body = Issue,
     responses((status = 201, description = "Issued", body = IssuedShape)),
-    extensions(("x-refusals" = json!([Code::UnknownAccount, Code::TooManySymbols, Code::TooManyShares, Code::InsufficientShares, Code::UnknownPayer]))),
+    extensions(("x-refusals" = json!([Code::UnknownAccount, Code::IssuedOtherwise, Code::TooManySymbols, Code::TooManyShares, Code::InsufficientShares, Code::UnknownPayer, Code::NotInACluster, Code::GivenFromBudget]))),
 )]
 pub(crate) async fn issue(
     State(app): State<AppState>,
@@ -284,17 +293,15 @@ pub(crate) async fn issue(
 ) -> Result<(StatusCode, Json<IssuedShape>), Problem> {
     let (symbol, account) = (input::symbol(&name)?, input::account(&asked.account)?);
     let shares: Position = input::position(&asked.shares)?;
-    // Shares for an unknown account create no symbol. An account that exists stays.
-    let is_there = app.look(move |model| model.view.find_account(account).is_some());
-    if !is_there.await? {
-        return Err(Problem::unknown_account());
-    }
-    let ops = [Command::CreateSymbol { symbol }, Command::IssueShares { symbol, account, shares }].map(Op::Command);
-    let answers = app.submitter()?.ask(&ops).await.map_err(|_| Problem::unknown_outcome())?;
+    let expected = asked.expected_issued.as_deref().map(input::expected_issued).transpose()?;
+    let issue =
+        exchange::Issue { symbol, account, shares, before: expected.map_or(IssuedBefore::Any, IssuedBefore::Exactly) };
+    let answers = app.submitter()?.issue(&issue).await.map_err(|_| Problem::unknown_issue())?;
     for answer in answers {
         problem::reply(answer)?;
     }
-    let told = IssuedShape { symbol: name, account: asked.account, shares: shares.to_string() };
+    let issued = expected.map(|before| before.plus(shares).to_string());
+    let told = IssuedShape { symbol: name, account: asked.account, shares: shares.to_string(), issued };
     Ok((StatusCode::CREATED, Json(told)))
 }
 
