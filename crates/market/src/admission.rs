@@ -725,10 +725,9 @@ impl RequestSoFar {
 }
 
 #[cfg(test)]
-mod issue_tests;
-
-#[cfg(test)]
 mod tests {
+    mod issues;
+
     use engine::DoneOrders;
     use terms::{Entry, NewOrder, Price, Reply, Sequence, Shares, Side};
 

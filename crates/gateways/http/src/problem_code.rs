@@ -231,7 +231,7 @@ codes! {
     }
     GATEWAY_TIMEOUT {
         OutcomeUnknown "outcome-unknown", "Outcome unknown",
-            "The database went away meanwhile: ask for the order, or how many shares are issued, later";
+            "The database went away meanwhile: ask for the order later";
     }
 }
 

@@ -300,7 +300,8 @@ pub(crate) async fn issue(
     for answer in answers {
         problem::reply(answer)?;
     }
-    let issued = expected.map(|before| before.plus(shares).to_string());
+    let with_these = |before: Position| Position::from_units(before.units().saturating_add(shares.units()));
+    let issued = expected.map(|before| with_these(before).to_string());
     let told = IssuedShape { symbol: name, account: asked.account, shares: shares.to_string(), issued };
     Ok((StatusCode::CREATED, Json(told)))
 }

@@ -4,7 +4,7 @@ use engine::{DoneOrders, Engine};
 use exchange::{Bound, Issue, IssuedBefore, Requests, Unavailable};
 use terms::{AccountId, Command, Entry, Money, Op, Position, Reject, Sequence, Symbol, Time};
 
-use super::{Admission, Bounds, Conditions, Decision};
+use crate::admission::{Admission, Bounds, Conditions, Decision};
 use crate::ledger::Writers;
 
 const ADMITTED: &[Decision] = &[Decision::Admitted; 2];
