@@ -30,5 +30,6 @@ pub fn items(mut input: &[u8]) {
 
 /// Reads the messages of a cluster's log.
 pub fn messages(input: &[u8]) {
-    message_target::texts(input).for_each(|message: Bytes| cluster::fuzzing::read_message(&message));
+    let is_read = |message: Bytes| cluster::fuzzing::read_message(&message);
+    assert!(message_target::texts(input).all(is_read), "a message is the same when it was written again");
 }

@@ -47,8 +47,8 @@ enum Which {
 }
 use Which::{Newest, Oldest};
 
-/// A market with two snapshots. Its first journal file was removed, and the newest snapshot does not need the oldest one
-/// of the others. Its history begins with an order open, and has all kinds of files.
+/// A market with two snapshots. Its first journal file was removed, and the newest snapshot does not need the oldest of
+/// the others. Its history begins with an order open, and has all kinds of files.
 fn market(folder: &Folder, shares: u32) -> PathBuf {
     let data = folder.data();
     let launch = Launch::new(&data).with(SMALL);
