@@ -94,11 +94,11 @@ impl fmt::Display for Unavailable {
                 "expected_issued is not offered with a budget: its shares are given, and as many are issued as before"
             }
             Unavailable::IssuedOtherwise { issued: None } => {
-                "Issued otherwise: shares of the symbol are being issued at this moment; nothing was done, so look how many are \
-                 issued, and send it again"
+                "shares of the symbol are being issued at this moment: nothing was done; look how many are issued, and send it \
+                 again"
             }
             Unavailable::IssuedOtherwise { issued: Some(issued) } => {
-                return write!(f, "Issued otherwise: {issued} shares of the symbol are issued; nothing was done");
+                return write!(f, "another number of shares is issued than expected, {issued}: nothing was done");
             }
             Unavailable::ReadOnlyNode => "this server is read-only: nothing was changed; send it to a server of the cluster that is not",
             Unavailable::NotPermitted => "not permitted: this is for members of another role",

@@ -39,7 +39,7 @@ pub enum Outcome {
     Insufficient,
     /// Refused: no such account, symbol or order.
     Unknown,
-    /// Refused: it exists already, has nothing open, or was meant for another state of the market.
+    /// Refused: it exists already, has nothing open, was meant for another state of the market, or is not offered here.
     Conflict,
     /// Refused: past a bound of the exchange, of a symbol or of a reply.
     Limit,

@@ -132,7 +132,10 @@ impl Requests {
             let ops = self.ops_of(request);
             let mut from = ops.start;
             while from < ops.end {
-                let through = from + done_together(&self.ops[from..ops.end]);
+                let through = match self.issues.get(request) {
+                    Some(_) => ops.end,
+                    None => from + done_together(&self.ops[from..ops.end]),
+                };
                 let of_ops = self.ops[from..through].iter().map(|op| denial(&rights, mode, op, room));
                 let first = (from..through).zip(of_ops).find_map(|(op, denial)| Some((op, denial?)));
                 // The order at fault says why, and those before it do not, so that a client learns which one it is.

@@ -2,30 +2,38 @@
 //! that calls these functions alone reads many inputs in the time in which another one applies one.
 
 use bytes::Bytes;
+use engine::StateItem;
+use terms::Command;
 
 use crate::message_target;
 pub use crate::stored_target::block;
 
-/// Decodes commands, and checks that each is the same after it was encoded and decoded again.
+/// Decodes commands.
 pub fn commands(mut input: &[u8]) {
-    let mut again = Vec::new();
-    while let Ok(command) = journal::decode(&mut input) {
-        again.clear();
-        journal::encode(&command, &mut again);
-        let decoded = journal::decode(&mut &again[..]).expect("what was encoded is decoded");
-        assert_eq!(decoded, command, "a command is the same when it was encoded");
-    }
+    while command(&mut input).is_some() {}
 }
 
-/// Decodes items of a snapshot, and checks that each is the same after it was encoded and decoded again.
+/// Decodes items of a snapshot.
 pub fn items(mut input: &[u8]) {
-    let mut again = Vec::new();
-    while let Ok(item) = journal::decode_item(&mut input) {
-        again.clear();
-        journal::encode_item(&item, &mut again);
-        let decoded = journal::decode_item(&mut &again[..]).expect("what was encoded is decoded");
-        assert_eq!(decoded, item, "an item is the same when it was encoded");
-    }
+    while item(&mut input).is_some() {}
+}
+
+/// Decodes a command, and checks that it is the same after it was encoded and decoded again.
+pub(crate) fn command(input: &mut &[u8]) -> Option<Command> {
+    let (command, mut again) = (journal::decode(input).ok()?, Vec::new());
+    journal::encode(&command, &mut again);
+    let decoded = journal::decode(&mut &again[..]).expect("what was encoded is decoded");
+    assert_eq!(decoded, command, "a command is the same when it was encoded");
+    Some(command)
+}
+
+/// Decodes an item of a snapshot, and checks that it is the same after it was encoded and decoded again.
+pub(crate) fn item(input: &mut &[u8]) -> Option<StateItem> {
+    let (item, mut again) = (journal::decode_item(input).ok()?, Vec::new());
+    journal::encode_item(&item, &mut again);
+    let decoded = journal::decode_item(&mut &again[..]).expect("what was encoded is decoded");
+    assert_eq!(decoded, item, "an item is the same when it was encoded");
+    Some(item)
 }
 
 /// Reads the messages of a cluster's log.

@@ -509,7 +509,7 @@ impl Admission {
             return Decision::Refused(why);
         }
         let has_symbol = engine.issued_of(symbol).is_some() || self.turn.symbols.contains(&symbol);
-        if let Err(reject) = issue_to_unknown(engine, &issue, has_symbol) {
+        if let Err(reject) = issue_to_unknown(engine, writers, &issue, has_symbol) {
             return Decision::Rejected(reject);
         }
         let mut within = self.symbol(engine, bounds, symbol);
@@ -608,14 +608,15 @@ impl Admission {
 }
 
 /// Checks an issue for what the engine would refuse after it had created the symbol. Errors: the engine's refusal. An
-/// account that this turn creates may still be refused, so it does not count.
-fn issue_to_unknown(engine: &Engine, issue: &Command, has_symbol: bool) -> Result<(), Reject> {
+/// account that this turn creates may still be refused, so it does not count. In a cluster, commands of other nodes that
+/// come before this one may give the payer shares.
+fn issue_to_unknown(engine: &Engine, writers: Writers, issue: &Command, has_symbol: bool) -> Result<(), Reject> {
     let is_there = |account| engine.balance(account).is_some();
     if !issue.account().is_some_and(is_there) {
         return Err(Reject::UnknownAccount);
     }
     let Command::GiveShares { payer, shares, .. } = *issue else { return Ok(()) };
-    if has_symbol {
+    if has_symbol || writers == Writers::Several {
         return Ok(());
     }
     if !is_there(payer) {

@@ -8,8 +8,9 @@ import { absentIsNull, foundOut } from "./found-out.js";
 
 /** The promise under which shares are issued: that it is done once, or the reason why there is none. @typedef {"once"|"not-in-a-cluster"|"given-from-budget"} Way */
 /**
- * The end of an issue: why it was refused, or null, and how many shares are issued now, or null where that cannot be had.
- * @typedef {{refusal: Refusal|null, issued: string|null}} Issued
+ * The end of an issue: why it was refused, or null, and how many shares are issued now, or null where that cannot be had. Where it is done,
+ * the shares that it issued; where it may still be done, that.
+ * @typedef {{refusal: Refusal|null, issued: string|null, shares?: string, isUnsure?: boolean}} Issued
  */
 
 /** The shares of a symbol that are issued; none of one that does not exist. @param {Pick<Api, "symbol">} api @param {string} symbol */
@@ -19,14 +20,14 @@ export async function issuedOf(api, symbol) {
 
 /**
  * Issues shares if as many are issued as the page shows. A cluster takes no such condition, nor does the server from a member with a budget:
- * there the shares are issued, or given, without it.
+ * there the shares are issued, or given, without it. `isAgain` says that an issue for the same number had no answer.
  * @param {Pick<Api, "symbol" | "issue">} api
  * @param {{symbol: string, account: string, shares: string}} what
- * @param {string} shown
+ * @param {{number: string, isAgain?: boolean|undefined}} shown
  * @param {(pause_ms: number) => Promise<unknown>} [pause]
  * @returns {Promise<Issued>}
  */
-export async function issueShares(api, { symbol, account, shares }, shown, pause) {
+export async function issueShares(api, { symbol, account, shares }, { number: shown, isAgain = false }, pause) {
   const now = () => issuedOf(api, symbol);
   let way = /** @type {Way} */ ("once");
   try {
@@ -35,15 +36,26 @@ export async function issueShares(api, { symbol, account, shares }, shown, pause
       way = error.code;
       return api.issue(symbol, account, shares, null);
     });
-    return { refusal: null, issued: made.issued ?? (await orNull(now())) };
+    return { refusal: null, issued: made.issued ?? (await orNull(now())), shares: made.shares };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    if (!error.unknown) return { refusal: error, issued: error.code === "issued-otherwise" ? await orNull(now()) : shown };
+    if (error.code === "issued-otherwise") {
+      const issued = await orNull(now());
+      const isGrown = isAgain && issued !== null && issued !== shown;
+      return { refusal: isGrown ? new Refusal({ code: error.code, detail: probablyDone(symbol, shown, issued) }) : error, issued };
+    }
+    if (!error.unknown) return { refusal: error, issued: shown };
     const found = way === "given-from-budget" ? null : await foundOut(now, (issued) => issued !== shown, pause);
     const detail = `${error.message}. ${told(way, symbol, shown, found)}`;
     // What stays as it is shown is what the issue is meant for when it is sent again.
-    return { refusal: new Refusal({ code: error.code, detail }), issued: found ?? shown };
+    const isUnsure = way === "once" && (found === null || found === shown);
+    return { refusal: new Refusal({ code: error.code, detail }), issued: found ?? shown, isUnsure };
   }
+}
+
+/** @param {string} symbol @param {string} before @param {string} now */
+function probablyDone(symbol, before, now) {
+  return `The shares were probably issued by the press that had no answer: ${group(before)} ${symbol} were issued before, and ${group(now)} are now. Pressing again issues them again`;
 }
 
 /** @param {Way} way @param {string} symbol @param {string} shown @param {string|null} found */

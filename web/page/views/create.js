@@ -55,9 +55,9 @@ export function createDialog({ api, created, issued }) {
  * @returns {() => Promise<void>} looks how many are issued
  */
 function issueForm(form, api, issued) {
-  /** @type {{symbol: string, issued: string}|null} */
+  /** @type {{symbol: string, issued: string, isUnsure?: boolean|undefined}|null} */
   let shown = null;
-  /** @param {{symbol: string, issued: string}|null} next */
+  /** @param {{symbol: string, issued: string, isUnsure?: boolean|undefined}|null} next */
   const show = (next) => {
     shown = next;
     setText(within(form, "p", ".note"), next ? `${group(next.issued)} ${next.symbol} are issued` : "");
@@ -81,12 +81,12 @@ function issueForm(form, api, issued) {
     ],
     async () => {
       const what = { symbol: valueOf(form, "symbol"), account: valueOf(form, "account"), shares: valueOf(form, "shares") };
-      const before = shown?.symbol === what.symbol ? shown.issued : await issuedOf(api, what.symbol);
-      const { refusal, issued: now } = await issueShares(api, what, before);
-      show(now === null ? null : { symbol: what.symbol, issued: now });
+      const before = shown?.symbol === what.symbol ? { number: shown.issued, isAgain: shown.isUnsure } : { number: await issuedOf(api, what.symbol) };
+      const { refusal, issued: now, shares = what.shares, isUnsure } = await issueShares(api, what, before);
+      show(now === null ? null : { symbol: what.symbol, issued: now, isUnsure });
       if (refusal) throw refusal;
       issued(what.symbol, what.account);
-      return `${group(what.shares)} ${what.shares === "1" ? "share" : "shares"} of ${what.symbol} issued to account ${what.account}`;
+      return `${group(shares)} ${shares === "1" ? "share" : "shares"} of ${what.symbol} issued to account ${what.account}`;
     },
   );
   return look;

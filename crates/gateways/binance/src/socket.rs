@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use exchange::Read;
-use feed::Candle;
+use feed::{Candle, ReadModel};
 use serde_json::{Value, json};
 use terms::{AccountId, AccountIndex, SymbolIndex};
 
@@ -102,9 +102,21 @@ struct StreamConnection {
 }
 
 impl Party for StreamConnection {
-    async fn begin(&mut self) {
+    async fn begin(&mut self) -> Result<(), Problem> {
         let topics = std::mem::take(&mut self.topics);
-        self.subscribe(topics, None).await;
+        self.subscribe(topics, None, Vec::new()).await
+    }
+
+    /// Asks a database for the last days of streams that began without them.
+    async fn accepted(&mut self) {
+        let days = days_of(&self.app, &self.topics).await;
+        if !days.is_empty() {
+            let learn = |model: &mut ReadModel<Hub>| {
+                days.into_iter().for_each(|(symbol, days)| Hub::learn(model, symbol, days));
+            };
+            // A feed that has ended sends no events.
+            drop(self.app.look(learn).await);
+        }
     }
 
     async fn heard(&mut self, text: &str) {
@@ -122,7 +134,11 @@ impl Party for StreamConnection {
             Some("SUBSCRIBE") => {
                 let before = current_principal::followed();
                 match self.named(&request).await.and_then(|topics| self.with_room(topics)) {
-                    Ok(topics) => self.subscribe(topics, Some(answer(&id, &Value::Null))).await,
+                    Ok(topics) => {
+                        let days = days_of(&self.app, &topics).await;
+                        // A feed that has ended sends no events.
+                        drop(self.subscribe(topics, Some(answer(&id, &Value::Null)), days).await);
+                    }
                     Err(refusal) => {
                         current_principal::follows_again(before);
                         self.refuse(&id, 2, &refusal.msg);
@@ -196,10 +212,15 @@ impl StreamConnection {
         has_room.then_some(topics).ok_or_else(too_many)
     }
 
-    async fn subscribe(&mut self, topics: Vec<NamedTopic>, answer: Option<SharedText>) {
+    /// Follows streams. `answer` is sent before their first events. Errors: the feed has ended.
+    async fn subscribe(
+        &mut self,
+        topics: Vec<NamedTopic>,
+        answer: Option<SharedText>,
+        days: Vec<(SymbolIndex, Vec<Candle>)>,
+    ) -> Result<(), Problem> {
         let (outbox, all) = (self.outbox.clone(), topics.clone());
-        let days = days_of(&self.app, &topics).await;
-        let subscribed = self.app.subscribe(move |model| {
+        let subscribed = self.app.subscribe(&self.outbox, move |model| {
             if let Some(answer) = answer {
                 outbox.send(answer);
             }
@@ -208,12 +229,11 @@ impl StreamConnection {
             }
             days.into_iter().for_each(|(symbol, days)| Hub::learn(model, symbol, days));
         });
-        // A feed that has ended sends no events.
-        if subscribed.await.is_ok() {
-            let new = topics.into_iter().filter(|(_, topic)| !self.topics.iter().any(|(_, its)| its == topic));
-            let new: Vec<NamedTopic> = new.collect();
-            self.topics.extend(new);
-        }
+        subscribed.await?;
+        let new = topics.into_iter().filter(|(_, topic)| !self.topics.iter().any(|(_, its)| its == topic));
+        let new: Vec<NamedTopic> = new.collect();
+        self.topics.extend(new);
+        Ok(())
     }
 
     async fn unsubscribe(&mut self, topics: Vec<NamedTopic>, answer: SharedText) {
@@ -240,7 +260,7 @@ impl StreamConnection {
             .collect();
         self.topics.iter_mut().for_each(|named| named.1 = enveloped(named, envelope));
         let outbox = self.outbox.clone();
-        let exchanged = self.app.subscribe(move |model| {
+        let exchanged = self.app.subscribe(&self.outbox, move |model| {
             changed.into_iter().for_each(|(from, to)| Hub::exchange(model, from.topic(), to.topic(), &outbox));
             outbox.send(answer);
         });

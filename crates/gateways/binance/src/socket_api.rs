@@ -282,7 +282,7 @@ impl Caller {
         self.app.ascertain().await?;
         let (outbox, form) = (self.outbox.clone(), form.clone());
         let envelope = Envelope { wrap: Wrap::Api, unit: self.unit };
-        let followed = self.app.subscribe(move |model| {
+        let followed = self.app.subscribe(&self.outbox, move |model| {
             let unknown = || Refusal::of(&terms::Reject::UnknownAccount);
             let index = model.view.find_account(account).ok_or_else(unknown)?;
             let topic = StreamTopic::User(index, envelope).topic();

@@ -23,6 +23,7 @@ use crate::listener::Life;
 use crate::live_count::LiveCount;
 use crate::member_turns::MemberTurns;
 use crate::members::Members;
+use crate::outbox::Outbox;
 use crate::outbox_budget::OutboxBudget;
 use crate::problem::Problem;
 use crate::publish_cost::PublishCost;
@@ -411,14 +412,17 @@ impl AppState {
         self.seen(seen).await
     }
 
-    /// Looks at the read model as [`AppState::look`] does, to subscribe a client: with the next publishing.
+    /// Looks at the read model as [`AppState::look`] does, to subscribe a client: with the next publishing. If the
+    /// client has left by then, nobody looks.
     pub async fn subscribe<T: Send + 'static>(
         &self,
+        outbox: &Outbox,
         look: impl FnOnce(&mut ReadModel<Hub>) -> T + Send + 'static,
     ) -> Result<T, Problem> {
         let (told, seen) = oneshot::channel();
         let begin = move |model: &mut ReadModel<Hub>| drop(told.send(look(model)));
-        self.market()?.asker.ask(move |model| model.watcher.begin_next(begin));
+        let outbox = outbox.clone();
+        self.market()?.asker.ask(move |model| model.watcher.begin_next(outbox, begin));
         self.seen(seen).await
     }
 

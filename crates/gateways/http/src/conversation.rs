@@ -32,9 +32,14 @@ const SENT_AT_ONCE: usize = 256;
 
 /// The handler of this side of a conversation.
 pub trait Party: Send + 'static {
-    /// Runs before the client learns that it is connected: what it follows from the start misses nothing that it does
-    /// then.
-    fn begin(&mut self) -> impl Future<Output = ()> + Send {
+    /// Runs before the connection is accepted. Streams that begin here have everything that happens once the client is
+    /// connected. Errors: the connection is refused.
+    fn begin(&mut self) -> impl Future<Output = Result<(), Problem>> + Send {
+        async { Ok(()) }
+    }
+
+    /// Runs once the connection is accepted, before anything is read.
+    fn accepted(&mut self) -> impl Future<Output = ()> + Send {
         async {}
     }
 
@@ -59,7 +64,7 @@ pub trait Party: Send + 'static {
 }
 
 /// Accepts the WebSocket and runs the conversation until either side ends it. Then all its subscriptions end. Errors:
-/// the asker has as many connections as it may have.
+/// the asker has as many connections as it may have, or what it is to follow cannot begin.
 pub async fn begin<P: Party>(
     app: &AppState,
     upgrade: Upgrade,
@@ -71,7 +76,7 @@ pub async fn begin<P: Party>(
     let (asker, read, calling) = (current_principal::asker(), current_principal::followed(), current_caller::current());
     let connected = connected(&app, asker.iter().chain(read.iter().map(|(asker, _)| asker)))?;
     let life = upgrade.life.clone();
-    party.begin().await;
+    party.begin().await?;
     Ok(upgrade.then(move |socket| {
         let talk = current_principal::as_whoever(asker, async move {
             current_principal::begins(read, connected);
@@ -79,6 +84,7 @@ pub async fn begin<P: Party>(
             let _counted = app.instruments().websockets.enter();
             let last = LastHeard::default();
             let talking = async {
+                party.accepted().await;
                 keep_place(&life, &party);
                 converse((&app, &life), socket, (&mut party, &last), &subscriber.outbox).await;
             };
@@ -92,8 +98,8 @@ pub async fn begin<P: Party>(
     }))
 }
 
-/// The outbox of a connection, whose subscriptions end when this is dropped, also if the client left before it learnt
-/// that it is connected.
+/// The outbox of a connection. When this is dropped, all subscriptions of the outbox end, also if the client left before
+/// the connection was accepted.
 struct Subscriber {
     app: AppState,
     outbox: Outbox,

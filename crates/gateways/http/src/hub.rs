@@ -49,8 +49,8 @@ impl HeldReports {
     }
 }
 
-/// A question that subscribes.
-type Beginning = Box<dyn FnOnce(&mut ReadModel<Hub>) + Send>;
+/// A question that subscribes, and the outbox that it subscribes.
+type Beginning = (Outbox, Box<dyn FnOnce(&mut ReadModel<Hub>) + Send>);
 
 /// The events of an interface with messages of its own.
 pub trait Streams: Send {
@@ -202,15 +202,18 @@ impl Hub {
 
     /// Does `begin`, which subscribes, behind the next publishing. By itself a subscription publishes what was gathered
     /// so far, so that a client which subscribes again and again would set the pace for all.
-    pub(crate) fn begin_next(&mut self, begin: impl FnOnce(&mut ReadModel<Hub>) + Send + 'static) {
-        self.beginning.push_back(Box::new(begin));
+    pub(crate) fn begin_next(&mut self, outbox: Outbox, begin: impl FnOnce(&mut ReadModel<Hub>) + Send + 'static) {
+        self.beginning.push_back((outbox, Box::new(begin)));
     }
 
     /// Begins subscriptions that waited, for a moment. A panic of one ends that one alone.
     fn begin_waiting(model: &mut ReadModel<Hub>) {
         let began = Instant::now();
         while began.elapsed() < BEGIN_MAX {
-            let Some(begin) = model.watcher.beginning.pop_front() else { return };
+            let Some((outbox, begin)) = model.watcher.beginning.pop_front() else { return };
+            if !outbox.is_open() {
+                continue;
+            }
             if let Err(panicked) = contain(Part::Question, || begin(model)) {
                 tracing::error!(%panicked, "a fault of the server ended a subscription; please report it");
             }

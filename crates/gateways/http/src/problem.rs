@@ -159,10 +159,19 @@ impl Problem {
         Problem::new(Code::OutcomeUnknown, detail)
     }
 
-    /// The refusal where nobody knows yet whether shares are issued.
-    pub fn unknown_issue() -> Problem {
-        let detail = "whether the shares are issued is not known yet: they may still be; the symbol says how many are, and sending \
-                      the same again is safe with expected_issued";
+    /// The refusal where nobody knows yet whether shares are issued. `is_expected` says whether the request names the
+    /// number of shares for which it was meant.
+    pub fn unknown_issue(is_expected: bool) -> Problem {
+        let detail = match is_expected {
+            true => {
+                "whether the shares are issued is not known yet: they may still be; the same request, with the same \
+                     expected_issued, issues them at most once"
+            }
+            false => {
+                "whether the shares are issued is not known yet: they may still be, and a second request would issue \
+                      them again; look at the account first"
+            }
+        };
         Problem::new(Code::OutcomeUnknown, detail)
     }
 

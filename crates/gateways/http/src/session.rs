@@ -131,7 +131,7 @@ impl Session {
                     self.app.ascertain().await?;
                 }
                 let (outbox, answer) = (self.outbox.clone(), done("subscribed", request));
-                let subscribed = self.app.subscribe(move |model| {
+                let subscribed = self.app.subscribe(&self.outbox, move |model| {
                     let topic = channel.topic(model)?;
                     Ok::<_, Problem>(Hub::subscribe_in_turn(model, topic, &outbox, answer))
                 });
@@ -143,7 +143,7 @@ impl Session {
                 self.app.ascertain().await?;
                 let (outbox, answer) = (self.outbox.clone(), done("subscribed", request));
                 let library = self.app.market()?.library.clone();
-                let begun = self.app.subscribe(move |model| {
+                let begun = self.app.subscribe(&self.outbox, move |model| {
                     let begun = report_replay::begin(model, library.as_ref(), account, from, &outbox)?;
                     outbox.send(answer);
                     Ok(begun)

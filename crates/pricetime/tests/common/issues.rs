@@ -23,7 +23,7 @@ fn issued(http: &Http, symbol: &str) -> Value {
 
 fn check_refused(told: &Answer, issued: &str) {
     assert_eq!(told.code(), (409, "issued-otherwise"), "{}", told.text);
-    let detail = format!("Issued otherwise: {issued} shares of the symbol are issued; nothing was done");
+    let detail = format!("another number of shares is issued than expected, {issued}: nothing was done");
     assert_eq!(told.body["detail"], detail);
 }
 

@@ -2,10 +2,12 @@
 //! and an account's reports add up to its orders.
 
 use std::collections::{BTreeMap, HashMap};
-use std::net::SocketAddr;
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use crate::common::exposition::Exposition;
 use crate::common::folder::Folder;
 use crate::common::http::{Http, Socket};
 use crate::common::keys::{KeyFile, now};
@@ -284,6 +286,33 @@ fn check_step(before: Option<&Value>, event: &Value) {
         "TRADE" => assert_eq!(event["X"], if all { "FILLED" } else { "PARTIALLY_FILLED" }),
         kind => assert_eq!((kind, event["X"].as_str().unwrap(), number(event, "l")), ("CANCELED", "CANCELED", 0.0)),
     }
+}
+
+/// A client that placed an order as soon as it was connected missed the reports of that order.
+#[test]
+fn streams_begin_before_their_connection_is_accepted_and_end_with_it() {
+    let folder = Folder::new("binance-begun");
+    let (server, http, _) = start(&folder);
+    let mut other = server.client();
+    other.ask(r#"<transactions id="2"><order sym="SPY" amount="-1000" limit="10"/></transactions>"#);
+    for _ in 0..50 {
+        let mut socket = http.listen_at("/binance/ws/spyusd@trade");
+        other.ask(r#"<transactions id="1"><order sym="SPY" amount="1" limit="10"/></transactions>"#);
+        assert_eq!(socket.next()["e"], "trade");
+    }
+    let kept = http.listen_at("/binance/ws/spyusd@trade");
+    // Whoever leaves before he is connected leaves nothing behind.
+    for _ in 0..50 {
+        let mut client = TcpStream::connect(server.http).unwrap();
+        let upgrade = "connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13";
+        let asked = "GET /binance/ws/spyusd@trade/spyusd@bookTicker HTTP/1.1\r\nhost: localhost\r\n";
+        write!(client, "{asked}{upgrade}\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n").unwrap();
+    }
+    wait_until("all others to have left", PATIENCE, || {
+        Exposition::read(&http.get("/metrics").text).sum("pricetime_subscribers", &[]) == 1.0
+    });
+    drop(kept);
+    server.stop();
 }
 
 #[test]

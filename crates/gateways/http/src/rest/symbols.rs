@@ -296,7 +296,7 @@ pub(crate) async fn issue(
     let expected = asked.expected_issued.as_deref().map(input::expected_issued).transpose()?;
     let issue =
         exchange::Issue { symbol, account, shares, before: expected.map_or(IssuedBefore::Any, IssuedBefore::Exactly) };
-    let answers = app.submitter()?.issue(&issue).await.map_err(|_| Problem::unknown_issue())?;
+    let answers = app.submitter()?.issue(&issue).await.map_err(|_| Problem::unknown_issue(expected.is_some()))?;
     for answer in answers {
         problem::reply(answer)?;
     }
