@@ -2,8 +2,7 @@
 //! that calls these functions alone reads many inputs in the time in which another one applies one.
 
 use bytes::Bytes;
-use engine::StateItem;
-use terms::Command;
+use terms::{Command, StateItem};
 
 use crate::message_target;
 pub use crate::stored_target::block;

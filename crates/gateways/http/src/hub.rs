@@ -630,7 +630,7 @@ mod tests {
             let balance = Money::from_units(sequence.into());
             apply(&mut model, sequence, Event::BalanceChanged { account: ACCOUNT, balance });
             let (outbox, done) = (loops.clone(), Arc::clone(&done));
-            model.watcher.begin_next(move |model| {
+            model.watcher.begin_next(loops.clone(), move |model| {
                 assert_ne!(round, 50, "planted");
                 assert!(Hub::subscribe(model, Topic::Orders(ACCOUNT), &outbox));
                 assert!(Hub::unsubscribe(model, Topic::Orders(ACCOUNT), &outbox));
@@ -647,6 +647,21 @@ mod tests {
         assert!(model.watcher.beginning.is_empty());
         let messages = std::iter::from_fn(|| other.take()).filter(|piece| piece.last).count();
         assert_eq!(messages, 2, "its snapshot, and one message for all that happened");
+    }
+
+    #[test]
+    fn a_subscription_of_a_client_that_has_left_does_not_begin() {
+        let mut model = model_with(Box::new(()));
+        let (left, there) = (Outbox::new(&OutboxBudget::default()), Outbox::new(&OutboxBudget::default()));
+        let begun = Arc::new(AtomicUsize::new(0));
+        for (outbox, number) in [(&left, 1), (&there, 10)] {
+            let begun = Arc::clone(&begun);
+            model.watcher.begin_next(outbox.clone(), move |_| drop(begun.fetch_add(number, Ordering::Relaxed)));
+        }
+        left.close();
+        model.watcher.next_publish = Instant::now();
+        Hub::look(&mut model);
+        assert_eq!((begun.load(Ordering::Relaxed), model.watcher.beginning.len()), (10, 0));
     }
 
     /// News went on being gathered and written for a client that was to be disconnected, until it was.
