@@ -656,7 +656,9 @@ mod tests {
         let begun = Arc::new(AtomicUsize::new(0));
         for (outbox, number) in [(&left, 1), (&there, 10)] {
             let begun = Arc::clone(&begun);
-            model.watcher.begin_next(outbox.clone(), move |_| drop(begun.fetch_add(number, Ordering::Relaxed)));
+            model.watcher.begin_next(outbox.clone(), move |_| {
+                begun.fetch_add(number, Ordering::Relaxed);
+            });
         }
         left.close();
         model.watcher.next_publish = Instant::now();
