@@ -6,8 +6,8 @@ use crate::callers::Callers;
 use crate::marks::Statement;
 use crate::message::{Message, decode};
 
-/// Reads a message, and its callers and commands or its statement. Returns whether it is the same when it is written again. Panics: a
-/// reader has a fault.
+/// Reads a message, and its callers and commands or its statement. Returns whether it is the same when it is written
+/// again. Panics: a reader has a fault.
 pub fn read_message(bytes: &Bytes) -> bool {
     let Ok(message) = Message::read(bytes) else { return true };
     if message.number > 0 && message.count == 0 {

@@ -109,7 +109,7 @@ impl Target {
             Target::WebSocket => websocket_target::send(input),
             Target::Commands => stored_target::commands(input),
             Target::Items => stored_target::items(input),
-            Target::Block => stored_target::block(input),
+            Target::Block => stored_reading::block(input),
             Target::Message => message_target::take(input),
             Target::XmlReading => reading::xml(input),
             Target::FixReading => reading::fix(input),

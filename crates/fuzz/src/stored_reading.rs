@@ -1,11 +1,14 @@
-//! Stored bytes, and those of a cluster's log, that are read and then dropped: no engine or node is behind. A program
-//! that calls these functions alone reads many inputs in the time in which another one applies one.
+//! Stored bytes, and those of a cluster's log, that are read and then dropped: no engine or node is behind. Checksums
+//! are left out. A program that calls these functions alone reads many inputs in the time in which another one applies
+//! one.
 
 use bytes::Bytes;
 use terms::{Command, StateItem};
 
 use crate::message_target;
-pub use crate::stored_target::block;
+
+/// The most commands, items or records that are read of one input.
+pub(crate) const READ_MAX: usize = 200;
 
 /// Decodes commands.
 pub fn commands(mut input: &[u8]) {
@@ -33,6 +36,13 @@ pub(crate) fn item(input: &mut &[u8]) -> Option<StateItem> {
     let decoded = journal::decode_item(&mut &again[..]).expect("what was encoded is decoded");
     assert_eq!(decoded, item, "an item is the same when it was encoded");
     Some(item)
+}
+
+/// Reads the records of a block of the history. The first byte is their number.
+pub fn block(input: &[u8]) {
+    if let [records, block @ ..] = input {
+        history::fuzzing::read_block(usize::from(*records).min(READ_MAX), block);
+    }
 }
 
 /// Reads the messages of a cluster's log.

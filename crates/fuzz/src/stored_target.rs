@@ -1,13 +1,10 @@
-//! Bytes that the server stores: commands of the journal, items of a snapshot and blocks of the history. Their
-//! checksums are left out, so that their readers get any bytes at all.
+//! Bytes that the server stores, with an engine behind: commands of the journal and items of a snapshot. Their checksums
+//! are left out, so that their readers get any bytes at all.
 
 use engine::{DoneOrders, Engine, Importer};
 use terms::{Entry, Time};
 
-use crate::stored_reading;
-
-/// The most commands, items or records that are read of one input.
-const READ_MAX: usize = 200;
+use crate::stored_reading::{self, READ_MAX};
 
 /// Decodes commands and applies them.
 pub(crate) fn commands(mut input: &[u8]) {
@@ -29,11 +26,4 @@ pub(crate) fn items(mut input: &[u8]) {
         }
     }
     drop(importer.finish());
-}
-
-/// Reads the records of a block of the history. The first byte is their number.
-pub fn block(input: &[u8]) {
-    if let [records, block @ ..] = input {
-        history::fuzzing::read_block(usize::from(*records).min(READ_MAX), block);
-    }
 }

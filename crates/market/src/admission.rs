@@ -608,8 +608,8 @@ impl Admission {
 }
 
 /// Checks an issue for what the engine would refuse after it had created the symbol. Errors: the engine's refusal. An
-/// account that this turn creates may still be refused, so it does not count. In a cluster, commands of other nodes that
-/// come before this one may give the payer shares.
+/// account that this turn creates may still be refused, so it does not count. In a cluster, commands of other nodes
+/// that come before this one may give the payer shares.
 fn issue_to_unknown(engine: &Engine, writers: Writers, issue: &Command, has_symbol: bool) -> Result<(), Reject> {
     let is_there = |account| engine.balance(account).is_some();
     if !issue.account().is_some_and(is_there) {

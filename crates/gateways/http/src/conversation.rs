@@ -98,8 +98,8 @@ pub async fn begin<P: Party>(
     }))
 }
 
-/// The outbox of a connection. When this is dropped, all subscriptions of the outbox end, also if the client left before
-/// the connection was accepted.
+/// The outbox of a connection. When this is dropped, all subscriptions of the outbox end, also if the client left
+/// before the connection was accepted.
 struct Subscriber {
     app: AppState,
     outbox: Outbox,
