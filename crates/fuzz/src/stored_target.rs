@@ -1,5 +1,5 @@
-//! Bytes that the server stores, with an engine behind: commands of the journal and items of a snapshot. Their checksums
-//! are left out, so that their readers get any bytes at all.
+//! Bytes that the server stores, with an engine behind: commands of the journal and items of a snapshot. Their
+//! checksums are left out, so that their readers get any bytes at all.
 
 use engine::{DoneOrders, Engine, Importer};
 use terms::{Entry, Time};
