@@ -7,7 +7,7 @@ use terms::{Command, StateItem};
 
 use crate::message_target;
 
-/// The most commands, items or records that are read of one input.
+/// The most records of a block that are read, and the most commands or items that are given to an engine.
 pub(crate) const READ_MAX: usize = 200;
 
 /// Decodes commands.

@@ -301,7 +301,7 @@ fn streams_begin_before_their_connection_is_accepted_and_end_with_it() {
         assert_eq!(socket.next()["e"], "trade");
     }
     let kept = http.listen_at("/binance/ws/spyusd@trade");
-    // Whoever leaves before he is connected leaves nothing behind.
+    // A client that hangs up before its connection is accepted leaves no subscription.
     for _ in 0..50 {
         let mut client = TcpStream::connect(server.http).unwrap();
         let upgrade = "connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13";

@@ -21,8 +21,8 @@ const MISSING: &str = "these tests start a PostgreSQL of their own, and none was
                        postgresql), or put initdb and postgres on the PATH";
 
 /// The script that runs the server and ends it when told, or when the test process is gone, which closes its end of the
-/// pipe. Nobody waits until the folder, which may have many files, is removed: whoever reads what the test process
-/// prints would, if the script kept that open.
+/// pipe. The script closes its output, so that nobody who reads the output of the tests waits until it has removed the
+/// folder, which may have many files.
 const KEEPER: &str = r#"
 folder=$1; shift
 "$@" >>"$folder/log" 2>&1 </dev/null &
