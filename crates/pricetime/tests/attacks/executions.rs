@@ -16,9 +16,8 @@ const AT_ONCE: usize = 5_000;
 const PARTS: usize = 100;
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// The allowed costs with this much memory, in MiB, in the short form: three times what was measured, because the feed
-/// and the history of a busy machine fall further behind. In the long form
-/// executions wait for the history and the followers.
+/// The allowed costs with this much memory, in MiB, in the short form: the most that was measured and half of it. In the long
+/// form executions wait for the history and the followers.
 fn limits(short: u64) -> Limits {
     Limits { memory: size(short, 1_500) * MIB, time: Duration::from_secs(900), ..ORDINARY }
 }
@@ -63,7 +62,7 @@ fn wait_until(attack: &Attack, order: u64, account: u32, is_done: impl Fn(&Value
 #[test]
 fn an_order_that_sweeps_a_large_book_lets_others_have_their_turn() {
     let icebergs = size(4_000, 10_000);
-    let scene = Scene::set("an order over a million executions", limits(180), |launch| launch);
+    let scene = Scene::set("an order over a million executions", limits(155), |launch| launch);
     let mut client = open(&scene.server, 1);
     let iceberg = |_| format!("<order sym=\"S0\" amount=\"-{PARTS}\" limit=\"10\" display=\"1\"/>");
     place(&mut client, 2, (0..icebergs).map(iceberg));
@@ -84,7 +83,7 @@ fn an_order_that_sweeps_a_large_book_lets_others_have_their_turn() {
 #[test]
 fn an_auction_of_icebergs_lets_others_have_their_turn() {
     let icebergs = size(2_000, 50_000);
-    let scene = Scene::set("auction of icebergs", limits(128), |launch| launch);
+    let scene = Scene::set("auction of icebergs", limits(64), |launch| launch);
     let mut client = open(&scene.server, 1);
     let phase = |client: &mut Client, phase: &str| {
         let told = client.ask(&format!("<create><phase sym=\"S0\" is=\"{phase}\"/></create>"));
@@ -114,7 +113,7 @@ fn an_auction_of_icebergs_lets_others_have_their_turn() {
 #[test]
 fn a_request_of_sweeps_lets_others_have_their_turn() {
     let symbols = size(40, 1_000);
-    let scene = Scene::set("a request of sweeps", limits(200), |launch| launch);
+    let scene = Scene::set("a request of sweeps", limits(100), |launch| launch);
     let mut client = open(&scene.server, symbols);
     let icebergs = (0..symbols).flat_map(|n| {
         std::iter::repeat_n(format!("<order sym=\"S{n}\" amount=\"-{PARTS}\" limit=\"10\" display=\"1\"/>"), 100)
@@ -138,7 +137,7 @@ fn a_request_of_sweeps_lets_others_have_their_turn() {
 #[test]
 fn orders_that_one_execution_triggers_let_others_have_their_turn() {
     let stops = size(20_000, 1_000_000);
-    let scene = Scene::set("stops of one execution", limits(64), |launch| launch);
+    let scene = Scene::set("stops of one execution", limits(32), |launch| launch);
     let mut client = open(&scene.server, 1);
     let stop =
         |n| format!("<order sym=\"S0\" amount=\"-1\" limit=\"1000\" stop=\"{}.{:04}\"/>", 10 + n / 10_000, n % 10_000);

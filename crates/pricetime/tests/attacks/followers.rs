@@ -48,7 +48,7 @@ fn followed(attack: &Attack) {
 #[test]
 fn a_follower_of_orders_that_the_market_moves_costs_no_more_than_its_messages() {
     let requests = size(2, 12);
-    let limits = Limits { memory: size(160, 200) * MIB, ..MUCH };
+    let limits = Limits { memory: size(80, 200) * MIB, ..MUCH };
     let scene = Scene::set("a follower of 100 trailing stops", limits, |launch| launch);
     let mut client = market(&scene);
     let trade = |dollars: usize| {
@@ -76,7 +76,7 @@ fn a_follower_of_orders_that_the_market_moves_costs_no_more_than_its_messages() 
 fn sessions_that_read_nothing_cost_what_one_does() {
     let (sessions, orders) = (size(60, 200), size(36_000, 100_000));
     allow_many_files(sessions);
-    let limits = Limits { memory: size(350, 400) * MIB, ..MUCH };
+    let limits = Limits { memory: size(250, 400) * MIB, ..MUCH };
     let scene = Scene::set("FIX sessions that read nothing", limits, |launch| launch.with("--fix 127.0.0.1:0"));
     let mut client = market(&scene);
     let attack = scene.attack();
@@ -105,7 +105,7 @@ fn sessions_that_read_nothing_cost_what_one_does() {
 #[test]
 fn a_sweep_of_a_followed_account_is_told_in_bounded_memory() {
     let orders = size(50_000, 500_000);
-    let limits = Limits { memory: size(350, 700) * MIB, ..MUCH };
+    let limits = Limits { memory: size(175, 700) * MIB, ..MUCH };
     let scene = Scene::set("a sweep of a followed account", limits, |launch| launch);
     let mut client = market(&scene);
     place(&mut client, 1, "<order sym=\"S\" amount=\"-1\" limit=\"1\"/>", orders);

@@ -13,7 +13,7 @@ const CANCELS_MAX: usize = 1_000;
 /// The number of orders of one request.
 const AT_ONCE: usize = 9_000;
 
-/// The allowed costs with this much memory, in MiB, in the short form: three times what was measured.
+/// The allowed costs with this much memory, in MiB, in the short form: what was measured and half of it.
 fn limits(short: u64) -> Limits {
     Limits { memory: size(short, 400) * MIB, ..ORDINARY }
 }
@@ -72,7 +72,7 @@ fn account(http: &Http) -> Value {
 #[test]
 fn a_cancel_of_all_orders_of_a_large_account_lets_others_have_their_turn() {
     let orders = size(50_000, 1_000_000);
-    let scene = Scene::set("cancel of all orders", limits(32), |launch| launch);
+    let scene = Scene::set("cancel of all orders", limits(16), |launch| launch);
     open(&scene.server);
     sell(&scene.server, orders);
     let attack = scene.attack();
@@ -100,7 +100,7 @@ fn a_cancel_of_all_orders_of_a_large_account_lets_others_have_their_turn() {
 #[test]
 fn a_kill_of_a_large_market_lets_others_have_their_turn() {
     let orders = size(50_000, 1_000_000);
-    let scene = Scene::set("kill of a large market", limits(150), |launch| launch);
+    let scene = Scene::set("kill of a large market", limits(75), |launch| launch);
     open(&scene.server);
     sell(&scene.server, orders);
     let attack = scene.attack();
@@ -134,7 +134,7 @@ fn a_kill_of_a_large_market_lets_others_have_their_turn() {
 fn kills_and_releases_of_a_market_that_once_was_large_cost_next_to_nothing() {
     const OF_A_REQUEST: usize = 100;
     let (orders, requests) = (size(100_000, 1_000_000), size(40, 400));
-    let scene = Scene::set("kills of what once was", limits(32), |launch| launch);
+    let scene = Scene::set("kills of what once was", limits(16), |launch| launch);
     open(&scene.server);
     sell(&scene.server, orders);
     let mut client = scene.server.client();
