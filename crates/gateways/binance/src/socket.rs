@@ -133,16 +133,9 @@ impl Party for StreamConnection {
         match request["method"].as_str() {
             Some("SUBSCRIBE") => {
                 let before = current_principal::followed();
-                match self.named(&request).await.and_then(|topics| self.with_room(topics)) {
-                    Ok(topics) => {
-                        let days = days_of(&self.app, &topics).await;
-                        // A feed that has ended sends no events.
-                        drop(self.subscribe(topics, Some(answer(&id, &Value::Null)), days).await);
-                    }
-                    Err(refusal) => {
-                        current_principal::follows_again(before);
-                        self.refuse(&id, 2, &refusal.msg);
-                    }
+                if let Err(refusal) = self.follow_more(&request, answer(&id, &Value::Null)).await {
+                    current_principal::follows_again(before);
+                    self.refuse(&id, 2, &refusal.msg);
                 }
             }
             Some("UNSUBSCRIBE") => {
@@ -210,6 +203,13 @@ impl StreamConnection {
         let has_room = self.topics.len() + topics.len() <= STREAMS_MAX;
         let too_many = || Refusal::new(2, format!("Invalid request: a connection may follow {STREAMS_MAX} streams"));
         has_room.then_some(topics).ok_or_else(too_many)
+    }
+
+    /// Follows the streams of a request. `answer` is sent before their first events.
+    async fn follow_more(&mut self, request: &Value, answer: SharedText) -> Result<(), Refusal> {
+        let topics = self.with_room(self.named(request).await?)?;
+        let days = days_of(&self.app, &topics).await;
+        Ok(self.subscribe(topics, Some(answer), days).await?)
     }
 
     /// Follows streams. `answer` is sent before their first events. Errors: the feed has ended.
