@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tungstenite::client::IntoClientRequest;
@@ -172,12 +172,14 @@ impl Socket {
         self.told().unwrap_or_else(|end| panic!("the server goes on: {end}"))
     }
 
-    /// The next message. Errors: the end of the connection.
+    /// The next message. Errors: the end of the connection, or that nothing but pings came in time.
     fn told(&mut self) -> Result<Value, String> {
+        let begun = Instant::now();
         loop {
             match self.0.read() {
                 Ok(Message::Text(text)) => return Ok(serde_json::from_str(&text).unwrap()),
                 Ok(Message::Close(frame)) => return Err(format!("closed with {frame:?}")),
+                Ok(_) if begun.elapsed() > PATIENCE => return Err("nothing but pings came".to_owned()),
                 Ok(_) => {}
                 // A signal to this process does not end the connection.
                 Err(tungstenite::Error::Io(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
