@@ -16,8 +16,8 @@ const AT_ONCE: usize = 5_000;
 const PARTS: usize = 100;
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// The allowed costs with this much memory, in MiB, in the short form: the most that was measured and half of it. In the
-/// long form executions wait for the history and the followers.
+/// The allowed costs with this much memory, in MiB, in the short form: the most that was measured and half of it. In
+/// the long form executions wait for the history and the followers.
 fn limits(short: u64) -> Limits {
     Limits { memory: size(short, 1_500) * MIB, time: Duration::from_secs(900), ..ORDINARY }
 }

@@ -67,8 +67,8 @@ fn check_repeats(server: &Server, http: &Http) {
     }
 }
 
-/// Of several requests that expect the same number, one is done. Whether they share a turn is left to chance here, and
-/// not in the tests of admission.
+/// Several requests that expect the same number come at once, and one is done. Whether they share a turn is left to
+/// chance here, and not in the tests of admission.
 fn check_at_once(http: &Http) {
     let answers: Vec<Answer> = std::thread::scope(|scope| {
         let one = || issue(http, "ONCE", "7", Some("0"));
