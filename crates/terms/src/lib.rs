@@ -30,6 +30,7 @@ mod protections;
 mod reject;
 mod reply;
 mod rule_checks;
+mod rule_numbers;
 mod rules;
 mod state;
 mod trail;

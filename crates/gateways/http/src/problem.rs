@@ -30,6 +30,9 @@ pub struct Problem {
     pub detail: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     field: Option<String>,
+    /// The number of the written rule that refuses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<&'static str>,
     /// Seconds after which it is worth asking again: the header `Retry-After`.
     #[serde(skip)]
     again_in_s: Option<u32>,
@@ -45,6 +48,7 @@ impl Problem {
             code,
             detail: detail.into(),
             field: None,
+            rule: None,
             again_in_s: None,
         }
     }
@@ -219,7 +223,7 @@ impl Problem {
             Reject::WouldWait => Code::WouldWait,
             Reject::Full => Code::Full,
         };
-        let problem = Problem::new(code, reject.to_string());
+        let problem = Problem { rule: reject.rule(), ..Problem::new(code, reject.to_string()) };
         match matches!(reject, Reject::TooManyWaiting { .. } | Reject::WouldWait) {
             true => problem.again_in(1),
             false => problem,

@@ -133,4 +133,5 @@ fn a_list_of_two_and_refusals_that_name_the_order_at_fault() {
     let dear = order("buy", json!({"limit": "2500"}));
     let refused = place("oto", &[&dear, &loss]);
     assert_eq!((refused.code(), &refused.body["field"]), ((422, "insufficient-funds"), &json!("orders.0")));
+    assert_eq!(refused.body["rule"], "1.12");
 }

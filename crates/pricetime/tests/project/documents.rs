@@ -92,6 +92,16 @@ fn rules_are_numbered_in_order() {
 }
 
 #[test]
+fn refusals_name_rules_that_are_written() {
+    let (rules, table) = (protocol(), document("crates/terms/src/rule_numbers.rs"));
+    let code = table.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let named: Vec<&str> = code.flat_map(|line| line.split('"').skip(1).step_by(2)).collect();
+    assert!(named.len() > 25, "{named:?}");
+    let unwritten: Vec<&&str> = named.iter().filter(|number| !rules.contains(&format!("**{number}** "))).collect();
+    assert!(unwritten.is_empty(), "{unwritten:?}");
+}
+
+#[test]
 fn the_protocol_document_shows_what_the_server_answers() {
     let folder = Folder::new("protocol-document");
     let server = Launch::new(&folder.data()).start();

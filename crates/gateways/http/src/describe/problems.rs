@@ -18,6 +18,11 @@ pub(super) fn schema() -> Value {
             "code": {"type": "string", "enum": Code::ALL, "description": "For programs; never changes its meaning."},
             "detail": {"type": "string", "description": "For people."},
             "field": {"type": "string", "description": "The field or parameter that is at fault."},
+            "rule": {
+                "type": "string",
+                "pattern": "^[0-9]+\\.[0-9]+$",
+                "description": "The number of the written rule that refuses: 8.4 is the fourth one of page 8 (docs/rules).",
+            },
         },
         "required": ["type", "title", "status", "code", "detail"],
         "examples": [{
@@ -26,6 +31,7 @@ pub(super) fn schema() -> Value {
             "status": 422,
             "code": "insufficient-funds",
             "detail": "Insufficient funds: 1250 needed, 1000 available",
+            "rule": "1.12",
         }],
     })
 }
