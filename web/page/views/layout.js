@@ -35,36 +35,11 @@ const EDGES = [
 /** @param {{layout: Layout, frames: Frames}} parts */
 export function layoutView({ layout, frames }) {
   const trade = find("trade");
-  const edges = EDGES.map((edge) => makeEdge(edge));
-  const panelOf = (/** @type {Edge} */ { panel }) => /** @type {HTMLElement} */ (trade.querySelector(`.${panel}`));
-
-  function arrangement() {
-    return ARRANGEMENTS.find(([, query]) => matchMedia(query).matches)?.[0] ?? "desk";
-  }
-
-  /** The size of a panel now, along its edge. @param {Edge} edge */
-  function sizeOf(edge) {
-    const { width, height } = panelOf(edge).getBoundingClientRect();
-    return edge.row ? height : width;
-  }
-
-  /** The most that it may have: the chart and its row keep what they need. @param {Edge} edge */
-  function mostOf(edge) {
-    const [least, most] = BOUNDS[edge.track];
-    const [row, kept] = ELASTIC[arrangement()];
-    const room = edge.row
-      ? Number.parseFloat(getComputedStyle(trade).gridTemplateRows.split(" ")[row] ?? "0") - kept
-      : find("candles").getBoundingClientRect().width - CHART_PX_MIN;
-    return Math.round(Math.max(least, Math.min(most, sizeOf(edge) + room)));
-  }
-
-  /** @param {Edge} edge @param {number|null} px */
-  function resize(edge, px) {
-    layout.resize(arrangement(), edge.track, px === null ? null : Math.min(px, mostOf(edge)));
-  }
+  const sizes = new PanelSizes(layout, trade);
+  const edges = EDGES.map((edge) => ({ edge, element: edgeElement(edge, sizes) }));
 
   const mark = frames.view(() => {
-    const here = arrangement();
+    const here = sizes.arrangement;
     document.documentElement.dataset.density = layout.density;
     setAttribute(trade, "data-hides", ["watch", "depth"].filter((part) => layout.hides(/** @type {Hideable} */ (part))).join(" "));
     for (const { track } of EDGES) {
@@ -74,63 +49,119 @@ export function layoutView({ layout, frames }) {
     }
     for (const { edge, element } of edges) {
       if (!element.checkVisibility()) continue;
-      setAttribute(element, "aria-valuenow", String(Math.round(sizeOf(edge))));
+      setAttribute(element, "aria-valuenow", String(Math.round(sizes.drawn(edge))));
       setAttribute(element, "aria-valuemin", String(BOUNDS[edge.track][0]));
-      setAttribute(element, "aria-valuemax", String(mostOf(edge)));
+      setAttribute(element, "aria-valuemax", String(sizes.most(edge)));
     }
   });
-
-  /** @param {Edge} edge */
-  function makeEdge(edge) {
-    const panel = /** @type {HTMLElement} */ (trade.querySelector(`.${edge.panel}`));
-    panel.id ||= `${edge.panel}-panel`;
-    const element = make("div", {
-      class: "edge",
-      "data-edge": edge.track,
-      role: "separator",
-      tabindex: "0",
-      "aria-label": edge.name,
-      "aria-controls": panel.id,
-      "aria-orientation": edge.row ? "horizontal" : "vertical",
-      "aria-valuenow": "0",
-      title: "Drag, or use the arrows; a double press gives back the first size",
-    });
-    panel.before(element);
-    /** The place where a drag began, and the panel's size then. @type {{at: number, px: number}|null} */
-    let taken = null;
-    const along = (/** @type {PointerEvent} */ event) => (edge.row ? event.clientY : event.clientX);
-    element.addEventListener("pointerdown", (event) => {
-      if (event.button !== 0) return;
-      event.preventDefault();
-      element.focus({ preventScroll: true });
-      element.setPointerCapture(event.pointerId);
-      taken = { at: along(event), px: sizeOf(edge) };
-    });
-    element.addEventListener("pointermove", (event) => {
-      if (taken) resize(edge, taken.px + (along(event) - taken.at) * edge.sign);
-    });
-    for (const end of /** @type {const} */ (["pointerup", "pointercancel", "lostpointercapture"])) element.addEventListener(end, () => (taken = null));
-    element.addEventListener("dblclick", () => resize(edge, null));
-    element.addEventListener("keydown", (event) => {
-      const step = (event.shiftKey ? LEAP_PX : STEP_PX) * edge.sign;
-      const [less, more] = edge.row ? ["ArrowUp", "ArrowDown"] : ["ArrowLeft", "ArrowRight"];
-      // A key may come again before the panel was drawn as the last one left it.
-      const now = layout.size(arrangement(), edge.track) ?? sizeOf(edge);
-      if (event.key === more) resize(edge, now + step);
-      else if (event.key === less) resize(edge, now - step);
-      else if (event.key === "Home") resize(edge, BOUNDS[edge.track][0]);
-      else if (event.key === "End") resize(edge, mostOf(edge));
-      else if (event.key === "Enter") resize(edge, null);
-      else return;
-      event.preventDefault();
-      event.stopPropagation();
-    });
-    return { edge, element };
-  }
 
   layout.watch(mark);
   addEventListener("resize", mark);
   return layoutDialog({ layout, frames });
+}
+
+/** The sizes of panels along their edges, in pixels, and the room that the others leave them. */
+class PanelSizes {
+  #layout;
+  #trade;
+
+  /** @param {Layout} layout @param {HTMLElement} trade */
+  constructor(layout, trade) {
+    this.#layout = layout;
+    this.#trade = trade;
+  }
+
+  /** @returns {Arrangement} */
+  get arrangement() {
+    return ARRANGEMENTS.find(([, query]) => matchMedia(query).matches)?.[0] ?? "desk";
+  }
+
+  /** @param {Edge} edge */
+  panel({ panel }) {
+    return /** @type {HTMLElement} */ (this.#trade.querySelector(`.${panel}`));
+  }
+
+  /** The size of a panel as it is drawn. @param {Edge} edge */
+  drawn(edge) {
+    const { width, height } = this.panel(edge).getBoundingClientRect();
+    return edge.row ? height : width;
+  }
+
+  /** The chosen size of a panel, or the drawn one if none was chosen. @param {Edge} edge */
+  chosen(edge) {
+    return this.#layout.size(this.arrangement, edge.track) ?? this.drawn(edge);
+  }
+
+  /** The most that it may have: the chart and its row keep what they need. @param {Edge} edge */
+  most(edge) {
+    const [least, most] = BOUNDS[edge.track];
+    const [row, kept] = ELASTIC[this.arrangement];
+    const room = edge.row
+      ? Number.parseFloat(getComputedStyle(this.#trade).gridTemplateRows.split(" ")[row] ?? "0") - kept
+      : find("candles").getBoundingClientRect().width - CHART_PX_MIN;
+    return Math.round(Math.max(least, Math.min(most, this.drawn(edge) + room)));
+  }
+
+  /** @param {Edge} edge @param {number|null} px null for what the arrangement has by itself */
+  choose(edge, px) {
+    this.#layout.resize(this.arrangement, edge.track, px === null ? null : Math.min(px, this.most(edge)));
+  }
+}
+
+/** Puts an edge before its panel, which resizes it. @param {Edge} edge @param {PanelSizes} sizes */
+function edgeElement(edge, sizes) {
+  const panel = sizes.panel(edge);
+  panel.id ||= `${edge.panel}-panel`;
+  const element = make("div", {
+    class: "edge",
+    "data-edge": edge.track,
+    role: "separator",
+    tabindex: "0",
+    "aria-label": edge.name,
+    "aria-controls": panel.id,
+    "aria-orientation": edge.row ? "horizontal" : "vertical",
+    "aria-valuenow": "0",
+    title: "Drag, or use the arrows; a double press gives back the first size",
+  });
+  panel.before(element);
+  dragEdge(element, edge, sizes);
+  element.addEventListener("dblclick", () => sizes.choose(edge, null));
+  element.addEventListener("keydown", (event) => pressKey(event, edge, sizes));
+  return element;
+}
+
+/** Lets the pointer drag an edge. @param {HTMLElement} element @param {Edge} edge @param {PanelSizes} sizes */
+function dragEdge(element, edge, sizes) {
+  /** The place where a drag began, and the panel's size then. @type {{at: number, px: number}|null} */
+  let taken = null;
+  const along = (/** @type {PointerEvent} */ event) => (edge.row ? event.clientY : event.clientX);
+  element.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
+    event.preventDefault();
+    element.focus({ preventScroll: true });
+    element.setPointerCapture(event.pointerId);
+    taken = { at: along(event), px: sizes.drawn(edge) };
+  });
+  element.addEventListener("pointermove", (event) => {
+    if (taken) sizes.choose(edge, taken.px + (along(event) - taken.at) * edge.sign);
+  });
+  for (const end of /** @type {const} */ (["pointerup", "pointercancel", "lostpointercapture"])) element.addEventListener(end, () => (taken = null));
+}
+
+/** Moves an edge by a key. @param {KeyboardEvent} event @param {Edge} edge @param {PanelSizes} sizes */
+function pressKey(event, edge, sizes) {
+  const step = (event.shiftKey ? LEAP_PX : STEP_PX) * edge.sign;
+  const [less, more] = edge.row ? ["ArrowUp", "ArrowDown"] : ["ArrowLeft", "ArrowRight"];
+  // A key may come again before the panel was drawn as the last one left it.
+  const now = sizes.chosen(edge);
+  if (event.key === more) sizes.choose(edge, now + step);
+  else if (event.key === less) sizes.choose(edge, now - step);
+  else if (event.key === "Home") sizes.choose(edge, BOUNDS[edge.track][0]);
+  else if (event.key === "End") sizes.choose(edge, sizes.most(edge));
+  else if (event.key === "Enter") sizes.choose(edge, null);
+  else return;
+  event.preventDefault();
+  event.stopPropagation();
 }
 
 /** @param {{layout: Layout, frames: Frames}} parts @returns {() => void} opens it */
