@@ -43,64 +43,16 @@ const PAUSE_MS = 100;
 export function candlesView({ market, quote, holdings, alerts, studies, lines, frames, theme, actions, chooseInterval }) {
   const container = find("candles");
   const note = find("candles-note");
-  const made = candleChart(container, () => market.interval);
-  const { chart, prices, volumes } = made;
-  let colours = paintChart(made, theme);
-  let redrawn = -1;
-  let drawn = 0;
-  /** The times of candles, and of the spans between them that have none, in seconds. @type {number[]} */
-  let times = [];
-  let precision = -1;
-  /** @type {string|null} */
-  let fitted = null;
-
-  const bars = (/** @type {number} */ from) => barsFrom(market.candles.all, from, market.interval, (last) => quote.upToDate(last));
-
-  /** The price scale has as many decimals as prices have everywhere. */
-  function adjust() {
-    const wanted = quote.decimals;
-    if (wanted === precision) return;
-    precision = wanted;
-    prices.applyOptions({ priceFormat: { type: "price", precision, minMove: Number((10 ** -precision).toFixed(precision)) } });
-  }
+  const candles = new CandleDrawing(container, { market, quote, theme });
+  const { chart, prices } = candles;
 
   const mark = frames.view(() => {
-    const { candles } = market;
-    const all = candles.all;
-    if (redrawn !== candles.redrawn) {
-      redrawn = candles.redrawn;
-      adjust();
-      const places = bars(0);
-      times = places.map(({ time }) => time);
-      prices.setData(places);
-      volumes.setData(all.map((candle) => volumeBar(candle, colours)));
-      chart.applyOptions({ timeScale: { timeVisible: market.interval !== "1d", secondsVisible: market.interval === "1s" } });
-      const view = `${market.symbol} ${market.interval}`;
-      if (all.length > 0 && fitted !== view) {
-        fitted = view;
-        const width = container.clientWidth || 600;
-        chart.timeScale().setVisibleLogicalRange({
-          from: times.length - Math.max(Math.min(times.length + 1, width / CANDLE_PX), width / CANDLE_PX_MAX),
-          to: times.length + 2,
-        });
-      }
-    } else {
-      adjust();
-      const from = Math.max(0, drawn - 1);
-      const places = bars(from);
-      // What stands in front of the last one that was drawn is there already.
-      const fresh = drawn > 0 ? places.slice(places.findIndex((each) => "open" in each)) : places;
-      for (const place of fresh) {
-        prices.update(place);
-        if (place.time > (times.at(-1) ?? 0)) times.push(place.time);
-      }
-      for (const candle of all.slice(from)) volumes.update(volumeBar(candle, colours));
-    }
-    drawn = all.length;
-    setText(note, candles.state === "waiting" ? "Loading candles…" : "No trades yet: candles begin with the first");
+    candles.draw();
+    const { all, state } = market.candles;
+    setText(note, state === "waiting" ? "Loading candles…" : "No trades yet: candles begin with the first");
     note.hidden = all.length > 0;
     setAttribute(container, "data-candles", String(all.length));
-    setAttribute(container, "data-bars", String(times.length));
+    setAttribute(container, "data-bars", String(candles.times.length));
   }, PAUSE_MS);
 
   const legend = candleLegend({ market, quote, frames });
@@ -111,8 +63,7 @@ export function candlesView({ market, quote, holdings, alerts, studies, lines, f
     if (range && range.from < 10) market.olderCandles();
   });
   theme.watch(() => {
-    colours = paintChart(made, theme);
-    redrawn = -1;
+    candles.repaint();
     mark();
   });
 
@@ -122,14 +73,108 @@ export function candlesView({ market, quote, holdings, alerts, studies, lines, f
     watched.watch(legend.mark);
   }
   marksOver(prices, { market, quote, holdings, alerts, frames, theme, actions, container });
-  studiesView({ chart, prices, inView, market, quote, studies, frames, theme });
-  linesView({ chart, prices, times: () => times, market, quote, lines, frames, theme });
+  studiesView({ chart, prices, inView: () => candles.inView(), market, quote, studies, frames, theme });
+  linesView({ chart, prices, times: () => candles.times, market, quote, lines, frames, theme });
+}
+
+/** The candles and volumes that the chart has: all of them anew where they are others, else from the last one on. */
+class CandleDrawing {
+  /** The times of candles, and of the spans between them that have none, in seconds. @type {number[]} */
+  times = [];
+  #container;
+  #parts;
+  #made;
+  #colours;
+  #redrawn = -1;
+  #drawn = 0;
+  #precision = -1;
+  /** The symbol and interval that the view was fitted to. @type {string|null} */
+  #fitted = null;
+
+  /** @param {HTMLElement} container @param {{market: Market, quote: Quote, theme: Theme}} parts */
+  constructor(container, parts) {
+    this.#container = container;
+    this.#parts = parts;
+    this.#made = candleChart(container, () => parts.market.interval);
+    this.#colours = paintChart(this.#made, parts.theme);
+  }
+
+  get chart() {
+    return this.#made.chart;
+  }
+
+  get prices() {
+    return this.#made.prices;
+  }
+
+  draw() {
+    const { candles } = this.#parts.market;
+    if (this.#redrawn === candles.redrawn) this.#drawOn();
+    else {
+      this.#redrawn = candles.redrawn;
+      this.#drawAll();
+    }
+    this.#drawn = candles.all.length;
+  }
+
+  /** Takes the theme's colours; the next draw is of all candles. */
+  repaint() {
+    this.#colours = paintChart(this.#made, this.#parts.theme);
+    this.#redrawn = -1;
+  }
 
   /** The seconds at the edges of what is seen. @returns {[number, number]|null} */
-  function inView() {
-    const range = chart.timeScale().getVisibleLogicalRange();
+  inView() {
+    const { times } = this;
+    const range = this.chart.timeScale().getVisibleLogicalRange();
     if (!range || times.length === 0) return null;
     return [times[Math.max(0, Math.floor(range.from))] ?? Infinity, times[Math.min(times.length - 1, Math.ceil(range.to))] ?? -Infinity];
+  }
+
+  #drawAll() {
+    const { market } = this.#parts;
+    const { all } = market.candles;
+    this.#adjust();
+    const places = this.#bars(0);
+    this.times = places.map(({ time }) => time);
+    this.prices.setData(places);
+    this.#made.volumes.setData(all.map((candle) => volumeBar(candle, this.#colours)));
+    this.chart.applyOptions({ timeScale: { timeVisible: market.interval !== "1d", secondsVisible: market.interval === "1s" } });
+    const view = `${market.symbol} ${market.interval}`;
+    if (all.length === 0 || this.#fitted === view) return;
+    this.#fitted = view;
+    const width = this.#container.clientWidth || 600;
+    this.chart.timeScale().setVisibleLogicalRange({
+      from: this.times.length - Math.max(Math.min(this.times.length + 1, width / CANDLE_PX), width / CANDLE_PX_MAX),
+      to: this.times.length + 2,
+    });
+  }
+
+  #drawOn() {
+    this.#adjust();
+    const from = Math.max(0, this.#drawn - 1);
+    const places = this.#bars(from);
+    // What stands in front of the last one that was drawn is there already.
+    const fresh = this.#drawn > 0 ? places.slice(places.findIndex((each) => "open" in each)) : places;
+    for (const place of fresh) {
+      this.prices.update(place);
+      if (place.time > (this.times.at(-1) ?? 0)) this.times.push(place.time);
+    }
+    for (const candle of this.#parts.market.candles.all.slice(from)) this.#made.volumes.update(volumeBar(candle, this.#colours));
+  }
+
+  /** @param {number} from */
+  #bars(from) {
+    const { market, quote } = this.#parts;
+    return barsFrom(market.candles.all, from, market.interval, (last) => quote.upToDate(last));
+  }
+
+  /** The price scale has as many decimals as prices have everywhere. */
+  #adjust() {
+    const precision = this.#parts.quote.decimals;
+    if (precision === this.#precision) return;
+    this.#precision = precision;
+    this.prices.applyOptions({ priceFormat: { type: "price", precision, minMove: Number((10 ** -precision).toFixed(precision)) } });
   }
 }
 

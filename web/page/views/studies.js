@@ -24,12 +24,12 @@ const PROFILE_PART = 0.28;
 const DAY_CANDLES_MAX = 3_000;
 const COLOURS = ["study-1", "study-2"];
 
+/** A line of an indicator: its key among them, its name in the legend, and its value at each candle. @typedef {{key: string, name: string, colour: string, all: (number|null)[]}} StudyLine */
+
 /** @param {{chart: IChartApi, prices: ISeriesApi<"Candlestick">, inView: () => [number, number]|null, market: Market, quote: Quote, studies: Studies, frames: Frames, theme: Theme}} parts `inView`: the seconds at the edges of what is seen */
 export function studiesView({ chart, prices, inView, market, quote, studies, frames, theme }) {
-  const container = find("candles");
   const legend = find("studies-legend");
-  /** The shown lines, by name. @type {Map<string, {series: ISeriesApi<"Line">, colour: string}>} */
-  const shownSeries = new Map();
+  const series = new StudySeries({ chart, prices, theme, container: find("candles") });
   let redrawn = -1;
   let told = "";
   /** @type {Bar[]} */
@@ -50,78 +50,103 @@ export function studiesView({ chart, prices, inView, market, quote, studies, fra
     }
     if (!vwap && averages.every(({ on }) => !on)) {
       bars = [];
-      for (const name of [...shownSeries.keys()]) drop(name);
+      series.show([], bars, 0);
       return legend.replaceChildren();
     }
     const from = anew ? 0 : Math.max(0, bars.length - 1);
     bars.length = from;
     for (let at = from; at < candles.all.length; at += 1) bars.push(barOf(at === candles.all.length - 1 ? quote.upToDate(candles.all[at]) : candles.all[at]));
     const closes = bars.map(({ close }) => close);
-    /** @type {{name: string, colour: string, all: (number|null)[]}[]} */
+    /** @type {StudyLine[]} */
     const lines = [];
     averages.forEach((average, at) => {
-      if (!average.on) return drop(`average ${at}`);
+      if (!average.on) return;
       averageFrom(closes, average, values[at], from);
-      put(`average ${at}`, COLOURS[at], values[at], from);
-      lines.push({ name: nameOf(average), colour: COLOURS[at], all: values[at] });
+      lines.push({ key: `average ${at}`, name: nameOf(average), colour: COLOURS[at], all: values[at] });
     });
-    if (vwap) {
-      const whole = !candles.older;
-      const all = vwapOf(bars, SECONDS_OF[interval], whole);
-      put("vwap", "study-3", all, from);
-      lines.push({ name: "VWAP", colour: "study-3", all });
-      // Once for what is here now: what is not answered is asked for again when other candles came.
-      if (anew && dayIsCut(bars, SECONDS_OF[interval], whole) && bars.length < DAY_CANDLES_MAX) market.olderCandles();
-    } else drop("vwap");
-    legend.replaceChildren(...lines.map(({ name, colour, all }) => make("span", { class: "study", "data-colour": colour }, `${name} ${textOf(all.at(-1))}`)));
-    setAttribute(container, "data-studies", [...shownSeries.keys()].sort().join());
+    const whole = !candles.older;
+    if (vwap) lines.push({ key: "vwap", name: "VWAP", colour: "study-3", all: vwapOf(bars, SECONDS_OF[interval], whole) });
+    series.show(lines, bars, from);
+    // Once for what is here now: what is not answered is asked for again when other candles came.
+    if (vwap && anew && dayIsCut(bars, SECONDS_OF[interval], whole) && bars.length < DAY_CANDLES_MAX) market.olderCandles();
+    legend.replaceChildren(...lines.map((line) => legendEntry(line, market, quote)));
   }, PAUSE_MS);
-
-  /** @param {number|null|undefined} value */
-  function textOf(value) {
-    if (typeof value === "number") return value.toFixed(quote.decimals);
-    return market.interval === "1s" ? "– (the day's beginning is not here: choose 1m)" : "–";
-  }
-
-  /** @param {string} name @param {string} colour @param {(number|null)[]} all @param {number} from */
-  function put(name, colour, all, from) {
-    const there = shownSeries.get(name);
-    const { series } = there ?? {
-      series: chart.addSeries(LineSeries, {
-        lineWidth: 2,
-        priceLineVisible: false,
-        lastValueVisible: false,
-        crosshairMarkerVisible: false,
-        lineStyle: name === "vwap" ? LineStyle.Dashed : LineStyle.Solid,
-      }),
-    };
-    if (!there) shownSeries.set(name, { series, colour });
-    if (!there || from === 0) {
-      series.applyOptions({ color: theme.colour(colour), priceFormat: prices.options().priceFormat });
-      series.setData(all.flatMap((value, at) => point(value, at)));
-    } else {
-      for (let at = from; at < all.length; at += 1) for (const each of point(all[at], at)) series.update(each);
-    }
-  }
-
-  /** @param {number|null} value @param {number} at @returns {LineData[]} */
-  function point(value, at) {
-    return value === null ? [] : [{ time: /** @type {UTCTimestamp} */ (bars[at].time), value }];
-  }
-
-  /** @param {string} name */
-  function drop(name) {
-    const there = shownSeries.get(name);
-    if (!there) return;
-    chart.removeSeries(there.series);
-    shownSeries.delete(name);
-    setAttribute(container, "data-studies", [...shownSeries.keys()].sort().join());
-  }
 
   const markProfile = profile({ chart, prices, inView, market, studies, frames, theme });
   menu(studies, frames);
   for (const watched of [market.candles, market.tape, studies, theme]) watched.watch(mark);
   for (const watched of [market.candles, studies, theme]) watched.watch(markProfile);
+}
+
+/** The series of the chart that show lines of indicators. */
+class StudySeries {
+  #parts;
+  /** @type {Map<string, ISeriesApi<"Line">>} */
+  #shown = new Map();
+
+  /** @param {{chart: IChartApi, prices: ISeriesApi<"Candlestick">, theme: Theme, container: HTMLElement}} parts */
+  constructor(parts) {
+    this.#parts = parts;
+  }
+
+  /** Shows these lines and no others. @param {StudyLine[]} lines @param {Bar[]} bars @param {number} from the first bar that is another one than before */
+  show(lines, bars, from) {
+    const keys = new Set(lines.map(({ key }) => key));
+    for (const key of [...this.#shown.keys()]) if (!keys.has(key)) this.#drop(key);
+    for (const line of lines) this.#put(line, bars, from);
+    if (lines.length > 0) this.#tell();
+  }
+
+  /** @param {StudyLine} line @param {Bar[]} bars @param {number} from */
+  #put({ key, colour, all }, bars, from) {
+    const there = this.#shown.get(key);
+    const series = there ?? this.#add(key);
+    if (!there || from === 0) {
+      series.applyOptions({ color: this.#parts.theme.colour(colour), priceFormat: this.#parts.prices.options().priceFormat });
+      series.setData(all.flatMap((value, at) => point(bars[at], value)));
+    } else {
+      for (let at = from; at < all.length; at += 1) for (const each of point(bars[at], all[at])) series.update(each);
+    }
+  }
+
+  /** @param {string} key */
+  #add(key) {
+    const series = this.#parts.chart.addSeries(LineSeries, {
+      lineWidth: 2,
+      priceLineVisible: false,
+      lastValueVisible: false,
+      crosshairMarkerVisible: false,
+      lineStyle: key === "vwap" ? LineStyle.Dashed : LineStyle.Solid,
+    });
+    this.#shown.set(key, series);
+    return series;
+  }
+
+  /** @param {string} key */
+  #drop(key) {
+    const series = this.#shown.get(key);
+    if (!series) return;
+    this.#parts.chart.removeSeries(series);
+    this.#shown.delete(key);
+    this.#tell();
+  }
+
+  #tell() {
+    setAttribute(this.#parts.container, "data-studies", [...this.#shown.keys()].sort().join());
+  }
+}
+
+/** @param {Bar} bar @param {number|null} value @returns {LineData[]} */
+function point({ time }, value) {
+  return value === null ? [] : [{ time: /** @type {UTCTimestamp} */ (time), value }];
+}
+
+/** A line's name and last value. @param {StudyLine} line @param {Market} market @param {Quote} quote */
+function legendEntry({ name, colour, all }, market, quote) {
+  const value = all.at(-1);
+  const missing = market.interval === "1s" ? "– (the day's beginning is not here: choose 1m)" : "–";
+  const text = typeof value === "number" ? value.toFixed(quote.decimals) : missing;
+  return make("span", { class: "study", "data-colour": colour }, `${name} ${text}`);
 }
 
 /** @param {{chart: IChartApi, prices: ISeriesApi<"Candlestick">, inView: () => [number, number]|null, market: Market, studies: Studies, frames: Frames, theme: Theme}} parts @returns {() => void} */
