@@ -49,39 +49,20 @@ export function presetsView(form, applied) {
   const drop = /** @type {HTMLButtonElement} */ (find("ticket-preset-drop"));
   const note = find("ticket-preset-note");
   let presets = presetsOf(remembered("presets"));
-  const field = (/** @type {string} */ name) => {
-    const found = form.elements.namedItem(name);
-    return found instanceof HTMLInputElement || found instanceof HTMLSelectElement ? found : null;
-  };
 
   function draw() {
     const named = presets.some(({ name }) => name === input.value.trim());
     drop.disabled = !named;
     save.disabled = input.value.trim() === "";
     setText(save, named ? "Replace" : "Save");
-    row.hidden = presets.length === 0;
-    if (row.children.length === presets.length && presets.every(({ name }, at) => row.children[at].textContent === name)) return;
-    row.replaceChildren(
-      ...presets.map((preset, at) => {
-        const button = make("button", { type: "button", title: `Key ${at + 1}` }, preset.name);
-        button.addEventListener("click", () => apply(at + 1));
-        return button;
-      }),
-    );
+    drawButtons(row, presets, apply);
   }
 
   /** @param {number} number */
   function apply(number) {
     const preset = presets[number - 1];
     if (!preset) return false;
-    for (const name of FIELDS) {
-      const into = field(name);
-      if (!into) continue;
-      const value = preset.fields[name] ?? "";
-      // What a select has no option for, it does not become.
-      if (into instanceof HTMLSelectElement && ![...into.options].some((option) => option.value === value && !option.disabled)) continue;
-      into.value = value;
-    }
+    fillIn(form, preset);
     input.value = preset.name;
     draw();
     applied();
@@ -99,15 +80,12 @@ export function presetsView(form, applied) {
 
   save.addEventListener("click", () => {
     const name = input.value.trim().slice(0, NAME_MAX);
-    const fields = Object.fromEntries(FIELDS.flatMap((each) => (field(each) ? [[each, field(each)?.value.slice(0, VALUE_MAX) ?? ""]] : [])));
-    keep(withPreset(presets, { name, fields }), `“${name}” is kept in this browser`);
+    keep(withPreset(presets, { name, fields: valuesOf(form) }), `“${name}” is kept in this browser`);
   });
   drop.addEventListener("click", () => {
     const name = input.value.trim();
-    keep(
-      presets.filter((preset) => preset.name !== name),
-      `“${name}” is removed`,
-    );
+    const others = presets.filter((preset) => preset.name !== name);
+    keep(others, `“${name}” is removed`);
   });
   input.addEventListener("input", (event) => {
     event.stopPropagation();
@@ -122,4 +100,45 @@ export function presetsView(form, applied) {
   });
   draw();
   return apply;
+}
+
+/** Draws a button for each preset. @param {HTMLElement} row @param {Preset[]} presets @param {(number: number) => void} apply */
+function drawButtons(row, presets, apply) {
+  row.hidden = presets.length === 0;
+  if (row.children.length === presets.length && presets.every(({ name }, at) => row.children[at].textContent === name)) return;
+  row.replaceChildren(
+    ...presets.map((preset, at) => {
+      const button = make("button", { type: "button", title: `Key ${at + 1}` }, preset.name);
+      button.addEventListener("click", () => apply(at + 1));
+      return button;
+    }),
+  );
+}
+
+/** Fills the form in as a preset says. @param {HTMLFormElement} form @param {Preset} preset */
+function fillIn(form, { fields }) {
+  for (const name of FIELDS) {
+    const into = fieldOf(form, name);
+    if (!into) continue;
+    const value = fields[name] ?? "";
+    // What a select has no option for, it does not become.
+    if (into instanceof HTMLSelectElement && ![...into.options].some((option) => option.value === value && !option.disabled)) continue;
+    into.value = value;
+  }
+}
+
+/** The values of the form that a preset keeps, by the names of their fields. @param {HTMLFormElement} form @returns {Record<string, string>} */
+function valuesOf(form) {
+  return Object.fromEntries(
+    FIELDS.flatMap((name) => {
+      const field = fieldOf(form, name);
+      return field ? [[name, field.value.slice(0, VALUE_MAX)]] : [];
+    }),
+  );
+}
+
+/** @param {HTMLFormElement} form @param {string} name */
+function fieldOf(form, name) {
+  const found = form.elements.namedItem(name);
+  return found instanceof HTMLInputElement || found instanceof HTMLSelectElement ? found : null;
 }

@@ -37,16 +37,101 @@ const COLUMNS = [
 
 /** @param {{api: Api, rights: () => Rights}} parts */
 export function venueAudit({ api, rights }) {
-  const field = (/** @type {string} */ name, /** @type {string} */ text, /** @type {Record<string, string>} */ more) => {
-    const id = `control-audit-${name}`;
-    return [make("label", { class: "unseen", for: id }, text), make("input", { id, name, placeholder: text, autocomplete: "off", ...more })];
+  const { form, whose, fault, place } = auditPanel();
+  const memberInput = /** @type {HTMLInputElement} */ (form.elements.namedItem("member"));
+  const table = new Table(place, {
+    caption: "Commands, newest first",
+    columns: COLUMNS,
+    key: ({ sequence }) => String(sequence),
+    more: () => load(false),
+    resort: () => draw(),
+  });
+  const list = new AuditList();
+
+  function draw() {
+    table.draw(list.rows, list);
+  }
+
+  /** @param {boolean} anew from the newest one on, or what is older */
+  async function load(anew) {
+    if (list.loading) return;
+    list.begin(anew);
+    clearFaults(form);
+    setText(fault, "");
+    draw();
+    try {
+      list.add(await api.audit({ before: list.next, member: valueOf(form, "member") || null, account: valueOf(form, "account") || null }));
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      // What is older may be kept no more: then the list ends there.
+      if (error.code === "no-longer-kept") list.next = null;
+      setText(fault, error.message);
+      if (error.field) showFault(form, error.field, "");
+    } finally {
+      list.loading = false;
+      draw();
+    }
+  }
+
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    load(true);
+  });
+  return {
+    show() {
+      const { sees, members } = rights();
+      memberInput.hidden = !sees || !members;
+      setText(whose, sees ? "" : "by you");
+      setAttribute(whose, "hidden", sees);
+      // It is looked at: the rest is on demand, for each look reads a file of the journal.
+      if (!find("control").hidden && !list.loaded) load(true);
+    },
   };
+}
+
+/** The commands that were fetched, newest first, and where older ones begin. */
+class AuditList {
+  /** @type {AuditedCommand[]} */
+  rows = [];
+  /** The command before which older ones are asked for; null without any. @type {number|null} */
+  next = null;
+  loading = false;
+  loaded = false;
+
+  /** @param {boolean} anew from the newest one on, or what is older */
+  begin(anew) {
+    this.loading = true;
+    if (anew) [this.rows, this.next] = [[], null];
+  }
+
+  /** @param {{commands: AuditedCommand[], next: number|null}} page */
+  add({ commands, next }) {
+    this.rows = [...this.rows, ...commands];
+    this.next = next;
+    this.loaded = true;
+  }
+
+  /** The text of an empty table. */
+  get empty() {
+    if (this.loading) return "Loading…";
+    if (this.next !== null) return `None of the commands from ${count(this.next)} on`;
+    return this.loaded ? "No commands" : "";
+  }
+
+  /** The text of the button that fetches older ones; null where there is none. */
+  get more() {
+    return this.next === null || this.loading || this.rows.length >= ROWS_MAX ? null : "Older";
+  }
+}
+
+/** Adds the panel to the venue's view: the filter, whose commands are shown, the fault, and the place of the table. */
+function auditPanel() {
   const fault = make("p", { class: "fault", "data-fault": "form", role: "alert" });
   const form = make(
     "form",
     { id: "control-audit-form", novalidate: true, autocomplete: "off" },
-    ...field("member", "Member", { autocapitalize: "none", spellcheck: "false" }),
-    ...field("account", "Account", { inputmode: "numeric", class: "number" }),
+    ...filterField("member", "Member", { autocapitalize: "none", spellcheck: "false" }),
+    ...filterField("account", "Account", { inputmode: "numeric", class: "number" }),
     make("button", { type: "submit" }, "Show"),
   );
   const whose = make("p", { class: "state", role: "status" });
@@ -59,65 +144,11 @@ export function venueAudit({ api, rights }) {
     place,
   );
   find("control").append(panel);
-  const memberInput = /** @type {HTMLInputElement} */ (form.elements.namedItem("member"));
+  return { form, whose, fault, place };
+}
 
-  const table = new Table(place, {
-    caption: "Commands, newest first",
-    columns: COLUMNS,
-    key: ({ sequence }) => String(sequence),
-    more: () => load(false),
-    resort: () => draw(),
-  });
-  /** @type {AuditedCommand[]} */
-  let rows = [];
-  /** @type {number|null} */
-  let next = null;
-  let loading = false;
-  let loaded = false;
-
-  function draw() {
-    const empty = loading ? "Loading…" : next !== null ? `None of the commands from ${count(next)} on` : loaded ? "No commands" : "";
-    table.draw(rows, { empty, more: next === null || loading || rows.length >= ROWS_MAX ? null : "Older" });
-  }
-
-  /** @param {boolean} anew from the newest one on, or what is older */
-  async function load(anew) {
-    if (loading) return;
-    loading = true;
-    clearFaults(form);
-    setText(fault, "");
-    if (anew) [rows, next] = [[], null];
-    draw();
-    try {
-      const page = await api.audit({ before: next, member: valueOf(form, "member") || null, account: valueOf(form, "account") || null });
-      rows = [...rows, ...page.commands];
-      next = page.next;
-      loaded = true;
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      // What is older may be kept no more: then the list ends there.
-      if (error.code === "no-longer-kept") next = null;
-      setText(fault, error.message);
-      if (error.field) showFault(form, error.field, "");
-    } finally {
-      loading = false;
-      draw();
-    }
-  }
-
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    load(true);
-  });
-
-  return {
-    show() {
-      const { sees, members } = rights();
-      memberInput.hidden = !sees || !members;
-      setText(whose, sees ? "" : "by you");
-      setAttribute(whose, "hidden", sees);
-      // It is looked at: the rest is on demand, for each look reads a file of the journal.
-      if (!find("control").hidden && !loaded) load(true);
-    },
-  };
+/** A field of the filter, with its label. @param {string} name @param {string} text @param {Record<string, string>} more attributes */
+function filterField(name, text, more) {
+  const id = `control-audit-${name}`;
+  return [make("label", { class: "unseen", for: id }, text), make("input", { id, name, placeholder: text, autocomplete: "off", ...more })];
 }
