@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { exact, group } from "../page/decimal.js";
 import { Book } from "../page/state/book.js";
 import { Fees, feeOf, percentOf } from "../page/state/fees.js";
-import { fundsOf, sharesOf } from "../page/views/amount.js";
+import { fundsOf, percentageOf, sharesOf } from "../page/views/amount.js";
 import { bipsOf, ordersOf } from "../page/views/ticket-order.js";
 import { forecast, foretoldMeeting, foretoldWaiting, nearest } from "../page/views/forecast.js";
 import { moveOf } from "../page/views/moving.js";
@@ -112,6 +112,20 @@ test("an amount is shares, dollars or per cent of what there is, rounded down to
   assert.equal(fundsOf("percent", exact("33.333"), market), "3333.3");
   assert.equal(fundsOf("percent", exact("50"), { ...market, side: "sell" }), null);
   assert.equal(fundsOf("dollars", exact("3012"), basis), null);
+});
+
+test("the slider asks for a percentage of what there is, in the chosen unit", () => {
+  /** @type {Basis} */
+  const basis = { side: "buy", most: exact("66.4"), balance: exact("10000", 16), each: exact("150.6"), at_once: false, lot: undefined, book: BOOK };
+  assert.equal(percentageOf("percent", "25", { ...basis, most: null }), "25");
+  assert.equal(percentageOf("shares", "50", basis), "33");
+  assert.equal(percentageOf("shares", "50", { ...basis, lot: "10" }), "30");
+  assert.equal(percentageOf("shares", "50", { ...basis, most: null }), null);
+  assert.equal(percentageOf("dollars", "50", basis), "5000");
+  assert.equal(percentageOf("dollars", "50", { ...basis, balance: null }), null);
+  assert.equal(percentageOf("dollars", "50", { ...basis, side: "sell", most: exact("10") }), "753");
+  assert.equal(percentageOf("dollars", "100", { ...basis, side: "sell", most: exact("10"), each: null, at_once: true }), "1504");
+  assert.equal(percentageOf("dollars", "50", { ...basis, side: "sell", each: null }), null);
 });
 
 test("each choice of the ticket is the order of the interface that it says", () => {

@@ -58,6 +58,20 @@ export function fundsOf(unit, amount, { side, balance, at_once }) {
   return format(cents((balance * amount) / (100n * ONE)), MONEY_DECIMALS);
 }
 
+/**
+ * The text of an amount that is a percentage of the most that is possible; null when that cannot be said.
+ * @param {Unit} unit @param {string} percent a whole number @param {Basis} basis
+ * @returns {string|null}
+ */
+export function percentageOf(unit, percent, { side, most, balance, each, at_once, lot, book }) {
+  if (unit === "percent") return percent;
+  if (most === null) return null;
+  if (unit === "shares") return format(rounded((most * BigInt(percent)) / 100n, lot));
+  // What all shares bring, or all there is to spend.
+  const purse = side === "buy" ? balance : each === null ? (at_once ? book.atAnyPrice("sell", most) : null) : total(each, most);
+  return purse === null ? null : format(cents((purse * BigInt(percent)) / 100n), MONEY_DECIMALS);
+}
+
 /** @param {bigint} money */
 const cents = (money) => (money >= CENT ? money - (money % CENT) : money);
 
@@ -74,16 +88,9 @@ export function amountField({ basis, changed, unpriced }) {
 
   /** Sets the amount to a percentage of the most that is possible, in the chosen unit. @param {string} percent */
   function take(percent) {
-    const { side, most, balance, each, at_once, lot, book } = basis();
-    if (chosen() === "percent") input.value = percent;
-    else {
-      if (most === null) return unpriced();
-      const some = rounded((most * BigInt(percent)) / 100n, lot);
-      // What all shares bring, or all there is to spend.
-      const purse = side === "buy" ? balance : each === null ? (at_once ? book.atAnyPrice("sell", most) : null) : total(each, most);
-      if (chosen() === "dollars" && purse === null) return unpriced();
-      input.value = chosen() === "shares" ? format(some) : format(cents(((purse ?? 0n) * BigInt(percent)) / 100n), MONEY_DECIMALS);
-    }
+    const text = percentageOf(chosen(), percent, basis());
+    if (text === null) return unpriced();
+    input.value = text;
     changed();
   }
 
@@ -122,20 +129,21 @@ export function amountField({ basis, changed, unpriced }) {
       const { most } = basis();
       const shares = this.shares();
       setText(note, chosen() === "shares" || shares === null || shares <= 0n ? "" : `${this.funds() === null ? "=" : "About"} ${group(format(shares))} shares`);
-      const percent =
-        chosen() === "percent"
-          ? Number(typed() ?? 0n) / Number(ONE)
-          : most !== null && most > 0n && shares !== null
-            ? (Number(shares) / Number(most)) * 100
-            : 0;
-      const bound = Math.max(0, Math.min(100, percent));
-      // Whoever draws it has it in the hand.
-      if (document.activeElement !== slider) slider.value = bound.toFixed(0);
-      setAttribute(slider, "aria-valuetext", `${bound.toFixed(0)} per cent`);
-      setAttribute(slider, "data-far", percent > 100.5);
+      const part_of_most = most !== null && most > 0n && shares !== null ? (Number(shares) / Number(most)) * 100 : 0;
+      const percent = chosen() === "percent" ? Number(typed() ?? 0n) / Number(ONE) : part_of_most;
+      drawSlider(slider, percent);
     },
     clear() {
       input.value = "";
     },
   };
+}
+
+/** @param {HTMLInputElement} slider @param {number} percent */
+function drawSlider(slider, percent) {
+  const bound = Math.max(0, Math.min(100, percent));
+  // Whoever draws it has it in the hand.
+  if (document.activeElement !== slider) slider.value = bound.toFixed(0);
+  setAttribute(slider, "aria-valuetext", `${bound.toFixed(0)} per cent`);
+  setAttribute(slider, "data-far", percent > 100.5);
 }

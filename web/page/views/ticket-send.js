@@ -35,56 +35,37 @@ const FIELD_OF_CODE = {
   "display-out-of-range": "display",
 };
 
+/** The most orders whose executions are remembered. */
+const FILLS_MAX = 20;
+
 /**
  * @param {{form: HTMLFormElement, api: Api, quote: Quote, confirm: Confirm, placed: (as_shown: boolean) => void}} parts
  *   `placed` is told when orders are, and whether the form still shows them
  */
 export function ticketSender({ form, api, quote, confirm, placed }) {
   const done = find("ticket-done");
-  const unknown = find("ticket-unknown");
-  const text = find("ticket-unknown-text");
-  const forget = find("ticket-forget");
-  const terms = /** @type {HTMLDetailsElement} */ (find("ticket-terms"));
-  /** The executions of orders whose answer is on its way, or was the last. @type {Map<number, string>} */
-  const fills = new Map();
+  const fills = new Fills();
   /** The orders that were sent last. @type {TicketOrder|null} */
   let sent = null;
   let as_shown = false;
   const sending = new Sending({ api, keep: keepSending, kept: keptSending, found: tell });
+  const unknown = unknownOrders(sending, quote);
 
   /** @param {Exclude<Outcome, null>} outcome */
   function tell(outcome) {
-    if ("refused" in outcome) return tellRefused(outcome.refused);
+    if ("refused" in outcome) return showRefusal(form, outcome.refused, sent?.orders ?? []);
     setText(done, placedText(outcome.placed, sent?.kind ?? "oco", quote));
     setAttribute(done, "data-order", String(outcome.placed[0].order_id));
     tellFill(outcome.placed[0].order_id);
     placed(as_shown);
   }
 
-  /** @param {Refusal} refusal */
-  function tellRefused(refusal) {
-    const field = fieldOf(refusal.field, sent?.orders ?? []) ?? FIELD_OF_CODE[refusal.code] ?? null;
-    terms.open ||= field === "until" || field === "display";
-    showFault(form, field, refusal.message);
-  }
-
   /** Beside what was placed stands what was executed of it. @param {number} id */
   function tellFill(id) {
-    const told = fills.get(id);
-    if (!told || done.textContent === "" || done.dataset.order !== String(id)) return;
-    fills.delete(id);
-    setText(done, `${done.textContent} · ${told}`);
+    if (done.textContent === "" || done.dataset.order !== String(id)) return;
+    const told = fills.take(id);
+    if (told) setText(done, `${done.textContent} · ${told}`);
   }
-
-  function draw() {
-    const { orders } = sending;
-    unknown.hidden = !sending.unknown;
-    forget.hidden = !sending.absent;
-    if (orders && sending.unknown) setText(text, unknownText(sending, orders, quote));
-  }
-  sending.watch(draw);
-  draw();
-  forget.addEventListener("click", () => sending.forget());
 
   return {
     sending,
@@ -99,12 +80,8 @@ export function ticketSender({ form, api, quote, confirm, placed }) {
     async send(asked, more) {
       const orders = sending.orders ?? asked;
       const again = sending.unknown;
-      const [first] = orders.orders;
-      const lines = /** @type {[string, string][]} */ (
-        orders.orders.map((order, at) => [at === 0 ? "Order" : orders.kind === "oco" || at === 2 ? "Or" : "Then", inWords(order, quote)])
-      );
-      const action = `${first.side === "buy" ? "Buy" : "Sell"} ${first.symbol}`;
-      if (!(await confirm([...lines, ["Account", first.account], ...(again ? [] : more)], again ? `Send again: ${action}` : action))) return;
+      const action = `${orders.orders[0].side === "buy" ? "Buy" : "Sell"} ${orders.orders[0].symbol}`;
+      if (!(await confirm([...orderLines(orders, quote), ...(again ? [] : more)], again ? `Send again: ${action}` : action))) return;
       as_shown ||= !again;
       sent = orders;
       const outcome = await sending.send(orders);
@@ -113,12 +90,60 @@ export function ticketSender({ form, api, quote, confirm, placed }) {
     },
     /** @param {number} order @param {string} told */
     filled(order, told) {
-      fills.set(order, told);
-      // Only what was just placed is told here.
-      for (const old of [...fills.keys()].slice(0, -20)) fills.delete(old);
+      fills.note(order, told);
       tellFill(order);
     },
   };
+}
+
+/** The executions of orders whose answer is on its way, or was the last: only what was just placed is told. */
+class Fills {
+  /** The texts by order, oldest first. @type {Map<number, string>} */
+  #told = new Map();
+
+  /** @param {number} order @param {string} told */
+  note(order, told) {
+    this.#told.set(order, told);
+    for (const old of [...this.#told.keys()].slice(0, -FILLS_MAX)) this.#told.delete(old);
+  }
+
+  /** The text of an order, which is told once. @param {number} order */
+  take(order) {
+    const told = this.#told.get(order);
+    this.#told.delete(order);
+    return told;
+  }
+}
+
+/** Shows why orders were refused, at the field that the refusal is about. @param {HTMLFormElement} form @param {Refusal} refusal @param {NewOrder[]} orders */
+function showRefusal(form, refusal, orders) {
+  const field = fieldOf(refusal.field, orders) ?? FIELD_OF_CODE[refusal.code] ?? null;
+  const terms = /** @type {HTMLDetailsElement} */ (find("ticket-terms"));
+  terms.open ||= field === "until" || field === "display";
+  showFault(form, field, refusal.message);
+}
+
+/** Keeps the sentence about orders of unknown outcome. @param {Sending} sending @param {Quote} quote @returns {HTMLElement} its place */
+function unknownOrders(sending, quote) {
+  const root = find("ticket-unknown");
+  const text = find("ticket-unknown-text");
+  const forget = find("ticket-forget");
+  function draw() {
+    const { orders } = sending;
+    root.hidden = !sending.unknown;
+    forget.hidden = !sending.absent;
+    if (orders && sending.unknown) setText(text, unknownText(sending, orders, quote));
+  }
+  sending.watch(draw);
+  draw();
+  forget.addEventListener("click", () => sending.forget());
+  return root;
+}
+
+/** The orders and their account, line by line, for somebody who wants to be asked. @param {TicketOrder} asked @param {Quote} quote @returns {[name: string, value: string][]} */
+function orderLines({ kind, orders }, quote) {
+  const name = (/** @type {number} */ at) => (at === 0 ? "Order" : kind === "oco" || at === 2 ? "Or" : "Then");
+  return [...orders.map((order, at) => /** @type {[string, string]} */ ([name(at), inWords(order, quote)])), ["Account", orders[0].account]];
 }
 
 /** @param {Sending} sending @param {TicketOrder} asked @param {Quote} quote */

@@ -84,16 +84,7 @@ export function ticketView(parts) {
     event.preventDefault();
     send(made);
   });
-  for (const [button, side] of /** @type {const} */ ([
-    ["ticket-bid", "buy"],
-    ["ticket-ask", "sell"],
-  ])) {
-    find(button).addEventListener("click", () => {
-      const best = market.book.side(side)[0];
-      if (best) take(best.limit);
-      limit.focus();
-    });
-  }
+  heedBestPrices(made);
   heedState(made);
 
   return {
@@ -165,6 +156,20 @@ function takePrice({ fields, changed }, text) {
   if (fields.atAnyPrice()) fields.kind.value = "limit";
   fields.limit.value = text;
   changed();
+}
+
+/** The buttons that show the best bid and ask take their prices. @param {Made} made */
+function heedBestPrices(made) {
+  for (const [button, side] of /** @type {const} */ ([
+    ["ticket-bid", "buy"],
+    ["ticket-ask", "sell"],
+  ])) {
+    find(button).addEventListener("click", () => {
+      const best = made.market.book.side(side)[0];
+      if (best) takePrice(made, best.limit);
+      made.fields.limit.focus();
+    });
+  }
 }
 
 /** Adjusts fields that the value of another one leaves no choice. @param {Made} made */
