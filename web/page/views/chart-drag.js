@@ -19,92 +19,139 @@ const LABEL_FONT_PX = 11;
 /** A press that moves no farther is none. */
 const MOVED_PX = 3;
 
+/** `dropped` has the lines drawn where their orders are. @typedef {{quote: Quote, theme: Theme, container: HTMLElement, note: HTMLElement, actions: Pick<OrderActions, "move"|"foretell">, dropped: () => void}} DragParts */
+
 const pen = document.createElement("canvas").getContext("2d");
 
 /**
  * @param {ISeriesApi<"Candlestick">} series
  * @param {Map<number, OrderLine>} lines by order
- * @param {{quote: Quote, theme: Theme, container: HTMLElement, note: HTMLElement, actions: Pick<OrderActions, "move"|"foretell">, dropped: () => void}} parts `dropped` has the lines drawn where their orders are
+ * @param {DragParts} parts
  * @returns {() => number|null} the order whose line is in the hand
  */
-export function dragLines(series, lines, { quote, theme, container, note, actions, dropped }) {
-  /** The line in the hand, where it was pressed, and where it is. @type {{id: number, from_px: number, to: string|null}|null} */
-  let held = null;
-  const labels = lineLabels(series, lines, { theme, container });
-
-  /** @param {PointerEvent} event */
-  const height = (event) => event.clientY - container.getBoundingClientRect().top;
-
+export function dragLines(series, lines, parts) {
+  const { container } = parts;
+  const labels = lineLabels(series, lines, parts);
+  const drag = new LineDrag(series, lines, parts);
   /** Whether a line is being drawn: then a press is a place of that. */
   const draws = () => container.hasAttribute("data-drawing");
-
-  /** The price at a height, on the tick. @param {number} y */
-  function priceAt(y) {
-    const price = parse(series.coordinateToPrice(y)?.toFixed(8) ?? "");
-    const step = exact(quote.step);
-    const rounded = price === null ? 0n : ((price + step / 2n) / step) * step;
-    return rounded > 0n ? format(rounded) : null;
-  }
-
-  /** Shows the effect of the order at the price to which it is dragged. @param {OrderLine} line @param {string} to */
-  function showEffect({ order, which }, to) {
-    const would = actions.foretell(order, which, to);
-    const effect = would?.refused ? `stays: ${would.refused}` : (would?.text ?? "");
-    setText(note, `Order ${order.order_id} to ${quote.price(to, order.symbol)}${effect === "" ? "" : `: ${effect}`}`);
-    setAttribute(note, "data-warns", would !== null && (would.crosses || would.refused !== null));
-  }
-
-  function drop() {
-    held = null;
-    setText(note, "");
-    setAttribute(container, "data-held", null);
-    dropped();
-  }
 
   container.addEventListener(
     "pointerdown",
     (event) => {
       const id = event.button === 0 && !draws() ? labels.at(event) : null;
-      if (id === null) return;
-      held = { id, from_px: height(event), to: null };
-      setAttribute(container, "data-held", true);
-      container.setPointerCapture(event.pointerId);
+      if (id !== null) drag.take(id, event);
     },
     { capture: true },
   );
   container.addEventListener(
     "pointermove",
     (event) => {
-      const y = height(event);
-      if (held === null) return setAttribute(container, "data-grab", !draws() && labels.at(event) !== null);
-      const line = lines.get(held.id);
-      // It was executed or canceled meanwhile.
-      if (!line) return drop();
-      event.stopPropagation();
-      if (held.to === null && Math.abs(y - held.from_px) < MOVED_PX) return;
-      held.to = priceAt(y);
-      if (held.to === null) return;
-      line.line.applyOptions({ price: forDrawing(held.to), title: `→ ${quote.price(held.to, line.order.symbol)}` });
-      showEffect(line, held.to);
+      if (drag.id === null) setAttribute(container, "data-grab", !draws() && labels.at(event) !== null);
+      else drag.move(event);
     },
     { capture: true },
   );
-  container.addEventListener("pointerup", async () => {
-    const line = held === null ? undefined : lines.get(held.id);
-    const to = held?.to ?? null;
-    if (!line || to === null || to === line.order[line.which]) return held && drop();
-    held = null;
+  container.addEventListener("pointerup", () => drag.release());
+  container.addEventListener("pointercancel", () => drag.drop());
+  document.addEventListener("keydown", ({ key }) => {
+    if (key === "Escape") drag.drop();
+  });
+  stillWhile(container, () => drag.id !== null);
+
+  return () => drag.id;
+}
+
+/** The line in the hand, and the price to which it is dragged. */
+class LineDrag {
+  #series;
+  #lines;
+  #parts;
+  /** The line in the hand, where it was pressed, and where it is. @type {{id: number, from_px: number, to: string|null}|null} */
+  #held = null;
+
+  /** @param {ISeriesApi<"Candlestick">} series @param {Map<number, OrderLine>} lines @param {DragParts} parts */
+  constructor(series, lines, parts) {
+    this.#series = series;
+    this.#lines = lines;
+    this.#parts = parts;
+  }
+
+  /** The order whose line is in the hand. */
+  get id() {
+    return this.#held?.id ?? null;
+  }
+
+  /** @param {number} id @param {PointerEvent} event */
+  take(id, event) {
+    const { container } = this.#parts;
+    this.#held = { id, from_px: this.#height(event), to: null };
+    setAttribute(container, "data-held", true);
+    container.setPointerCapture(event.pointerId);
+  }
+
+  /** @param {PointerEvent} event */
+  move(event) {
+    const held = this.#held;
+    if (held === null) return;
+    const line = this.#lines.get(held.id);
+    // It was executed or canceled meanwhile.
+    if (!line) return this.drop();
+    event.stopPropagation();
+    const y = this.#height(event);
+    if (held.to === null && Math.abs(y - held.from_px) < MOVED_PX) return;
+    held.to = this.#priceAt(y);
+    if (held.to === null) return;
+    line.line.applyOptions({ price: forDrawing(held.to), title: `→ ${this.#parts.quote.price(held.to, line.order.symbol)}` });
+    this.#showEffect(line, held.to);
+  }
+
+  /** Moves the order to where its line is now. */
+  async release() {
+    const { container, actions } = this.#parts;
+    const line = this.#held === null ? undefined : this.#lines.get(this.#held.id);
+    const to = this.#held?.to ?? null;
+    if (!line || to === null || to === line.order[line.which]) return this.drop();
+    this.#held = null;
     setAttribute(container, "data-held", null);
     await actions.move(line.order, line.which, to);
-    drop();
-  });
-  container.addEventListener("pointercancel", () => held && drop());
-  document.addEventListener("keydown", ({ key }) => {
-    if (key === "Escape" && held) drop();
-  });
-  stillWhile(container, () => held !== null);
+    this.#clear();
+  }
 
-  return () => held?.id ?? null;
+  /** Lets go of the line, whose order stays where it is. */
+  drop() {
+    if (this.#held) this.#clear();
+  }
+
+  #clear() {
+    const { container, note, dropped } = this.#parts;
+    this.#held = null;
+    setText(note, "");
+    setAttribute(container, "data-held", null);
+    dropped();
+  }
+
+  /** @param {PointerEvent} event */
+  #height(event) {
+    return event.clientY - this.#parts.container.getBoundingClientRect().top;
+  }
+
+  /** The price at a height, on the tick. @param {number} y */
+  #priceAt(y) {
+    const price = parse(this.#series.coordinateToPrice(y)?.toFixed(8) ?? "");
+    const step = exact(this.#parts.quote.step);
+    const rounded = price === null ? 0n : ((price + step / 2n) / step) * step;
+    return rounded > 0n ? format(rounded) : null;
+  }
+
+  /** Shows the effect of the order at the price to which it is dragged. @param {OrderLine} line @param {string} to */
+  #showEffect({ order, which }, to) {
+    const { quote, note, actions } = this.#parts;
+    const would = actions.foretell(order, which, to);
+    const effect = would?.refused ? `stays: ${would.refused}` : (would?.text ?? "");
+    setText(note, `Order ${order.order_id} to ${quote.price(to, order.symbol)}${effect === "" ? "" : `: ${effect}`}`);
+    setAttribute(note, "data-warns", would !== null && (would.crosses || would.refused !== null));
+  }
 }
 
 /** The labels of lines, which end at the axis of prices. @param {ISeriesApi<"Candlestick">} series @param {Map<number, OrderLine>} lines @param {{theme: Theme, container: HTMLElement}} parts */

@@ -25,37 +25,14 @@ export function orderSnippets({ where, demo }) {
     });
     return button;
   });
-  const act = make("select", { id: "said-act", "aria-label": "Request" }, ...Object.entries(ACTS).map(([value, name]) => make("option", { value }, name)));
-  const code = make("code", { id: "said-code" });
-  const text = make("pre", { class: "said-text", tabindex: "0", role: "region", "aria-label": "The text" }, code);
-  const copy = make("button", { type: "button", id: "said-copy", class: "primary" }, "Copy");
-  const run = make("p", { class: "muted said-run" });
-  const note = make("p", { class: "note said-note" });
-  const root = make(
-    "div",
-    { class: "said" },
-    make("div", { class: "said-choices" }, make("div", { class: "segments", role: "group", "aria-label": "Protocol" }, ...protocols), act),
-    text,
-    note,
-    make("div", { class: "said-foot" }, run, copy),
-  );
-
+  const { root, act, text, code, copy, run, note } = snippetElements(protocols);
   act.addEventListener("change", () => {
     if (!order) return;
     const chosen = act.value;
     said = chosen === "query" || chosen === "cancel" ? { act: chosen, order } : { act: "place", kind: "oco", orders: [termsOf(order)] };
     draw();
   });
-  copy.addEventListener("click", async () => {
-    try {
-      await navigator.clipboard.writeText(code.textContent ?? "");
-      setText(copy, "Copied");
-    } catch {
-      // A page that came neither over TLS nor from this machine may not copy: it is marked, for the person to do so.
-      getSelection()?.selectAllChildren(code);
-      setText(copy, "Press Ctrl C");
-    }
-  });
+  copy.addEventListener("click", () => copyText(code, copy));
 
   function draw() {
     if (!said) return;
@@ -87,6 +64,37 @@ export function orderSnippets({ where, demo }) {
       draw();
     },
   };
+}
+
+/** The elements around a snippet: what it is to do and in which protocol, its text, and what that needs. @param {HTMLElement[]} protocols */
+function snippetElements(protocols) {
+  const act = make("select", { id: "said-act", "aria-label": "Request" }, ...Object.entries(ACTS).map(([value, name]) => make("option", { value }, name)));
+  const code = make("code", { id: "said-code" });
+  const text = make("pre", { class: "said-text", tabindex: "0", role: "region", "aria-label": "The text" }, code);
+  const copy = make("button", { type: "button", id: "said-copy", class: "primary" }, "Copy");
+  const run = make("p", { class: "muted said-run" });
+  const note = make("p", { class: "note said-note" });
+  const root = make(
+    "div",
+    { class: "said" },
+    make("div", { class: "said-choices" }, make("div", { class: "segments", role: "group", "aria-label": "Protocol" }, ...protocols), act),
+    text,
+    note,
+    make("div", { class: "said-foot" }, run, copy),
+  );
+  return { root, act, text, code, copy, run, note };
+}
+
+/** Copies a text, and says so on the button. @param {HTMLElement} code @param {HTMLElement} copy */
+async function copyText(code, copy) {
+  try {
+    await navigator.clipboard.writeText(code.textContent ?? "");
+    setText(copy, "Copied");
+  } catch {
+    // A page that came neither over TLS nor from this machine may not copy: it is marked, for the person to do so.
+    getSelection()?.selectAllChildren(code);
+    setText(copy, "Press Ctrl C");
+  }
 }
 
 /** The programs and settings that a snippet needs. @param {Snippet} chosen @param {SnippetRequest} said @param {Where} where @param {boolean} demo */

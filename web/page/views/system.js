@@ -190,47 +190,10 @@ function chart(Plot, root, kind, theme) {
     make("section", { class: "panel", "aria-label": kind.title }, make("header", { class: "panel-head" }, make("h3", {}, kind.title), value), canvas),
   );
 
-  const show = (/** @type {number|null|undefined} */ amount) => (amount === null || amount === undefined ? "–" : kind.show(amount));
+  const build = () => new Plot(plotOptions(kind, theme, canvas.clientWidth), data, canvas);
   /** @type {uPlot.AlignedData} */
   let data = [[], ...kind.lines.map(() => [])];
   let plot = build();
-
-  function build() {
-    const axis = {
-      stroke: theme.colour("muted"),
-      font: "11px system-ui, sans-serif",
-      grid: { stroke: theme.colour("grid"), width: 1 },
-      ticks: { show: false },
-    };
-    /** @type {uPlot.Options} */
-    const options = {
-      width: Math.max(WIDTH_MIN_PX, canvas.clientWidth),
-      height: HEIGHT_PX,
-      legend: { markers: { dash: (_plot, at) => MARKERS[at - 1] ?? "solid" } },
-      cursor: { sync: { key: "system" }, drag: { x: false, y: false }, points: { size: 5 } },
-      scales: {
-        x: { time: true },
-        // From zero, so that a calm line looks calm.
-        y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.15 : 1] },
-      },
-      axes: [
-        { ...axis, size: 26, space: 40, values: (_plot, times) => times.map((time) => minute.format(time * 1000)) },
-        { ...axis, size: 66, space: 28, ...(kind.steps && { incrs: kind.steps }), values: (_plot, values) => values.map(kind.show) },
-      ],
-      series: [
-        { label: "Time", value: (_plot, time) => (time === null ? "–" : clock.format(time * 1000)) },
-        ...kind.lines.map((line, at) => ({
-          label: line.name,
-          stroke: theme.colour(STROKES[at]),
-          width: 1.5,
-          dash: DASHES[at],
-          points: { show: false },
-          value: (/** @type {uPlot} */ _plot, /** @type {number|null} */ amount) => show(amount),
-        })),
-      ],
-    };
-    return new Plot(options, data, canvas);
-  }
 
   return {
     /** @param {Status[]} seconds */
@@ -239,7 +202,7 @@ function chart(Plot, root, kind, theme) {
       if (!last) return;
       const latest = kind.lines[0].value(last);
       const measured = latest !== null && latest !== undefined;
-      setText(value, measured ? show(latest) : NOT_MEASURED);
+      setText(value, measured ? kind.show(latest) : NOT_MEASURED);
       value.classList.toggle("none", !measured);
       data = [seconds.map(({ time }) => time / 1_000_000), ...kind.lines.map((line) => seconds.map((status) => line.value(status) ?? null))];
       none.hidden = data.slice(1).some((line) => line.some((amount) => amount !== null));
@@ -257,6 +220,42 @@ function chart(Plot, root, kind, theme) {
       plot.destroy();
       plot = build();
     },
+  };
+}
+
+/** The library's options for a chart. @param {ChartKind} kind @param {Theme} theme @param {number} width_px @returns {uPlot.Options} */
+function plotOptions(kind, theme, width_px) {
+  const axis = {
+    stroke: theme.colour("muted"),
+    font: "11px system-ui, sans-serif",
+    grid: { stroke: theme.colour("grid"), width: 1 },
+    ticks: { show: false },
+  };
+  return {
+    width: Math.max(WIDTH_MIN_PX, width_px),
+    height: HEIGHT_PX,
+    legend: { markers: { dash: (_plot, at) => MARKERS[at - 1] ?? "solid" } },
+    cursor: { sync: { key: "system" }, drag: { x: false, y: false }, points: { size: 5 } },
+    scales: {
+      x: { time: true },
+      // From zero, so that a calm line looks calm.
+      y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.15 : 1] },
+    },
+    axes: [
+      { ...axis, size: 26, space: 40, values: (_plot, times) => times.map((time) => minute.format(time * 1000)) },
+      { ...axis, size: 66, space: 28, ...(kind.steps && { incrs: kind.steps }), values: (_plot, values) => values.map(kind.show) },
+    ],
+    series: [
+      { label: "Time", value: (_plot, time) => (time === null ? "–" : clock.format(time * 1000)) },
+      ...kind.lines.map((line, at) => ({
+        label: line.name,
+        stroke: theme.colour(STROKES[at]),
+        width: 1.5,
+        dash: DASHES[at],
+        points: { show: false },
+        value: (/** @type {uPlot} */ _plot, /** @type {number|null} */ amount) => (amount === null || amount === undefined ? "–" : kind.show(amount)),
+      })),
+    ],
   };
 }
 
