@@ -32,14 +32,7 @@ export function accountChooser({ root, name = "account", holdings, vitals, frame
   const chooser = new Chooser(root, {
     name,
     choose,
-    typed: async (text) => {
-      try {
-        choose((await api.account(text)).account);
-      } catch (error) {
-        if (!(error instanceof Refusal)) throw error;
-        notice(error.message, "fault");
-      }
-    },
+    typed: (text) => chooseTyped(text, { api, choose }),
     opened: list,
   });
 
@@ -47,18 +40,12 @@ export function accountChooser({ root, name = "account", holdings, vitals, frame
     if (asking) return;
     asking = true;
     /** @type {AccountLine[]} */
-    const accounts = [];
-    let note = "";
+    let accounts = [];
     try {
-      /** @type {string|null} */
-      let next = null;
-      do {
-        const page = await api.accounts(next);
-        accounts.push(...page.accounts);
-        next = page.next;
-        note = next && accounts.length >= LISTED ? "There are more: type the number and press Enter" : "";
-        offer(accounts, next && !note ? "Loading more…" : note);
-      } while (next && !note);
+      for await (const page of pagesOf(api)) {
+        accounts = page.accounts;
+        offer(accounts, page.note);
+      }
       if (accounts.length === 0) chooser.offer([], "No accounts yet: “Create” makes one");
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
@@ -91,4 +78,30 @@ export function accountChooser({ root, name = "account", holdings, vitals, frame
   const mark = frames.view(() => chooser.show(holdings.id, "No account"));
   holdings.watch(mark);
   return chooser;
+}
+
+/** Chooses the account of a typed number, if there is one. @param {string} text @param {{api: Api, choose: (id: string) => void}} parts */
+async function chooseTyped(text, { api, choose }) {
+  try {
+    choose((await api.account(text)).account);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    notice(error.message, "fault");
+  }
+}
+
+/** Fetches accounts page by page: all those so far, with a note about the rest. @param {Api} api @returns {AsyncGenerator<{accounts: AccountLine[], note: string}, void>} */
+async function* pagesOf(api) {
+  /** @type {AccountLine[]} */
+  const accounts = [];
+  /** @type {string|null} */
+  let next = null;
+  do {
+    const page = await api.accounts(next);
+    accounts.push(...page.accounts);
+    next = page.next;
+    const is_full = next !== null && accounts.length >= LISTED;
+    yield { accounts, note: is_full ? "There are more: type the number and press Enter" : next ? "Loading more…" : "" };
+    if (is_full) return;
+  } while (next);
 }

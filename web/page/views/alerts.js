@@ -19,8 +19,7 @@ export function alertsView({ alerts, market, quote, sound, frames }) {
   const list = find("alert-list");
   const button = find("alert-sound");
   const count = find("alert-count");
-  /** Rows by id, in their order. @type {Map<number, {item: HTMLLIElement, text: HTMLElement}>} */
-  const rows = new Map();
+  const drawRows = alertRows(list, { alerts, quote, left: () => input.focus() });
 
   const mark = frames.view(() => {
     setText(find("alert-symbol"), market.symbol ?? "–");
@@ -28,35 +27,8 @@ export function alertsView({ alerts, market, quote, sound, frames }) {
     setText(button, sound.on ? "Sound on" : "Sound off");
     const waiting = alerts.all.filter(({ rang }) => rang === null).length;
     setText(count, waiting > 0 ? String(waiting) : "");
-    const ids = new Set(alerts.all.map(({ id }) => id));
-    for (const [id, { item }] of rows) {
-      if (ids.has(id)) continue;
-      if (item.contains(document.activeElement)) input.focus();
-      item.remove();
-      rows.delete(id);
-    }
-    for (const alert of alerts.all) {
-      const row = rows.get(alert.id) ?? addRow(alert);
-      setText(row.text, textOf(alert));
-      setAttribute(row.item, "data-rang", alert.rang !== null);
-    }
+    drawRows();
   });
-
-  /** @param {Alert} alert */
-  function addRow(alert) {
-    const text = make("span", { class: "number" });
-    const remove = make("button", { type: "button", class: "quiet icon", "aria-label": `Remove the alert of ${alert.symbol} at ${alert.price}` }, "×");
-    remove.addEventListener("click", () => alerts.remove(alert.id));
-    const row = { item: make("li", {}, text, remove), text };
-    list.prepend(row.item);
-    rows.set(alert.id, row);
-    return row;
-  }
-
-  /** @param {Alert} alert */
-  function textOf({ symbol, price, rises, rang }) {
-    return `${symbol} ${rises ? "▲" : "▼"} ${quote.price(price, symbol)}${rang === null ? "" : ` · rang ${timeOfDay(rang)}`}`;
-  }
 
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -81,4 +53,46 @@ export function alertsView({ alerts, market, quote, sound, frames }) {
   };
   alerts.watch(mark);
   market.watch(mark);
+}
+
+/**
+ * The rows of alerts, newest first, each with the button that removes it.
+ * @param {HTMLElement} list
+ * @param {{alerts: Alerts, quote: Quote, left: () => void}} parts `left` takes the focus of a row that goes
+ * @returns {() => void} draws them
+ */
+function alertRows(list, { alerts, quote, left }) {
+  /** Rows by id, in their order. @type {Map<number, {item: HTMLLIElement, text: HTMLElement}>} */
+  const rows = new Map();
+
+  /** @param {Alert} alert */
+  function addRow(alert) {
+    const text = make("span", { class: "number" });
+    const remove = make("button", { type: "button", class: "quiet icon", "aria-label": `Remove the alert of ${alert.symbol} at ${alert.price}` }, "×");
+    remove.addEventListener("click", () => alerts.remove(alert.id));
+    const row = { item: make("li", {}, text, remove), text };
+    list.prepend(row.item);
+    rows.set(alert.id, row);
+    return row;
+  }
+
+  return () => {
+    const ids = new Set(alerts.all.map(({ id }) => id));
+    for (const [id, { item }] of rows) {
+      if (ids.has(id)) continue;
+      if (item.contains(document.activeElement)) left();
+      item.remove();
+      rows.delete(id);
+    }
+    for (const alert of alerts.all) {
+      const row = rows.get(alert.id) ?? addRow(alert);
+      setText(row.text, textOf(alert, quote));
+      setAttribute(row.item, "data-rang", alert.rang !== null);
+    }
+  };
+}
+
+/** @param {Alert} alert @param {Quote} quote */
+function textOf({ symbol, price, rises, rang }, quote) {
+  return `${symbol} ${rises ? "▲" : "▼"} ${quote.price(price, symbol)}${rang === null ? "" : ` · rang ${timeOfDay(rang)}`}`;
 }

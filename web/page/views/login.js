@@ -19,50 +19,8 @@ const CREATES = ["operator", "issuer"];
  * @returns {Promise<Session|null>} when there is somebody, or nobody is needed; null when the server does not say
  */
 export async function signIn({ api, feed }) {
-  const dialog = /** @type {HTMLDialogElement} */ (find("login"));
-  const form = /** @type {HTMLFormElement} */ (find("login-form"));
-  const out = /** @type {HTMLButtonElement} */ (find("sign-out"));
-
-  // Only signing in closes it.
-  dialog.addEventListener("cancel", (event) => event.preventDefault());
-  // A browser lets nobody be held by a dialog: a second Escape closes it. There is nothing to see behind it.
-  dialog.addEventListener("close", () => ask());
-  form.addEventListener("input", () => clearFaults(form));
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    clearFaults(form);
-    const [member, password] = [valueOf(form, "member"), /** @type {HTMLInputElement} */ (find("login-password")).value];
-    const missing = member === "" ? "member" : password === "" ? "password" : null;
-    if (missing) {
-      showFault(form, missing, missing === "member" ? "The member is missing" : "The password is missing");
-      return;
-    }
-    const button = within(form, "button", "[type=submit]");
-    button.disabled = true;
-    try {
-      await api.logIn(member, password);
-      // Whatever another member looked at goes with the page.
-      location.reload();
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      showFault(form, null, error.status === 401 ? "Member or password is wrong" : error.message);
-    } finally {
-      button.disabled = false;
-    }
-  });
-  out.addEventListener("click", async () => {
-    try {
-      await api.logOut();
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-    }
-    // Whoever signs in next is told nothing of another member's order.
-    keepSending(null);
-    location.reload();
-  });
-  const ask = () => {
-    if (!dialog.open) dialog.showModal();
-  };
+  const out = signOutButton(api);
+  const ask = loginDialog(api);
 
   /** @param {Session} now who is signed in by now */
   const look = ({ roles, member }) => {
@@ -94,4 +52,63 @@ export async function signIn({ api, feed }) {
   setAttribute(out, "aria-label", `Sign out ${session.member ?? ""}`);
   find("create-open").hidden = !session.roles.some((role) => CREATES.includes(role));
   return session;
+}
+
+/** The dialog that asks for member and password. @param {Api} api @returns {() => void} opens it */
+function loginDialog(api) {
+  const dialog = /** @type {HTMLDialogElement} */ (find("login"));
+  const form = /** @type {HTMLFormElement} */ (find("login-form"));
+  const ask = () => {
+    if (!dialog.open) dialog.showModal();
+  };
+
+  // Only signing in closes it.
+  dialog.addEventListener("cancel", (event) => event.preventDefault());
+  // A browser lets nobody be held by a dialog: a second Escape closes it. There is nothing to see behind it.
+  dialog.addEventListener("close", ask);
+  form.addEventListener("input", () => clearFaults(form));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    logIn(api, form);
+  });
+  return ask;
+}
+
+/** Signs in with what the form says. @param {Api} api @param {HTMLFormElement} form */
+async function logIn(api, form) {
+  clearFaults(form);
+  const [member, password] = [valueOf(form, "member"), /** @type {HTMLInputElement} */ (find("login-password")).value];
+  const missing = member === "" ? "member" : password === "" ? "password" : null;
+  if (missing) {
+    showFault(form, missing, missing === "member" ? "The member is missing" : "The password is missing");
+    return;
+  }
+  const button = within(form, "button", "[type=submit]");
+  button.disabled = true;
+  try {
+    await api.logIn(member, password);
+    // Whatever another member looked at goes with the page.
+    location.reload();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    showFault(form, null, error.status === 401 ? "Member or password is wrong" : error.message);
+  } finally {
+    button.disabled = false;
+  }
+}
+
+/** The button that signs out. @param {Api} api */
+function signOutButton(api) {
+  const out = /** @type {HTMLButtonElement} */ (find("sign-out"));
+  out.addEventListener("click", async () => {
+    try {
+      await api.logOut();
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+    }
+    // Whoever signs in next is told nothing of another member's order.
+    keepSending(null);
+    location.reload();
+  });
+  return out;
 }
