@@ -36,27 +36,10 @@ export function connectionView({ feed, standing, api, frames }) {
     standing.miss(away);
     document.body.dataset.connection = away ? "lost" : feed.state === "open" ? "open" : "connecting";
     setText(sign, hung ? "No answer" : is_closed ? "In maintenance" : lost ? "Disconnected" : feed.state === "open" ? "Live" : "Connecting");
-    drawStrip(now);
+    drawStrip({ feed, standing, was_open, now });
     clearInterval(ticking);
     if (feed.state !== "open") ticking = setInterval(mark, 250);
   });
-
-  /** @param {number} now */
-  function drawStrip(now) {
-    const all = standing.obstacles;
-    const [first] = all;
-    const banner = find("banner");
-    banner.hidden = all.length === 0;
-    setAttribute(banner, "data-kind", first?.kind ?? null);
-    find("banner-retry").hidden = standing.away === null || standing.away === "hung";
-    if (!first) return;
-    const titles = all.map(({ title }) => title);
-    if (standing.away === "lost" && !was_open) titles[0] = "The server cannot be reached.";
-    setText(find("banner-title"), titles.join(" "));
-    const seconds = feed.retry_at === null ? 0 : Math.max(0, Math.ceil((feed.retry_at - now) / 1000));
-    const next = find("banner-retry").hidden ? "" : seconds > 0 ? ` Next attempt in ${seconds} s.` : " Connecting…";
-    setText(find("banner-text"), `${standing.away === "lost" && !was_open ? "" : first.text}${next}`.trim());
-  }
 
   /** A socket that is not opened does not say why; a request does. */
   async function askWhy() {
@@ -79,4 +62,21 @@ export function connectionView({ feed, standing, api, frames }) {
   standing.watch(mark);
   find("banner-retry").addEventListener("click", () => feed.connect());
   addEventListener("online", () => feed.connect());
+}
+
+/** Draws the strip, which names all obstacles and explains the first. @param {{feed: Feed, standing: Standing, was_open: boolean, now: number}} parts `was_open`: whether the page ever had a connection */
+function drawStrip({ feed, standing, was_open, now }) {
+  const all = standing.obstacles;
+  const [first] = all;
+  const banner = find("banner");
+  banner.hidden = all.length === 0;
+  setAttribute(banner, "data-kind", first?.kind ?? null);
+  find("banner-retry").hidden = standing.away === null || standing.away === "hung";
+  if (!first) return;
+  const titles = all.map(({ title }) => title);
+  if (standing.away === "lost" && !was_open) titles[0] = "The server cannot be reached.";
+  setText(find("banner-title"), titles.join(" "));
+  const seconds = feed.retry_at === null ? 0 : Math.max(0, Math.ceil((feed.retry_at - now) / 1000));
+  const next = find("banner-retry").hidden ? "" : seconds > 0 ? ` Next attempt in ${seconds} s.` : " Connecting…";
+  setText(find("banner-text"), `${standing.away === "lost" && !was_open ? "" : first.text}${next}`.trim());
 }

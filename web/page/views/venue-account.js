@@ -48,24 +48,8 @@ export function venueAccount({ api, attempt, follow, rights }) {
     const own = accounts.includes(id) && roles.includes("trader");
     const watch = confirmButton("Watch", id, () => follow({ accounts: [id] }));
     // A trader may kill its own; an operator releases them.
-    find("control-account-buttons").replaceChildren(watch, ...(operates || (own && !killed) ? [killButton(id, killed)] : []));
+    find("control-account-buttons").replaceChildren(watch, ...(operates || (own && !killed) ? [killButton(id, killed, { api, attempt, look })] : []));
     limits.draw(account.limits, operates);
-  }
-
-  /** @param {string} id @param {boolean} killed */
-  function killButton(id, killed) {
-    return confirmButton(
-      killed ? "Release" : "Kill",
-      id,
-      async () => {
-        await attempt(async () => {
-          const outcome = await api.kill("accounts", id, !killed);
-          return killed ? `Account ${id} is released` : killOutcome(`Account ${id}`, outcome);
-        });
-        await look(id);
-      },
-      { sure: killed ? null : "Sure? Kill", danger: !killed },
-    );
   }
 
   form.addEventListener("submit", (event) => {
@@ -81,6 +65,22 @@ export function venueAccount({ api, attempt, follow, rights }) {
       look(own);
     },
   };
+}
+
+/** The button that kills an account, or releases it, and then looks at it again. @param {string} id @param {boolean} killed @param {{api: Api, attempt: Attempt, look: (id: string) => Promise<void>}} parts */
+function killButton(id, killed, { api, attempt, look }) {
+  return confirmButton(
+    killed ? "Release" : "Kill",
+    id,
+    async () => {
+      await attempt(async () => {
+        const outcome = await api.kill("accounts", id, !killed);
+        return killed ? `Account ${id} is released` : killOutcome(`Account ${id}`, outcome);
+      });
+      await look(id);
+    },
+    { sure: killed ? null : "Sure? Kill", danger: !killed },
+  );
 }
 
 /** @param {Account} account */

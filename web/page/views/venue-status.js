@@ -45,7 +45,7 @@ export function venueStatus({ api }) {
   /** @param {Kills} kills @param {Mode} mode @param {number} open orders of everybody */
   function draw(kills, mode, open) {
     killed = kills.killed;
-    const some = [named(kills.symbols ?? [], "symbol"), named(kills.accounts ?? [], "account")].filter(Boolean).join(", ");
+    const some = killedNames(kills);
     const orders = killed ? killState("Everything is killed: no orders are taken", open) : some ? `Killed: ${some}` : "Nothing is killed";
     setText(text, mode === "normal" ? orders : `Mode: ${mode} · ${orders}`);
     root.dataset.state = killed || some || mode !== "normal" ? "held" : "open";
@@ -53,21 +53,11 @@ export function venueStatus({ api }) {
     root.hidden = false;
   }
 
-  /** @param {string[]} names @param {string} kind */
-  function named(names, kind) {
-    if (names.length > NAMED_MAX) return plural(names.length, kind);
-    return names.length ? `${kind} ${names.join(" ")}` : "";
-  }
-
   /** @param {boolean} kill */
   async function change(kill) {
     button.disabled = sure.disabled = true;
     try {
-      const outcome = await api.killEverything(kill);
-      notice(kill ? killOutcome("Everything", outcome) : "Everything is released");
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      notice(error.message, "fault");
+      await killEverything(api, kill);
     } finally {
       button.disabled = sure.disabled = false;
     }
@@ -87,4 +77,26 @@ export function venueStatus({ api }) {
       button.hidden = !session || (session.members && !session.roles.includes("operator"));
     },
   };
+}
+
+/** Kills everything, or releases it, and says what came of it. @param {Api} api @param {boolean} kill */
+async function killEverything(api, kill) {
+  try {
+    const outcome = await api.killEverything(kill);
+    notice(kill ? killOutcome("Everything", outcome) : "Everything is released");
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    notice(error.message, "fault");
+  }
+}
+
+/** The symbols and accounts that are killed, in words. @param {Kills} kills */
+function killedNames({ symbols, accounts }) {
+  return [named(symbols ?? [], "symbol"), named(accounts ?? [], "account")].filter(Boolean).join(", ");
+}
+
+/** @param {string[]} names @param {string} kind */
+function named(names, kind) {
+  if (names.length > NAMED_MAX) return plural(names.length, kind);
+  return names.length ? `${kind} ${names.join(" ")}` : "";
 }

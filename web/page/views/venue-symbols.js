@@ -32,54 +32,8 @@ export function venueSymbols({ api, attempt, symbols, quote, frames, rights }) {
     key: (/** @type {SymbolInfo} */ { symbol }) => symbol,
     version: (info) =>
       JSON.stringify([info.phase, info.killed, info.rules?.tick, info.rules?.lot, rights().operates, info.phase?.until ? Math.floor(Date.now() / 1_000) : 0]),
-    make: (info) => (rights().operates ? [textOf(info, quote), buttons(info)] : [textOf(info, quote)]),
+    make: (info) => (rights().operates ? [textOf(info, quote), buttonsOf(info, { api, attempt })] : [textOf(info, quote)]),
   });
-
-  /** @param {SymbolInfo} info */
-  function buttons({ symbol, phase, killed }) {
-    const current = phase?.name ?? "open";
-    return make(
-      "span",
-      { class: "control-buttons" },
-      phaseButton("Open", symbol, current, "open"),
-      phaseButton("Auction", symbol, current, "auction"),
-      phaseButton("Halt", symbol, current, "halted"),
-      killButton(symbol, killed === true),
-    );
-  }
-
-  /** @typedef {keyof typeof PHASE_NAMES} PhaseName */
-  /** @param {string} text @param {string} symbol @param {PhaseName} current @param {PhaseName} phase */
-  function phaseButton(text, symbol, current, phase) {
-    const button = confirmButton(
-      text,
-      symbol,
-      async () => {
-        await attempt(async () => {
-          await api.setPhase(symbol, phase);
-          return `${symbol} is ${PHASE_NAMES[phase]}`;
-        });
-      },
-      { sure: phase === "halted" ? "Sure? Halt" : null },
-    );
-    setAttribute(button, "aria-pressed", String(current === phase));
-    return button;
-  }
-
-  /** @param {string} symbol @param {boolean} killed */
-  function killButton(symbol, killed) {
-    return confirmButton(
-      killed ? "Release" : "Kill",
-      symbol,
-      async () => {
-        await attempt(async () => {
-          const outcome = await api.kill("symbols", symbol, !killed);
-          return killed ? `${symbol} is released` : killOutcome(symbol, outcome);
-        });
-      },
-      { sure: killed ? null : "Sure? Kill", danger: !killed },
-    );
-  }
 
   const mark = frames.view(() => {
     if (find("control").hidden) return;
@@ -93,6 +47,50 @@ export function venueSymbols({ api, attempt, symbols, quote, frames, rights }) {
   search.addEventListener("input", mark);
   symbols.watch(mark);
   return { show: mark };
+}
+
+/** @typedef {keyof typeof PHASE_NAMES} PhaseName */
+/** The interface of the venue, and the attempt that shows what came of a call. @typedef {{api: Api, attempt: Attempt}} VenueCalls */
+
+/** The buttons that change the phase of a symbol, and kill or release it. @param {SymbolInfo} info @param {VenueCalls} calls */
+function buttonsOf({ symbol, phase, killed }, calls) {
+  const current = phase?.name ?? "open";
+  const phaseButton = (/** @type {string} */ text, /** @type {PhaseName} */ name) => {
+    const button = confirmButton(text, symbol, () => setPhase(symbol, name, calls), { sure: name === "halted" ? "Sure? Halt" : null });
+    setAttribute(button, "aria-pressed", String(current === name));
+    return button;
+  };
+  return make(
+    "span",
+    { class: "control-buttons" },
+    phaseButton("Open", "open"),
+    phaseButton("Auction", "auction"),
+    phaseButton("Halt", "halted"),
+    killButton(symbol, killed === true, calls),
+  );
+}
+
+/** @param {string} symbol @param {PhaseName} phase @param {VenueCalls} calls */
+async function setPhase(symbol, phase, { api, attempt }) {
+  await attempt(async () => {
+    await api.setPhase(symbol, phase);
+    return `${symbol} is ${PHASE_NAMES[phase]}`;
+  });
+}
+
+/** @param {string} symbol @param {boolean} killed @param {VenueCalls} calls */
+function killButton(symbol, killed, { api, attempt }) {
+  return confirmButton(
+    killed ? "Release" : "Kill",
+    symbol,
+    async () => {
+      await attempt(async () => {
+        const outcome = await api.kill("symbols", symbol, !killed);
+        return killed ? `${symbol} is released` : killOutcome(symbol, outcome);
+      });
+    },
+    { sure: killed ? null : "Sure? Kill", danger: !killed },
+  );
 }
 
 /** Symbols whose names hold the words: those that are not open first, then by their names. @param {SymbolInfo[]} all @param {string} words */
