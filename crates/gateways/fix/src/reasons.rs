@@ -1,6 +1,6 @@
 //! The numbers with which messages are refused: one table, from which the types are made and docs/FIX.md is checked.
 
-use terms::Reject;
+use terms::{BrokenRule, Reject};
 
 macro_rules! reasons {
     ($($field:ident $tag:ident { $($reason:ident $number:literal $meaning:literal;)* })*) => {
@@ -29,7 +29,7 @@ reasons! {
     }
     OrdRejReason ORD_REJ_REASON {
         UnknownSymbol 1 "there is no such symbol";
-        Closed 2 "a kill switch is on, or the symbol's rules halt it";
+        Closed 2 "a kill switch is on, or the symbol is halted";
         PastLimit 3 "the account has too little money or too few shares, or a limit of it would be exceeded";
         Duplicate 6 "ClOrdID (11) stands for an order";
         UnknownAccount 15 "there is no such account, or it is not the member's";
@@ -55,7 +55,7 @@ impl From<&Reject> for OrdRejReason {
     fn from(reject: &Reject) -> OrdRejReason {
         match reject {
             Reject::UnknownSymbol => OrdRejReason::UnknownSymbol,
-            Reject::Killed(_) | Reject::HaltedByRules => OrdRejReason::Closed,
+            Reject::Killed(_) | Reject::BreaksRule(BrokenRule::Halted) => OrdRejReason::Closed,
             Reject::InsufficientFunds { .. } | Reject::InsufficientShares { .. } | Reject::PastLimit(_) => {
                 OrdRejReason::PastLimit
             }
@@ -79,5 +79,12 @@ mod tests {
             format!("| {field} ({tag}) | `{number}` | {meaning} |")
         };
         assert_eq!(documented, ALL.iter().map(row).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn an_order_in_a_halted_symbol_is_refused_as_closed_and_one_in_an_auction_is_not() {
+        let reason = |rule| OrdRejReason::from(&Reject::BreaksRule(rule));
+        assert_eq!(reason(BrokenRule::Halted), OrdRejReason::Closed);
+        assert_eq!(reason(BrokenRule::Auction), OrdRejReason::Other);
     }
 }
