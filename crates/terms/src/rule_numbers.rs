@@ -6,8 +6,8 @@ use crate::reject::Reject;
 use crate::rules::BrokenRule;
 
 impl Reject {
-    /// The number of the rule by which this is refused: "8.4" is the fourth rule of page 8. None if the form of
-    /// requests decides, the fact that something does not exist, or a bound of the server.
+    /// The number of the rule by which this is refused: "8.4" is the fourth rule of page 8. None if something does not
+    /// exist, exists already or is done, or if the market can hold no more.
     pub fn rule(&self) -> Option<&'static str> {
         Some(match self {
             Reject::InsufficientFunds { .. } | Reject::InsufficientShares { .. } => "1.12",

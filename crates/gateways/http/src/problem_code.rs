@@ -192,7 +192,7 @@ codes! {
         TooManyMessages "too-many-messages", "Too many messages",
             "More requests a second than this member may send: `Retry-After`";
         TooManyConnectionsOfMember "too-many-connections-of-member", "Too many connections",
-            "As many WebSockets and XML connections are open as this member may have";
+            "As many XML connections, FIX sessions and WebSockets are open as this member may have";
         TooManyOrders "too-many-orders", "Too many orders", "More orders a second than this member may place";
         TooManyTries "too-many-tries", "Too many tries",
             "Too many wrong proofs came from this address, or too many passwords are being compared";
@@ -231,7 +231,7 @@ codes! {
     }
     GATEWAY_TIMEOUT {
         OutcomeUnknown "outcome-unknown", "Outcome unknown",
-            "The database went away meanwhile: ask for the order later";
+            "The database, the log, the feed or the server went away before the answer was known: look before you send it again";
     }
 }
 
