@@ -191,8 +191,8 @@ settings! {
     /// its group may, too
     [value_name = "MASK"]
     umask: Umask = Umask::OWNER_ALONE, "PRICETIME_UMASK";
-    /// Refuse everything but queries and cancels while less than this would be free on the disk after the next journal
-    /// file; 0 for never
+    /// Refuse everything but queries, cancels, kills and ends of protections while less than this would be free on the
+    /// disk after the next journal file; 0 for never
     [value_name = "SIZE"]
     disk_low: ByteSize = ByteSize(256 << 20), "PRICETIME_DISK_LOW";
     /// The longest leap ahead of the machine's clock that market time follows, once the leap has lasted for ten
