@@ -30,12 +30,13 @@ impl History {
         let Amendment { order, symbol, time, sequence, all, next_trade, place, .. } = *amendment;
         // The two notes were written together.
         let (shares, why) = match self.read_note_of(order, number - 1, near)?.tells {
-            Tells::Reduced(Reduction { shares, why, .. }) if shares <= all => (shares, why),
-            Tells::Reduced(_) | Tells::Amended(_) | Tells::What(_) | Tells::Auction(_) | Tells::LastTrade { .. } => {
+            Tells::Reduced(Reduction { shares, why, .. }) => (shares, why),
+            Tells::Amended(_) | Tells::What(_) | Tells::Auction(_) | Tells::LastTrade { .. } => {
                 return Err(self.lost_note(number));
             }
         };
-        if all > past.shares {
+        let all = all.map_or_else(|| self.reductions(order, number, sequence), Ok)?;
+        if all > past.shares || shares > all {
             return Err(self.lost_note(number));
         }
         let after = past.shares.less(all);

@@ -123,6 +123,22 @@ impl Followed {
         followed
     }
 
+    /// Counts shares that are taken off an open order. Returns all that were; none if damage hides some of them.
+    pub(crate) fn reduce(&mut self, order: OrderId, shares: Shares) -> Option<Shares> {
+        if self.reduced_unknown.contains(&order) {
+            return None;
+        }
+        let all = self.reduced.entry(order).or_insert(Shares::ZERO);
+        *all = all.plus(shares);
+        Some(*all)
+    }
+
+    /// Forgets an order that ends. Returns all shares that were taken off it; none if damage hides some of them.
+    pub(crate) fn take_reduced(&mut self, order: OrderId) -> Option<Shares> {
+        let reduced = self.reduced.remove(&order).unwrap_or(Shares::ZERO);
+        (!self.reduced_unknown.remove(&order)).then_some(reduced)
+    }
+
     /// The candles of a symbol that are not complete.
     pub(crate) fn candles(&self, symbol: usize) -> [Option<Candle>; KEPT.len()] {
         self.candles.get(symbol).copied().unwrap_or_default()

@@ -31,12 +31,16 @@ const LINKED: u8 = 3;
 const AUCTION: u8 = 4;
 /// An amendment: shares were taken off an order, as its note before says, which is *reduced*.
 const AMENDED: u8 = 5;
+/// An amendment of an order for which damage hides the shares that were taken off it before.
+const AMENDED_BEHIND_DAMAGE: u8 = 6;
 /// A pending order, and its release after its working order executed.
 const PENDS: u8 = 34;
 const RELEASED: u8 = 35;
 /// A note without a report: it links to the trades of a done order, whose ending links to its notes, and has the shares
 /// taken off it.
 const LAST_TRADE: u8 = 128;
+/// The same for an order for which damage hides the shares taken off it.
+const LAST_TRADE_BEHIND_DAMAGE: u8 = 129;
 
 /// The table of notes. Links are their numbers, from 1.
 pub(crate) const NOTES: Kind<NOTE_BYTES> = Kind {
@@ -134,7 +138,8 @@ pub(crate) enum Tells {
         time: Time,
         sequence: Sequence,
         trade: Option<u64>,
-        reduced: Shares,
+        /// All shares taken off the order; none if damage hides some of them.
+        reduced: Option<Shares>,
     },
 }
 
@@ -158,8 +163,8 @@ pub(crate) struct Amendment {
     pub(crate) symbol: SymbolIndex,
     pub(crate) time: Time,
     pub(crate) sequence: Sequence,
-    /// All shares taken off the order up to then, including this reduction.
-    pub(crate) all: Shares,
+    /// All shares taken off the order up to then, including this reduction; none if damage hides some of them.
+    pub(crate) all: Option<Shares>,
     /// The number of the next trade, and then the place, as in a note.
     pub(crate) next_trade: u64,
     pub(crate) place: u32,
@@ -240,8 +245,8 @@ impl NoteRecord {
             }
             Tells::Amended(Amendment { order, account, symbol, time, sequence, all, next_trade, place }) => {
                 put.u64(order.0).u32(account.0).u32(symbol.0).u64(time.0).u64(sequence.0);
-                put.i64(all.units()).u64(next_trade).link(self.of_order).link(self.of_account).u32(place);
-                put.u8(AMENDED);
+                put.i64(units(all)).u64(next_trade).link(self.of_order).link(self.of_account).u32(place);
+                put.u8(if all.is_some() { AMENDED } else { AMENDED_BEHIND_DAMAGE });
             }
             Tells::Auction(AuctionLink { order, account, symbol, time, sequence, trade, before }) => {
                 put.u64(order.0).u32(account.0).u32(symbol.0).u64(time.0).u64(sequence.0);
@@ -250,8 +255,8 @@ impl NoteRecord {
             }
             Tells::LastTrade { order, account, time, sequence, trade, reduced } => {
                 put.u64(order.0).u32(account.0).u32(0).u64(time.0).u64(sequence.0);
-                put.link(trade).i64(reduced.units()).link(self.of_order).link(self.of_account).u32(0);
-                put.u8(LAST_TRADE);
+                put.link(trade).i64(units(reduced)).link(self.of_order).link(self.of_account).u32(0);
+                put.u8(if reduced.is_some() { LAST_TRADE } else { LAST_TRADE_BEHIND_DAMAGE });
             }
         }
         let mut record = [0; NOTE_BYTES];
@@ -265,12 +270,29 @@ impl NoteRecord {
         let bytes = sound(at, record).ok_or(Unread::Damaged)?;
         let kind = bytes[KIND_AT];
         match kind {
-            TRIGGERED | REDUCED | LINKED | PENDS | RELEASED | AUCTION | AMENDED | LAST_TRADE => {
-                take(at, kind, bytes).ok_or(Unread::Damaged)
-            }
+            TRIGGERED
+            | REDUCED
+            | LINKED
+            | PENDS
+            | RELEASED
+            | AUCTION
+            | AMENDED
+            | AMENDED_BEHIND_DAMAGE
+            | LAST_TRADE
+            | LAST_TRADE_BEHIND_DAMAGE => take(at, kind, bytes).ok_or(Unread::Damaged),
             _ => Err(Unread::UnknownKind(kind)),
         }
     }
+}
+
+/// A sum of shares as it is written: 0 for one that damage hides.
+fn units(sum: Option<Shares>) -> i64 {
+    sum.map_or(0, Shares::units)
+}
+
+/// Reads a sum of shares.
+fn sum_of(units: u64) -> Option<Shares> {
+    Shares::from_units(i64::try_from(units).ok()?)
 }
 
 fn take(at: u64, kind: u8, bytes: &[u8]) -> Option<NoteRecord> {
@@ -279,8 +301,8 @@ fn take(at: u64, kind: u8, bytes: &[u8]) -> Option<NoteRecord> {
     let (time, sequence, value, next_trade) = (take.time()?, take.sequence()?, take.u64()?, take.u64()?);
     let (of_order, of_account, place) = (take.link()?, take.link()?, take.u32()?);
     let tells = match kind {
-        LAST_TRADE => {
-            let reduced = Shares::from_units(i64::try_from(next_trade).ok()?)?;
+        LAST_TRADE | LAST_TRADE_BEHIND_DAMAGE => {
+            let reduced = if kind == LAST_TRADE { Some(sum_of(next_trade)?) } else { None };
             Tells::LastTrade { order, account, time, sequence, trade: (value > 0).then_some(value), reduced }
         }
         AUCTION => {
@@ -289,12 +311,12 @@ fn take(at: u64, kind: u8, bytes: &[u8]) -> Option<NoteRecord> {
             goes_back.then_some(())?;
             Tells::Auction(AuctionLink { order, account, symbol, time, sequence, trade, before })
         }
-        AMENDED => {
-            let all = Shares::from_units(i64::try_from(value).ok()?)?;
+        AMENDED | AMENDED_BEHIND_DAMAGE => {
+            let all = if kind == AMENDED { Some(sum_of(value)?) } else { None };
             Tells::Amended(Amendment { order, account, symbol, time, sequence, all, next_trade, place })
         }
         REDUCED => {
-            let shares = Shares::from_units(i64::try_from(value).ok()?)?;
+            let shares = sum_of(value)?;
             let why = CancelReason::from_code(*take.0.get(2)?)?;
             Tells::Reduced(Reduction { order, account, symbol, time, sequence, shares, why })
         }
@@ -350,14 +372,7 @@ mod tests {
     fn a_note_is_read_as_it_was_written_in_its_own_place_alone() {
         let (order, account, time, sequence) = (OrderId(7), AccountIndex(3), Time(12), Sequence(10));
         let last_trade = NoteRecord {
-            tells: Tells::LastTrade {
-                order,
-                account,
-                time,
-                sequence,
-                trade: Some(5),
-                reduced: Shares::from_units(8).unwrap(),
-            },
+            tells: Tells::LastTrade { order, account, time, sequence, trade: Some(5), reduced: Shares::from_units(8) },
             of_order: Some(2),
             of_account: None,
         };
@@ -383,11 +398,16 @@ mod tests {
         }
         let link = AuctionLink { order, account, symbol: SymbolIndex(2), time, sequence, trade: 9, before: 4 };
         let auction = NoteRecord { tells: Tells::Auction(link), of_order: Some(2), of_account: None };
-        let all = Shares::from_units(9).unwrap();
+        let all = Shares::from_units(9);
         let symbol = SymbolIndex(2);
         let amendment = Amendment { order, account, symbol, time, sequence, all, next_trade: 4, place: 1 };
         let amended = NoteRecord { tells: Tells::Amended(amendment), of_order: Some(2), of_account: Some(1) };
-        for written in [triggered(), last_trade, reduced, linked, pends, released, auction, amended] {
+        let hidden = Tells::LastTrade { order, account, time, sequence, trade: None, reduced: None };
+        let last_behind_damage = NoteRecord { tells: hidden, ..last_trade };
+        let hidden = Tells::Amended(Amendment { all: None, ..amendment });
+        let behind_damage = [last_behind_damage, NoteRecord { tells: hidden, ..amended }];
+        let others = [triggered(), last_trade, reduced, linked, pends, released, auction, amended];
+        for written in others.into_iter().chain(behind_damage) {
             let record = written.encode(2);
             assert_eq!(NoteRecord::decode(2, &record), Ok(written));
             assert_eq!(NoteRecord::decode(3, &record), Err(Unread::Damaged));

@@ -90,9 +90,7 @@ impl History {
         if sequence <= self.heads.through {
             return Ok(());
         }
-        let all = self.followed.reduced.entry(order).or_insert(Shares::ZERO);
-        *all = all.plus(shares);
-        let (all, next_trade) = (*all, self.trades.len() + 1);
+        let (all, next_trade) = (self.followed.reduce(order, shares), self.trades.len() + 1);
         let (reduction, number) = (self.notes.len() + 1, self.notes.len() + 2);
         let of_order = self.heads.noted.insert(order, number);
         let tells = Tells::Reduced(Reduction { order, account, symbol, time, sequence, shares, why });
@@ -111,8 +109,8 @@ impl History {
         note: u64,
         trade: Option<u64>,
     ) -> Result<u64, HistoryError> {
-        let reduced = self.followed.reduced.remove(&order).unwrap_or(Shares::ZERO);
-        if trade.is_none() && reduced.is_zero() {
+        let reduced = self.followed.take_reduced(order);
+        if trade.is_none() && reduced == Some(Shares::ZERO) {
             return Ok(note);
         }
         let Followed { sequence, time, .. } = self.followed;
@@ -204,7 +202,9 @@ impl History {
                 read => read?,
             };
             match record.tells {
-                Tells::LastTrade { reduced: all, .. } => reduced = all,
+                Tells::LastTrade { reduced: Some(all), .. } => reduced = all,
+                // Its notes name what is damaged.
+                Tells::LastTrade { reduced: None, .. } => return self.reductions(order, number, through),
                 Tells::Reduced(Reduction { sequence, shares, .. }) if sequence > through => {
                     if shares > reduced {
                         return Err(self.lost_note(number));
@@ -219,18 +219,26 @@ impl History {
     }
 
     /// The shares that were taken off an order up to the command `through`, by its notes alone, from its last one.
-    fn reductions(&self, order: OrderId, last: u64, through: Sequence) -> Result<Shares, HistoryError> {
+    /// Errors: a note is damaged without whose shares there is no sum, or is no longer kept.
+    pub(crate) fn reductions(&self, order: OrderId, last: u64, through: Sequence) -> Result<Shares, HistoryError> {
         let (mut at, mut near, mut reduced) = (Some(last), Near::default(), Shares::ZERO);
+        let mut is_behind_damage = false;
         while let Some(number) = at {
             let record = match self.read_note_of(order, number, &mut near) {
                 // The newer notes were read, and a note with all reductions is as new as the ending.
-                Err(HistoryError::NoLongerKept { .. }) => break,
+                Err(HistoryError::NoLongerKept { .. }) if !is_behind_damage => break,
                 read => read?,
             };
             match record.tells {
-                Tells::LastTrade { sequence, reduced, .. } if sequence <= through => return Ok(reduced),
+                // The damage is further back, unless it was repaired: then the single reductions make the sum.
+                Tells::LastTrade { reduced: None, .. } | Tells::Amended(Amendment { all: None, .. }) => {
+                    is_behind_damage = true;
+                }
+                Tells::LastTrade { sequence, reduced: Some(all), .. } if sequence <= through => return Ok(all),
                 // Older reductions have no such note behind them.
-                Tells::Amended(Amendment { sequence, all, .. }) if sequence <= through => return Ok(all),
+                Tells::Amended(Amendment { sequence, all: Some(all), .. }) if sequence <= through => {
+                    return Ok(reduced.plus(all));
+                }
                 Tells::Reduced(Reduction { sequence, shares, .. }) if sequence <= through => {
                     reduced = reduced.plus(shares);
                 }
@@ -261,6 +269,10 @@ impl History {
             match self.reductions(order, last, EVER) {
                 // A query for the order gets the error; the market goes on.
                 Err(error) if error.is_damage() => {
+                    unknown.insert(order);
+                }
+                // What was damaged is no longer kept.
+                Err(HistoryError::NoLongerKept { .. }) => {
                     unknown.insert(order);
                 }
                 Ok(Shares::ZERO) => {}

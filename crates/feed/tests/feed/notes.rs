@@ -3,7 +3,7 @@
 
 use crate::common::{Market, apply, follow, scene};
 use feed::{History, HistoryError, NotesLeft, ReportKey, View};
-use history::{HISTORY_FOLDER, Keep};
+use history::{HISTORY_FOLDER, Keep, PastOrder, Report};
 use journal::Storage;
 use journal::simulated::{PowerCut, SimulatedDisk};
 use terms::{
@@ -238,4 +238,96 @@ fn who_would_miss_a_note_that_is_gone_is_told_so_and_all_else_is_there() {
     };
     assert!(matches!(behind(Sequence(triggered.0 - 1)), Err(HistoryError::NoLongerKept { .. })));
     assert_eq!(behind(triggered).unwrap(), 4, "placed, two sides of a trade, and canceled");
+}
+
+/// Everything that a history says of these orders and of their account, in words; damage is an error's text.
+fn told_of(history: &History, orders: u64, through: Sequence) -> Vec<String> {
+    let say = |answer: Result<String, HistoryError>| answer.unwrap_or_else(|error| error.to_string());
+    let mut told = Vec::new();
+    let shown = |order: &PastOrder| format!("{:?} of {:?}, {:?}", order.shares_now(), order.shares, order.ended);
+    for order in (1..=orders).map(OrderId) {
+        told.push(say(history.order(order).map(|order| shown(&order.unwrap()))));
+        told.push(say(history.done(order).map(|done| format!("{:?}", done.map(|done| done.canceled)))));
+        for from in 1..=through.0 {
+            let amendments = history.amendments(order, Sequence(from), usize::MAX);
+            told.push(say(amendments.map(|amendments| format!("{amendments:?}"))));
+        }
+    }
+    let orders = history.orders_of(AccountIndex(0), None, 9, &mut |_| true);
+    let mut sweep = history.sweep(AccountIndex(0), ReportKey::after(Sequence::ZERO), through);
+    let page = |(page, _): (Vec<PastOrder>, _)| page.iter().map(shown).collect::<Vec<String>>();
+    told.push(say(orders.map(|orders| format!("{:?}", orders.map(page)))));
+    loop {
+        match history.sweep_on(&mut sweep, 5) {
+            Ok(goes_on) if goes_on => {}
+            Ok(_) => break,
+            Err(error) => return [told, vec![error.to_string()]].concat(),
+        }
+    }
+    let (keys, _) = sweep.finish();
+    let reported = |report| match report {
+        Report::Placed(order) => shown(&order),
+        report => format!("{report:?}"),
+    };
+    told.extend(keys.into_iter().map(|key| say(history.report(key).map(reported))));
+    told
+}
+
+/// An amendment says how many shares were taken off its order until then. Where a note before it was damaged at the
+/// start, it counted only what came later: the order had too many shares, and the damage was named no more.
+#[test]
+fn a_damaged_note_is_named_also_behind_an_amendment_and_an_ending() {
+    let mut market = begun();
+    let amend = |order, shares| Command::AmendOrder {
+        account: account(),
+        order: OrderId(order).into(),
+        shares: Shares::from_units(shares * UNITS).unwrap(),
+    };
+    let cancel = |order| Command::CancelOrder { account: account(), order: OrderId(order).into() };
+    play(&mut market, 1, &[waits(), place(order(Side::Buy, 90, 20)), place(order(Side::Buy, 80, 20))]);
+    // The first order is triggered, the second one executes, and both stay open.
+    play(&mut market, 2, &[place(order(Side::Sell, 100, 1)), place(order(Side::Buy, 100, 1))]);
+    play(&mut market, 3, &[amend(2, 18), amend(3, 18), place(order(Side::Sell, 90, 1)), amend(2, 17)]);
+    let covered = market.batches.len();
+    let noted = 7;
+    play(&mut market, 4, &[amend(2, 15), amend(3, 16)]);
+    let amended = market.batches.len();
+    play(&mut market, 5, &[amend(2, 14), cancel(1), cancel(2), cancel(3)]);
+    let (before, turns) = (SimulatedDisk::new(), market.batches.len());
+    let (_, mut history) = follow(&market, &before, covered);
+    history.checkpoint().unwrap();
+    assert_eq!(history::verify(&before, &mut |fault| panic!("{fault}")).unwrap().unwrap().records[3], noted);
+    for at in 0..noted {
+        let named = format!("record {at} of history/notes-000000.tab");
+        let (disk, sound) = (before.copy(), before.copy());
+        let bit = (at as usize * 76 + 33) * 8;
+        disk.flip_bit(&path("notes-000000.tab"), bit);
+        let mut first = covered;
+        // The server starts, follows and stops, again and again.
+        for last in [covered, amended, amended, turns, turns] {
+            let [told, truth] = [&disk, &sound].map(|disk| {
+                let (mut view, mut history) = open(disk, &market, first);
+                apply(&market, &mut view, &mut history, first..last);
+                history.checkpoint().unwrap();
+                let through = market.batches[last - 1].0;
+                told_of(&history, 3, through)
+            });
+            first = last;
+            assert!(told.iter().any(|told| told.contains(&named)), "{named}, {last}: {told:?}");
+            for (told, truth) in told.iter().zip(&truth).filter(|(told, truth)| told != truth) {
+                assert!(told.contains(&named), "{named}, behind turn {last}: {told} instead of {truth}");
+            }
+            let mut faults = Vec::new();
+            history::verify(&disk, &mut |fault| faults.push(fault.to_string())).unwrap();
+            assert!(faults.len() == 1 && faults[0].contains(&named), "{named}: {faults:?}");
+        }
+        // Once it is repaired, everything is known again.
+        disk.flip_bit(&path("notes-000000.tab"), bit);
+        let [told, truth] =
+            [&disk, &sound].map(|disk| told_of(&open(disk, &market, turns).1, 3, market.engine.sequence()));
+        assert_eq!(told.len(), truth.len());
+        for (told, truth) in told.iter().zip(&truth) {
+            assert_eq!(told, truth, "{named} was repaired");
+        }
+    }
 }
