@@ -263,6 +263,38 @@ mod tests {
         assert_eq!(following.moves_behind(), Some(price(20_710)));
     }
 
+    /// A new high looks at groups and not at orders: were each order told of each new high, a turn of 10,000 executions
+    /// beside a thousand of them would come to ten million.
+    #[test]
+    fn an_order_changes_its_group_a_few_times_however_often_the_market_makes_a_new_high() {
+        const ORDERS: u32 = 1_024;
+        let (mut following, mut told) = (Following::new(Side::Sell), 0usize);
+        // Pairs of groups of one size merge, which has the most orders change their group.
+        for handle in 0..ORDERS {
+            following.insert(handle, Trail::by(price(1)), price(1_000_000 + 2 * i64::from(handle)));
+        }
+        let groups = |following: &Following| following.groups.len();
+        for high in 0..2 * i64::from(ORDERS) {
+            following.follow(price(1_000_000 + high + 1), |_, _| told += 1);
+        }
+        assert_eq!((groups(&following), told), (1, ORDERS as usize - 1), "each new one joins the large group");
+        let mut next = ORDERS;
+        for round in 1..=10i64 {
+            for _ in 0..ORDERS / 10 {
+                following.insert(next, Trail::by(price(1)), price(2_000_000 * round + i64::from(next)));
+                next += 1;
+            }
+            following.follow(price(3_000_000 * round), |_, _| told += 1);
+        }
+        let most = (next as usize).saturating_mul(next.ilog2() as usize + 1);
+        assert!(told < most, "{told} of {next} orders");
+        let before = told;
+        for high in 0..10_000 {
+            assert!(following.follow(price(40_000_000 + high), |_, _| told += 1));
+        }
+        assert_eq!((told, groups(&following)), (before, 1), "new highs move one group and tell no order");
+    }
+
     #[test]
     fn orders_in_groups_stand_where_orders_stand_that_move_one_by_one() {
         for side in [Side::Buy, Side::Sell] {
