@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
-use hashbrown::HashTable;
+use slots::SplittingTable;
 use terms::{Position, Price, Shares, Side};
 
 use crate::orders::{In, List, Open, Orders, Terms};
@@ -36,7 +36,7 @@ pub struct Book {
     levels: Vec<Level>,
     /// Slots in `levels` that are not used.
     free: Vec<u32>,
-    by_limit: HashTable<u32>,
+    by_limit: SplittingTable<u32>,
     /// Clients choose limits: a seed that they do not know keeps them from choosing limits that collide.
     hasher: RandomState,
     buys: BTreeMap<Price, u32>,
@@ -158,7 +158,8 @@ impl Book {
             let level = &self.levels[*at as usize];
             level.limit == limit && level.side == side
         };
-        self.by_limit.find(self.hasher.hash_one((side, limit)), same).copied()
+        let hash = self.hasher.hash_one((side, limit));
+        self.by_limit.of(hash).find(hash, same).copied()
     }
 
     /// Adds an empty level for a limit that has none.
@@ -188,7 +189,8 @@ impl Book {
     fn remove(&mut self, at: u32) {
         let Level { side, limit, .. } = self.levels[at as usize];
         self.side_mut(side).remove(&limit);
-        if let Ok(entry) = self.by_limit.find_entry(self.hasher.hash_one((side, limit)), |other| *other == at) {
+        let hash = self.hasher.hash_one((side, limit));
+        if let Ok(entry) = self.by_limit.of_mut(hash).find_entry(hash, |other| *other == at) {
             entry.remove();
         }
         self.free.push(at);

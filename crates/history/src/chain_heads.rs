@@ -1,8 +1,7 @@
 //! The newest record of each chain through the history, and the command that the history goes up to.
 
-use std::collections::HashMap;
-
 use foldhash::fast::RandomState;
+use slots::SpreadMap;
 use terms::{AccountIndex, OrderId, Sequence, SymbolIndex};
 
 use crate::candle::{Candle, Interval, KEPT};
@@ -16,9 +15,9 @@ pub(crate) struct Heads {
     pub(crate) accounts: Vec<AccountChain>,
     pub(crate) symbols: Vec<SymbolChain>,
     /// The last trade of each open order that has any.
-    pub(crate) executed: HashMap<OrderId, u64, RandomState>,
+    pub(crate) executed: SpreadMap<OrderId, u64, RandomState>,
     /// The last note of each open order that has any.
-    pub(crate) noted: HashMap<OrderId, u64, RandomState>,
+    pub(crate) noted: SpreadMap<OrderId, u64, RandomState>,
 }
 
 /// The last records of an account.

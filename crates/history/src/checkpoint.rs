@@ -1,9 +1,8 @@
 //! The checkpoint: up to which records the files of the history count. It is written to another file, synced and
 //! renamed, so that there is always a whole one.
 
-use std::collections::HashMap;
-
 use foldhash::fast::RandomState;
+use slots::SpreadMap;
 use terms::{MarketState, OrderId, Sequence};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -169,17 +168,17 @@ fn put_reach(put: &mut Put<'_>, Reach { gone, gone_until, sealed, unsealed }: &R
     }
 }
 
-fn put_links(put: &mut Put<'_>, links: &HashMap<OrderId, u64, RandomState>) {
-    let mut links: Vec<_> = links.iter().collect();
+fn put_links(put: &mut Put<'_>, links: &SpreadMap<OrderId, u64, RandomState>) {
+    let mut links: Vec<(OrderId, u64)> = links.iter().copied().collect();
     links.sort_unstable();
     put.u64(links.len() as u64);
     for (order, link) in links {
-        put.u64(order.0).u64(*link);
+        put.u64(order.0).u64(link);
     }
 }
 
-fn take_links(take: &mut Take<'_>) -> Option<HashMap<OrderId, u64, RandomState>> {
-    let mut links = HashMap::default();
+fn take_links(take: &mut Take<'_>) -> Option<SpreadMap<OrderId, u64, RandomState>> {
+    let mut links = SpreadMap::default();
     for _ in 0..take.u64()? {
         links.insert(OrderId(take.u64()?), take.u64()?);
     }

@@ -125,8 +125,8 @@ impl History {
         match past {
             Some(past) => {
                 let Lasts { trade, note } = self.lasts_of(&past)?;
-                let trade = trade.or_else(|| self.heads.executed.get(&order).copied());
-                let note = note.or_else(|| self.heads.noted.get(&order).copied());
+                let trade = trade.or_else(|| self.heads.executed.get(order));
+                let note = note.or_else(|| self.heads.noted.get(order));
                 Ok(Some(Executions { lost, ..Executions::of(order, earlier, Lasts { trade, note }) }))
             }
             None if earlier.is_empty() => Ok(None),

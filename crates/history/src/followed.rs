@@ -1,9 +1,10 @@
 //! The state of following events, and what is needed to go on: the money paid for open orders, the candles that are not
 //! complete, and the names of accounts. This file knows no file.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use foldhash::fast::RandomState;
+use slots::SpreadMap;
 use terms::{
     AccountId, AccountIndex, CancelReason, Fee, MarketState, Money, NewOrder, OrderId, Sequence, Shares, Side,
     StateItem, SymbolIndex, Time,
@@ -21,7 +22,7 @@ pub(crate) struct Followed {
     /// The accounts by index.
     pub(crate) accounts: Vec<AccountId>,
     /// The money paid for the executed shares of open orders that have any.
-    pub(crate) paid: HashMap<OrderId, Money, RandomState>,
+    pub(crate) paid: SpreadMap<OrderId, Money, RandomState>,
     /// The candles that trades still change, by symbol.
     candles: Vec<[Option<Candle>; KEPT.len()]>,
     /// The order that is being placed, or was triggered last. It is written when all its executions are known.
@@ -33,7 +34,7 @@ pub(crate) struct Followed {
     /// The last trade of an auction, and its aggressor's order.
     pub(crate) uncrossed: Option<(u64, OrderId)>,
     /// The shares taken off open orders.
-    pub(crate) reduced: HashMap<OrderId, Shares, RandomState>,
+    pub(crate) reduced: SpreadMap<OrderId, Shares, RandomState>,
     /// Orders that were open at the start, for which damage hides the shares taken off before it.
     pub(crate) reduced_unknown: HashSet<OrderId, RandomState>,
     /// The fees of maker and aggressor for the next execution.
@@ -75,13 +76,13 @@ impl Followed {
             sequence: market.sequence(),
             time: market.time(),
             accounts: Vec::new(),
-            paid: HashMap::default(),
+            paid: SpreadMap::default(),
             candles: heads.symbols.iter().map(|chain| chain.candles.map(|candles| candles.current)).collect(),
             arriving: None,
             canceled: Vec::new(),
             notes: 0,
             uncrossed: None,
-            reduced: HashMap::default(),
+            reduced: SpreadMap::default(),
             reduced_unknown: HashSet::default(),
             fees: [Fee::NONE; 2],
         };
@@ -91,7 +92,7 @@ impl Followed {
             StateItem::Order { order, .. } | StateItem::Delayed { order, .. } => last = Some(order),
             StateItem::Execution(execution) => {
                 let order = last.expect("invariant: an execution follows its order");
-                let paid = followed.paid.entry(order).or_insert(Money::ZERO);
+                let paid = followed.paid.value_or(order, Money::ZERO);
                 *paid = paid.plus(execution.price.times(execution.shares));
             }
             StateItem::Executed(executed) => {
@@ -128,14 +129,14 @@ impl Followed {
         if self.reduced_unknown.contains(&order) {
             return None;
         }
-        let all = self.reduced.entry(order).or_insert(Shares::ZERO);
+        let all = self.reduced.value_or(order, Shares::ZERO);
         *all = all.plus(shares);
         Some(*all)
     }
 
     /// Forgets an order that ends. Returns all shares that were taken off it; none if damage hides some of them.
     pub(crate) fn take_reduced(&mut self, order: OrderId) -> Option<Shares> {
-        let reduced = self.reduced.remove(&order).unwrap_or(Shares::ZERO);
+        let reduced = self.reduced.remove(order).unwrap_or(Shares::ZERO);
         (!self.reduced_unknown.remove(&order)).then_some(reduced)
     }
 

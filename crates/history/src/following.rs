@@ -71,7 +71,7 @@ impl History {
             Event::OrderDelayed { .. } => self.arrive()?,
             Event::OrderResumed { order, account, placed } => {
                 self.arrive()?;
-                let paid = self.followed.paid.remove(&order).unwrap_or(Money::ZERO);
+                let paid = self.followed.paid.remove(order).unwrap_or(Money::ZERO);
                 let arriving = Arriving::of(order, account, &placed);
                 self.followed.arriving = Some(Arriving { paid, resumes: true, ..arriving });
             }
@@ -97,7 +97,7 @@ impl History {
                 // An order that never rests is canceled as it arrives.
                 let paid = match self.followed.arriving.take_if(|arriving| arriving.order == order) {
                     Some(arriving) => arriving.paid,
-                    None => self.followed.paid.remove(&order).unwrap_or(Money::ZERO),
+                    None => self.followed.paid.remove(order).unwrap_or(Money::ZERO),
                 };
                 self.followed.canceled.push(CanceledNow { order, account, shares, paid, why: Some(why) });
             }
@@ -177,10 +177,10 @@ impl History {
             self.add_to_candles(&trade)?;
         }
         if maker_done {
-            let before = self.followed.paid.remove(&maker).unwrap_or(Money::ZERO);
+            let before = self.followed.paid.remove(maker).unwrap_or(Money::ZERO);
             return self.end((maker, maker_account), Shares::ZERO, before.plus(trade.money()), None);
         }
-        let paid = self.followed.paid.entry(maker).or_insert(Money::ZERO);
+        let paid = self.followed.paid.value_or(maker, Money::ZERO);
         *paid = paid.plus(trade.money());
         Ok(())
     }
@@ -267,9 +267,9 @@ impl History {
         if ended.sequence <= self.heads.through {
             return Ok(());
         }
-        let trade = self.heads.executed.remove(&order);
+        let trade = self.heads.executed.remove(order);
         // Few orders have a note: the others should not pay for the search.
-        let note = if self.heads.noted.is_empty() { None } else { self.heads.noted.remove(&order) };
+        let note = if self.heads.noted.is_empty() { None } else { self.heads.noted.remove(order) };
         let last = match note {
             None => trade.map(Last::Trade),
             Some(note) => Some(Last::Note(self.noted_last(order, account, note, trade)?)),

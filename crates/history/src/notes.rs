@@ -1,8 +1,9 @@
 //! Writes the notes of orders and finds them again, along the chain of an order. A done order links to its last note;
 //! if it has executions, too, one more note links to its trades.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
+use slots::SpreadMap;
 use terms::{AccountIndex, CancelReason, NewOrder, OrderId, Sequence, Shares, Side, SymbolIndex, Time};
 
 use crate::ending::Last;
@@ -153,9 +154,9 @@ impl History {
         past: &PastOrder,
         left: &mut NotesLeft,
     ) -> Result<Vec<Note>, HistoryError> {
-        let mut at = match (past.last, self.heads.noted.get(&past.order)) {
+        let mut at = match (past.last, self.heads.noted.get(past.order)) {
             (Some(_), _) => self.lasts_of(past)?.note,
-            (None, Some(note)) => Some(*note),
+            (None, Some(note)) => Some(note),
             // The order may have ended since: then its record has the link.
             (None, None) if through < self.followed.sequence => match self.order_as_placed(past.order)? {
                 Some(now) => self.lasts_of(&now)?.note,
@@ -195,7 +196,7 @@ impl History {
     /// order may have a million notes, and few of them are newer.
     fn reductions_but_newer(&self, order: OrderId, last: u64, through: Sequence) -> Result<Shares, HistoryError> {
         let (mut at, mut near) = (Some(last), Near::default());
-        let mut reduced = self.followed.reduced.get(&order).copied().unwrap_or(Shares::ZERO);
+        let mut reduced = self.followed.reduced.get(order).unwrap_or(Shares::ZERO);
         while let Some(number) = at {
             let record = match self.read_note_of(order, number, &mut near) {
                 Err(HistoryError::NoLongerKept { .. }) => break,
@@ -258,14 +259,14 @@ impl History {
         match past.last {
             Some(Last::Note(number)) => Some(number),
             Some(Last::Trade(_)) => None,
-            None => self.heads.noted.get(&past.order).copied(),
+            None => self.heads.noted.get(past.order),
         }
     }
 
     /// Finds the shares taken off each open order, and the orders for which damage hides them.
     pub(crate) fn find_reduced_of_open(&mut self) -> Result<(), HistoryError> {
-        let (mut found, mut unknown) = (HashMap::default(), HashSet::default());
-        for (&order, &last) in &self.heads.noted {
+        let (mut found, mut unknown) = (SpreadMap::default(), HashSet::default());
+        for &(order, last) in self.heads.noted.iter() {
             match self.reductions(order, last, EVER) {
                 // A query for the order gets the error; the market goes on.
                 Err(error) if error.is_damage() => {
@@ -325,7 +326,7 @@ impl History {
 
     /// The notes on each open order.
     pub fn notes_of_open(&self) -> Result<Vec<Note>, HistoryError> {
-        let mut open: Vec<(OrderId, u64)> = self.heads.noted.iter().map(|(order, note)| (*order, *note)).collect();
+        let mut open: Vec<(OrderId, u64)> = self.heads.noted.iter().copied().collect();
         open.sort_unstable_by_key(|(_, number)| *number);
         let (mut found, mut near) = (Vec::new(), Near::default());
         for (order, last) in open {

@@ -185,8 +185,8 @@ impl History {
     /// them.
     pub fn executions_of(&self, order: OrderId, most: usize) -> Result<Option<Vec<Trade>>, HistoryError> {
         let lasts = self.order_as_placed(order)?.map(|past| self.lasts_of(&past)).transpose()?.unwrap_or_default();
-        let mut at = lasts.trade.or_else(|| self.heads.executed.get(&order).copied());
-        let mut notes = NotesAhead::from(lasts.note.or_else(|| self.heads.noted.get(&order).copied()));
+        let mut at = lasts.trade.or_else(|| self.heads.executed.get(order));
+        let mut notes = NotesAhead::from(lasts.note.or_else(|| self.heads.noted.get(order)));
         let (mut found, mut near) = (Vec::new(), Near::default());
         while let Some(number) = at {
             if found.len() == most || notes.in_vain > NOTES_MAX {

@@ -80,11 +80,11 @@ impl History {
         trade: &Trade,
         is_done: bool,
     ) -> Result<(), HistoryError> {
-        let paid = self.followed.paid.entry(order).or_insert(Money::ZERO);
+        let paid = self.followed.paid.value_or(order, Money::ZERO);
         *paid = paid.plus(trade.money());
         let paid = *paid;
         if is_done {
-            self.followed.paid.remove(&order);
+            self.followed.paid.remove(order);
             return self.end((order, account), Shares::ZERO, paid, None);
         }
         Ok(())
@@ -94,7 +94,7 @@ impl History {
     fn link_auction(&mut self, trade: &Trade) -> Result<(), HistoryError> {
         let Trade { id, aggressor_order: order, .. } = *trade;
         let last = self.followed.uncrossed.replace((id, order));
-        let Some(&before) = self.heads.executed.get(&order) else { return Ok(()) };
+        let Some(before) = self.heads.executed.get(order) else { return Ok(()) };
         if last == Some((id - 1, order)) && before == id - 1 {
             return Ok(());
         }
@@ -103,8 +103,8 @@ impl History {
 
     /// Notes the trade before of an order that goes on, unless it has the number before.
     pub(crate) fn link_resumed(&mut self, trade: &Trade) -> Result<(), HistoryError> {
-        match self.heads.executed.get(&trade.aggressor_order) {
-            Some(&before) if before != trade.id - 1 => self.link_to(trade, before),
+        match self.heads.executed.get(trade.aggressor_order) {
+            Some(before) if before != trade.id - 1 => self.link_to(trade, before),
             Some(_) | None => Ok(()),
         }
     }

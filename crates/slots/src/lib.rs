@@ -6,11 +6,13 @@
 mod following;
 mod id_index;
 mod slab;
+mod splitting_table;
 mod spread_map;
 mod spread_table;
 
 pub use following::Following;
 pub use id_index::IdIndex;
 pub use slab::{NONE, Slab};
+pub use splitting_table::SplittingTable;
 pub use spread_map::SpreadMap;
 pub use spread_table::SpreadTable;

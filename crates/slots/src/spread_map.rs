@@ -3,9 +3,12 @@
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
 
+use hashbrown::hash_table::Entry;
+
 use crate::spread_table::SpreadTable;
 
 /// A map of small keys and values over a [`SpreadTable`].
+#[derive(Clone)]
 pub struct SpreadMap<K, V, S> {
     table: SpreadTable<(K, V)>,
     len: usize,
@@ -34,7 +37,20 @@ impl<K, V, S> SpreadMap<K, V, S> {
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
+
+    /// All keys and values, in no order that means anything.
+    pub fn iter(&self) -> impl Iterator<Item = &(K, V)> {
+        self.table.iter()
+    }
 }
+
+impl<K: Copy + Eq + Hash, V: Copy + PartialEq, S: BuildHasher> PartialEq for SpreadMap<K, V, S> {
+    fn eq(&self, other: &SpreadMap<K, V, S>) -> bool {
+        self.len == other.len && self.iter().all(|(key, value)| other.get(*key) == Some(*value))
+    }
+}
+
+impl<K: Copy + Eq + Hash, V: Copy + Eq, S: BuildHasher> Eq for SpreadMap<K, V, S> {}
 
 impl<K: Copy + Eq + Hash, V: Copy, S: BuildHasher> SpreadMap<K, V, S> {
     /// The value of a key.
@@ -47,18 +63,27 @@ impl<K: Copy + Eq + Hash, V: Copy, S: BuildHasher> SpreadMap<K, V, S> {
         self.table.of(hash).find(hash, |(its, _)| *its == key).map(|(_, value)| *value)
     }
 
-    /// Sets the value of a key.
-    pub fn insert(&mut self, key: K, value: V) {
-        let hash = self.hasher.hash_one(key);
-        let part = self.table.of_mut(hash);
-        match part.find_mut(hash, |(its, _)| *its == key) {
-            Some((_, its)) => *its = value,
-            None => {
-                let hasher = &self.hasher;
-                part.insert_unique(hash, (key, value), |(key, _)| hasher.hash_one(key));
-                self.len = self.len.saturating_add(1);
+    /// Sets the value of a key. Returns the one before.
+    pub fn insert(&mut self, key: K, value: V) -> Option<V> {
+        let before = self.len;
+        let its = self.value_or(key, value);
+        let old = std::mem::replace(its, value);
+        (self.len == before).then_some(old)
+    }
+
+    /// The value of a key, to change it. A key that is not there gets this one.
+    pub fn value_or(&mut self, key: K, value: V) -> &mut V {
+        let SpreadMap { table, len, hasher } = self;
+        let hash = hasher.hash_one(key);
+        let its = |(its, _): &(K, V)| *its == key;
+        let entry = match table.of_mut(hash).entry(hash, its, |(key, _)| hasher.hash_one(key)) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                *len = len.saturating_add(1);
+                entry.insert((key, value)).into_mut()
             }
-        }
+        };
+        &mut entry.1
     }
 
     /// Removes a key. Returns its value.
@@ -87,7 +112,7 @@ mod tests {
     }
 
     /// Counts the keys that it hashes: a table that grows hashes each of its keys again.
-    #[derive(Default)]
+    #[derive(Clone, Default)]
     struct Counting;
 
     impl BuildHasher for Counting {
@@ -110,7 +135,7 @@ mod tests {
         let mut whole = HashMap::<u64, u64, Counting>::default();
         let mut spread = SpreadMap::<u64, u64, Counting>::default();
         assert!(most(|key| _ = whole.insert(key, key)) > 100_000);
-        let moved = most(|key| spread.insert(key, key));
+        let moved = most(|key| _ = spread.insert(key, key));
         assert!(moved < 5_000, "{moved}");
     }
 
@@ -124,12 +149,27 @@ mod tests {
             match drawn >> 62 {
                 0 => assert_eq!(spread.remove(key), map.remove(&key)),
                 1 => assert_eq!(spread.get(key), map.get(&key).copied()),
-                _ => {
-                    map.insert(key, step);
-                    spread.insert(key, step);
+                2 => {
+                    let [one, other] = [map.entry(key).or_insert(step), spread.value_or(key, step)];
+                    assert_eq!(one, other);
+                    (*one, *other) = (step.wrapping_mul(3), step.wrapping_mul(3));
                 }
+                _ => assert_eq!(spread.insert(key, step), map.insert(key, step)),
             }
             assert_eq!((spread.len(), spread.is_empty()), (map.len(), map.is_empty()));
+        }
+        let mut all: Vec<(u64, u64)> = spread.iter().copied().collect();
+        all.sort_unstable();
+        let mut expected: Vec<(u64, u64)> = map.into_iter().collect();
+        expected.sort_unstable();
+        assert_eq!(all, expected);
+        let (same, mut other) = (spread.clone(), spread.clone());
+        assert!(same == spread);
+        if let Some((key, _)) = all.first() {
+            other.remove(*key);
+            assert!(other != spread && spread != other);
+            other.insert(*key, u64::MAX);
+            assert!(other != spread);
         }
     }
 }

@@ -9,6 +9,7 @@ use hashbrown::HashTable;
 const PARTS: usize = 64;
 
 /// A hash table whose parts grow by themselves.
+#[derive(Clone)]
 pub struct SpreadTable<T> {
     parts: [HashTable<T>; PARTS],
 }

@@ -16,7 +16,7 @@ const ARROWS: [(&str, &[&str]); 21] = [
     ("model", &["terms"]),
     ("scenarios", &["terms"]),
     ("access", &["exchange", "terms"]),
-    ("history", &["exchange", "journal", "terms"]),
+    ("history", &["exchange", "journal", "slots", "terms"]),
     ("feed", &["exchange", "history", "slots", "terms"]),
     ("xml", &["access", "exchange", "terms", "tls"]),
     ("fix", &["access", "exchange", "feed", "terms", "tls"]),
