@@ -2,7 +2,7 @@
 //! all nodes of a log that has changed. The simulation proves the behaviour under all kinds of faults.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
@@ -23,8 +23,8 @@ use market::snapshots::{JournalCoverage, SnapshotMaker};
 use market::timekeeper::Clock;
 use market::turn::{MarketLoop, TurnOptions};
 use terms::{
-    AccountId, Command, Deadline, Money, NewOrder, NodeId, Op, OrderId, Place, Price, Query, Reply, Sequence, Shares,
-    Side, StateItem, Symbol, Time,
+    AccountId, Command, Deadline, KillScope, Money, NewOrder, NodeId, Op, OrderId, Place, Price, Query, Reply,
+    Sequence, Shares, Side, StateItem, Symbol, Time,
 };
 
 use crate::message::{Message, MessageId};
@@ -59,6 +59,8 @@ struct Node {
     standing: NodeStatus,
     inbox: Arc<Inbox>,
     clock: Clock,
+    /// Whether its disk is nearly full.
+    low: Arc<AtomicBool>,
 }
 
 impl Node {
@@ -105,7 +107,7 @@ impl Node {
         events: Option<EventSink>,
     ) -> Result<Node, ClusterError> {
         let (coverage, low) = (Arc::new(JournalCoverage::default()), Arc::new(AtomicBool::new(false)));
-        let own = JournalLedger::new(journal, events, coverage.clone(), true, low);
+        let own = JournalLedger::new(journal, events, coverage.clone(), true, low.clone());
         let (checkpoint, metrics): (Checkpoint, _) = (Arc::new(|| true), Metrics::new(&[]));
         let maker = SnapshotMaker::new(disk.clone(), 1, Sequence::ZERO, coverage, checkpoint, metrics.clone());
         let (patience, send_again_after) = (Duration::from_secs(60), Duration::from_millis(1));
@@ -128,7 +130,8 @@ impl Node {
             calendar: Calendar::default(),
             audit: false,
         };
-        Ok(Node { turn: MarketLoop::new(engine, ledger, options), clock, disk: disk.clone(), maker, standing, inbox })
+        let turn = MarketLoop::new(engine, ledger, options);
+        Ok(Node { turn, clock, disk: disk.clone(), maker, standing, inbox, low })
     }
 
     fn ask(&mut self, commands: &[Command]) -> Result<Vec<Answer>, ClusterError> {
@@ -193,6 +196,32 @@ fn an_answer_to_a_query_tells_nothing_that_is_not_synced() {
         reader.turn.step(&mut vec![batch]).expect("the log is whole");
         assert_eq!(told.recv(), Ok((1, number as usize)), "answers, and accounts that a power cut would leave");
     }
+}
+
+/// A node whose disk is nearly full decides that a cancel finds nothing, and takes the order from the log before it
+/// answers. It ended at once.
+#[test]
+fn a_cancel_in_vain_meets_an_order_of_another_node_while_the_disk_is_nearly_full() {
+    let log = SimulatedLog::new(1, Faults::default());
+    let mut low = Node::open(&log, 1, &SimulatedDisk::new()).expect("it begins");
+    let mut other = Node::open(&log, 2, &SimulatedDisk::new()).expect("it begins");
+    let symbol = Symbol::parse(b"A").expect("a letter");
+    other.ask(&[create(1), Command::CreateSymbol { symbol }]).expect("the log is whole");
+    low.idle().expect("the log is whole");
+    low.low.store(true, Ordering::Relaxed);
+    let (limit, shares) = (Price::from_units(1).expect("a price"), Shares::from_units(1).expect("shares"));
+    let cancel = Command::CancelOrder { account: account(1), order: OrderId(1).into() };
+    let kill = Command::Kill { scope: KillScope::Account(account(1)) };
+    other.ask(&[kill]).expect("the log is whole");
+    low.idle().expect("the log is whole");
+    other.ask(&[Command::Release { scope: KillScope::Account(account(1)) }]).expect("the log is whole");
+    other
+        .ask(&[Command::Place(Place::order(account(1), NewOrder::limit(symbol, Side::Buy, limit, shares)))])
+        .expect("the log is whole");
+    let told = low.ask(&[cancel, kill]).expect("the log is whole");
+    assert_eq!(told, [Answer::Unavailable(Unavailable::DiskLow), Answer::Unavailable(Unavailable::DiskLow)]);
+    let told = low.ask(&[cancel]).expect("the log is whole");
+    assert!(matches!(told[..], [Answer::Reply(Reply::Canceled(_))]), "{told:?}");
 }
 
 #[test]

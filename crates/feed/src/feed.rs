@@ -148,7 +148,7 @@ impl<W: Watcher> Feed<W> {
 }
 
 /// An empty market.
-struct NoMarket;
+pub(crate) struct NoMarket;
 
 impl MarketState for NoMarket {
     fn sequence(&self) -> Sequence {

@@ -81,7 +81,7 @@ pub fn answer(
                             }
                             Answer::Reply(reply)
                         }
-                        Decision::NoEffect => Answer::Reply(vain(engine, command)),
+                        Decision::NoEffect => vain(engine, command),
                         Decision::Rejected(reject) => Answer::Reply(Reply::Rejected(reject)),
                         Decision::Denied => {
                             Answer::from(requests.denial(index).expect("invariant: what is denied has a reason"))
@@ -102,9 +102,11 @@ pub fn answer(
     }
 }
 
-/// The reply to a command that changes nothing, such as a cancel that finds nothing open.
+/// The answer to a command that changed nothing when admission looked, such as a cancel that found nothing open.
+/// Commands of other nodes may have come since: where it would change something now, it is refused, and can be sent
+/// again.
 #[cold]
-fn vain(engine: &mut Engine, command: &Command) -> Reply {
+fn vain(engine: &mut Engine, command: &Command) -> Answer {
     let newest = engine.newest_order();
     let none = |is_left: bool, newest| Reply::CanceledAll {
         orders: 0,
@@ -115,22 +117,25 @@ fn vain(engine: &mut Engine, command: &Command) -> Reply {
     if let Command::CancelAll { account, symbol, through } = *command {
         let newest = through.map_or(newest, |through| through.min(newest));
         let found = engine.would_cancel_any(account, symbol, through);
-        return found.map_or_else(Reply::Rejected, |is_left| none(is_left, newest));
+        return Answer::Reply(found.map_or_else(Reply::Rejected, |is_left| none(is_left, newest)));
     }
     if let Command::Kill { scope } = *command {
-        let found = engine.is_killed(scope);
-        assert!(found != Ok(false), "invariant: what changes something is let in");
-        return engine.goes_on(scope).map_or_else(Reply::Rejected, |is_left| none(is_left, newest));
+        if engine.is_killed(scope) == Ok(false) {
+            return Answer::Unavailable(Unavailable::DiskLow);
+        }
+        return Answer::Reply(engine.goes_on(scope).map_or_else(Reply::Rejected, |is_left| none(is_left, newest)));
     }
     if let Command::KillTogether { account, .. } = *command {
         let goes_on = engine.goes_on(KillScope::Account(account));
-        return goes_on.map_or_else(Reply::Rejected, |is_left| none(is_left, newest));
+        return Answer::Reply(goes_on.map_or_else(Reply::Rejected, |is_left| none(is_left, newest)));
     }
     if let Some(told) = unchanging(engine, command) {
-        return told;
+        return Answer::Reply(told);
     }
-    let told = engine.would_cancel(command).and_then(Result::err);
-    told.expect("invariant: what would cancel something is let in")
+    match engine.would_cancel(command) {
+        Some(Err(told)) => Answer::Reply(told),
+        Some(Ok(_)) | None => Answer::Unavailable(Unavailable::DiskLow),
+    }
 }
 
 /// The number of executions that answers may still have, which bounds replies and the memory of a batch.

@@ -193,6 +193,21 @@ impl Model {
         Ok(Reply::Opened(id))
     }
 
+    /// Whether an order looks at others to see whether it interrupts trading: unless the best price on the other side
+    /// and its limit lie within the band.
+    pub(crate) fn looks_for_interruption(&self, placed: &NewOrder<SymbolIndex>) -> bool {
+        let NewOrder { symbol, side, limit, .. } = *placed;
+        let rules = self.rules(symbol);
+        let gathers = placed.kind == OrderKind::Limit && placed.self_trade == SelfTrade::Allowed;
+        let Some((low, high)) = self.band(symbol) else { return false };
+        let best = self.matching(symbol, side, limit).first().map(|&best| self.order(best).limit);
+        let is_outside = |price: Price| price < low || price > high;
+        rules.interruption.is_some()
+            && !rules.is_halted
+            && gathers
+            && best.is_some_and(|best| is_outside(best) || is_outside(limit))
+    }
+
     /// The auction that an order starts because it would execute outside the band.
     pub(crate) fn interruption(&self, placed: &NewOrder<SymbolIndex>) -> Option<SymbolPhase> {
         self.interruption_beyond(placed, self.band(placed.symbol)?)

@@ -164,6 +164,8 @@ pub struct Order {
     pub shown: Shares,
     /// The treatment of a match with an order of its own account.
     pub self_trade: SelfTrade,
+    /// Whether its shares were chosen for money. Such an order goes on with no other command.
+    pub(crate) for_money: bool,
     /// The time at which it expires.
     pub until: Option<Deadline>,
     /// The trigger that it waits for, or waited for.
@@ -205,6 +207,8 @@ pub(crate) struct Terms {
     pub(crate) trail: Option<Trail>,
     /// The id that the order already has because it waited for another order.
     pub(crate) released: Option<OrderId>,
+    /// Whether its shares were chosen for money.
+    pub(crate) for_money: bool,
 }
 
 impl Default for Model {

@@ -140,7 +140,7 @@ impl Model {
         };
         match why {
             _ if self.order(id).open.is_zero() => {}
-            _ if goes_on => self.delay(id, Delay::UnderWay, worst, events),
+            _ if goes_on && !self.order(id).for_money => self.delay(id, Delay::UnderWay, worst, events),
             Some(why) => self.cancel_open(id, why, events),
             None => self.show_first(id, events),
         }

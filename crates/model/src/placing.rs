@@ -18,8 +18,14 @@ impl Model {
             return self.place_replacing(place.bound(Bond::Alone), events);
         }
         let display = if let OrderForm::Iceberg { display, .. } = form { Some(display) } else { None };
-        let terms =
-            Terms { client_id: place.client_id(), until: place.deadline(), display, trail: None, released: None };
+        let terms = Terms {
+            client_id: place.client_id(),
+            until: place.deadline(),
+            display,
+            trail: None,
+            released: None,
+            for_money: false,
+        };
         match form {
             OrderForm::Funds(order) => self.place_by_funds(terms.client_id, account, order, events),
             OrderForm::Trailing { order, trail } => {
@@ -151,7 +157,8 @@ impl Model {
             return Err(Reject::BreaksRule(BrokenRule::TooFewShares { shares, least: self.rules(symbol).lot }));
         }
         let order = NewOrder::market(name, side, lots).with_self_trade(self_trade);
-        self.place(Terms { client_id, until: None, display: None, trail: None, released: None }, account, order, events)
+        let terms = Terms { client_id, until: None, display: None, trail: None, released: None, for_money: true };
+        self.place(terms, account, order, events)
     }
 
     pub(crate) fn place(
@@ -171,7 +178,8 @@ impl Model {
         let waits = trigger.is_some() || terms.trail.is_some();
         let waits_for = trigger.or_else(|| self.trigger_behind(symbol, side, terms.trail?));
         let valued = NewOrder { trigger: waits_for, ..placed };
-        let looks_later = kind == OrderKind::FillOrKill && trigger.is_none() && self.puts_off();
+        let looks = kind == OrderKind::FillOrKill || self.looks_for_interruption(&placed);
+        let looks_later = looks && trigger.is_none() && terms.trail.is_none() && self.puts_off();
         let comes_later = self.is_open(symbol) && (self.waits_for_turn(symbol) || looks_later);
         let past = match terms.released {
             None => self.past_limit(account, &valued, waits || comes_later),
@@ -199,6 +207,9 @@ impl Model {
         }
         if comes_later {
             return self.place_behind_others(terms, account, placed, events);
+        }
+        if self.is_open(symbol) && self.looks_for_interruption(&placed) {
+            self.turns_in_turn += 10;
         }
         if !self.is_open(symbol) || self.interruption(&placed).is_some() {
             return self.gather(terms, account, placed, events);
@@ -265,7 +276,7 @@ impl Model {
             events.push(Event::OrderReleased { order: id, account, placed });
             return id;
         }
-        let Terms { client_id, until, display, trail, released: _ } = terms;
+        let Terms { client_id, until, display, trail, released: _, for_money } = terms;
         let id = OrderId(self.orders.len() as u64 + 1);
         self.arrivals += 1;
         self.orders.push(Order {
@@ -284,6 +295,7 @@ impl Model {
             display,
             shown: Shares::ZERO,
             self_trade,
+            for_money,
             until,
             trigger,
             trail,

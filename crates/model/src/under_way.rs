@@ -166,7 +166,11 @@ impl Model {
         let is_queued = orders.iter().all(|&order| self.order(order).delayed == Some(Delay::Queued));
         let counted = orders.iter().filter_map(|&order| self.fills(order));
         let counted: u64 = counted.map(|fills| fills.unwrap_or_else(|counted| counted)).sum();
-        (if is_queued { 1 } else { 10 }) + (counted / 100) as usize
+        let look = orders.iter().any(|&order| {
+            let order = self.order(order);
+            self.looks_for_interruption(&NewOrder { shares: order.open, ..order.as_placed() })
+        });
+        (if is_queued && !look { 1 } else { 10 }) + (counted / 100) as usize
     }
 
     /// The orders that are placed next because their working order was executed. Those of a symbol in which triggers

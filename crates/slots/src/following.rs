@@ -167,11 +167,6 @@ impl Following {
         }
     }
 
-    /// The orders, in no order that means anything.
-    pub fn handles(&self) -> impl Iterator<Item = u32> {
-        self.groups.values().flat_map(|group| &group.orders).map(|&(_, handle)| handle)
-    }
-
     /// Visits the orders and their triggers, in no order that means anything.
     pub fn visit(&self, visit: &mut impl FnMut(u32, Trigger)) {
         for Group { best, orders, .. } in self.groups.values() {

@@ -249,7 +249,7 @@ impl SelfTrade {
 pub enum CancelReason {
     /// Its account canceled it.
     Asked,
-    /// Its kind does not rest, or it executed as often as one order may and would have gone on.
+    /// Its kind does not rest; or it was for money, and had to go on with a later command.
     NotResting,
     /// The order was triggered, or released after its working order, and would have been refused if it had been placed
     /// then. Or it rested outside the near end of the price band, and another order met it.

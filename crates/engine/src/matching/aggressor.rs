@@ -1,6 +1,8 @@
 //! An order that executes: what is left of it, and what becomes of its rest.
 
-use terms::{AccountIndex, CancelReason, Money, OrderId, Position, Price, Shares, Side, SymbolIndex};
+use terms::{AccountIndex, CancelReason, Money, NewOrder, OrderId, Position, Price, Shares, Side, SymbolIndex};
+
+use crate::orders::order_terms::OrderTerms;
 
 /// The order being placed while it matches. Rare calls get it by value: as long as nothing has a reference to it, its
 /// fields stay in registers.
@@ -40,6 +42,8 @@ pub(crate) enum Remainder {
     /// The shares rest in the book.
     Stays,
     Canceled(CancelReason),
+    /// The shares are canceled, also those that another command would go on with.
+    CanceledAtOnce,
 }
 
 /// The account's money or shares of the kind that the order holds, before it was placed.
@@ -54,6 +58,19 @@ pub(crate) enum FundsBefore {
     Sell(Position),
     /// The triggered sell held its shares when it was placed, and this position was reported then.
     HeldSell(Position),
+}
+
+impl Remainder {
+    /// The use of the rest of an order that is placed. An order for money goes on with no other command: other
+    /// prices by then would bring more shares than the money pays for.
+    #[inline]
+    pub(crate) fn of(placed: &NewOrder<SymbolIndex>, terms: &OrderTerms) -> Remainder {
+        match placed.kind.rests() {
+            true => Remainder::Stays,
+            false if terms.is_for_money => Remainder::CanceledAtOnce,
+            false => Remainder::Canceled(CancelReason::NotResting),
+        }
+    }
 }
 
 impl Aggressor {

@@ -46,12 +46,13 @@ impl Engine {
         self.settle(&aggressor, shares.less(aggressor.reduced), events);
         if self.orders.get(slot).open.is_zero() {
             self.finish(slot, events);
-        } else if goes_on {
+        } else if goes_on && !matches!(rest, Remainder::CanceledAtOnce) {
             self.delay(slot, placed, Turn::UnderWay, events);
         } else {
             match rest {
                 _ if aggressor.is_prevented => self.cancel_rest(slot, placed, CancelReason::SelfTrade, events),
                 Remainder::Canceled(why) => self.cancel_rest(slot, placed, why, events),
+                Remainder::CanceledAtOnce => self.cancel_rest(slot, placed, CancelReason::NotResting, events),
                 Remainder::Stays => {
                     let open = self.orders.get(slot).open;
                     if !self.icebergs.is_empty() {

@@ -2,8 +2,8 @@
 //! book or cancels them. Waiting orders come here from `stops/apply.rs` when they are triggered.
 
 use terms::{
-    AccountId, AccountIndex, Bond, BrokenRule, CancelReason, ClientOrderId, Event, FundsOrder, NewOrder,
-    OrderDifference, OrderForm, OrderId, OrderKind, Place, Price, Reject, Reply, SelfTrade, Shares, Side, SymbolIndex,
+    AccountId, AccountIndex, Bond, BrokenRule, ClientOrderId, Event, FundsOrder, NewOrder, OrderDifference, OrderForm,
+    OrderId, OrderKind, Place, Price, Reject, Reply, SelfTrade, Shares, Side, SymbolIndex,
 };
 
 use crate::engine::Engine;
@@ -236,8 +236,7 @@ impl Engine {
     ) -> Result<Reply, Reject> {
         let (order, slot) = self.open_order(account, placed, terms, events);
         let reached_before = self.stops.reached_orders();
-        let rest = if placed.kind.rests() { Remainder::Stays } else { Remainder::Canceled(CancelReason::NotResting) };
-        self.execute_all((slot, order, account), arriving, wanted, before, rest, events);
+        self.execute_all((slot, order, account), arriving, wanted, before, Remainder::of(placed, terms), events);
         self.activate_after(reached_before, events);
         Ok(Reply::Opened(order))
     }
@@ -284,7 +283,7 @@ impl Engine {
         terms: &OrderTerms,
         events: &mut impl FnMut(Event),
     ) {
-        let OrderTerms { client_id, until, display, trail, condition: _, released: _ } = *terms;
+        let OrderTerms { client_id, until, display, trail, condition: _, released: _, is_for_money: _ } = *terms;
         if let Some(id) = client_id {
             // No client asked for the present trigger of a trailing stop.
             let placed = NewOrder { trigger: placed.trigger.filter(|_| trail.is_none()), ..*placed };

@@ -14,6 +14,8 @@ pub(crate) struct OrderTerms {
     pub(crate) trail: Option<Trail>,
     /// The id and slot that a released order already has.
     pub(crate) released: Option<(OrderId, u32)>,
+    /// Whether its shares were chosen for money, at the prices of this moment.
+    pub(crate) is_for_money: bool,
 }
 
 impl OrderTerms {
@@ -24,6 +26,7 @@ impl OrderTerms {
         display: None,
         trail: None,
         released: None,
+        is_for_money: false,
     };
 
     /// The terms of an order that a command places.
@@ -39,7 +42,8 @@ impl OrderTerms {
             OrderForm::Trailing { trail, .. } => (None, Some(trail)),
         };
         let (client_id, until) = (place.client_id(), place.deadline());
-        OrderTerms { client_id, until, condition, display, trail, released: None }
+        let is_for_money = place.for_money().is_some();
+        OrderTerms { client_id, until, condition, display, trail, released: None, is_for_money }
     }
 }
 

@@ -229,11 +229,24 @@ impl Engine {
         self.enter(symbol, SymbolPhase { phase: Phase::Auction, until }, events);
     }
 
+    /// Whether an order looks at others to see whether it interrupts trading: one that may, unless all prices between
+    /// the best one and its limit lie within the band.
+    pub(crate) fn looks_for_interruption(&self, placed: &NewOrder<SymbolIndex>) -> bool {
+        let Some(SymbolRules { interruption: Some(_), is_halted: false, .. }) = self.rules(placed.symbol) else {
+            return false;
+        };
+        let Some((low, high)) = self.band(placed.symbol).filter(|_| gathers(placed)) else { return false };
+        let best = self.books.best(placed.symbol, placed.side.opposite()).map(|best| self.books.level(best).price);
+        best.is_some_and(|best| {
+            placed.accepts(best) && [best, placed.limit].iter().any(|price| !(low..=high).contains(price))
+        })
+    }
+
     /// The length of the interruption that an order causes when it comes to its book, because it would execute outside
     /// the band.
     pub(crate) fn interrupts(&self, placed: &NewOrder<SymbolIndex>) -> Option<Pause> {
-        self.rules(placed.symbol)?.interruption?;
-        self.interrupts_beyond(placed, self.band(placed.symbol)?)
+        let band = self.band(placed.symbol).filter(|_| self.looks_for_interruption(placed))?;
+        self.interrupts_beyond(placed, band)
     }
 
     /// The length of the interruption that an order causes because it would execute at another price than these.

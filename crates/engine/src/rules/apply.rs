@@ -3,14 +3,15 @@
 //! changed stay as they are.
 
 use terms::{
-    AccountIndex, BandReferences, BrokenRule, CancelReason, Event, NewOrder, OrderKind, Phase, Price, Reject, Reply,
-    Shares, Symbol, SymbolIndex, SymbolRules,
+    AccountIndex, BandReferences, BrokenRule, Event, NewOrder, OrderKind, Phase, Price, Reject, Reply, Shares, Symbol,
+    SymbolIndex, SymbolRules,
 };
 
 use crate::engine::Engine;
 use crate::matching::aggressor::{FundsBefore, Remainder};
 use crate::matching::liquidity::Wanted;
 use crate::orders::order_terms::OrderTerms;
+use crate::under_way::apply::ACTIVATION;
 
 impl Engine {
     /// The rules of a symbol; none for one without.
@@ -75,6 +76,9 @@ impl Engine {
         if self.waits_when_placed(placed) {
             return self.place_behind_others(account, placed, terms, events);
         }
+        if self.looks_for_interruption(placed) {
+            self.count_turns(ACTIVATION);
+        }
         if let Some(pause) = self.interrupts(placed) {
             return self.place_interrupting(account, placed, terms, pause, events);
         }
@@ -86,7 +90,7 @@ impl Engine {
         // From here the order cannot be rejected.
         let (order, slot) = self.open_order(account, placed, terms, events);
         let reached_before = self.stops.reached_orders();
-        let rest = if placed.kind.rests() { Remainder::Stays } else { Remainder::Canceled(CancelReason::NotResting) };
+        let rest = Remainder::of(placed, terms);
         self.execute_all((slot, order, account), &arriving, wanted.shares, before, rest, events);
         self.activate_after(reached_before, events);
         Ok(Reply::Opened(order))

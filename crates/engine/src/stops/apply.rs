@@ -176,7 +176,8 @@ impl Engine {
         if self.is_too_much(fills) {
             return None;
         }
-        let turns = if turn == Some(Turn::Queued) { 1 } else { ACTIVATION };
+        let looks = turn != Some(Turn::Queued) || self.looks_for_interruption(&placed);
+        let turns = if looks { ACTIVATION } else { 1 };
         let ending = self.ending(slot, placed.symbol);
         self.stops.remove(&mut self.orders, slot);
         if let Some(why) = ending {

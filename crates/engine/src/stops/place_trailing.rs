@@ -76,9 +76,8 @@ impl Engine {
         if all >= TRAILING_MAX {
             return Err(Reject::TooManyTrails { most: TRAILING_MAX, of_account: false });
         }
-        // The orders of an account are counted only where there are enough of all accounts.
         let most = TRAILING_OF_ACCOUNT_MAX;
-        if all >= most && self.stops.trailing_of(&self.orders, account, symbol) >= most {
+        if self.stops.trailing_of(account, symbol) >= most {
             return Err(Reject::TooManyTrails { most, of_account: true });
         }
         Ok(())

@@ -6,7 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use terms::{Event, NewOrder, OrderKind, Price, SelfTrade, Side, SymbolIndex, Trail, Trigger, TriggersLeft};
+use terms::{
+    AccountIndex, Event, NewOrder, OrderKind, Price, SelfTrade, Side, SymbolIndex, Trail, Trigger, TriggersLeft,
+};
 
 use crate::orders::state::Orders;
 
@@ -99,6 +101,8 @@ pub(crate) struct Stops {
     watches: Vec<Watch>,
     /// The orders that follow the price of a symbol, by side.
     followed: BTreeMap<(SymbolIndex, Side), Following>,
+    /// The number of orders that follow the price of a symbol, by account; no zero.
+    followed_by: BTreeMap<(SymbolIndex, AccountIndex), usize>,
     /// The symbols in which triggers are left. Nothing executes in them until these are reached, except for an order
     /// that is under way.
     being_reached: BTreeSet<SymbolIndex>,
@@ -117,6 +121,7 @@ impl Stops {
             turns: Turns::new(),
             watches: Vec::new(),
             followed: BTreeMap::new(),
+            followed_by: BTreeMap::new(),
             being_reached: BTreeSet::new(),
             left_any: false,
             trailing_aside: None,
@@ -375,7 +380,7 @@ impl Stops {
     pub(crate) fn remove(&mut self, orders: &mut Orders, slot: u32) {
         let stop = orders.get(slot).level;
         if self.stops[stop].trail.is_some() {
-            self.forget_trailing(stop);
+            self.forget_trailing(stop, orders.get(slot).account);
         } else {
             self.leave(orders, slot);
         }

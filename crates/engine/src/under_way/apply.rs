@@ -70,7 +70,8 @@ impl Engine {
     /// Whether a placed order waits for its turn, as those of `waits_for_turn` do, or because it looks at many orders
     /// before it executes, and the commands of the turn have taken all turns.
     pub(crate) fn waits_when_placed(&self, placed: &NewOrder<SymbolIndex>) -> bool {
-        self.waits_for_turn(placed.symbol) || (placed.kind == OrderKind::FillOrKill && self.turns_left == 0)
+        self.waits_for_turn(placed.symbol)
+            || (self.turns_left == 0 && (placed.kind == OrderKind::FillOrKill || self.looks_for_interruption(placed)))
     }
 
     /// Whether orders that come to some symbols' books may have to wait for their turn.

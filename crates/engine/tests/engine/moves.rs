@@ -1,8 +1,8 @@
 //! Orders that follow the market cost those that move them nothing: no order waits or is cut for their moves.
 
 use terms::{
-    Command, Deadline, Event, ExecutionBounds, FundsOrder, Money, NewOrder, OrderKind, Phase, Place, Position, Price,
-    Reject, Reply, SelfTrade, Shares, Side, Symbol, SymbolIndex, Time, Trail,
+    Command, Deadline, Event, ExecutionBounds, FundsOrder, Money, NewOrder, OrderId, OrderKind, Phase, Place, Position,
+    Price, Reject, Reply, SelfTrade, Shares, Side, Symbol, SymbolIndex, Time, Trail,
 };
 
 use crate::bounds::{Market, account, open_of, order, symbol};
@@ -77,6 +77,28 @@ fn an_order_with_funds_is_refused_where_it_would_wait() {
     let funds = FundsOrder { symbol: symbol(), side: Side::Buy, funds, self_trade: SelfTrade::Allowed };
     let asked = Command::Place(Place::funds(account(2), funds));
     assert_eq!(market.apply(asked), Reply::Rejected(Reject::WouldWait));
+}
+
+/// An order with funds was placed for 15 shares at 1,000 and went on with a later command, when these were gone: at
+/// 5,000 the buyer paid 35,000 instead of 15,000.
+#[test]
+fn an_order_with_funds_does_not_go_on_with_another_command() {
+    let mut market = market(ExecutionBounds::of_command(10));
+    let cheap: Vec<OrderId> = (0..20).map(|_| market.place(1, order(Side::Sell, FIRST, 1))).collect();
+    market.place(1, order(Side::Sell, 5 * FIRST, 5));
+    let funds = order(Side::Buy, FIRST, 15).held_money();
+    let balance = |market: &Market| market.engine.balance(account(2)).unwrap();
+    let before = balance(&market);
+    let funds = FundsOrder { symbol: symbol(), side: Side::Buy, funds, self_trade: SelfTrade::Allowed };
+    let told = market.apply(Command::Place(Place::funds(account(2), funds)));
+    let Reply::Opened(bought) = told else { panic!("{told:?}") };
+    assert_eq!((market.executed(), open_of(&market, 2, bought), market.engine.reached_orders()), (10, 0, 0));
+    for order in cheap.into_iter().skip(10) {
+        market.apply(Command::CancelOrder { account: account(1), order: order.into() });
+    }
+    market.apply(Command::ActivateReached);
+    assert_eq!(before.minus(balance(&market)), order(Side::Buy, FIRST, 10).held_money());
+    market.check();
 }
 
 /// Its maker would see a part of it, and could cancel the rest.

@@ -1,8 +1,8 @@
 //! The turns that the commands of one market time take together.
 
 use terms::{
-    Command, Event, ExecutionBounds, FundsOrder, Money, NewOrder, OrderKind, Place, Price, Reject, Reply, SelfTrade,
-    Side, Time, Trigger,
+    BrokenRule, Command, Distance, Event, ExecutionBounds, FundsOrder, Money, NewOrder, OrderKind, Pause, Place, Price,
+    Reject, Reply, SelfTrade, Side, SymbolRules, Time, Trigger,
 };
 
 use crate::bounds::{Market, account, open_of, order, symbol};
@@ -81,5 +81,31 @@ fn orders_that_look_before_they_execute_wait_once_those_of_their_turn_have_looke
     assert_eq!((market.executed(), market.engine.reached_orders()), (0, 1));
     market.apply(Command::ActivateReached);
     assert_eq!((market.executed(), open_of(&market, 2, waits)), (1, 0));
+    market.check();
+}
+
+/// A regression: an order that might interrupt trading looked at a thousand others, and cost as much as one that looks
+/// at none; whoever had no money for it could repeat it at will.
+#[test]
+fn orders_that_look_for_an_interruption_wait_once_those_of_their_turn_have_looked() {
+    let mut market = Market::with_bounds(of_turns(40));
+    let percent = Distance::from_hundredths(1_000);
+    let interruption = Pause::from_seconds(60);
+    let rules = SymbolRules { band_up: percent, band_down: percent, interruption, ..SymbolRules::NONE };
+    market.place(1, order(Side::Sell, 500, 20));
+    market.place(2, order(Side::Buy, 500, 1));
+    market.apply(Command::ChangeRules { symbol: symbol(), rules });
+    market.turn = Some(Time(1_000));
+    let beyond = order(Side::Buy, 1_000, 1);
+    for _ in 0..4 {
+        let place = Command::Place(Place::order(account(2), beyond));
+        assert!(matches!(market.apply(place), Reply::Rejected(Reject::BreaksRule(BrokenRule::OutsideBand { .. }))));
+    }
+    let within = market.place(2, order(Side::Buy, 510, 1));
+    assert_eq!((market.executed(), open_of(&market, 2, within)), (1, 0), "others execute at once");
+    market.place(2, beyond);
+    assert_eq!((market.executed(), market.engine.reached_orders()), (0, 1));
+    market.apply(Command::ActivateReached);
+    assert_eq!((market.executed(), market.engine.reached_orders()), (0, 0), "it is refused at its turn");
     market.check();
 }

@@ -8,8 +8,8 @@ use terms::{OrderId, Price, Side, SymbolIndex, Trail, Trigger};
 use super::{News, View};
 use crate::orders::Terms;
 
-/// The symbols and sides in which triggers moved since the news were taken, and orders of watched accounts follow; and
-/// at least as many of these orders as moved.
+/// The symbols and sides in which triggers moved since the news were taken; and at least as many orders of watched
+/// accounts as moved there.
 #[derive(Debug, Default)]
 pub(super) struct Moves {
     of: BTreeSet<(SymbolIndex, Side)>,
@@ -37,13 +37,9 @@ impl View {
     /// Moves the triggers of this side to follow a price.
     pub(super) fn move_trails(&mut self, symbol: SymbolIndex, side: Side, price: Price) {
         self.orders.followed.move_behind((symbol, side), price);
-        if self.moves.of.contains(&(symbol, side)) {
-            return;
-        }
-        let watched = self.orders.followed.watched_orders((symbol, side));
-        if watched > 0 {
-            self.moves.of.insert((symbol, side));
-            self.moves.orders += watched;
+        // Also where nobody watches: the watched accounts are looked through once for all moves, not once for each.
+        if self.moves.of.insert((symbol, side)) {
+            self.moves.orders += self.orders.followed.watched_orders((symbol, side));
         }
     }
 
@@ -68,5 +64,22 @@ impl View {
         self.orders.set_trigger(slot, trigger);
         let account = self.orders.terms(slot).account;
         self.tell(account, News::Order(account, order));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::feed::NoMarket;
+
+    /// Each execution at a new price looked through all watched accounts, if orders of others alone followed there.
+    #[test]
+    fn moves_of_orders_that_nobody_watches_are_looked_at_once() {
+        let mut view = View::new(&NoMarket, None);
+        let of = (SymbolIndex(0), Side::Sell);
+        (1..4).for_each(|price| view.move_trails(of.0, of.1, Price::from_units(price).expect("a price")));
+        assert_eq!((view.moves.of.contains(&of), view.moves.len()), (true, 0));
+        view.tell_moves();
+        assert_eq!(view.moves.of.len(), 0);
     }
 }

@@ -18,10 +18,14 @@ impl Stops {
 
     /// The number of orders of an account that follow a symbol's price. An order out of account is its own: it is the
     /// one that the order to be placed replaces.
-    pub(crate) fn trailing_of(&self, orders: &Orders, account: AccountIndex, symbol: SymbolIndex) -> usize {
-        let stops = self.following(symbol).flat_map(Following::handles);
-        let its = stops.filter(|&stop| orders.get(self.stops[stop].slot).account == account).count();
+    pub(crate) fn trailing_of(&self, account: AccountIndex, symbol: SymbolIndex) -> usize {
+        let its = self.followed_by.get(&(symbol, account)).copied().unwrap_or(0);
         its.saturating_sub(usize::from(self.trailing_aside == Some(symbol)))
+    }
+
+    /// The number of orders that follow a price, added up over the accounts.
+    pub(crate) fn trailing_of_all(&self) -> usize {
+        self.followed_by.values().fold(0, |all, its| all.saturating_add(*its))
     }
 
     fn following(&self, symbol: SymbolIndex) -> impl Iterator<Item = &Following> {
@@ -50,14 +54,25 @@ impl Stops {
         (self.stops[stop].trail, self.stops[stop].queue) = (Some(trail), group);
         let order = orders.get_mut(slot);
         (order.level, order.older, order.newer) = (stop, NONE, NONE);
+        self.count_follower((symbol, order.account), true);
         self.look_out(symbol);
     }
 
+    /// Counts an order of an account that begins to follow a symbol's price, or one that ends its following.
+    fn count_follower(&mut self, of: (SymbolIndex, AccountIndex), begins: bool) {
+        let orders = self.followed_by.entry(of).or_default();
+        *orders = if begins { orders.saturating_add(1) } else { orders.saturating_sub(1) };
+        if *orders == 0 {
+            self.followed_by.remove(&of);
+        }
+    }
+
     /// Takes an order out of those that follow.
-    pub(super) fn forget_trailing(&mut self, stop: u32) {
+    pub(super) fn forget_trailing(&mut self, stop: u32, account: AccountIndex) {
         let Stop { symbol, side, queue: group, trail, .. } = self.stops[stop];
         if let (Some(following), Some(trail)) = (self.followed.get_mut(&(symbol, side)), trail) {
             following.remove(stop, trail, group);
+            self.count_follower((symbol, account), false);
             self.forget_if_empty(symbol, side);
             self.look_out(symbol);
         }
@@ -141,6 +156,7 @@ impl Stops {
         let ended = u32::try_from(reached.len()).unwrap_or(u32::MAX);
         for (trigger, order, slot) in reached {
             self.stops[orders.get(slot).level].trail = None;
+            self.count_follower((symbol, orders.get(slot).account), false);
             let queue = self.queue_at(symbol, trigger);
             self.join(orders, slot, queue);
             events(Event::TrailReached { order, symbol, trigger });
