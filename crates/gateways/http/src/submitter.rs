@@ -11,7 +11,7 @@ use exchange::{
     cost_of,
 };
 use terms::Op;
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 /// Permits of light requests, and as many again of heavy ones; further requests wait. A request takes one for each op,
 /// and [`OF_REQUEST_MAX`] at most.
@@ -32,9 +32,9 @@ pub struct Submitter(Arc<Inner>);
 struct Inner {
     exchange: Arc<dyn Exchange>,
     metrics: GatewayMetrics,
-    room: Semaphore,
+    room: Arc<Semaphore>,
     /// The permits for heavy requests: light ones wait for none of them.
-    heavy_room: Semaphore,
+    heavy_room: Arc<Semaphore>,
     waiting: Mutex<NextBatch>,
     answered: mpsc::UnboundedSender<(Box<Batch>, Askers)>,
 }
@@ -55,6 +55,8 @@ struct Askers {
     asked: Vec<oneshot::Sender<RequestAnswers>>,
     /// Senders that only say that the batch is answered.
     passing: Vec<oneshot::Sender<()>>,
+    /// The requests' permits. A client that hangs up does not get them back before its batch has left the exchange.
+    room: Vec<OwnedSemaphorePermit>,
 }
 
 /// The answers for one request.
@@ -84,7 +86,7 @@ impl Submitter {
                 }
             }
         });
-        let (room, heavy_room) = (Semaphore::new(IN_FLIGHT_MAX), Semaphore::new(IN_FLIGHT_MAX));
+        let [room, heavy_room] = std::array::from_fn(|_| Arc::new(Semaphore::new(IN_FLIGHT_MAX)));
         let waiting = Mutex::new(NextBatch::default());
         Submitter(Arc::new(Inner { exchange, metrics, room, heavy_room, waiting, answered }))
     }
@@ -111,7 +113,7 @@ impl Submitter {
         // Ops that protect accounts come before the end of their connection, which is light.
         let is_heavy = protector.is_none() && cost_of(ops) > LIGHT_COST;
         let room = if is_heavy { &self.0.heavy_room } else { &self.0.room };
-        let _room = room.acquire_many(permits).await.map_err(|_| Unknown)?;
+        let permits = Arc::clone(room).acquire_many_owned(permits).await.map_err(|_| Unknown)?;
         let (asked, answer) = oneshot::channel();
         let (timed, asker) = (timing::is_wanted(), current_principal::asker());
         let add = |waiting: &mut NextBatch| {
@@ -119,6 +121,7 @@ impl Submitter {
             push(&mut waiting.requests, ops);
             // Each request has its asker, whatever happens behind this.
             waiting.askers.asked.push(asked);
+            waiting.askers.room.push(permits);
             if let Some(asker) = &asker {
                 waiting.requests.asked_by(&asker.principal);
                 // The exchange counts it.
@@ -263,6 +266,15 @@ mod tests {
             let batches = self.0.lock().expect("nobody panics");
             batches.iter().map(|batch| (batch.source.is_some(), batch.requests.ops().len())).collect()
         }
+
+        fn answer_all(&self) {
+            let batches = std::mem::take(&mut *self.0.lock().expect("nobody panics"));
+            for mut batch in batches {
+                let answer = Answer::Reply(Reply::Rejected(Reject::UnknownOrder));
+                batch.answers.resize(batch.requests.ops().len(), answer);
+                batch.give_back();
+            }
+        }
     }
 
     /// A request of 4,096 commands took all the room there was, and all other requests waited until it was answered.
@@ -286,17 +298,44 @@ mod tests {
         let go_in = [&[(true, IN_FLIGHT_MAX); AT_ONCE][..], &[(false, 3)]].concat();
         assert_eq!(behind.kept(), go_in, "one that asks much waits for another");
         for _ in 0..100 {
-            let batches = std::mem::take(&mut *behind.0.lock().expect("nobody panics"));
-            for mut batch in batches {
-                let answer = Answer::Reply(Reply::Rejected(Reject::UnknownOrder));
-                batch.answers.resize(batch.requests.ops().len(), answer);
-                batch.give_back();
-            }
+            behind.answer_all();
             tokio::task::yield_now().await;
         }
         for (asked, count) in asked.into_iter().zip(counts) {
             let answers = asked.await.expect("it ends");
             assert_eq!(answers.map(|answers| answers.len()), Ok(count));
         }
+    }
+
+    /// Clients that sent and hung up, again and again, filled the memory with batches that the exchange had not begun.
+    #[tokio::test]
+    async fn who_hangs_up_gets_its_room_back_with_the_batch() {
+        const AT_ONCE: usize = IN_FLIGHT_MAX / OF_REQUEST_MAX;
+        let behind = Arc::new(Keeps::default());
+        let submitter = Submitter::new(behind.clone(), GatewayMetrics::new("rest"));
+        let account = AccountId::parse(b"1").expect("digits");
+        // Such a request goes by itself, and takes as much room as one request may.
+        let ops = vec![Op::Query(Query { account, order: OrderId(1).into() }); IN_FLIGHT_MAX];
+        let ask = || {
+            let (submitter, ops) = (submitter.clone(), ops.clone());
+            tokio::spawn(async move { submitter.ask(&ops).await })
+        };
+        for _ in 0..AT_ONCE {
+            let asked = ask();
+            tokio::task::yield_now().await;
+            asked.abort();
+            assert!(asked.await.is_err(), "it hung up");
+        }
+        assert_eq!(behind.kept().len(), AT_ONCE);
+        let next = ask();
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(behind.kept().len(), AT_ONCE, "the batches of those that hung up are still there");
+        while !next.is_finished() {
+            behind.answer_all();
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(next.await.expect("it ends").map(|answers| answers.len()), Ok(IN_FLIGHT_MAX));
     }
 }
