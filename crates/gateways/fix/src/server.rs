@@ -1,14 +1,14 @@
 //! The FIX server: one thread with its own event loop, which runs a task for each connection.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use exchange::containment::{Containing, Part, serve_sessions};
-use exchange::{NoPlace, Place};
+use exchange::{NoPlace, Place, Places};
 use socket2::SockRef;
 use tls::{ClientCertificate, FIRST_BYTE, Protocol, ServerTls, Turns};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
@@ -30,6 +30,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 const GIVING_WAY: Duration = Duration::from_millis(20);
 /// Pause between two looks whether a connection has left its place.
 const LEAVING_PAUSE: Duration = Duration::from_millis(1);
+/// Pauses before a newcomer is refused, at most: all that leave have taken longer than [`GIVING_WAY`] by then.
+const LEAVING_PAUSES_MAX: u32 = 100;
 /// Bytes that the system takes for a connection beyond what it could send.
 const UNSENT_MAX: u32 = 128 << 10;
 
@@ -116,7 +118,7 @@ async fn accept_all(
                 continue;
             }
         };
-        let (place, wanted) = match enter(settings, from).await {
+        let (place, wanted) = match enter(&settings.places, from.ip()).await {
             Ok(entered) => entered,
             Err(why) => {
                 // The refusal is sent at once or not at all: accepting others does not wait for it.
@@ -162,15 +164,20 @@ async fn accept_all(
     }
 }
 
-/// Takes a place for a connection from this address. The receiver tells when another connection gets the place.
-async fn enter(settings: &Settings, from: SocketAddr) -> Result<(Place, watch::Receiver<bool>), NoPlace> {
+/// Takes a place for a connection from this address. The receiver tells when another connection gets the place. A
+/// connection that does not leave keeps one newcomer from its place, and no other from being accepted.
+async fn enter(places: &Places, address: IpAddr) -> Result<(Place, watch::Receiver<bool>), NoPlace> {
+    let mut waited = 0;
     loop {
         let (leave, wanted) = watch::channel(false);
-        match settings.places.enter(from.ip(), move || {
+        match places.enter(address, move || {
             let _ = leave.send(true);
         }) {
             Ok(place) => return Ok((place, wanted)),
-            Err(NoPlace::Soon) => sleep(LEAVING_PAUSE).await,
+            Err(NoPlace::Soon) if waited < LEAVING_PAUSES_MAX => {
+                sleep(LEAVING_PAUSE).await;
+                waited += 1;
+            }
             Err(why) => return Err(why),
         }
     }
@@ -186,9 +193,19 @@ async fn serve_encrypted(
     peer: Peer,
     (tls, turns): (&ServerTls, &Turns),
     market: FixBackend,
-    stopped: watch::Receiver<bool>,
+    mut stopped: watch::Receiver<bool>,
 ) -> io::Result<()> {
-    let Some(stream) = shake(stream, tls, turns).await? else { return Ok(()) };
+    let mut wanted = peer.wanted.clone();
+    let shaken = tokio::select! {
+        shaken = shake(stream, tls, turns) => shaken?,
+        // A client whose handshake goes on can be told nothing, so the next one gets the place at once.
+        () = stop_requested(&mut wanted) => {
+            tls.handshakes(Protocol::Fix).gave_way();
+            return Ok(());
+        }
+        () = stop_requested(&mut stopped) => return Ok(()),
+    };
+    let Some(stream) = shaken else { return Ok(()) };
     let certificate = ClientCertificate::of(stream.get_ref().1.peer_certificates()).map(|shown| shown.fingerprint);
     serve(stream, Peer { is_private: true, certificate, ..peer }, market, stopped).await
 }
@@ -224,5 +241,31 @@ async fn shake(stream: TcpStream, tls: &ServerTls, turns: &Turns) -> io::Result<
             counts.timed_out();
             Err(io::ErrorKind::TimedOut.into())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use exchange::{Addresses, LEAVING_MAX, Newcomers};
+
+    use super::*;
+
+    /// A newcomer waited without a bound for connections that were told to leave, and no other was accepted meanwhile.
+    #[tokio::test]
+    async fn a_newcomer_waits_a_moment_for_those_that_leave() {
+        let places = Places::new(LEAVING_MAX, Addresses::new(0), Newcomers::MayProve);
+        let address = |number: usize| IpAddr::V4(Ipv4Addr::from_bits(u32::try_from(number).expect("few addresses")));
+        let mut held = Vec::new();
+        for number in 0..2 * LEAVING_MAX {
+            held.push(enter(&places, address(number)).await.expect("it is free, or another gives way"));
+        }
+        let refused =
+            timeout(Duration::from_secs(10), enter(&places, address(99))).await.expect("it does not wait long");
+        assert_eq!(refused.map(|_| ()), Err(NoPlace::Soon));
+        let entered = enter(&places, address(99));
+        drop(held.remove(0));
+        assert!(entered.await.is_ok());
     }
 }

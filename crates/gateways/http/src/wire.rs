@@ -8,8 +8,9 @@ use std::net::IpAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
-use exchange::{Addresses, Newcomers, Place, Places};
+use exchange::{Addresses, Newcomers, NoPlace, Place, Places};
 use tls::{ClientCertificate, FIRST_BYTE, Handshakes, Protocol, ServerTls, Turns};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
@@ -29,14 +30,23 @@ const SPEAK_TLS: &[u8] =
 /// The part of its time that a handshake may take while others wait for a place: one in this many.
 const HURRIED: u32 = 5;
 
+/// Pause between two looks whether a handshake that gives way has left its place.
+const LEAVING_PAUSE: Duration = Duration::from_millis(1);
+
 /// Begins TLS, for all listeners together.
 #[derive(Clone)]
 pub(crate) struct Acceptance {
     tls: ServerTls,
+    places: ShakingPlaces,
+    turns: Turns,
+}
+
+/// The places of handshakes, and the line of those that wait for one.
+#[derive(Clone)]
+struct ShakingPlaces {
     places: Places,
     /// Notified when a place is free.
     freed: Arc<Notify>,
-    turns: Turns,
 }
 
 /// The place of a handshake.
@@ -64,8 +74,7 @@ pub(crate) enum Wire {
 
 impl Acceptance {
     pub(crate) fn new(tls: ServerTls) -> Acceptance {
-        let places = Places::new(AT_ONCE, Addresses::new(0), Newcomers::Share);
-        Acceptance { tls, places, freed: Arc::default(), turns: Turns::default() }
+        Acceptance { tls, places: ShakingPlaces::new(), turns: Turns::default() }
     }
 
     pub(crate) fn tls(&self) -> &ServerTls {
@@ -130,19 +139,9 @@ impl Acceptance {
         }
     }
 
-    /// Waits for a place, unless an address has more than this one: then its oldest gives way.
     async fn place(&self, address: IpAddr) -> ShakingPlace {
         let _waits = self.handshakes().wait();
-        loop {
-            let (leave, wanted) = oneshot::channel();
-            let leave = move || {
-                let _ = leave.send(());
-            };
-            if let Ok(place) = self.places.enter(address, leave) {
-                return ShakingPlace { place: Some(place), freed: Arc::clone(&self.freed), wanted };
-            }
-            self.freed.notified().await;
-        }
+        self.places.enter(address).await
     }
 
     /// Returns when a handshake that begins now has taken too long: sooner if others wait.
@@ -152,6 +151,29 @@ impl Acceptance {
             sleep(patience / HURRIED).await;
             if self.handshakes().counts().waiting > 0 {
                 return;
+            }
+        }
+    }
+}
+
+impl ShakingPlaces {
+    fn new() -> ShakingPlaces {
+        let places = Places::new(AT_ONCE, Addresses::new(0), Newcomers::Share);
+        ShakingPlaces { places, freed: Arc::default() }
+    }
+
+    /// Waits for a place, unless an address has more than this one: then its oldest gives way.
+    async fn enter(&self, address: IpAddr) -> ShakingPlace {
+        loop {
+            let (leave, wanted) = oneshot::channel();
+            let leave = move || {
+                let _ = leave.send(());
+            };
+            match self.places.enter(address, leave) {
+                Ok(place) => return ShakingPlace { place: Some(place), freed: Arc::clone(&self.freed), wanted },
+                // Others give way at this moment, and this one waits for them, behind nobody.
+                Err(NoPlace::Soon) => sleep(LEAVING_PAUSE).await,
+                Err(NoPlace::Taken | NoPlace::OfAddress(_)) => self.freed.notified().await,
             }
         }
     }
@@ -247,5 +269,43 @@ impl AsyncWrite for Wire {
 
     fn is_write_vectored(&self) -> bool {
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use exchange::LEAVING_MAX;
+    use tokio::time::timeout;
+
+    use super::*;
+
+    /// A client that came just after eight others had got places of an attacker's went behind its whole line.
+    #[tokio::test]
+    async fn a_newcomer_for_whom_others_give_way_does_not_stand_in_line() {
+        let places = ShakingPlaces::new();
+        let enter = |address: usize| {
+            let (places, address) = (places.clone(), u32::try_from(address).expect("few addresses"));
+            tokio::spawn(async move { places.enter(Ipv4Addr::from_bits(address).into()).await })
+        };
+        let mut attackers = Vec::new();
+        for _ in 0..AT_ONCE {
+            attackers.push(enter(0).await.expect("it is free"));
+        }
+        let line: Vec<_> = (0..3).map(|_| enter(0)).collect();
+        tokio::task::yield_now().await;
+        let mut others = Vec::new();
+        for other in 1..=LEAVING_MAX {
+            others.push(enter(other).await.expect("the attacker gives way"));
+        }
+        let newcomer = enter(LEAVING_MAX + 1);
+        tokio::task::yield_now().await;
+        assert!(!newcomer.is_finished(), "those that give way are still there");
+        // The oldest of the attacker's leaves.
+        drop(attackers.remove(0));
+        let entered = timeout(Duration::from_secs(10), newcomer).await;
+        assert!(entered.is_ok_and(|entered| entered.is_ok()), "it stands behind the attacker's line");
+        assert!(line.iter().all(|waiting| !waiting.is_finished()), "nothing is free for them");
     }
 }

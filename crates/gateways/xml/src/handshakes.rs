@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use exchange::NoPlace;
 use tls::Protocol;
 
 use crate::connection::{Connection, Phase};
@@ -35,12 +36,13 @@ impl Worker {
         }
         if !connection.stream.has_place() {
             let origin = Origin { slot: slot as u32, generation: connection.generation };
-            let Some(place) = self.handshakes.enter(&self.mailboxes[self.index], origin, connection.place.source())
-            else {
-                self.handshakes.waiting.push_back(origin);
-                return connection.stream.wait(counts.wait());
-            };
-            connection.stream.give_place(place);
+            let (mailbox, source) = (&self.mailboxes[self.index], connection.place.source());
+            match self.handshakes.enter_or_wait(mailbox, origin, source) {
+                Ok(place) => connection.stream.give_place(place),
+                // The next turn begins with the handshakes that give way.
+                Err(NoPlace::Soon) => return connection.queue(slot, &mut self.ready),
+                Err(NoPlace::Taken | NoPlace::OfAddress(_)) => return connection.stream.wait(counts.wait()),
+            }
         }
         if self.handshakes.spent >= TURN {
             return connection.queue(slot, &mut self.ready);
@@ -81,7 +83,7 @@ impl Worker {
             let is_it = |connection: &&mut Connection| connection.generation == origin.generation;
             if let Some(connection) = self.connections.get_mut(slot).filter(is_it) {
                 let mailbox = &self.mailboxes[self.index];
-                let Some(place) = self.handshakes.enter(mailbox, origin, connection.place.source()) else { return };
+                let Ok(place) = self.handshakes.enter(mailbox, origin, connection.place.source()) else { return };
                 connection.stream.give_place(place);
                 connection.progress_ms = self.now_ms;
                 connection.queue(slot, &mut self.ready);

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use exchange::{Addresses, Newcomers, Place, Places};
+use exchange::{Addresses, Newcomers, NoPlace, Place, Places};
 use tls::ServerTls;
 
 use crate::mailbox::{Mailbox, Origin};
@@ -44,10 +44,20 @@ impl Handshaking {
         self.tls.is_some()
     }
 
-    /// Takes a place for the handshake of a connection of this worker; `None` while it has to wait.
-    pub fn enter(&self, mailbox: &Arc<Mailbox>, origin: Origin, source: IpAddr) -> Option<Place> {
+    /// Takes a place for the handshake of a connection of this worker. Errors: it has to wait.
+    pub fn enter(&self, mailbox: &Arc<Mailbox>, origin: Origin, source: IpAddr) -> Result<Place, NoPlace> {
         let mailbox = Arc::clone(mailbox);
-        self.places.enter(source, move || mailbox.post(|letters| letters.handshakes_give_way.push(origin))).ok()
+        self.places.enter(source, move || mailbox.post(|letters| letters.handshakes_give_way.push(origin)))
+    }
+
+    /// Takes a place for a connection that has none, or puts it behind those that wait for a handshake to end.
+    /// `NoPlace::Soon`: the connection does not wait in that line, because others give way within a turn of the worker.
+    pub fn enter_or_wait(&mut self, mailbox: &Arc<Mailbox>, origin: Origin, source: IpAddr) -> Result<Place, NoPlace> {
+        let entered = self.enter(mailbox, origin, source);
+        if matches!(entered, Err(NoPlace::Taken | NoPlace::OfAddress(_))) {
+            self.waiting.push_back(origin);
+        }
+        entered
     }
 
     pub fn turn_begins(&mut self) {
@@ -73,5 +83,38 @@ impl Handshaking {
             self.logged_ms = Some(now_ms);
         }
         may_log
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use exchange::LEAVING_MAX;
+    use mio::{Poll, Token, Waker};
+
+    use super::*;
+
+    /// A client that came just after eight others had got places of an attacker's went behind its whole line.
+    #[test]
+    fn a_newcomer_for_whom_others_give_way_does_not_stand_in_line() {
+        let poll = Poll::new().expect("a poll");
+        let waker = Waker::new(poll.registry(), Token(0)).expect("a waker");
+        let (mailbox, mut handshaking) = (Arc::new(Mailbox::new(waker)), Handshaking::new(None));
+        let mut enter = |address: usize, slot: usize| {
+            let source = Ipv4Addr::from_bits(u32::try_from(address).expect("few addresses"));
+            let origin = Origin { slot: u32::try_from(slot).expect("few slots"), generation: 0 };
+            let entered = handshaking.enter_or_wait(&mailbox, origin, source.into());
+            (entered, handshaking.waiting.len())
+        };
+        let mut places: Vec<_> = (0..AT_ONCE).map(|slot| enter(0, slot).0.expect("it is free")).collect();
+        assert!(matches!(enter(0, AT_ONCE), (Err(NoPlace::Taken), 1)), "the attacker stands in line");
+        let others = 1..=LEAVING_MAX;
+        places.extend(others.map(|other| enter(other, AT_ONCE + other).0.expect("the attacker gives way")));
+        let newcomer = LEAVING_MAX + 1;
+        assert!(matches!(enter(newcomer, AT_ONCE + newcomer), (Err(NoPlace::Soon), 1)), "it does not stand in line");
+        // The oldest of the attacker's leaves.
+        drop(places.remove(0));
+        assert!(matches!(enter(newcomer, AT_ONCE + newcomer), (Ok(_), 1)));
     }
 }

@@ -102,7 +102,7 @@ fn half_handshakes_of_one_address_hold_up_no_other_address() {
     let outcome = |gateway: &str, outcome: &str| {
         sum("pricetime_tls_handshakes_total", &[("gateway", gateway), ("outcome", outcome)])
     };
-    for gateway in ["xml", "http"] {
+    for gateway in ["xml", "http", "fix"] {
         assert!(outcome(gateway, "gave_way") >= 1.0, "{gateway}");
     }
     assert!(sum("pricetime_connections_gave_way_total", &[("gateway", "fix"), ("holder", "address")]) >= 1.0);
