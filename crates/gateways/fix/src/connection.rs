@@ -12,6 +12,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::watch;
+use tokio::task::yield_now;
 use tokio::time::{sleep_until, timeout};
 
 use crate::frame::{self, MESSAGE_BYTES_MAX};
@@ -114,6 +115,7 @@ pub(crate) async fn serve(
                     Err(TryRecvError::Disconnected) => session.end(trader.no_more_reports()),
                     Err(TryRecvError::Empty) => {}
                 }
+                send_piece(&mut stream, &mut session, &trader).await?;
             }
             happened = reports.recv() => match happened {
                 Some(happened) => send_reports(&happened, &mut stream, &mut session, &mut trader).await?,
@@ -139,7 +141,7 @@ async fn send_reports(
             return Ok(());
         }
         trader.report(some, session);
-        send(stream, session, trader).await?;
+        send_piece(stream, session, trader).await?;
     }
     Ok(())
 }
@@ -160,7 +162,7 @@ async fn take_messages(
                 last_message.note(frame.body);
                 take(frame.body, &mut asked, session, trader).await;
                 if session.is_full() {
-                    send(stream, session, trader).await?;
+                    send_piece(stream, session, trader).await?;
                 }
                 go_on(stream, session, trader).await?;
             }
@@ -180,11 +182,11 @@ async fn take_messages(
 /// Makes and sends the rest of a long answer, each part when the one before was sent.
 async fn go_on(stream: &mut (impl AsyncWrite + Unpin), session: &mut Session, trader: &mut Trader) -> io::Result<()> {
     while session.sends_again() && !session.has_ended() {
-        send(stream, session, trader).await?;
+        send_piece(stream, session, trader).await?;
         session.go_on();
     }
     while trader.lists() && !session.has_ended() {
-        send(stream, session, trader).await?;
+        send_piece(stream, session, trader).await?;
         if let Err(closed) = trader.check_open() {
             session.end(&closed);
         } else if trader.list_some(session).await.is_err() {
@@ -378,6 +380,14 @@ async fn send(stream: &mut (impl AsyncWrite + Unpin), session: &mut Session, tra
     write(stream, &out).await
 }
 
+/// Writes the bytes that the session has ready and gives other connections a turn: a client that reads as fast as this
+/// writes, and sends as fast as this reads, would hold up all of them.
+async fn send_piece(stream: &mut (impl AsyncWrite + Unpin), session: &mut Session, trader: &Trader) -> io::Result<()> {
+    send(stream, session, trader).await?;
+    yield_now().await;
+    Ok(())
+}
+
 async fn write(stream: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) -> io::Result<()> {
     for piece in bytes.chunks(PIECE_BYTES) {
         let written = async {
@@ -400,4 +410,52 @@ pub(crate) async fn last_words(stream: &mut (impl AsyncWrite + Unpin), bytes: &[
 pub(crate) async fn stop_requested(stopped: &mut watch::Receiver<bool>) {
     // The sender lives as long as the server.
     let _ = stopped.wait_for(|stop| *stop).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::pin::pin;
+    use std::task::Poll;
+
+    use exchange::GatewayMetrics;
+
+    use super::*;
+    use crate::message::Fields;
+    use crate::reports::Happening;
+    use crate::tests::kept_requests::{KeptRequests, log_on};
+
+    /// Returns how often other tasks had a turn before this ended.
+    async fn turns_of_others(work: impl Future<Output = io::Result<()>>) -> usize {
+        let (mut work, mut turns) = (pin!(work), 0);
+        poll_fn(|cx| match work.as_mut().poll(cx) {
+            Poll::Ready(done) => Poll::Ready(done.is_ok()),
+            Poll::Pending => {
+                turns += 1;
+                Poll::Pending
+            }
+        })
+        .await;
+        turns
+    }
+
+    /// One client that asked for long answers, and read them as fast as they came, held up all others.
+    #[tokio::test]
+    async fn others_have_a_turn_behind_each_piece_of_a_long_answer() {
+        let (_kept, market) = KeptRequests::new();
+        let (mut session, mut trader, _reports) = log_on(&market);
+        let mut stream = tokio::io::sink();
+        let happened = QueuedReports::new(vec![Happening::of_nothing(); 4 * TOLD_AT_ONCE], &GatewayMetrics::new("fix"));
+        let turns = turns_of_others(send_reports(&happened, &mut stream, &mut session, &mut trader)).await;
+        assert!(turns >= 4, "{turns}");
+        for _ in 0..1_000 {
+            session.send_kept("8", Fields::new().add(tags::TEXT, "x".repeat(180)));
+        }
+        drop(session.take_out());
+        let again = "35=2|49=ALICE|56=PRICETIME|34=2|52=20260101-00:00:00|7=1|16=0|".replace('|', "\x01");
+        session.take(&Message::read(again.as_bytes()).expect("it is one"), || Ok(()), Instant::now());
+        assert!(session.sends_again(), "the answer has several pieces");
+        let turns = turns_of_others(go_on(&mut stream, &mut session, &mut trader)).await;
+        assert!(turns >= 1 && !session.sends_again(), "{turns}");
+    }
 }

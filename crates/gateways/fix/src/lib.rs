@@ -12,8 +12,8 @@ mod connection;
 mod frame;
 #[cfg(feature = "fuzz")]
 mod in_memory;
-mod listing_turns;
 mod market;
+mod member_turns;
 mod message;
 mod open_orders;
 mod order_fault;
@@ -33,3 +33,8 @@ pub use in_memory::{framed, read, serve};
 pub use market::FixBackend;
 pub use server::Fix;
 pub use settings::Settings;
+
+#[cfg(test)]
+mod tests {
+    pub(crate) mod kept_requests;
+}

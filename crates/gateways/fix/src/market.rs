@@ -10,9 +10,9 @@ use exchange::{
 };
 use feed::{FeedHandle, Watcher};
 use terms::{AccountId, Command, Execution, Op, OrderId, Reply, Symbol};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use crate::listing_turns::ListingTurns;
+use crate::member_turns::MemberTurns;
 use crate::report_queues::{Model, ReportQueues};
 
 /// Ops of all sessions on their way, at most: this number for light requests and as many again for heavy ones. It is a
@@ -22,6 +22,8 @@ const IN_FLIGHT_MAX: usize = 4096;
 const CANCELING_AT_ONCE: usize = 1024;
 /// Executions of a done order that are added up, at most.
 const EXECUTIONS_MAX: usize = 1 << 20;
+/// Short look-ups of all sessions that the history has not answered, at most.
+const SHORT_LOOKUPS_AT_ONCE: usize = 64;
 
 pub(crate) type Question = Box<dyn FnOnce(&mut dyn Model) + Send>;
 
@@ -42,12 +44,16 @@ struct Inner {
     metrics: GatewayMetrics,
     audit: bool,
     /// Permits for ops on their way; further ops wait for one.
-    room: Semaphore,
-    heavy_room: Semaphore,
+    room: Arc<Semaphore>,
+    heavy_room: Arc<Semaphore>,
     /// Permits for mass cancels, which go on when their sessions are gone.
     canceling: Arc<Semaphore>,
     /// Permits for lists of open orders.
-    listing: ListingTurns,
+    listing: MemberTurns,
+    /// Permits for short look-ups in the history.
+    short_lookups: Arc<Semaphore>,
+    /// Permits for long ones.
+    long_lookups: MemberTurns,
     /// The listener of all sessions.
     report_queues: Arc<ReportQueues>,
 }
@@ -58,6 +64,15 @@ pub(crate) struct Requester<'a> {
     pub(crate) caller: Option<&'a Arc<Caller>>,
     /// Whether what it asks for is counted already among the messages of its member.
     pub(crate) is_counted: bool,
+}
+
+/// An answered batch on its way to the session that handed it in, whether that one still waits for it or not.
+struct ReturnedBatch {
+    /// `None` once it is counted.
+    batch: Option<Box<Batch>>,
+    metrics: GatewayMetrics,
+    /// Permits for its ops. A client that hangs up does not get them back before its batch has left the exchange.
+    _room: OwnedSemaphorePermit,
 }
 
 /// The error where the result of an op is not known: the server ends, or the feed has ended.
@@ -87,9 +102,10 @@ impl FixBackend {
         metrics: GatewayMetrics,
         audit: bool,
     ) -> FixBackend {
-        let (room, heavy_room) = (Semaphore::new(IN_FLIGHT_MAX), Semaphore::new(IN_FLIGHT_MAX));
-        let canceling = Arc::new(Semaphore::new(CANCELING_AT_ONCE));
-        let listing = ListingTurns::new();
+        let permits = |count| Arc::new(Semaphore::new(count));
+        let (room, heavy_room) = (permits(IN_FLIGHT_MAX), permits(IN_FLIGHT_MAX));
+        let (canceling, short_lookups) = (permits(CANCELING_AT_ONCE), permits(SHORT_LOOKUPS_AT_ONCE));
+        let (listing, long_lookups) = (MemberTurns::new(), MemberTurns::new());
         let report_queues = Arc::new(ReportQueues::new(metrics.clone()));
         FixBackend(Arc::new(Inner {
             exchange,
@@ -102,6 +118,8 @@ impl FixBackend {
             heavy_room,
             canceling,
             listing,
+            short_lookups,
+            long_lookups,
             report_queues,
         }))
     }
@@ -125,7 +143,7 @@ impl FixBackend {
     }
 
     /// Returns the permits for lists of open orders.
-    pub(crate) fn listing(&self) -> &ListingTurns {
+    pub(crate) fn listing(&self) -> &MemberTurns {
         &self.0.listing
     }
 
@@ -143,9 +161,12 @@ impl FixBackend {
         let permits = u32::try_from(ops.len().min(IN_FLIGHT_MAX)).map_err(|_| Unknown)?;
         let is_heavy = cost_of(ops) > LIGHT_COST;
         let room = if is_heavy { &self.0.heavy_room } else { &self.0.room };
-        let _room = room.acquire_many(permits).await.map_err(|_| Unknown)?;
+        let room = Arc::clone(room).acquire_many_owned(permits).await.map_err(|_| Unknown)?;
         let (back, answered) = oneshot::channel();
-        let mut batch = Batch::calling(move |batch| drop(back.send(batch)));
+        let metrics = self.0.metrics.clone();
+        let mut batch = Batch::calling(move |batch| {
+            drop(back.send(ReturnedBatch { batch: Some(batch), metrics, _room: room }));
+        });
         if who.is_counted {
             batch.requests.set_counted();
         }
@@ -158,8 +179,7 @@ impl FixBackend {
             batch.source = Some(member.unwrap_or_else(Source::connection));
         }
         self.0.metrics.hand_in(batch, &*self.0.exchange);
-        let mut batch = answered.await.map_err(|_| Unknown)?;
-        self.0.metrics.came_back(&batch, Instant::now(), done);
+        let mut batch = answered.await.map_err(|_| Unknown)?.count().ok_or(Unknown)?;
         if batch.is_abandoned() {
             return Err(Unknown);
         }
@@ -220,22 +240,39 @@ impl FixBackend {
         }
     }
 
-    /// Looks up a done order in the history.
-    pub(crate) async fn look_up(&self, op: Op, order: OrderId) -> Result<(Answer, Vec<Execution>), Unknown> {
-        for executions_max in [None, Some(EXECUTIONS_MAX)] {
-            let (back, found) = oneshot::channel();
-            let lookup = Lookup::new(std::iter::once(LookedUpOrder::done(&op, order)), executions_max, move |lookup| {
-                drop(back.send(lookup));
-            });
-            self.0.exchange.look_up(lookup);
-            let lookup = found.await.map_err(|_| Unknown)?;
-            if !lookup.is_too_short() {
-                let mut executions = Vec::new();
-                let answer = lookup.answers(&mut executions).answer(&op, Answer::Reply(Reply::Done(order)));
-                return Ok((answer, executions));
-            }
+    /// Looks up a done order in the history: in a long look-up where a short one finds too much.
+    pub(crate) async fn look_up(
+        &self,
+        op: Op,
+        order: OrderId,
+        member: Option<&str>,
+    ) -> Result<(Answer, Vec<Execution>), Unknown> {
+        let room = Arc::clone(&self.0.short_lookups).acquire_owned().await.map_err(|_| Unknown)?;
+        let mut lookup = self.hand_in_lookup(op, order, None, room).await?;
+        if lookup.is_too_short() {
+            let turn = self.0.long_lookups.take(member).await;
+            lookup = self.hand_in_lookup(op, order, Some(EXECUTIONS_MAX), turn).await?;
         }
-        Err(Unknown)
+        let mut executions = Vec::new();
+        let answer = lookup.answers(&mut executions).answer(&op, Answer::Reply(Reply::Done(order)));
+        Ok((answer, executions))
+    }
+
+    /// Hands a look-up in and waits until it is back. Its permit comes back with it, whether its session waits or not.
+    async fn hand_in_lookup(
+        &self,
+        op: Op,
+        order: OrderId,
+        executions_max: Option<usize>,
+        permit: impl Send + 'static,
+    ) -> Result<Lookup, Unknown> {
+        let (back, found) = oneshot::channel();
+        let lookup = Lookup::new(std::iter::once(LookedUpOrder::done(&op, order)), executions_max, move |lookup| {
+            drop(permit);
+            drop(back.send(lookup));
+        });
+        self.0.exchange.look_up(lookup);
+        found.await.map_err(|_| Unknown)
     }
 
     /// Looks at the market as it is after everything that was answered. Errors: the feed has ended.
@@ -244,8 +281,29 @@ impl FixBackend {
         look: impl FnOnce(&mut dyn Model) -> T + Send + 'static,
     ) -> Result<T, Unknown> {
         let (told, seen) = oneshot::channel();
-        (self.0.ask)(Box::new(move |model| drop(told.send(look(model)))));
+        (self.0.ask)(Box::new(move |model| {
+            // A client that has hung up needs no answer.
+            if !told.is_closed() {
+                drop(told.send(look(model)));
+            }
+        }));
         seen.await.map_err(|_| Unknown)
+    }
+}
+
+impl ReturnedBatch {
+    /// Counts the batch, and returns it, once.
+    fn count(&mut self) -> Option<Box<Batch>> {
+        let batch = self.batch.take()?;
+        self.metrics.came_back(&batch, Instant::now(), done);
+        Some(batch)
+    }
+}
+
+impl Drop for ReturnedBatch {
+    fn drop(&mut self) {
+        // The client hung up: its ops were done all the same.
+        drop(self.count());
     }
 }
 
@@ -259,5 +317,94 @@ pub(crate) fn done_order(answer: &Answer) -> Option<OrderId> {
     match answer {
         Answer::Reply(Reply::Done(order)) => Some(*order),
         Answer::Reply(_) | Answer::Unavailable(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::{Pin, pin};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Context, Poll, Waker};
+
+    use exchange::Unavailable;
+    use terms::Query;
+
+    use super::*;
+    use crate::tests::kept_requests::{KeptRequests, Unseen};
+
+    fn query(order: u64) -> Op {
+        Op::Query(Query { account: AccountId::parse(b"1").expect("digits"), order: OrderId(order).into() })
+    }
+
+    /// Polls what goes on, and says which of it is ready.
+    fn ready<Work: Future>(all: &mut [Option<Pin<Box<Work>>>; 3]) -> [bool; 3] {
+        let mut context = Context::from_waker(Waker::noop());
+        all.each_mut().map(|work| work.as_mut().is_some_and(|work| work.as_mut().poll(&mut context).is_ready()))
+    }
+
+    /// Clients that asked and hung up, again and again, had the feed look at the market for each of them.
+    #[test]
+    fn a_question_whose_asker_is_gone_is_not_looked_up() {
+        let ((kept, market), looks) = (KeptRequests::new(), Arc::new(AtomicUsize::new(0)));
+        let mut context = Context::from_waker(Waker::noop());
+        let look = || {
+            let looks = Arc::clone(&looks);
+            market.look(move |_: &mut dyn Model| looks.fetch_add(1, Ordering::Relaxed))
+        };
+        let mut stays = pin!(look());
+        assert!(stays.as_mut().poll(&mut context).is_pending());
+        assert!(pin!(look()).poll(&mut context).is_pending());
+        let questions = std::mem::take(&mut *kept.questions.lock().expect("nobody panics"));
+        assert_eq!(questions.len(), 2);
+        questions.into_iter().for_each(|question| question(&mut Unseen));
+        assert!(matches!(stays.poll(&mut context), Poll::Ready(Ok(0))));
+        assert_eq!(looks.load(Ordering::Relaxed), 1, "the other one hung up");
+    }
+
+    /// Clients that sent and hung up, again and again, filled the memory with batches that the exchange had not begun.
+    #[test]
+    fn who_hangs_up_gets_its_room_back_with_the_batch() {
+        let (kept, market) = KeptRequests::new();
+        let mut context = Context::from_waker(Waker::noop());
+        let ops = vec![query(1); IN_FLIGHT_MAX];
+        let who = Requester { principal: None, caller: None, is_counted: false };
+        assert!(pin!(market.submit(&ops, &who)).poll(&mut context).is_pending());
+        let mut next = pin!(market.submit(&ops, &who));
+        assert!(next.as_mut().poll(&mut context).is_pending());
+        assert_eq!(kept.counts(), (1, 0), "the batch of the one that hung up is still there");
+        kept.refuse_batches();
+        assert_eq!(market.metrics().ops_in_flight(), 0, "what is back counts as back, whoever waits for it");
+        assert!(next.as_mut().poll(&mut context).is_pending());
+        assert_eq!(kept.counts(), (1, 0));
+        kept.refuse_batches();
+        let Poll::Ready(Ok((answers, _))) = next.poll(&mut context) else { panic!("it is answered") };
+        assert_eq!((answers.len(), market.metrics().ops_in_flight()), (IN_FLIGHT_MAX, 0));
+    }
+
+    /// A member with many sessions had the history work on a long look-up for each of them, and others wait for all.
+    #[test]
+    fn a_member_has_one_long_look_up_at_a_time() {
+        let (kept, market) = KeptRequests::new();
+        let look_up = |member| market.look_up(query(7), OrderId(7), Some(member));
+        let mut sessions = ["alice", "alice", "bob"].map(|member| Some(Box::pin(look_up(member))));
+        assert_eq!(ready(&mut sessions), [false; 3]);
+        let shorts = std::mem::take(&mut *kept.lookups.lock().expect("nobody panics"));
+        assert_eq!(shorts.len(), 3);
+        for mut short in shorts {
+            short.cut();
+            short.give_back();
+        }
+        assert_eq!(ready(&mut sessions), [false; 3]);
+        assert_eq!(kept.counts(), (0, 2), "one of each member");
+        let [first, _, _] = &mut sessions;
+        *first = None;
+        assert_eq!(ready(&mut sessions), [false; 3]);
+        assert_eq!(kept.counts(), (0, 2), "the long look-up of the session that hung up goes on");
+        for long in std::mem::take(&mut *kept.lookups.lock().expect("nobody panics")) {
+            assert!(long.is_long());
+            long.refuse(Unavailable::Stopping);
+        }
+        assert_eq!(ready(&mut sessions), [false, false, true]);
+        assert_eq!(kept.counts(), (0, 1));
     }
 }

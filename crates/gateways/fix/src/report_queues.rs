@@ -2,6 +2,7 @@
 //! that listen to an account, and none for sessions whose queues are full.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,6 +33,8 @@ pub(crate) struct ReportQueue {
     /// `None` once too much waited.
     sender: Mutex<Option<UnboundedSender<QueuedReports>>>,
     waiting: AtomicUsize,
+    /// The accounts that the session began to listen to. They are looked at with the lock on all sessions held.
+    accounts: Mutex<Vec<AccountIndex>>,
 }
 
 /// Reports of an account, shared by all sessions that listen to it, and counted until the last of them has taken them.
@@ -67,16 +70,23 @@ impl ReportQueues {
         let its = sessions.entry(account).or_default();
         if !its.iter().any(|known| Arc::ptr_eq(known, queue)) {
             its.push(Arc::clone(queue));
+            queue.accounts().push(account);
         }
     }
 
-    /// Removes a session from the listeners of all accounts. The feed learns of it with the next news.
+    /// Removes a session from the listeners of its accounts. The feed learns of it with the next news.
     pub(crate) fn end(&self, queue: &Arc<ReportQueue>) {
         queue.close();
-        self.sessions().retain(|_, its| {
-            its.retain(|known| !Arc::ptr_eq(known, queue));
-            !its.is_empty()
-        });
+        let mut sessions = self.sessions();
+        // The feed's thread waits for this lock, so nothing is done about the accounts of others.
+        for account in std::mem::take(&mut *queue.accounts()) {
+            if let Entry::Occupied(mut its) = sessions.entry(account) {
+                its.get_mut().retain(|known| !Arc::ptr_eq(known, queue));
+                if its.get().is_empty() {
+                    its.remove();
+                }
+            }
+        }
     }
 
     fn sessions(&self) -> MutexGuard<'_, HashMap<AccountIndex, Vec<Arc<ReportQueue>>>> {
@@ -113,7 +123,12 @@ impl ReportQueue {
     /// Returns a queue and the session's end of it, which closes when too much waited.
     pub(crate) fn new() -> (ReportQueue, UnboundedReceiver<QueuedReports>) {
         let (sender, receiver) = unbounded_channel();
-        (ReportQueue { sender: Mutex::new(Some(sender)), waiting: AtomicUsize::new(0) }, receiver)
+        let (sender, waiting, accounts) = (Mutex::new(Some(sender)), AtomicUsize::new(0), Mutex::default());
+        (ReportQueue { sender, waiting, accounts }, receiver)
+    }
+
+    fn accounts(&self) -> MutexGuard<'_, Vec<AccountIndex>> {
+        self.accounts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Counts reports that the session took.
@@ -146,7 +161,7 @@ impl ReportQueue {
 }
 
 impl QueuedReports {
-    fn new(happenings: Vec<Happening>, metrics: &GatewayMetrics) -> QueuedReports {
+    pub(crate) fn new(happenings: Vec<Happening>, metrics: &GatewayMetrics) -> QueuedReports {
         metrics.reports_made(happenings.len());
         QueuedReports(Arc::new(CountedReports { happenings, metrics: metrics.clone() }))
     }
@@ -229,6 +244,26 @@ mod tests {
         drop((receiver, gone));
         report_queues.begin(&mut Nobody, AccountIndex(1), &Arc::new(other));
         assert!(report_queues.sessions().is_empty(), "nobody takes what it would hear");
+    }
+
+    /// The end of a session went through the accounts of all sessions while the feed waited for it.
+    #[test]
+    fn a_session_that_ends_leaves_the_accounts_of_others_alone() {
+        let report_queues = Arc::new(ReportQueues::new(GatewayMetrics::new("fix")));
+        let [(queue, _receiver), (other, _others)] = [ReportQueue::new(), ReportQueue::new()];
+        let (queue, other) = (Arc::new(queue), Arc::new(other));
+        for account in [1, 2] {
+            report_queues.begin(&mut Nobody, AccountIndex(account), &queue);
+        }
+        report_queues.begin(&mut Nobody, AccountIndex(2), &other);
+        // Only a look at it could remove this account, which has no sessions.
+        report_queues.sessions().insert(AccountIndex(3), Vec::new());
+        report_queues.end(&queue);
+        let sessions = report_queues.sessions();
+        let mut left: Vec<_> = sessions.iter().map(|(account, its)| (account.0, its.len())).collect();
+        left.sort_unstable();
+        assert_eq!(left, [(2, 1), (3, 0)]);
+        assert_eq!(Arc::strong_count(&queue), 1, "it is kept nowhere");
     }
 
     fn reports(reports: usize) -> QueuedReports {

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use feed::{Amended, News, Noted, Open, OrderProgress, Trade, View, progress_before};
 use terms::{
-    AccountId, AccountIndex, CancelReason, Deadline, Money, OrderId, OrderKind, Price, Shares, Side, Symbol, Taken,
-    Time, Trigger,
+    AccountId, AccountIndex, CancelReason, ClientOrderId, Deadline, Money, OrderId, OrderKind, Price, Shares, Side,
+    Symbol, Taken, Time, Trigger,
 };
 
 use crate::message::Fields;
@@ -107,8 +107,8 @@ impl Happening {
     }
 
     /// The name that the client gave the order.
-    pub(crate) fn client_id(&self) -> Option<String> {
-        self.at.client_id.map(|id| id.to_string())
+    pub(crate) fn client_id(&self) -> Option<ClientOrderId> {
+        self.at.client_id
     }
 
     /// The change of the account that this reports; `None` if it is not the report of one.
@@ -381,5 +381,14 @@ impl Happening {
         let account = AccountId::parse(b"1").expect("digits");
         let symbol = Symbol::parse(b"SPY").expect("letters");
         Happening { account, symbol, at, what: HappeningKind::Queried, time: Time::ZERO }
+    }
+
+    /// Makes the report of a cancel that an account asked for.
+    pub(crate) fn canceled(order: OrderId, client_id: ClientOrderId) -> Happening {
+        let mut canceled = Happening::of_nothing();
+        canceled.at.order.order = order;
+        canceled.at.client_id = Some(client_id);
+        canceled.what = HappeningKind::Canceled(Some(CancelReason::Asked));
+        canceled
     }
 }

@@ -1,6 +1,6 @@
 //! The trader of a session: submits its orders, and reports what happens to the orders of its accounts.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use access::turn_away;
 use exchange::{Answer, Caller, Limit, Mode, Principal, Read, TurnedAway, UnsentBytes};
 use terms::{
-    AccountId, Command, Executed, Execution, Op, OrderId, OrderName, Price, Query, Reject, Reply, Shares, Side, Symbol,
+    AccountId, ClientOrderId, Command, Executed, Execution, Op, OrderId, OrderName, Price, Query, Reject, Reply,
+    Shares, Side, Symbol,
 };
 
 use crate::market::{FixBackend, Requester, Unknown, done_order};
@@ -46,9 +47,11 @@ pub(crate) struct Trader {
     own: Option<AccountId>,
     queue: Arc<ReportQueue>,
     listened: HashSet<AccountId>,
-    /// Cancels and amendments whose reports are to come. Those that were refused are removed with the refusal, which
-    /// comes before the session sends further reports.
-    changes: Vec<AwaitedChange>,
+    /// Cancels and amendments whose reports are to come, oldest first. Those that were refused are removed with the
+    /// refusal, which comes before the session sends further reports.
+    changes: VecDeque<AwaitedChange>,
+    /// The number of the last of them.
+    last_change: u64,
     /// The names of amended orders, by the order; `orders` has them the other way round.
     names: HashMap<OrderId, String>,
     orders: HashMap<String, OrderId>,
@@ -69,6 +72,8 @@ struct Listing {
 
 /// A cancel or an amendment whose report is to come.
 struct AwaitedChange {
+    /// Its number among those of the session: nothing else tells two messages of one ClOrdID apart.
+    number: u64,
     change: Change,
     asks_for: AskedFor,
 }
@@ -95,9 +100,21 @@ impl Trader {
             let named = access.account_of(principal.key());
             named.or_else(|| principal.rights().traded().first().copied())
         });
-        let (listened, changes, names, orders) = (HashSet::new(), Vec::new(), HashMap::new(), HashMap::new());
-        let (refused, listing) = (0, None);
-        Trader { market, principal, address, caller, own, queue, listened, changes, names, orders, refused, listing }
+        Trader {
+            market,
+            principal,
+            address,
+            caller,
+            own,
+            queue,
+            listened: HashSet::new(),
+            changes: VecDeque::new(),
+            last_change: 0,
+            names: HashMap::new(),
+            orders: HashMap::new(),
+            refused: 0,
+            listing: None,
+        }
     }
 
     /// Returns the account of messages that name none.
@@ -213,20 +230,14 @@ impl Trader {
         }
         let ops: Vec<Op> = asked.iter().map(|asked| self.op(asked)).collect();
         // The report of a cancel may come before its answer.
-        for asked in &asked {
-            if let ClientRequest::Cancel(change) = asked {
-                // By its number, because an amendment that is reported first may rename it.
-                let order = self.known(&change.order);
-                self.remember(Change { order, ..change.clone() }, AskedFor::Cancel);
-            }
-        }
+        let remembered: Vec<Option<u64>> = asked.iter().map(|asked| self.remember_cancel(asked)).collect();
         let (answers, executions) = self.market.submit(&ops, &self.who()).await?;
-        for ((asked, op), answer) in asked.iter().zip(ops).zip(answers) {
+        for (((asked, remembered), op), answer) in asked.iter().zip(remembered).zip(ops).zip(answers) {
             match asked {
                 ClientRequest::Place(placing) => self.placed(placing, &answer, session),
                 ClientRequest::Cancel(change) => {
                     if let Some(why) = self.not_changed(op, &answer).await? {
-                        self.forget(change, AskedFor::Cancel);
+                        remembered.into_iter().for_each(|number| self.forget(number));
                         self.refuse_change(change, '1', &why, session);
                     }
                 }
@@ -234,7 +245,7 @@ impl Trader {
                     let about = (*symbol, *side);
                     let told = match done_order(&answer) {
                         Some(order) => {
-                            let (answer, executions) = self.market.look_up(op, order).await?;
+                            let (answer, executions) = self.market.look_up(op, order, self.member()).await?;
                             status(Some(&change.cl_ord_id), change.account, about, &answer, &executions)
                         }
                         None => status(Some(&change.cl_ord_id), change.account, about, &answer, &executions),
@@ -249,19 +260,30 @@ impl Trader {
         Ok(())
     }
 
-    /// Remembers the names for the report of a change. Each change is reported, so few wait: more would be a fault.
-    fn remember(&mut self, change: Change, asks_for: AskedFor) {
-        if self.changes.len() >= CHANGES_MAX {
-            self.changes.remove(0);
-        }
-        self.changes.push(AwaitedChange { change, asks_for });
+    /// Remembers the names for the report of a cancel. Returns its number; `None` if the request is no cancel.
+    fn remember_cancel(&mut self, asked: &ClientRequest) -> Option<u64> {
+        let ClientRequest::Cancel(change) = asked else { return None };
+        // By its number, because an amendment that is reported first may rename it.
+        let order = self.known(&change.order);
+        Some(self.remember(Change { order, ..change.clone() }, AskedFor::Cancel))
     }
 
-    /// Forgets a change that was refused. One of the same name may have been accepted before.
-    fn forget(&mut self, refused: &Change, asks_for: AskedFor) {
-        let is_it =
-            |awaited: &AwaitedChange| awaited.change.cl_ord_id == refused.cl_ord_id && awaited.asks_for == asks_for;
-        self.changes.iter().rposition(is_it).map(|place| self.changes.remove(place));
+    /// Remembers the names for the report of a change, and returns its number. Each change is reported, so few wait:
+    /// more would be a fault.
+    fn remember(&mut self, change: Change, asks_for: AskedFor) -> u64 {
+        if self.changes.len() >= CHANGES_MAX {
+            self.changes.pop_front();
+        }
+        self.last_change += 1;
+        self.changes.push_back(AwaitedChange { number: self.last_change, change, asks_for });
+        self.last_change
+    }
+
+    /// Forgets a change that was refused, and no other of its name.
+    fn forget(&mut self, number: u64) {
+        if let Ok(place) = self.changes.binary_search_by_key(&number, |awaited| awaited.number) {
+            self.changes.remove(place);
+        }
     }
 
     fn who(&self) -> Requester<'_> {
@@ -348,11 +370,11 @@ impl Trader {
         session: &mut Session,
     ) -> Result<(), Unknown> {
         let op = Op::Command(Command::AmendOrder { account: change.account, order: order.into(), shares });
-        self.remember(change.clone(), AskedFor::Amendment(shares));
+        let number = self.remember(change.clone(), AskedFor::Amendment(shares));
         let (answers, _) = self.market.submit(&[op], &self.who_is_counted()).await?;
         let Some(answer) = answers.into_iter().next() else { return Err(Unknown) };
         if let Some(why) = self.not_changed(op, &answer).await? {
-            self.forget(&change, AskedFor::Amendment(shares));
+            self.forget(number);
             self.refuse_change(&change, '2', &why, session);
         }
         Ok(())
@@ -369,7 +391,7 @@ impl Trader {
                     Op::Command(_) => return Err(Unknown),
                 };
                 let query = Op::Query(Query { account, order: (*order).into() });
-                let (answer, executions) = self.market.look_up(query, *order).await?;
+                let (answer, executions) = self.market.look_up(query, *order, self.member()).await?;
                 match known(&answer, &executions) {
                     Some(known) => NotChanged {
                         order: Some(*order),
@@ -492,7 +514,7 @@ impl Trader {
                 }
                 Looked::Done { order, symbol, side } => {
                     let query = Op::Query(Query { account, order: order.into() });
-                    let (answer, executions) = market.look_up(query, order).await?;
+                    let (answer, executions) = market.look_up(query, order, self.member()).await?;
                     status(self.names.get(&order).map(String::as_str), account, (symbol, side), &answer, &executions)
                 }
             };
@@ -509,7 +531,7 @@ impl Trader {
 
     /// The current name of an order.
     fn name(&self, happening: &Happening) -> Option<String> {
-        self.names.get(&happening.order()).cloned().or_else(|| happening.client_id())
+        self.names.get(&happening.order()).cloned().or_else(|| happening.client_id().map(|id| id.to_string()))
     }
 
     /// Writes reports for what happened.
@@ -542,18 +564,19 @@ impl Trader {
     /// Takes the change of this session that asked for this, if one did.
     fn take_change(&mut self, happening: &Happening) -> Option<Change> {
         let asked_for = happening.asked_for()?;
-        let (order, client_id) = (happening.order(), happening.client_id());
-        let name = self.names.get(&order);
-        let is_it = |AwaitedChange { change, asks_for }: &AwaitedChange| {
+        let order = happening.order();
+        let amended = self.names.get(&order).and_then(|name| ClientOrderId::parse(name.as_bytes()).ok());
+        let names = [happening.client_id(), amended];
+        let is_it = |AwaitedChange { change, asks_for, .. }: &AwaitedChange| {
             change.account == happening.account
                 && *asks_for == asked_for
                 && match &change.order {
                     OrderRef::Id(id) => *id == order,
-                    OrderRef::Client(id) => [client_id.as_ref(), name].contains(&Some(&id.to_string())),
+                    OrderRef::Client(id) => names.contains(&Some(*id)),
                 }
         };
         let place = self.changes.iter().position(is_it)?;
-        Some(self.changes.remove(place).change)
+        self.changes.remove(place).map(|awaited| awaited.change)
     }
 
     /// Whether the feed runs.
@@ -691,5 +714,50 @@ fn canceled_all(cl_ord_id: &str, symbol: Option<Symbol>, kind: &str, answer: &An
             .add(tags::MASS_CANCEL_RESPONSE, 0)
             .add(tags::MASS_CANCEL_REJECT_REASON, MassCancelRejectReason::Other as u8)
             .add(tags::TEXT, said(answer)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    use terms::Status;
+
+    use super::*;
+    use crate::tests::kept_requests::{KeptRequests, answer, log_on};
+
+    /// A refused cancel took the names of another one with its ClOrdID, and its own were kept for good.
+    #[test]
+    fn a_refused_cancel_is_forgotten_and_no_other_of_its_name() {
+        let (kept, market) = KeptRequests::new();
+        let (mut session, mut trader, _reports) = log_on(&market);
+        drop(session.take_out());
+        let account = AccountId::parse(b"1").expect("digits");
+        trader.listened.insert(account);
+        let name = |name: &str| ClientOrderId::parse(name.as_bytes()).expect("it is a name");
+        let cancel = |order: &str| {
+            let (cl_ord_id, original) = ("c".to_owned(), Some(order.to_owned()));
+            ClientRequest::Cancel(Change { cl_ord_id, account, order: OrderRef::Client(name(order)), original })
+        };
+        let mut context = Context::from_waker(Waker::noop());
+        {
+            let mut submitted = pin!(trader.submit(vec![cancel("unknown"), cancel("known")], &mut session));
+            assert!(submitted.as_mut().poll(&mut context).is_pending());
+            let batch = kept.batches.lock().expect("nobody panics").pop().expect("both together");
+            let (order, open, executions) = (OrderId(7), Shares::ZERO, 0..0);
+            let canceled = Status { order, open, terms: None, canceled: None, executions, elsewhere: None };
+            let answers = [Reply::Rejected(Reject::UnknownOrder), Reply::Canceled(canceled)];
+            answer(batch, answers.map(Answer::Reply).into());
+            assert!(matches!(submitted.poll(&mut context), Poll::Ready(Ok(()))));
+        }
+        let told =
+            |session: &mut Session| String::from_utf8(session.take_out()).expect("it is text").replace('\x01', "|");
+        let refused = told(&mut session);
+        assert!(["|35=9|", "|11=c|", "|41=unknown|"].iter().all(|field| refused.contains(field)), "{refused}");
+        trader.report(&[Happening::canceled(OrderId(7), name("known"))], &mut session);
+        let told = told(&mut session);
+        assert!(["|150=4|", "|11=c|", "|41=known|"].iter().all(|field| told.contains(field)), "{told}");
+        assert!(trader.changes.is_empty());
     }
 }
