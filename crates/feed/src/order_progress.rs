@@ -38,7 +38,12 @@ pub fn progress_before(view: &View, news: &[News]) -> HashMap<OrderId, OrderProg
                     add(open, view.client_id(*order), Shares::ZERO);
                 }
             }
-            News::Traded(..) | News::Account(_) | News::Placed(..) | News::Noted(..) | News::Amended(..) => {}
+            News::Traded(..)
+            | News::Account(_)
+            | News::Shares(..)
+            | News::Placed(..)
+            | News::Noted(..)
+            | News::Amended(..) => {}
         }
     }
     for news in news {
@@ -54,7 +59,12 @@ pub fn progress_before(view: &View, news: &[News]) -> HashMap<OrderId, OrderProg
                     standing.shares = standing.shares.plus(amended.taken());
                 }
             }
-            News::Ended(..) | News::Order(..) | News::Account(_) | News::Placed(..) | News::Noted(..) => {}
+            News::Ended(..)
+            | News::Order(..)
+            | News::Account(_)
+            | News::Shares(..)
+            | News::Placed(..)
+            | News::Noted(..) => {}
         }
     }
     progress_before

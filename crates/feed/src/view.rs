@@ -125,8 +125,10 @@ pub struct EndedOrder {
 /// News of a watched account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum News {
-    /// The account's money or shares changed.
+    /// The account's money changed, or whether it may trade.
     Account(AccountIndex),
+    /// The shares of a symbol that the account may sell changed.
+    Shares(AccountIndex, SymbolIndex),
     /// An order of the account was placed.
     Placed(AccountIndex, PastOrder),
     /// An order of the account was opened or executed, and is open.
@@ -146,6 +148,7 @@ impl News {
     pub fn account(&self) -> AccountIndex {
         match self {
             News::Account(account)
+            | News::Shares(account, _)
             | News::Placed(account, _)
             | News::Order(account, _)
             | News::Ended(account, _)
@@ -439,7 +442,7 @@ impl View {
                     holding.shares = shares;
                 });
                 self.changed.add(symbol);
-                self.tell(account, News::Account(account));
+                self.tell(account, News::Shares(account, symbol));
             }
             Event::OrderOpened { order, account, placed } => {
                 let open = Open::of(order, account, placed, self.time);

@@ -10,6 +10,7 @@ mod damage;
 mod failing;
 mod follows;
 mod gathered;
+mod holdings;
 mod line;
 mod notes;
 mod parts;

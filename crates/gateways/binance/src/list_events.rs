@@ -32,7 +32,12 @@ impl Batch<'_> {
         let pended = |news: &News| match news {
             News::Noted(_, note) => (note.what == Noted::Released).then_some(note.order),
             News::Ended(_, ended) => ended.order.pends_on.map(|_| ended.order.order),
-            News::Account(_) | News::Placed(..) | News::Order(..) | News::Traded(..) | News::Amended(..) => None,
+            News::Account(_)
+            | News::Shares(..)
+            | News::Placed(..)
+            | News::Order(..)
+            | News::Traded(..)
+            | News::Amended(..) => None,
         };
         let pended = news.iter().filter_map(pended).collect();
         Batch { view, members, pended, ended: HashSet::new(), over: HashSet::new() }
@@ -119,7 +124,12 @@ impl Lists {
                 let partner_is_done = batch.ended.contains(&partner) || batch.member(partner).is_none();
                 if partner_is_done { self.over(batch, id.min(partner), time) } else { None }
             }
-            News::Account(_) | News::Placed(..) | News::Order(..) | News::Traded(..) | News::Amended(..) => None,
+            News::Account(_)
+            | News::Shares(..)
+            | News::Placed(..)
+            | News::Order(..)
+            | News::Traded(..)
+            | News::Amended(..) => None,
         }
     }
 

@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 
-use feed::{Account, Amended, EndedOrder, Holding, Holdings, News, Noted, Trade, View};
+use feed::{Account, Amended, EndedOrder, News, Noted, ReportedHoldings, Trade, View};
 use serde_json::{Value, json};
-use terms::{AccountIndex, CancelReason, Group, Money, OrderId, Position, Shares, Side, Time};
+use terms::{AccountIndex, CancelReason, Group, Money, OrderId, Shares, Side, Time};
 
 use crate::list_events::{Batch, Lists};
 use crate::order::{Order, canceled_status, time_in_force};
@@ -20,7 +20,7 @@ pub(crate) struct ReportedState {
     through: OrderId,
     balance: Money,
     held: Money,
-    holdings: Holdings,
+    holdings: ReportedHoldings,
     lists: Lists,
 }
 
@@ -47,7 +47,8 @@ impl ReportedState {
     pub(crate) fn begin(view: &View, account: AccountIndex) -> ReportedState {
         let through = view.orders_of(account).next().map_or(OrderId(0), |newest| newest.order);
         let Account { balance, held, holdings, .. } = view.account(account);
-        ReportedState { through, balance: *balance, held: *held, holdings: holdings.clone(), lists: Lists::default() }
+        let holdings = ReportedHoldings::begin(holdings);
+        ReportedState { through, balance: *balance, held: *held, holdings, lists: Lists::default() }
     }
 
     /// Returns the events for news, in order; times in microseconds.
@@ -69,7 +70,7 @@ impl ReportedState {
                     events.extend(of_list);
                     continue;
                 }
-                News::Account(_) => continue,
+                News::Account(_) | News::Shares(..) => continue,
                 // Placing is reported before anything else that the command did to the order.
                 News::Placed(_, placed) => (placed.order, None),
                 News::Order(_, order) => (*order, None),
@@ -87,17 +88,14 @@ impl ReportedState {
             }
             events.extend(of_list);
         }
-        events.extend(self.changes(view, account));
+        events.extend(self.changes(view, account, news));
         events
     }
 
-    /// Returns the account's balances that changed.
-    fn changes(&mut self, view: &View, account: AccountIndex) -> Option<Value> {
+    /// Returns the account's balances that changed with the news.
+    fn changes(&mut self, view: &View, account: AccountIndex, news: &[News]) -> Option<Value> {
         let Account { balance, held, holdings, .. } = view.account(account);
-        let changed = holdings.iter().filter(|holding| self.holdings.of(holding.symbol) != Some(*holding));
-        let gone = self.holdings.iter().filter(|before| holdings.of(before.symbol).is_none());
-        let gone = gone.map(|before| Holding { shares: Position::ZERO, held: Position::ZERO, ..before });
-        let shares = changed.chain(gone).map(|holding| {
+        let shares = self.holdings.follow(holdings, news).into_iter().map(|holding| {
             json!({
                 "a": view.listing(holding.symbol).name.as_str(),
                 "f": numbers::position(holding.shares),
@@ -110,7 +108,6 @@ impl ReportedState {
         }
         let dollars = json!({"a": names::DOLLARS, "f": numbers::money(*balance), "l": numbers::money(*held)});
         (self.balance, self.held) = (*balance, *held);
-        self.holdings.clone_from(holdings);
         let all: Vec<Value> = std::iter::once(dollars).chain(shares).collect();
         let time = micros(view.time());
         Some(json!({"e": "outboundAccountPosition", "E": clock::now(), "u": time, "B": all}))

@@ -209,13 +209,7 @@ impl hub::Streams for Streams {
         }
         let mut its: HashMap<AccountIndex, Vec<News>> = HashMap::new();
         for news in news {
-            let account = match *news {
-                News::Account(account) | News::Order(account, _) | News::Ended(account, _) => account,
-                News::Placed(account, _)
-                | News::Traded(account, ..)
-                | News::Noted(account, _)
-                | News::Amended(account, _) => account,
-            };
+            let account = news.account();
             if self.of_accounts.contains_key(&account) {
                 its.entry(account).or_default().push(*news);
             }
