@@ -175,3 +175,7 @@ fn told(order: OrderId, found: Result<Option<DoneOrder>, HistoryError>) -> Order
         }
     }
 }
+
+#[cfg(test)]
+#[path = "done_orders/tests.rs"]
+mod tests;
