@@ -113,34 +113,38 @@ impl Carried {
         self.table.append(&carried)
     }
 
-    /// The slot of the record with this number, if it is here.
+    /// The slot of the record with this number, if it is here. A damaged record does not say on which side of it another
+    /// one is, so the next sound record does. Errors: it may be one of the damaged records that are in its place.
     pub(crate) fn find(&self, at: u64) -> Result<Option<u64>, HistoryError> {
         let (mut from, mut to) = (0, self.len());
+        // The first of the damaged slots between `to` and the next sound record.
+        let mut damaged = None;
         while from < to {
             let middle = from + (to - from) / 2;
-            match key(&self.table.read(middle)?) {
-                None => return self.find_among_damaged(at),
-                Some(key) => match key.cmp(&at) {
-                    Ordering::Equal => return Ok(Some(middle)),
-                    Ordering::Less => from = middle + 1,
-                    Ordering::Greater => to = middle,
+            match self.first_sound(middle, to)? {
+                Some((slot, key)) => match key.cmp(&at) {
+                    Ordering::Equal => return Ok(Some(slot)),
+                    Ordering::Less => from = slot + 1,
+                    Ordering::Greater => (to, damaged) = (middle, Some(middle).filter(|_| slot > middle)),
                 },
-            }
-        }
-        Ok(None)
-    }
-
-    /// Finds a slot by reading all, because a damaged record does not say on which side of it another one is.
-    fn find_among_damaged(&self, at: u64) -> Result<Option<u64>, HistoryError> {
-        let (mut near, mut damaged) = (Near::default(), None);
-        for slot in 0..self.len() {
-            match key(&self.table.read_near(slot, &mut near)?) {
-                Some(key) if key == at => return Ok(Some(slot)),
-                Some(_) => {}
-                None => damaged = damaged.or(Some(slot)),
+                None => (to, damaged) = (middle, Some(middle)),
             }
         }
         damaged.map_or(Ok(None), |slot| Err(self.table.damaged(slot)))
+    }
+
+    /// The first slot from `from` on and before `to` whose record is sound, with its number.
+    fn first_sound(&self, from: u64, to: u64) -> Result<Option<(u64, u64)>, HistoryError> {
+        if let Some(key) = key(&self.table.read(from)?) {
+            return Ok(Some((from, key)));
+        }
+        let mut near = Near::default();
+        for slot in from + 1..to {
+            if let Some(key) = key(&self.table.read_near(slot, &mut near)?) {
+                return Ok(Some((slot, key)));
+            }
+        }
+        Ok(None)
     }
 
     /// Reads the record in a slot, with its number; an error if it is damaged.
@@ -173,4 +177,54 @@ fn key(carried: &[u8; CARRIED_BYTES]) -> Option<u64> {
     let (key, record) = carried.split_first_chunk::<KEY_BYTES>()?;
     let at = u64::from_le_bytes(*key);
     sound(at, &record[..PLACED_BYTES]).map(|_| at)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use journal::simulated::SimulatedDisk;
+
+    use super::*;
+    use crate::{codec, folder};
+
+    const RECORDS: u64 = 1_000;
+    /// Slots of damaged records. The search for any record begins at the second one.
+    const DAMAGED: [u64; 6] = [0, 500, 501, 502, 750, 999];
+
+    /// The number of the record in a slot: every third number is there.
+    fn number(slot: u64) -> u64 {
+        3 * slot + 1
+    }
+
+    /// One damaged record on the way of the search once had the whole file read for every ending.
+    #[test]
+    fn damaged_records_hide_themselves_alone_and_cost_a_few_reads() {
+        let disk = SimulatedDisk::new();
+        let folder = folder::open(&disk).unwrap();
+        let mut carried = Carried::begin(&folder, 0, &Sizes::USUAL).unwrap();
+        for slot in 0..RECORDS {
+            let mut record = [7; ORDER_BYTES];
+            codec::seal(number(slot), &mut record[..PLACED_BYTES]);
+            if DAMAGED.contains(&slot) {
+                record[0] ^= 1;
+            }
+            carried.append(number(slot), &record).unwrap();
+        }
+        carried.sync().unwrap();
+        for slot in 0..RECORDS {
+            let before = disk.operations();
+            match carried.find(number(slot)) {
+                Ok(found) => assert_eq!(found, Some(slot)),
+                Err(error) => assert!(error.is_damage() && DAMAGED.contains(&slot), "slot {slot}: {error}"),
+            }
+            assert!(!DAMAGED.contains(&slot) || carried.find(number(slot)).is_err(), "slot {slot} is damaged");
+            assert!(disk.operations() - before < 60, "slot {slot}: {} reads", disk.operations() - before);
+            // A number between two sound records is of no record.
+            let is_between_sound = !DAMAGED.contains(&slot) && !DAMAGED.contains(&(slot + 1));
+            if is_between_sound {
+                assert_eq!(carried.find(number(slot) + 1).unwrap(), None, "behind slot {slot}");
+            }
+        }
+    }
 }
