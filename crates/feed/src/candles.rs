@@ -1,6 +1,6 @@
 //! Candles of any interval: from memory where it reaches back far enough, otherwise from the history.
 
-use history::{Candle, HistoryAt, HistoryError, Interval, Trade};
+use history::{Candle, HistoryAt, HistoryError, Interval, PageBounds, Trade};
 use terms::{SymbolIndex, Time};
 
 use crate::view::View;
@@ -106,7 +106,7 @@ fn trades(
     };
     let (mut cursor, mut looked_at) = (None, 0);
     while looked_at < TRADES_MAX {
-        let (page, next) = match history.trades_of(symbol, cursor, 500) {
+        let (page, next) = match history.trades_of(symbol, cursor, PageBounds::of_page(500)) {
             Ok(Some(page)) => page,
             Ok(None) => break,
             // Trades that are no longer kept are older than those that were found.

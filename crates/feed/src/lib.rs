@@ -33,8 +33,8 @@ pub use accounts::Account;
 pub use book::{Book, Level, LevelChange};
 pub use feed::{Feed, FeedFailure, FeedHandle, GATHERED_MAX, ReadModel, Watcher};
 pub use history::{
-    Amended, Canceled, Candle, Ending, History, HistoryAt, HistoryError, Interval, Note, Noted, NotesLeft, PastOrder,
-    Relatives, Report, ReportKey, SharedHistory, Sweep, Trade, TradedThen,
+    Amended, Canceled, Candle, Ending, History, HistoryAt, HistoryError, Interval, LOOKED_AT_MAX, Note, Noted,
+    NotesLeft, PageBounds, PastOrder, Relatives, Report, ReportKey, SharedHistory, Sweep, Trade, TradedThen,
 };
 pub use holdings::{Holding, Holdings};
 pub use listeners::{Listener, Listeners};

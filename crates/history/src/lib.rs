@@ -63,7 +63,7 @@ pub use keeper::{Checkpoints, Keeper};
 pub use leaps::LEAPS_NAME;
 pub use note::{Note, Noted, Relatives};
 pub use notes::NotesLeft;
-pub use pages::Page;
+pub use pages::{LOOKED_AT_MAX, Page, PageBounds};
 pub use record::PastOrder;
 pub use reports::{Amended, Canceled, Report, ReportKey, Sweep};
 pub use retention::plan::Keep;

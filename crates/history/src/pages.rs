@@ -11,12 +11,26 @@ use crate::trade::Trade;
 use crate::uncross::NotesAhead;
 
 /// The most records that one page looks at: beyond it the page ends early and says where to go on.
-const LOOKED_AT_MAX: usize = 10_000;
+pub const LOOKED_AT_MAX: usize = 10_000;
 /// The sequence behind everything.
 pub(crate) const EVER: Sequence = Sequence(u64::MAX);
 
 /// A page, and the start of the next one.
 pub type Page<T, C> = (Vec<T>, Option<C>);
+
+/// The most entries of a page, and the most records that are looked at to find them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageBounds {
+    pub entries: usize,
+    pub looked_at: usize,
+}
+
+impl PageBounds {
+    /// The bounds of a whole page with this many entries.
+    pub fn of_page(entries: usize) -> PageBounds {
+        PageBounds { entries, looked_at: LOOKED_AT_MAX }
+    }
+}
 
 impl History {
     /// Finds an order as it was placed and, if it is done, ended; none if it was never placed. For an order that was
@@ -57,7 +71,7 @@ impl History {
         limit: usize,
         wanted: &mut dyn FnMut(&PastOrder) -> bool,
     ) -> Result<Option<Page<PastOrder, OrderId>>, HistoryError> {
-        self.orders_as_of(EVER, account, before, limit, wanted)
+        self.orders_as_of(EVER, account, before, PageBounds::of_page(limit), wanted)
     }
 
     /// Orders of an account as the command `through` left them: see `orders_of`.
@@ -66,7 +80,7 @@ impl History {
         through: Sequence,
         account: AccountIndex,
         before: Option<OrderId>,
-        limit: usize,
+        bounds: PageBounds,
         wanted: &mut dyn FnMut(&PastOrder) -> bool,
     ) -> Result<Option<Page<PastOrder, OrderId>>, HistoryError> {
         let mut first = match before {
@@ -76,8 +90,9 @@ impl History {
                 None => return Ok(None),
             },
         };
-        let read = |order: OrderId| {
-            let order = self.read_order(self.place(order))?;
+        let mut near = Near::default();
+        let mut read = |order: OrderId| {
+            let order = self.read_order_near(self.place(order), &mut near)?;
             match order.account == account {
                 true => Ok(self.with_reductions(through, order)?.as_of(through)),
                 false => Err(self.lost_order(order.order)),
@@ -90,7 +105,7 @@ impl History {
                 Ok(_) | Err(_) => break,
             }
         }
-        walk(first, limit, |order: OrderId| {
+        walk(first, bounds, |order: OrderId| {
             let order = read(order)?;
             Ok((order.before, wanted(&order).then_some(order)))
         })
@@ -105,7 +120,7 @@ impl History {
         before: Option<u64>,
         limit: usize,
     ) -> Result<Option<Page<Trade, u64>>, HistoryError> {
-        self.trades_as_of(EVER, symbol, before, limit)
+        self.trades_as_of(EVER, symbol, before, PageBounds::of_page(limit))
     }
 
     /// Trades of a symbol up to the command `through`: see `trades_of`.
@@ -114,11 +129,11 @@ impl History {
         through: Sequence,
         symbol: SymbolIndex,
         before: Option<u64>,
-        limit: usize,
+        bounds: PageBounds,
     ) -> Result<Option<Page<Trade, u64>>, HistoryError> {
         let last = self.heads.symbol(symbol).and_then(|chain| chain.trade);
         let next = |record: &TradeRecord| (record.trade.symbol == symbol).then_some(record.of_symbol);
-        self.walk_trades(through, (last, before), limit, next, |_| true)
+        self.walk_trades(through, (last, before), bounds, next, |_| true)
     }
 
     /// Trades of an account for which `wanted` is true, like `trades_of`; a trade with itself comes once.
@@ -129,7 +144,7 @@ impl History {
         limit: usize,
         wanted: impl Fn(&Trade) -> bool,
     ) -> Result<Option<Page<Trade, u64>>, HistoryError> {
-        self.account_trades_as_of(EVER, account, before, limit, wanted)
+        self.account_trades_as_of(EVER, account, before, PageBounds::of_page(limit), wanted)
     }
 
     /// Trades of an account up to the command `through`: see `trades_of_account`.
@@ -138,7 +153,7 @@ impl History {
         through: Sequence,
         account: AccountIndex,
         before: Option<u64>,
-        limit: usize,
+        bounds: PageBounds,
         wanted: impl Fn(&Trade) -> bool,
     ) -> Result<Option<Page<Trade, u64>>, HistoryError> {
         let last = self.heads.get_account(account).and_then(|chain| chain.trade);
@@ -147,7 +162,7 @@ impl History {
             trade if trade.aggressor_account == account => Some(record.of_aggressor),
             _ => None,
         };
-        self.walk_trades(through, (last, before), limit, next, wanted)
+        self.walk_trades(through, (last, before), bounds, next, wanted)
     }
 
     /// Follows a chain; `next` returns the next link of a record, or none if the record is not in this chain.
@@ -155,26 +170,29 @@ impl History {
         &self,
         through: Sequence,
         (last, before): (Option<u64>, Option<u64>),
-        limit: usize,
+        bounds: PageBounds,
         next: impl Fn(&TradeRecord) -> Option<Option<u64>>,
         wanted: impl Fn(&Trade) -> bool,
     ) -> Result<Option<Page<Trade, u64>>, HistoryError> {
+        let mut near = Near::default();
         let mut first = match before {
             None => last,
-            Some(before) if (1..=self.trades.len()).contains(&before) => match next(&self.read_trade(before)?) {
-                Some(first) => first,
-                None => return Ok(None),
-            },
+            Some(before) if (1..=self.trades.len()).contains(&before) => {
+                match next(&self.read_trade_near(before, &mut near)?) {
+                    Some(first) => first,
+                    None => return Ok(None),
+                }
+            }
             Some(_) => return Ok(None),
         };
         while let Some(newer) = first.filter(|_| through < self.followed.sequence) {
-            match self.read_trade(newer) {
+            match self.read_trade_near(newer, &mut near) {
                 Ok(record) if record.trade.sequence > through => first = next(&record).flatten(),
                 Ok(_) | Err(_) => break,
             }
         }
-        walk(first, limit, |number: u64| {
-            let record = self.read_trade(number)?;
+        walk(first, bounds, |number: u64| {
+            let record = self.read_trade_near(number, &mut near)?;
             let next = next(&record).ok_or_else(|| self.lost_trade(number))?;
             Ok((next, wanted(&record.trade).then_some(record.trade)))
         })
@@ -335,13 +353,13 @@ impl History {
 /// page has the last one looked at: the next page begins behind it.
 fn walk<T, C: Copy>(
     first: Option<C>,
-    limit: usize,
+    bounds: PageBounds,
     mut read: impl FnMut(C) -> Result<(Option<C>, Option<T>), HistoryError>,
 ) -> Result<Page<T, C>, HistoryError> {
     let (mut found, mut at) = (Vec::new(), first);
     let mut last = None;
-    for _ in 0..LOOKED_AT_MAX {
-        let Some(here) = at.filter(|_| found.len() < limit) else { break };
+    for _ in 0..bounds.looked_at {
+        let Some(here) = at.filter(|_| found.len() < bounds.entries) else { break };
         let (next, wanted) = match read(here) {
             // The next page gets the error.
             Err(HistoryError::NoLongerKept { .. }) if !found.is_empty() => break,

@@ -14,7 +14,7 @@ use crate::error::HistoryError;
 use crate::history::History;
 use crate::note::Relatives;
 use crate::notes::NotesLeft;
-use crate::pages::Page;
+use crate::pages::{Page, PageBounds};
 use crate::record::PastOrder;
 use crate::reports::{Amended, Report, ReportKey, Sweep};
 use crate::trade::Trade;
@@ -174,10 +174,10 @@ impl HistoryAt<'_> {
         &self,
         account: AccountIndex,
         before: Option<OrderId>,
-        limit: usize,
+        bounds: PageBounds,
         wanted: &mut dyn FnMut(&PastOrder) -> bool,
     ) -> Result<Option<Page<PastOrder, OrderId>>, HistoryError> {
-        self.history.orders_as_of(self.through, account, before, limit, wanted)
+        self.history.orders_as_of(self.through, account, before, bounds, wanted)
     }
 
     /// See `History::trades_of`.
@@ -185,9 +185,9 @@ impl HistoryAt<'_> {
         &self,
         symbol: SymbolIndex,
         before: Option<u64>,
-        limit: usize,
+        bounds: PageBounds,
     ) -> Result<Option<Page<Trade, u64>>, HistoryError> {
-        self.history.trades_as_of(self.through, symbol, before, limit)
+        self.history.trades_as_of(self.through, symbol, before, bounds)
     }
 
     /// See `History::trades_of_account`.
@@ -195,10 +195,10 @@ impl HistoryAt<'_> {
         &self,
         account: AccountIndex,
         before: Option<u64>,
-        limit: usize,
+        bounds: PageBounds,
         wanted: impl Fn(&Trade) -> bool,
     ) -> Result<Option<Page<Trade, u64>>, HistoryError> {
-        self.history.account_trades_as_of(self.through, account, before, limit, wanted)
+        self.history.account_trades_as_of(self.through, account, before, bounds, wanted)
     }
 
     /// See `History::closed_candles`. Later events may have completed some of these.

@@ -2,7 +2,7 @@
 //! market without notes pays nothing for them.
 
 use crate::common::{Market, apply, follow, scene};
-use feed::{History, HistoryError, NotesLeft, ReportKey, View};
+use feed::{History, HistoryError, NotesLeft, PageBounds, ReportKey, View};
 use history::{HISTORY_FOLDER, Keep, PastOrder, Report};
 use journal::Storage;
 use journal::simulated::{PowerCut, SimulatedDisk};
@@ -193,7 +193,7 @@ fn orders_with_endless_amendments_delay_nobody() {
     let before = disk.operations();
     assert_eq!(at.order(OrderId(7)).unwrap().unwrap().shares_now().units(), 3 * UNITS - ENDLESS);
     assert!(disk.operations() - before < 10, "an order reads {} times", disk.operations() - before);
-    let (orders, _) = at.orders_of(AccountIndex(0), None, 9, &mut |_| true).unwrap().unwrap();
+    let (orders, _) = at.orders_of(AccountIndex(0), None, PageBounds::of_page(9), &mut |_| true).unwrap().unwrap();
     let mut left = NotesLeft::default();
     let before = disk.operations();
     let triggered: Vec<bool> = orders.iter().map(|order| at.befell(order, &mut left).unwrap().0.is_some()).collect();

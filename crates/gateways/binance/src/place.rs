@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use exchange::{OrderRequest, OrderType, PostOnly, TimeInForce};
-use feed::{PastOrder, RECENT_MAX, ReadModel, Trade};
+use feed::{PageBounds, PastOrder, RECENT_MAX, ReadModel, Trade};
 use serde_json::{Value, json};
 use terms::{
     AccountId, AmountError, ClientOrderId, Command, Decimal, FundsOrder, Money, NewOrder, Op, OrderForm, OrderId,
@@ -378,7 +378,8 @@ fn fills(
         found.clear();
         let mut before = None;
         loop {
-            let page = history.trades_of(symbol, before, RECENT_MAX).map_err(Refusal::unreadable)?;
+            let page =
+                history.trades_of(symbol, before, PageBounds::of_page(RECENT_MAX)).map_err(Refusal::unreadable)?;
             let (trades, next) = page.ok_or_else(Refusal::internal)?;
             found.extend(trades.iter().filter(|trade| is_its(trade)));
             let older = trades.iter().any(is_older);

@@ -132,6 +132,8 @@ struct Inner {
     live_copies: MemberTurns,
     /// Turns of reading the audit trail.
     audits: MemberTurns,
+    /// Turns of the pages of the past that the feed reads from files.
+    past_pages: MemberTurns,
     /// Permits for making a piece of a long answer.
     pieces: Semaphore,
     /// Permits for gathering a long answer that is one message.
@@ -179,6 +181,7 @@ impl AppState {
             replays: MemberTurns::default(),
             live_copies: MemberTurns::default(),
             audits: MemberTurns::default(),
+            past_pages: MemberTurns::default(),
             pieces: Semaphore::new(PIECES_AT_ONCE),
             gathering: Semaphore::new(GATHERED_AT_ONCE),
             writing: Semaphore::new(1),
@@ -350,6 +353,10 @@ impl AppState {
         &self.0.audits
     }
 
+    pub(crate) fn past_pages(&self) -> &MemberTurns {
+        &self.0.past_pages
+    }
+
     pub(crate) fn pieces(&self) -> &Semaphore {
         &self.0.pieces
     }
@@ -402,13 +409,18 @@ impl AppState {
         }
     }
 
-    /// Looks at the market as it is after everything that was answered so far.
+    /// Looks at the market as it is after everything that was answered so far. If the client has left by then, nobody
+    /// looks.
     pub async fn look<T: Send + 'static, F: FnOnce(&mut ReadModel<Hub>) -> T + Send + 'static>(
         &self,
         look: F,
     ) -> Result<T, Problem> {
         let (told, seen) = oneshot::channel();
-        self.market()?.asker.ask_as(type_name::<F>(), move |model| drop(told.send(look(model))));
+        self.market()?.asker.ask_as(type_name::<F>(), move |model| {
+            if !told.is_closed() {
+                drop(told.send(look(model)));
+            }
+        });
         self.seen(seen).await
     }
 

@@ -2,6 +2,7 @@
 //! does not see which.
 
 mod candles;
+mod steps;
 
 use std::time::Duration;
 
@@ -14,6 +15,8 @@ use crate::app_state::AppState;
 use crate::history_port::{Page, Past, Question, Since, TradesOfAccount};
 use crate::hub::Hub;
 use crate::sql_history::SqlHistory;
+
+use steps::{Step, in_turn};
 
 pub use crate::history_port::HistoryFault;
 pub use candles::candles;
@@ -31,7 +34,10 @@ pub async fn trades_of_symbol(
     limit: usize,
 ) -> Result<Option<Page<Trade>>, HistoryFault> {
     let Some(library) = library(app)? else {
-        return read(app, move |_, history| history.trades_of(symbol, before, limit)).await;
+        return steps::page(app, before, limit, move |_, history, Step { before, bounds }, _| {
+            history.trades_of(symbol, before, bounds)
+        })
+        .await;
     };
     as_new(app, library.page(|told| Question::Trades { symbol, before, limit, told })).await
 }
@@ -60,7 +66,10 @@ pub async fn trades_of_account(
             let its_order = of.order.is_none_or(|order| [trade.maker_order, trade.aggressor_order].contains(&order));
             of.symbol.is_none_or(|symbol| trade.symbol == symbol) && its_order
         };
-        return read(app, move |_, history| history.trades_of_account(of.account, before, limit, wanted)).await;
+        return steps::page(app, before, limit, move |_, history, Step { before, bounds }, _| {
+            history.trades_of_account(of.account, before, bounds, wanted)
+        })
+        .await;
     };
     as_new(app, library.page(|told| Question::TradesOf { of, before, limit, told })).await
 }
@@ -75,12 +84,11 @@ pub async fn orders_of(
     limit: usize,
 ) -> Result<Option<Page<Past>>, HistoryFault> {
     let Some(library) = library(app)? else {
-        return read(app, move |view, history| {
+        return steps::page(app, before, limit, move |view, history, Step { before, bounds }, left| {
             let mut wanted = |past: &PastOrder| symbol.is_none_or(|symbol| past.symbol == symbol);
-            let page = history.orders_of(account, before.map(OrderId), limit, &mut wanted)?;
+            let page = history.orders_of(account, before.map(OrderId), bounds, &mut wanted)?;
             let Some((orders, next)) = page else { return Ok(None) };
-            let mut left = NotesLeft::default();
-            let orders = orders.iter().map(|order| as_known(view, history, order, &mut left));
+            let orders = orders.iter().map(|order| as_known(view, history, order, left));
             let orders: Result<Vec<Past>, _> = orders.collect();
             Ok(Some((orders?, next.map(|order| order.0))))
         })
@@ -143,12 +151,12 @@ pub(crate) async fn traded_then(
     symbol: SymbolIndex,
     limit: usize,
 ) -> Result<Option<TradedThen>, HistoryFault> {
-    read(app, move |_, history| match history.traded_then(then, symbol, limit) {
+    let asked = read(app, move |_, history| match history.traded_then(then, symbol, limit) {
         Ok(traded) => Ok(Some(traded)),
         Err(HistoryError::NoLongerKept { .. }) => Ok(None),
         Err(error) => Err(error),
-    })
-    .await
+    });
+    in_turn(app, asked).await
 }
 
 /// Returns the reports of an account's orders from the database: see `Question::Reports`.

@@ -1,6 +1,6 @@
 //! The messages of the WebSocket, as text.
 
-use feed::{Candle, HistoryError, Interval, ReadModel, Report, ReportKey, Trade, View};
+use feed::{Candle, HistoryError, Interval, PageBounds, ReadModel, Report, ReportKey, Trade, View};
 use serde::Serialize;
 use serde_json::{Value, json};
 use terms::{AccountIndex, Price, Sequence, Side, SymbolIndex};
@@ -90,7 +90,8 @@ fn last_trades(model: &ReadModel<impl Sized>, symbol: SymbolIndex) -> Result<Vec
     let listing = model.view.listing(symbol);
     let mut last: Vec<Trade> = listing.recent().take(TRADES_SHOWN).copied().collect();
     if last.len() < TRADES_SHOWN && listing.has_older {
-        let older = model.history()?.map(|history| history.trades_of(symbol, None, TRADES_SHOWN)).transpose();
+        let bounds = PageBounds::of_page(TRADES_SHOWN);
+        let older = model.history()?.map(|history| history.trades_of(symbol, None, bounds)).transpose();
         match older {
             Ok(Some(Some((page, _)))) => last = page,
             Ok(Some(None) | None) | Err(HistoryError::NoLongerKept { .. }) => {}

@@ -1,9 +1,12 @@
-//! Attacks by queries of orders that only the archive has: few bytes that ask for very many.
+//! Attacks by queries of orders that only the archive has, and by pages of the past: few bytes that ask for very many.
 
 use std::time::Duration;
 
+use serde_json::json;
+
 use crate::attack::{Attack, Limits, MIB, ORDINARY, Scene, size};
 use crate::common::client::frame;
+use crate::common::http::Http;
 use crate::floods::flood;
 
 /// The number of executions of the heavy order, which is the first one.
@@ -81,4 +84,52 @@ fn look_ups_that_nobody_takes_are_bounded() {
     let reply = attack.server().ask(&queries(&[HEAVY_ORDER]));
     assert_eq!(reply.matches("<executed ").count(), HEAVY);
     attack.end("who does not read is disconnected, who reads is answered");
+}
+
+/// A regression: a page of past orders that its filter left empty looked at 10,000 records in one question. 900
+/// connections of one member kept everybody waiting for 16 to 46 s.
+#[test]
+fn pages_of_the_past_that_match_nothing_hold_nobody_up() {
+    const ORDERS: usize = 12_000;
+    const AT_ONCE: usize = 4_000;
+    // The last of the 10,000 orders that a page looks at.
+    const NEXT: usize = ORDERS - 10_000 + 1;
+    let scene = Scene::set("pages of the past that match nothing", ORDINARY, |launch| launch);
+    let mut client = scene.server.client();
+    client.ask(
+        "<create><account id=\"1\" balance=\"1000000\"/><symbol sym=\"S\"><account id=\"1\">9</account></symbol>\
+         <symbol sym=\"T\"><account id=\"1\">9</account></symbol></create>",
+    );
+    let both = "<order sym=\"S\" amount=\"1\" limit=\"1\"/><order sym=\"S\" amount=\"-1\" limit=\"1\"/>";
+    for _ in 0..ORDERS / AT_ONCE {
+        let told = client.ask(&format!("<transactions id=\"1\">{}</transactions>", both.repeat(AT_ONCE / 2)));
+        assert!(!told.contains("<error"), "{told:.300}");
+    }
+    drop(client);
+    let attack = scene.attack();
+    let (askers, rounds) = (size(32, 400), size(1, 5));
+    let http = attack.server().http;
+    std::thread::scope(|scope| {
+        for _ in 0..askers {
+            scope.spawn(move || {
+                let http = Http::new(http);
+                for _ in 0..rounds {
+                    let page = http.read("/api/v1/accounts/1/orders?status=all&symbol=T");
+                    assert_eq!(page, json!({"orders": [], "next": NEXT}));
+                    let page = http.read(&format!("/api/v1/accounts/1/orders?status=all&symbol=T&before={NEXT}"));
+                    assert_eq!(page, json!({"orders": [], "next": null}));
+                    let page = http.read("/api/v1/accounts/1/executions?symbol=T");
+                    assert_eq!(page, json!({"executions": [], "next": null}));
+                }
+            });
+        }
+    });
+    // A page of more entries than one step reads has all of them.
+    let page = Http::new(http).read("/api/v1/accounts/1/orders?status=all&symbol=S&limit=1000");
+    let orders: Vec<u64> =
+        page["orders"].as_array().unwrap().iter().map(|order| order["order_id"].as_u64().unwrap()).collect();
+    let newest = ORDERS as u64;
+    assert!(orders.iter().copied().eq((newest - 999..=newest).rev()), "{orders:?}");
+    assert_eq!(page["next"], newest - 999);
+    attack.end(&format!("{} pages without an entry", askers * rounds * 3));
 }

@@ -3,7 +3,7 @@
 use feed::{Candle, HistoryError, Interval, ReadModel};
 use terms::{SymbolIndex, Time};
 
-use super::{HistoryFault, as_new, library, look};
+use super::{HistoryFault, as_new, in_turn, library, look};
 use crate::app_state::AppState;
 use crate::history_port::{Question, Stretch};
 use crate::hub::Hub;
@@ -28,7 +28,7 @@ pub async fn candles(
             Some(from) => of_files(model, symbol, interval, from, stretch.before, limit),
             None => model.candles(symbol, interval, stretch.before, limit),
         });
-        return Ok(read.await??);
+        return Ok(in_turn(app, read).await??);
     };
     // Memory knows the candles since the start; of the first it may have seen only the end.
     let asked = if stretch.from.is_some() { usize::MAX } else { limit.saturating_add(1) };
