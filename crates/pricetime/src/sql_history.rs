@@ -110,10 +110,10 @@ fn answer(reader: &mut Reader, question: Question, until: Instant) {
                 |page| page.map(|(rows, next)| (rows.iter().map(past).collect(), next)),
             ));
         }
-        Question::Named { orders, told } => {
+        Question::Named { owner, orders, told } => {
             told(found(
                 ("orders", orders.first()),
-                || reader.orders(&orders, until),
+                || reader.orders(owner, &orders, until),
                 |rows| {
                     let by_id: HashMap<_, _> = rows.iter().map(|row| (row.placed.order, past(row))).collect();
                     orders.iter().filter_map(|order| by_id.get(order).copied()).collect()

@@ -249,21 +249,27 @@ impl Reader {
         })
     }
 
-    /// Reads the orders of these ids that were placed and not imported, newest first. Errors: those of
-    /// `trades_of_symbol`.
-    pub fn orders(&mut self, orders: &[OrderId], until: Instant) -> Result<Seen<Vec<PlacedRow>>, StoreError> {
+    /// Reads the orders of these ids that were placed and not imported, newest first. With an `owner` nothing more is
+    /// read of the orders of other accounts than whose they are. Errors: those of `trades_of_symbol`.
+    pub fn orders(
+        &mut self,
+        owner: Option<AccountIndex>,
+        orders: &[OrderId],
+        until: Instant,
+    ) -> Result<Seen<Vec<PlacedRow>>, StoreError> {
         let asked: Vec<OrderId> = orders.iter().copied().filter(|order| i64::try_from(order.0).is_ok()).collect();
         let sql = format!(
             "WITH chosen AS (
                  SELECT o.* FROM unnest($1::bigint[]) AS u(id)
                  CROSS JOIN LATERAL (SELECT i.* FROM pricetime.orders i WHERE i.id = u.id LIMIT 1) o
-                 WHERE o.sequence IS NOT NULL
+                 WHERE o.sequence IS NOT NULL AND ($2::bigint IS NULL OR o.account = $2::bigint)
              ) {}",
             placed()
         );
+        let owner = Single(owner.map(|owner| owner.0));
         self.read(until, async |session: &Session, kept| {
             let ids = Column::of(&asked, |order, out| order.0.put(out));
-            let rows = session.client.query(&sql, &[&ids]).await?;
+            let rows = session.client.query(&sql, &[&ids, &owner]).await?;
             let lacking = rows.len() < asked.len() && asked.iter().any(|order| order.0 < kept.first_order);
             if lacking && session.client.query_opt(ANY_GONE, &[&ids]).await?.is_some() {
                 return Err(kept.error().into());

@@ -154,7 +154,7 @@ async fn lists_of(
     let orders: BTreeSet<OrderId> = trades.iter().flat_map(its).collect();
     let (orders, mut lists) = (orders.into_iter().collect::<Vec<OrderId>>(), HashMap::new());
     for some in orders.chunks(ORDERS_AT_ONCE) {
-        let found = history_pages::orders(app, some.to_vec()).await.map_err(Refusal::troubled)?;
+        let found = history_pages::orders(app, Some(account), some.to_vec()).await.map_err(Refusal::troubled)?;
         let linked = |past: &Past| past.linked.map(|partner| (past.order.order, partner.min(past.order.order)));
         lists.extend(found.iter().filter_map(linked));
     }

@@ -126,8 +126,8 @@ pub(crate) async fn amendments(State(app): State<BinanceState>, asked: Parameter
         Ok((symbol, account))
     })
     .await?;
-    let found = history_pages::order(&app, order).await.map_err(Refusal::troubled)?;
-    let its = found.filter(|past| past.order.account == account && past.order.symbol == symbol);
+    let found = history_pages::order(&app, Some(account), order).await.map_err(Refusal::troubled)?;
+    let its = found.filter(|past| past.order.symbol == symbol);
     let past = its.ok_or_else(Refusal::no_such_order)?;
     // Reductions by self-trade prevention are among them, and are no amendments here.
     let told =

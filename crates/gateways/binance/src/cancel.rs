@@ -71,7 +71,9 @@ pub(crate) async fn cancel_open(State(app): State<BinanceState>, asked: Paramete
     })
     .await?;
     let untold = |trouble| match trouble {
-        HistoryFault::Away | HistoryFault::NotReady | HistoryFault::Fault => Refusal::unknown_outcome(),
+        HistoryFault::Away | HistoryFault::Crowded | HistoryFault::NotReady | HistoryFault::Fault => {
+            Refusal::unknown_outcome()
+        }
         HistoryFault::Unreadable(_) => Refusal::troubled(trouble),
     };
     let canceled = open_orders::cancel(&app, (id, account), Some(symbol)).await.map_err(|stopped| match stopped {
@@ -124,7 +126,7 @@ pub(crate) async fn after_cancel(
     };
     let Some(cancellation) = canceled else { return Ok(Err(Refusal::unknown_to_cancel())) };
     // The history knows what was paid until the end. The order is canceled whether the history answers or not.
-    let ended = history_pages::order(app, open.id).await.unwrap_or_default();
+    let ended = history_pages::order(app, None, open.id).await.unwrap_or_default();
     let shown = app.look(move |model| match ended {
         Some(past) => as_canceled(&model.view, &past),
         None => open.after_cancel(cancellation.shares, cancellation.time),

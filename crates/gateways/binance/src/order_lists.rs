@@ -150,7 +150,7 @@ pub(crate) async fn cancel(State(app): State<BinanceState>, asked: Parameters) -
     };
     let reply = ask(&app, Op::Command(Command::CancelOrder { account, order: open.id.into() })).await?;
     after_cancel(&app, open, reply).await??;
-    let past = history_pages::orders(&app, ids).await.map_err(|_| Refusal::unknown_outcome())?;
+    let past = history_pages::orders(&app, None, ids).await.map_err(|_| Refusal::unknown_outcome())?;
     let shown = app.look(move |model| past.iter().map(|past| as_canceled(&model.view, past)).collect::<Vec<Order>>());
     let list = List(contingency, shown.await.map_err(|_| Refusal::unknown_outcome())?);
     if list.1.is_empty() {
@@ -178,7 +178,7 @@ async fn find(
         lists_of(app, owner, vec![order_ref.order]).await?.pop().filter(|List(_, orders)| order_ref.is(&orders[0]));
     if list.is_none() {
         // It is not known whether an order that is no longer kept began a list.
-        history_pages::order(app, order_ref.order).await.map_err(Refusal::troubled)?;
+        history_pages::order(app, Some(owner), order_ref.order).await.map_err(Refusal::troubled)?;
     }
     Ok(list.map(|list| (list.1.iter().map(|order| order.id).collect(), list)))
 }
@@ -186,10 +186,11 @@ async fn find(
 /// Returns the lists of this account that begin with these orders.
 async fn lists_of(app: &BinanceState, account: AccountIndex, firsts: Vec<OrderId>) -> Result<Vec<List>, Refusal> {
     let asked: BTreeSet<OrderId> = firsts.iter().flat_map(|first| all_of(*first)).collect();
-    let found = history_pages::orders(app, asked.into_iter().collect()).await.map_err(Refusal::troubled)?;
+    let found =
+        history_pages::orders(app, Some(account), asked.into_iter().collect()).await.map_err(Refusal::troubled)?;
     let shown = app.look(move |model| {
-        let its = found.iter().filter(|past| past.order.account == account);
-        its.map(|past| Order::of_past(&model.view, past)).map(|order| (order.id, order)).collect::<HashMap<_, _>>()
+        let orders = found.iter().map(|past| Order::of_past(&model.view, past));
+        orders.map(|order| (order.id, order)).collect::<HashMap<_, _>>()
     });
     let orders = shown.await?;
     let list = |first: OrderId| {

@@ -34,8 +34,8 @@ pub(crate) async fn one(State(app): State<BinanceState>, asked: Parameters) -> A
     let shown = match open {
         Some(open) => open,
         None => {
-            let found = history_pages::order(&app, order).await.map_err(Refusal::troubled)?;
-            let past = found.filter(|past| past.order.account == account && past.order.symbol == symbol);
+            let found = history_pages::order(&app, Some(account), order).await.map_err(Refusal::troubled)?;
+            let past = found.filter(|past| past.order.symbol == symbol);
             let past = past.ok_or_else(Refusal::no_such_order)?;
             app.look(move |model| Order::of_past(&model.view, &past)).await?
         }

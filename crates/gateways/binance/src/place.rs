@@ -256,7 +256,7 @@ impl Placing {
 
 /// Returns the record of an order; `None` if it is not kept any more.
 async fn past_order(app: &BinanceState, order: OrderId) -> Result<Option<PastOrder>, Refusal> {
-    let found = history_pages::order(app, order).await.map_err(Refusal::troubled)?;
+    let found = history_pages::order(app, None, order).await.map_err(Refusal::troubled)?;
     Ok(found.map(|found| found.order))
 }
 

@@ -78,6 +78,7 @@ impl Refusal {
         match trouble {
             HistoryFault::Unreadable(error) => Refusal::unreadable(error),
             HistoryFault::Away => Refusal::unavailable(Unavailable::StoreAway),
+            HistoryFault::Crowded => Refusal::from(Problem::crowded()),
             HistoryFault::NotReady => Refusal::from(Problem::not_ready()),
             HistoryFault::Fault => Refusal::from(Problem::fault()),
         }

@@ -297,7 +297,7 @@ impl DropCopy {
             let (found, complete) = loop {
                 match history_pages::reports(&self.app, source.account, (behind, through), REPORTS_AT_ONCE).await {
                     Ok(found) => break found,
-                    Err(HistoryFault::Away) => tokio::time::sleep(PAUSE).await,
+                    Err(HistoryFault::Away | HistoryFault::Crowded) => tokio::time::sleep(PAUSE).await,
                     Err(HistoryFault::Unreadable(error)) => return Err(Ends::WithError(error)),
                     Err(HistoryFault::NotReady) => return Err(Ends::Silently),
                     Err(HistoryFault::Fault) => {

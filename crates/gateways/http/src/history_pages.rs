@@ -97,22 +97,28 @@ pub async fn orders_of(
     as_new(app, library.page(|told| Question::Orders { account, symbol, before, limit, told })).await
 }
 
-/// Finds an order by its id. Errors: among others, it is no longer kept, or was done before the history began.
-pub async fn order(app: &AppState, order: OrderId) -> Result<Option<Past>, HistoryFault> {
+/// Finds an order of the owner by its id; without an owner, the order of any account. Nothing more is read of an order
+/// of another account, so that the time of an answer says nothing about it. Errors: among others, it is no longer kept,
+/// or was done before the history began.
+pub async fn order(app: &AppState, owner: Option<AccountIndex>, order: OrderId) -> Result<Option<Past>, HistoryFault> {
     let Some(library) = library(app)? else {
         return read(app, move |view, history| {
-            let found = history.order(order)?;
+            let found = history.order(order)?.filter(|past| is_of(owner, past));
             found.map(|order| as_known(view, history, &order, &mut NotesLeft::default())).transpose()
         })
         .await;
     };
     let orders = vec![order];
-    Ok(as_new(app, library.look_up(|told| Question::Named { orders, told })).await?.pop())
+    Ok(as_new(app, library.look_up(|told| Question::Named { owner, orders, told })).await?.pop())
 }
 
-/// Returns the existing orders of these ids, in this order. An order that is no longer kept is left out; the others are
-/// complete.
-pub async fn orders(app: &AppState, orders: Vec<OrderId>) -> Result<Vec<Past>, HistoryFault> {
+/// Returns the existing orders of these ids that [`order`] finds, in this order. An order that is no longer kept is
+/// left out; the others are complete.
+pub async fn orders(
+    app: &AppState,
+    owner: Option<AccountIndex>,
+    orders: Vec<OrderId>,
+) -> Result<Vec<Past>, HistoryFault> {
     if orders.is_empty() {
         return Ok(Vec::new());
     }
@@ -120,14 +126,14 @@ pub async fn orders(app: &AppState, orders: Vec<OrderId>) -> Result<Vec<Past>, H
         return read(app, move |view, history| {
             let found = orders.iter().filter_map(|order| match history.order(*order) {
                 Err(HistoryError::NoLongerKept { .. }) => None,
-                found => found.transpose(),
+                found => found.map(|found| found.filter(|past| is_of(owner, past))).transpose(),
             });
             let mut left = NotesLeft::default();
             found.map(|order| as_known(view, history, &order?, &mut left)).collect()
         })
         .await;
     };
-    as_new(app, library.look_up(|told| Question::Named { orders, told })).await
+    as_new(app, library.look_up(|told| Question::Named { owner, orders, told })).await
 }
 
 /// Returns the first `most` reductions of an order by the command `from` and later ones, oldest first.
@@ -182,6 +188,10 @@ fn as_known(
     let PastOrder { time, kind, trigger, self_trade, .. } = *order;
     let open = open.map(|open| Open { time, kind, trigger, triggered, self_trade, ..open });
     Ok(Past { order: *order, open, triggered, linked: open.map_or(linked, |open| open.linked), pended })
+}
+
+fn is_of(owner: Option<AccountIndex>, past: &PastOrder) -> bool {
+    owner.is_none_or(|owner| past.account == owner)
 }
 
 fn library(app: &AppState) -> Result<Option<SqlHistory>, HistoryFault> {

@@ -64,8 +64,8 @@ pub enum Question {
         limit: usize,
         told: HistoryAnswer<Option<Page<Past>>>,
     },
-    /// The existing orders of these ids, in this order.
-    Named { orders: Vec<OrderId>, told: HistoryAnswer<Vec<Past>> },
+    /// The existing orders of these ids, in this order: those of the owner; those of all without one.
+    Named { owner: Option<AccountIndex>, orders: Vec<OrderId>, told: HistoryAnswer<Vec<Past>> },
     /// The first `most` reductions of an order by the command `from` and later ones, oldest first.
     Amendments { order: OrderId, from: Sequence, most: usize, told: HistoryAnswer<Vec<Amended>> },
     /// The reports of an account's orders behind one command and up to another one, in order: about `most` from the
@@ -116,6 +116,8 @@ pub enum HistoryFault {
     Unreadable(HistoryError),
     /// The database does not answer in time.
     Away,
+    /// The member has as many questions without an answer as it may have.
+    Crowded,
     /// The server serves no client at the moment.
     NotReady,
     /// A fault of the server ended the question.

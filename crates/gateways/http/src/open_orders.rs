@@ -57,7 +57,7 @@ impl Canceled {
     /// otherwise are left out.
     pub async fn take_some(mut self, app: &AppState) -> Result<(Vec<Past>, Option<Canceled>), HistoryFault> {
         let some = self.asked.drain(..self.asked.len().min(TOLD_AT_ONCE)).collect();
-        let mut past = history_pages::orders(app, some).await?;
+        let mut past = history_pages::orders(app, None, some).await?;
         past.retain(|past| past.order.ended.is_some_and(|ended| self.by.binary_search(&ended.sequence).is_ok()));
         Ok((past, Some(self).filter(|left| !left.is_empty())))
     }

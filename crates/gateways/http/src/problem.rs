@@ -13,6 +13,7 @@ use utoipa::openapi::{Ref, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::problem_code::Code;
+use crate::sql_history::UNANSWERED_OF_MEMBER_MAX;
 
 /// The content type of a refusal.
 pub(crate) const KIND: &str = "application/problem+json";
@@ -108,6 +109,15 @@ impl Problem {
     pub fn not_ready() -> Problem {
         let detail = "the server does not serve clients at the moment; /ready says why";
         Problem::new(Code::NotReady, detail)
+    }
+
+    /// The refusal of a further question to the database by a member that has as many as it may have.
+    pub fn crowded() -> Problem {
+        let detail = format!(
+            "{UNANSWERED_OF_MEMBER_MAX} of this member's questions about the past wait for the database, as many as may: ask \
+             again when one is answered"
+        );
+        Problem::new(Code::StoreAway, detail)
     }
 
     /// The refusal after a panic in answering this request.

@@ -106,7 +106,7 @@ pub(crate) async fn run(app: AppState, member: String, mut replay: Replay) {
             match history_pages::reports(&app, replay.account, (behind, replay.through), REPORTS_AT_ONCE).await {
                 Ok((found, through)) => replay.stage = Stage::Answered(found.into(), through),
                 // The client misses nothing, and only waits: reports from meanwhile are held.
-                Err(HistoryFault::Away) => {
+                Err(HistoryFault::Away | HistoryFault::Crowded) => {
                     drop(turn);
                     tokio::time::sleep(PAUSE).await;
                     continue;

@@ -1,29 +1,74 @@
 //! The database as the history: bounds how many questions wait for it, and returns each answer with the sequence that
 //! it is true for.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use terms::Sequence;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::time::{Instant, timeout_at};
 
+use crate::current_principal;
 use crate::history_port::{HistoryAnswer, HistoryFault, HistoryPort, Question};
 
 /// Questions of a kind without an answer, at most; others wait for room, for a bounded time.
 const UNANSWERED_MAX: usize = 64;
+/// Questions of a kind without an answer, of one member, at most. Clients that are no members are one together.
+pub(crate) const UNANSWERED_OF_MEMBER_MAX: usize = 16;
 const ROOM_PATIENCE: Duration = Duration::from_secs(1);
+
 /// The database, with room for a number of questions.
 #[derive(Clone)]
 pub(crate) struct SqlHistory {
     records: Arc<dyn HistoryPort>,
-    pages: Arc<Semaphore>,
-    look_ups: Arc<Semaphore>,
+    pages: Room,
+    look_ups: Room,
+}
+
+/// The room for questions of a kind, of which each member takes its share at most.
+#[derive(Clone)]
+struct Room {
+    all: Arc<Semaphore>,
+    /// The room of each member that has asked.
+    shares: Arc<Mutex<HashMap<String, Arc<Semaphore>>>>,
+}
+
+/// The place of a question in a room, until it is dropped.
+struct Place {
+    _share: Option<OwnedSemaphorePermit>,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Room {
+    fn new() -> Room {
+        Room { all: Arc::new(Semaphore::new(UNANSWERED_MAX)), shares: Arc::default() }
+    }
+
+    /// Waits for a place, for a bounded time. Errors: the member has its share, or the room is full.
+    async fn enter(&self, member: Option<String>) -> Result<Place, HistoryFault> {
+        let until = Instant::now() + ROOM_PATIENCE;
+        let share = match member.map(|member| self.share_of(member)) {
+            Some(share) => {
+                let taken = timeout_at(until, share.acquire_owned()).await.map_err(|_| HistoryFault::Crowded)?;
+                Some(taken.map_err(|_| HistoryFault::NotReady)?)
+            }
+            None => None,
+        };
+        let place = timeout_at(until, Arc::clone(&self.all).acquire_owned()).await;
+        let place = place.map_err(|_| HistoryFault::Away)?.map_err(|_| HistoryFault::NotReady)?;
+        Ok(Place { _share: share, _place: place })
+    }
+
+    fn share_of(&self, member: String) -> Arc<Semaphore> {
+        let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(shares.entry(member).or_insert_with(|| Arc::new(Semaphore::new(UNANSWERED_OF_MEMBER_MAX))))
+    }
 }
 
 impl SqlHistory {
     pub(crate) fn new(records: Arc<dyn HistoryPort>) -> SqlHistory {
-        let room = || Arc::new(Semaphore::new(UNANSWERED_MAX));
-        SqlHistory { records, pages: room(), look_ups: room() }
+        SqlHistory { records, pages: Room::new(), look_ups: Room::new() }
     }
 
     /// Whether it knows every order that ever existed.
@@ -49,18 +94,44 @@ impl SqlHistory {
 
     async fn ask<T: Send + 'static>(
         &self,
-        room: &Arc<Semaphore>,
+        room: &Room,
         question: impl FnOnce(HistoryAnswer<T>) -> Question,
     ) -> Result<(T, Sequence), HistoryFault> {
-        let room = tokio::time::timeout(ROOM_PATIENCE, room.clone().acquire_owned()).await;
-        let room = room.map_err(|_| HistoryFault::Away)?.map_err(|_| HistoryFault::NotReady)?;
+        // Without an access file all clients are the same one, and may take all of the room.
+        let member = current_principal::asker().map(|asker| asker.principal.member().to_owned());
+        let place = room.enter(member).await?;
         let (answer, answered) = oneshot::channel();
         self.records.ask(question(Box::new(move |found| {
-            // Room is given back with the answer, also when its client has gone.
-            drop(room);
+            // The place is given back with the answer, also when its client has gone.
+            drop(place);
             drop(answer.send(found));
         })));
         let answered = answered.await.map_err(|_| HistoryFault::NotReady)?;
         answered.map_err(HistoryFault::from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One member's questions about heavy orders once took all of the room, and everybody else was refused.
+    #[tokio::test]
+    async fn a_member_takes_its_share_of_the_room_and_leaves_the_rest() {
+        let room = Room::new();
+        let alice = || room.enter(Some("alice".to_owned()));
+        let mut places = Vec::new();
+        for _ in 0..UNANSWERED_OF_MEMBER_MAX {
+            places.push(alice().await.ok().expect("it is in her share"));
+        }
+        assert!(matches!(alice().await, Err(HistoryFault::Crowded)));
+        // Clients without a name have the rest, if nobody else takes it.
+        for _ in UNANSWERED_OF_MEMBER_MAX..UNANSWERED_MAX {
+            places.push(room.enter(None).await.ok().expect("there is room"));
+        }
+        assert!(matches!(room.enter(Some("bob".to_owned())).await, Err(HistoryFault::Away)));
+        drop(places.swap_remove(0));
+        drop(alice().await.ok().expect("one of hers is answered"));
+        assert!(room.enter(Some("bob".to_owned())).await.is_ok());
     }
 }

@@ -89,7 +89,7 @@ fn whoever_reads_the_past_is_told_the_partner() {
         reader.placed_times().unwrap().into_iter().map(|open| (open.0.0, open.6.map(|partner| partner.0))).collect();
     open.sort_unstable();
     assert_eq!(open, [(1, Some(2)), (2, Some(1)), (3, None)]);
-    let by_id = reader.orders(&[5, 4, 3, 2, 1].map(OrderId), until).unwrap().0;
+    let by_id = reader.orders(None, &[5, 4, 3, 2, 1].map(OrderId), until).unwrap().0;
     let (listed, _) = reader.orders_of(AccountIndex(0), None, None, 10, until).unwrap().0.unwrap();
     for rows in [by_id, listed] {
         let told = rows.iter().map(|row| row.linked.map(|partner| partner.0));

@@ -15,6 +15,8 @@ const SECOND: u64 = 1_000_000;
 /// The account that has half of everything; the others have little each.
 const BUSY: AccountIndex = AccountIndex(0);
 const QUIET: AccountIndex = AccountIndex(77);
+/// An account without orders.
+const NOBODY: AccountIndex = AccountIndex(5_000);
 /// The common symbol: there is a trade a second in all, and every thousandth is of the rare symbol.
 const COMMON: SymbolIndex = SymbolIndex(0);
 const RARE: SymbolIndex = SymbolIndex(1);
@@ -176,8 +178,20 @@ fn check_all(database: &Database) {
     let expected = format!("SELECT count(*), 2 FROM pricetime.executions WHERE time >= to_timestamp({since})");
     assert_eq!(database.sql(&expected), [format!("{found}|{}", markets.len())]);
     let ids: Vec<OrderId> = (1..=PAGE as u64).map(|at| OrderId(at * 997)).collect();
-    let named = check(database, 5 * page, "orders by their ids", |reader, until| reader.orders(&ids, until).unwrap().0);
+    let named =
+        check(database, 5 * page, "orders by their ids", |reader, until| reader.orders(None, &ids, until).unwrap().0);
     assert_eq!(named.len(), PAGE);
+    // An account once had the executions of everybody's orders read by naming them.
+    let strangers = check(database, page, "orders of others by their ids", |reader, until| {
+        reader.orders(Some(NOBODY), &ids, until).unwrap().0
+    });
+    assert_eq!(strangers, []);
+    let owner = named[0].account;
+    let own: Vec<_> = named.iter().filter(|row| row.account == owner).copied().collect();
+    let found = check(database, 5 * page, "own orders by their ids", |reader, until| {
+        reader.orders(Some(owner), &ids, until).unwrap().0
+    });
+    assert_eq!(found, own);
 }
 
 #[test]

@@ -102,12 +102,12 @@ fn check(database: &Database, market: &Market, since: Time) {
 
     let mut reader = Reader::connect(&database.url(), "reader", Stop::new()).unwrap();
     let named: Vec<OrderId> = here.iter().rev().copied().map(OrderId).collect();
-    let found = reader.orders(&named, until()).unwrap().0;
+    let found = reader.orders(None, &named, until()).unwrap().0;
     assert!(found.iter().map(|row| row.placed.order).eq(named));
     for gone in (1..first_order).filter(|id| !here.contains(id)).step_by(100) {
-        assert!(is_gone(&reader.orders(&[OrderId(first_order), OrderId(gone)], until())), "{gone}");
+        assert!(is_gone(&reader.orders(None, &[OrderId(first_order), OrderId(gone)], until())), "{gone}");
     }
-    assert_eq!(reader.orders(&[OrderId(0), OrderId(1 << 40)], until()).unwrap().0, []);
+    assert_eq!(reader.orders(None, &[OrderId(0), OrderId(1 << 40)], until()).unwrap().0, []);
     for at in 0..model.accounts().count() as u32 {
         let account = AccountIndex(at);
         let mut its = (1..=model.orders_placed()).filter(|id| model.order(OrderId(*id)).account == account);

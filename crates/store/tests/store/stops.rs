@@ -309,7 +309,7 @@ fn whoever_reads_the_past_is_told_what_an_order_waited_for() {
     let open: Vec<_> =
         open.into_iter().map(|(order, _, kind, trigger, _, at, _)| (order.0, kind, trigger, at)).collect();
     assert_eq!(open, [(1, OrderKind::Limit, Some(rising), triggered), (2, OrderKind::Market, Some(falling), None)]);
-    let placed = reader.orders(&[1, 2, 3].map(OrderId), until).unwrap().0;
+    let placed = reader.orders(None, &[1, 2, 3].map(OrderId), until).unwrap().0;
     let placed: Vec<_> = placed.iter().map(|row| (row.placed.order.0, row.placed.trigger, row.triggered)).collect();
     assert_eq!(placed, [(3, None, None), (2, Some(falling), None), (1, Some(rising), triggered)]);
     let reports = reader.reports(AccountIndex(0), Sequence::ZERO, market.engine.sequence(), 100, until).unwrap().0;

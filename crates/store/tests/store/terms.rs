@@ -251,7 +251,7 @@ fn whoever_reads_the_past_is_told_the_terms() {
         (2, shares(1), SelfTrade::CancelBoth, None),
         (1, shares(3), SelfTrade::Decrement, Some(CancelReason::Expired)),
     ];
-    let by_id = reader.orders(&[1, 2, 3, 4].map(OrderId), until).unwrap().0;
+    let by_id = reader.orders(None, &[1, 2, 3, 4].map(OrderId), until).unwrap().0;
     let (listed, _) = reader.orders_of(AccountIndex(0), None, None, 10, until).unwrap().0.unwrap();
     for rows in [by_id, listed] {
         let told = rows.iter().map(|row| {

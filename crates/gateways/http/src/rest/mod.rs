@@ -108,6 +108,7 @@ fn troubled(trouble: HistoryFault) -> Problem {
     match trouble {
         HistoryFault::Unreadable(error) => unreadable(error),
         HistoryFault::Away => Problem::unavailable(Unavailable::StoreAway),
+        HistoryFault::Crowded => Problem::crowded(),
         HistoryFault::NotReady => Problem::not_ready(),
         HistoryFault::Fault => Problem::fault(),
     }

@@ -172,7 +172,9 @@ pub(super) fn done(fault: Problem) -> Problem {
 /// The fault where something was done and cannot be shown: it must not look like a refusal.
 pub(super) fn untold(trouble: HistoryFault) -> Problem {
     match trouble {
-        HistoryFault::Away | HistoryFault::NotReady | HistoryFault::Fault => Problem::unknown_outcome(),
+        HistoryFault::Away | HistoryFault::Crowded | HistoryFault::NotReady | HistoryFault::Fault => {
+            Problem::unknown_outcome()
+        }
         HistoryFault::Unreadable(_) => troubled(trouble),
     }
 }
@@ -194,8 +196,8 @@ pub(super) async fn show(
     if let Some(shape) = open {
         return Ok(shape);
     }
-    let found = history_pages::order(app, order).await.map_err(refused)?;
-    let past = found.filter(|past| past.order.account == owner).ok_or_else(Problem::unknown_order)?;
+    let found = history_pages::order(app, Some(owner), order).await.map_err(refused)?;
+    let past = found.ok_or_else(Problem::unknown_order)?;
     app.look(move |model| OrderShape::past(&model.view, &past)).await
 }
 

@@ -252,5 +252,5 @@ impl Placing {
 
 /// Returns the number of shares for which a done order was placed.
 async fn shares_of(app: &AppState, order: OrderId) -> Option<Shares> {
-    Some(history_pages::order(app, order).await.ok()??.order.shares)
+    Some(history_pages::order(app, None, order).await.ok()??.order.shares)
 }
