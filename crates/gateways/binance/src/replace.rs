@@ -59,8 +59,8 @@ pub(crate) async fn replace(State(app): State<BinanceState>, asked: Parameters) 
                 Some(free) => {
                     let [cancel, place] = ops;
                     let [freed, cancel, reply] = ask_all(&app, [free, cancel, place]).await?;
-                    freed?;
-                    [cancel, reply]
+                    // The cancel may be done, so this is a failure of the new order alone.
+                    [cancel, freed.and(reply)]
                 }
             };
             let cancel = match after_cancel(&app, open, cancel?).await.map_err(|_| Refusal::unknown_outcome())? {

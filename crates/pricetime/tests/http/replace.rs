@@ -377,3 +377,28 @@ fn no_parameter_of_a_replacement_is_passed_over() {
     assert_eq!(result(&partly), json!([409, -2021, "SUCCESS", null, "FAILURE", -1015]), "{partly:?}");
     server.stop();
 }
+
+/// The id of a done order could not be freed, and the whole request was refused, though it had canceled the old order.
+#[test]
+fn an_id_that_cannot_be_freed_is_a_failure_of_the_new_order_alone() {
+    let folder = Folder::new("binance-replace-freeing");
+    let (server, _, keys) = KeyFile::serve(&folder, MARKET);
+    for method in ["POST", "DELETE"] {
+        let words = if method == "POST" { "newClientOrderId=done" } else { "origClientOrderId=done" };
+        let order = if method == "POST" { REPLACE } else { "symbol=SPYUSD" };
+        let answer = keys.send(&Http::new(server.http), method, "order", &format!("{order}&{words}"));
+        assert_eq!(answer.status, 200, "{answer:?}");
+    }
+    server.stop();
+    // The day has all the client order ids that it may have.
+    let server = keys.launch(&folder).with("--max-client-orders 0").start();
+    let http = Http::new(server.http);
+    for mode in ["STOP_ON_FAILURE", "ALLOW_FAILURE"] {
+        let old = keys.send(&http, "POST", "order", REPLACE).body["orderId"].clone();
+        let asked = format!("{REPLACE}&cancelReplaceMode={mode}&cancelOrderId={old}&newClientOrderId=done");
+        let partly = keys.send(&http, "POST", "order/cancelReplace", &asked);
+        assert_eq!(result(&partly), json!([409, -2021, "SUCCESS", null, "FAILURE", -1015]), "{partly:?}");
+        assert_eq!(http.read("/api/v1/status")["open_orders"], 0);
+    }
+    server.stop();
+}
