@@ -15,6 +15,7 @@ use tls::ServerTls;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::sleep_until;
 
+use crate::account_turns::AccountTurns;
 use crate::audit::AuditTrail;
 use crate::current_principal;
 use crate::history_port::HistoryPort;
@@ -142,6 +143,10 @@ struct Inner {
     writing: Semaphore,
     /// Permits for cancels of all orders of an account, which go on when their clients are gone.
     canceling: Arc<Semaphore>,
+    /// Turns of canceling all orders of an account.
+    cancels_in_turn: AccountTurns,
+    /// A permit for each canceled order of a long list that its client has not taken yet.
+    listing: Arc<Semaphore>,
     telling: PublishCost,
     budget: OutboxBudget,
     /// Time for which a client of a WebSocket may send nothing, or take nothing.
@@ -154,6 +159,8 @@ const PIECES_AT_ONCE: usize = 2;
 const GATHERED_AT_ONCE: usize = 4;
 /// Cancels of all orders of an account that go on at once, over all clients; further ones wait for one to end.
 const CANCELING_AT_ONCE: usize = 1024;
+/// Canceled orders that wait in long lists to be told, over all clients: 32 MiB of ids.
+const LISTED_AT_ONCE: usize = 4 << 20;
 
 impl AppState {
     pub(crate) fn new(
@@ -186,6 +193,8 @@ impl AppState {
             gathering: Semaphore::new(GATHERED_AT_ONCE),
             writing: Semaphore::new(1),
             canceling: Arc::new(Semaphore::new(CANCELING_AT_ONCE)),
+            cancels_in_turn: AccountTurns::default(),
+            listing: Arc::new(Semaphore::new(LISTED_AT_ONCE)),
             telling: PublishCost::default(),
             budget: OutboxBudget::default(),
             silence_max,
@@ -368,6 +377,14 @@ impl AppState {
 
     pub(crate) fn canceling(&self) -> &Arc<Semaphore> {
         &self.0.canceling
+    }
+
+    pub(crate) fn cancels_in_turn(&self) -> &AccountTurns {
+        &self.0.cancels_in_turn
+    }
+
+    pub(crate) fn listing(&self) -> &Arc<Semaphore> {
+        &self.0.listing
     }
 
     pub(crate) fn writing(&self) -> &Semaphore {

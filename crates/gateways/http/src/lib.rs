@@ -7,6 +7,7 @@
 //! the asker of a request, pages of history, answers in pieces, conversations and outboxes.
 
 mod account_news;
+mod account_turns;
 pub mod app_state;
 mod audit;
 mod authorization;

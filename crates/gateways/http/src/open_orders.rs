@@ -6,7 +6,9 @@ use std::sync::Arc;
 use exchange::{Answer, Unavailable};
 use feed::{Direction, Walk};
 use terms::{AccountId, AccountIndex, Command, Op, OrderId, Reply, Sequence, Symbol, SymbolIndex};
+use tokio::sync::OwnedSemaphorePermit;
 
+use crate::account_turns::AccountTurn;
 use crate::app_state::AppState;
 use crate::chunked_answer;
 use crate::history_pages::{self, HistoryFault};
@@ -43,10 +45,12 @@ pub struct Canceled {
     asked: VecDeque<OrderId>,
     /// The commands that did it, in order.
     by: Vec<Sequence>,
+    /// The permits of a long list, until all of it is shown.
+    _room: Option<OwnedSemaphorePermit>,
 }
 
 impl Canceled {
-    const NOTHING: Canceled = Canceled { asked: VecDeque::new(), by: Vec::new() };
+    const NOTHING: Canceled = Canceled { asked: VecDeque::new(), by: Vec::new(), _room: None };
 
     /// Whether no order is left.
     pub fn is_empty(&self) -> bool {
@@ -66,34 +70,51 @@ impl Canceled {
 /// Cancels the open orders of an account, of one symbol or of all. One command cancels
 /// [`CANCELS_MAX`](terms::CANCELS_MAX) orders at most; the next commands cancel the others, so that others' requests
 /// come between, and orders placed after the first command stay. Once it has begun it ends, also when the client is
-/// gone.
+/// gone. Another cancel of all orders of the account begins when this one has ended, so that each order is in one list.
 pub async fn cancel(
     app: &AppState,
     (account, index): (AccountId, AccountIndex),
     of: Option<(Symbol, SymbolIndex)>,
 ) -> Result<Canceled, Stopped> {
     let (symbol, symbol_index) = (of.map(|(symbol, _)| symbol), of.map(|(_, index)| index));
+    let turn = app.cancels_in_turn().take(account).await;
     let (open, through) = open_of(app, index, symbol_index).await?;
     if open.is_empty() {
         return Ok(Canceled::NOTHING);
     }
-    let by = cancel_apart(app, account, symbol).await?;
+    let by = cancel_apart(app, turn, account, symbol).await?;
     if by.is_empty() {
         return Ok(Canceled::NOTHING);
     }
     let mut asked = placed_behind(app, index, symbol_index, through).await.map_err(Stopped::Untold)?;
     asked.extend(open);
-    Ok(Canceled { asked, by })
+    let _room = room_for(app, asked.len())?;
+    Ok(Canceled { asked, by, _room })
 }
 
-/// Cancels in a task of its own, so that a cancel that has begun ends whether its client waits for it or not. Returns
-/// the commands that canceled something.
-async fn cancel_apart(app: &AppState, account: AccountId, symbol: Option<Symbol>) -> Result<Vec<Sequence>, Stopped> {
+/// Takes permits for a list of canceled orders that is not shown at once. Errors: clients that do not read have taken
+/// all of them. The orders are canceled, so this does not wait.
+fn room_for(app: &AppState, orders: usize) -> Result<Option<OwnedSemaphorePermit>, Stopped> {
+    if orders <= TOLD_AT_ONCE {
+        return Ok(None);
+    }
+    let orders = u32::try_from(orders).map_err(|_| Stopped::Unknown)?;
+    Arc::clone(app.listing()).try_acquire_many_owned(orders).map(Some).map_err(|_| Stopped::Unknown)
+}
+
+/// Cancels in a task of its own, so that a cancel that has begun ends whether its client waits for it or not, and so
+/// does its turn. Returns the commands that canceled something.
+async fn cancel_apart(
+    app: &AppState,
+    turn: AccountTurn,
+    account: AccountId,
+    symbol: Option<Symbol>,
+) -> Result<Vec<Sequence>, Stopped> {
     let place = Arc::clone(app.canceling()).acquire_owned().await.map_err(|_| Stopped::Unknown)?;
     let steps = {
         let app = app.clone();
         async move {
-            let _place = place;
+            let _places = (turn, place);
             cancel_in_steps(&app, account, symbol).await
         }
     };

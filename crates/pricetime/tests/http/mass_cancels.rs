@@ -80,6 +80,23 @@ fn a_cancel_of_all_orders_goes_on_with_those_that_were_there() {
     server.stop();
 }
 
+/// Each of several cancels of all orders at once listed all of them, and canceled in steps of its own.
+#[test]
+fn cancels_of_all_orders_of_an_account_go_on_one_after_the_other() {
+    let folder = Folder::new("mass-cancels-at-once");
+    let (server, http, _keys) = KeyFile::serve(&folder, MARKET);
+    sell(&server, 19_500);
+    let before = sequence(&http);
+    let told: Vec<usize> = std::thread::scope(|scope| {
+        let cancel = || http.delete("/api/v1/accounts/1/orders").body["canceled"].as_array().unwrap().len();
+        let all: Vec<_> = (0..4).map(|_| scope.spawn(cancel)).collect();
+        all.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    assert_eq!((told.iter().sum::<usize>(), told.iter().max()), (19_500, Some(&19_500)));
+    assert_eq!(sequence(&http) - before, 20, "a thousand by each command, and none by the others");
+    server.stop();
+}
+
 /// The number of canceled orders left out those that ended with the last one of a step, and a request of many cancels
 /// ended a thousand orders with each of them.
 #[test]
