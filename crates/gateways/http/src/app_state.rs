@@ -450,8 +450,8 @@ impl AppState {
     ) -> Result<T, Problem> {
         let (told, seen) = oneshot::channel();
         let begin = move |model: &mut ReadModel<Hub>| drop(told.send(look(model)));
-        let outbox = outbox.clone();
-        self.market()?.asker.ask(move |model| model.watcher.begin_next(outbox, begin));
+        let (outbox, member) = (outbox.clone(), current_principal::member());
+        self.market()?.asker.ask(move |model| model.watcher.begin_next(&member, outbox, begin));
         self.seen(seen).await
     }
 

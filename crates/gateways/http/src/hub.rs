@@ -9,6 +9,7 @@ use feed::{Candle, Interval, News, ReadModel, Report, ReportKey, SymbolFollowers
 use terms::{AccountIndex, Price, Side, SymbolIndex};
 
 use crate::account_news::by_account;
+use crate::member_rounds::MemberRounds;
 use crate::messages::{self, REPORTS_AT_ONCE, whole};
 use crate::outbox::{KeptBytes, Outbox};
 use crate::outbox_budget::OutboxBudget;
@@ -117,7 +118,7 @@ impl Drop for LentStreams<'_> {
 pub struct Hub {
     subscriptions: Subscriptions,
     /// Subscriptions that begin behind the next publishing.
-    beginning: VecDeque<Beginning>,
+    beginning: MemberRounds<Beginning>,
     /// Subscriptions that begin when their long snapshot is made.
     waiting: WaitingList,
     /// Reports held for subscribers, by number, that are still getting the past; they get these reports behind it.
@@ -147,7 +148,7 @@ impl Hub {
         let now = Instant::now();
         Hub {
             subscriptions: Subscriptions::default(),
-            beginning: VecDeque::new(),
+            beginning: MemberRounds::new(),
             waiting: WaitingList::new(),
             held: HashMap::new(),
             replays: 0,
@@ -200,17 +201,22 @@ impl Hub {
         true
     }
 
-    /// Does `begin`, which subscribes, behind the next publishing. By itself a subscription publishes what was gathered
-    /// so far, so that a client which subscribes again and again would set the pace for all.
-    pub(crate) fn begin_next(&mut self, outbox: Outbox, begin: impl FnOnce(&mut ReadModel<Hub>) + Send + 'static) {
-        self.beginning.push_back((outbox, Box::new(begin)));
+    /// Does `begin`, which subscribes for a member, behind the next publishing. By itself a subscription publishes what
+    /// was gathered so far, so that a client which subscribes again and again would set the pace for all.
+    pub(crate) fn begin_next(
+        &mut self,
+        member: &str,
+        outbox: Outbox,
+        begin: impl FnOnce(&mut ReadModel<Hub>) + Send + 'static,
+    ) {
+        self.beginning.push(member, (outbox, Box::new(begin)));
     }
 
     /// Begins subscriptions that waited, for a moment. A panic of one ends that one alone.
     fn begin_waiting(model: &mut ReadModel<Hub>) {
         let began = Instant::now();
         while began.elapsed() < BEGIN_MAX {
-            let Some((outbox, begin)) = model.watcher.beginning.pop_front() else { return };
+            let Some((outbox, begin)) = model.watcher.beginning.pop() else { return };
             if !outbox.is_open() {
                 continue;
             }
@@ -233,8 +239,11 @@ impl Hub {
         if messages::is_long(&model.view, topic) && !is_there() && !is_made() {
             return model.watcher.waiting.add(topic, outbox, answer);
         }
-        outbox.send(answer);
-        Hub::subscribe(model, topic, outbox)
+        // A client that asked before while the snapshot was long gets that answer, too, and waits no more.
+        let earlier = model.watcher.waiting.remove(topic, outbox);
+        let is_new = earlier.is_none();
+        earlier.into_iter().chain([answer]).for_each(|answer| outbox.send(answer));
+        Hub::subscribe(model, topic, outbox) && is_new
     }
 
     /// Subscribes the clients whose turn for a long snapshot has come.
@@ -251,8 +260,9 @@ impl Hub {
 
     /// Ends a subscription. Returns false if there was none.
     pub fn unsubscribe(model: &mut ReadModel<Hub>, topic: Topic, outbox: &Outbox) -> bool {
+        let waited = model.watcher.waiting.remove(topic, outbox).is_some();
         match model.watcher.subscriptions.remove(topic, outbox) {
-            Change::None => return model.watcher.waiting.remove(topic, outbox),
+            Change::None => return waited,
             Change::OneOfMany => {}
             Change::OnlyOne => Hub::unwatch(model, topic),
         }
@@ -630,7 +640,7 @@ mod tests {
             let balance = Money::from_units(sequence.into());
             apply(&mut model, sequence, Event::BalanceChanged { account: ACCOUNT, balance });
             let (outbox, done) = (loops.clone(), Arc::clone(&done));
-            model.watcher.begin_next(loops.clone(), move |model| {
+            model.watcher.begin_next("", loops.clone(), move |model| {
                 assert_ne!(round, 50, "planted");
                 assert!(Hub::subscribe(model, Topic::Orders(ACCOUNT), &outbox));
                 assert!(Hub::unsubscribe(model, Topic::Orders(ACCOUNT), &outbox));
@@ -656,14 +666,14 @@ mod tests {
         let begun = Arc::new(AtomicUsize::new(0));
         for (outbox, number) in [(&left, 1), (&there, 10)] {
             let begun = Arc::clone(&begun);
-            model.watcher.begin_next(outbox.clone(), move |_| {
+            model.watcher.begin_next("", outbox.clone(), move |_| {
                 begun.fetch_add(number, Ordering::Relaxed);
             });
         }
         left.close();
         model.watcher.next_publish = Instant::now();
         Hub::look(&mut model);
-        assert_eq!((begun.load(Ordering::Relaxed), model.watcher.beginning.len()), (10, 0));
+        assert_eq!((begun.load(Ordering::Relaxed), model.watcher.beginning.is_empty()), (10, true));
     }
 
     /// News went on being gathered and written for a client that was to be disconnected, until it was.
@@ -696,5 +706,27 @@ mod tests {
         assert_eq!((change(&mut model), budget.made()), (0, made), "nothing is gathered and nothing is made");
         assert!(!Hub::subscribe(&mut model, Topic::Orders(ACCOUNT), &full));
         assert_eq!(budget.too_slow(), 2);
+    }
+
+    /// A client that had waited for a long snapshot was subscribed again when its turn came, after it had left. Nothing
+    /// checked then whether it may still look.
+    #[test]
+    fn a_client_that_left_waits_for_no_snapshot() {
+        let mut model = model_with(Box::new(()));
+        let (outbox, topic) = (Outbox::new(&OutboxBudget::default()), Topic::Orders(ACCOUNT));
+        let answer = || SharedText::from("{}".to_owned());
+        assert!(model.watcher.waiting.add(topic, &outbox, answer()));
+        // The snapshot is short by now.
+        assert!(!Hub::subscribe_in_turn(&mut model, topic, &outbox, answer()), "it was counted when it began to wait");
+        assert_eq!(std::iter::from_fn(|| outbox.take()).count(), 3, "both answers, and the snapshot");
+        for waits in [false, true] {
+            if waits {
+                assert!(Hub::subscribe(&mut model, topic, &outbox));
+                assert!(model.watcher.waiting.add(topic, &outbox, answer()));
+            }
+            assert!(Hub::unsubscribe(&mut model, topic, &outbox));
+            Hub::subscribe_waiting(&mut model);
+            assert!(!model.watcher.subscriptions.is(topic, &outbox));
+        }
     }
 }

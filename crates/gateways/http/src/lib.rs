@@ -37,6 +37,7 @@ pub mod listener;
 mod live_count;
 mod long_snapshots;
 mod manual;
+mod member_rounds;
 mod member_turns;
 pub mod members;
 mod messages;

@@ -38,12 +38,11 @@ impl WaitingList {
         is_new
     }
 
-    /// Removes a connection. Returns false if it was not there.
-    pub(crate) fn remove(&mut self, topic: Topic, outbox: &Outbox) -> bool {
-        let Some(waiting) = self.by_topic.get_mut(&topic) else { return false };
-        let before = waiting.len();
-        waiting.retain(|(other, _)| other != outbox);
-        waiting.len() < before
+    /// Removes a connection. Returns its first message, which was not sent; `None` if it was not there.
+    pub(crate) fn remove(&mut self, topic: Topic, outbox: &Outbox) -> Option<SharedText> {
+        let waiting = self.by_topic.get_mut(&topic)?;
+        let place = waiting.iter().position(|(other, _)| other == outbox)?;
+        Some(waiting.remove(place).1)
     }
 
     /// Takes the clients whose turn it is; `None` while it is no client's turn.
