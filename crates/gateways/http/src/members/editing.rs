@@ -27,16 +27,23 @@ impl Editing {
         self.access.change(change, Author { name, from }).map_err(|why| refusal(change, &why))
     }
 
-    pub(crate) fn members(&self) -> Result<Vec<access::ListedMember>, Problem> {
-        self.access.listed().map_err(|why| unwritable(&why))
-    }
-
     pub(crate) fn member(&self, name: &str) -> Result<access::ListedMember, Problem> {
-        self.members()?.into_iter().find(|member| member.name == name).ok_or_else(unknown_member)
+        listed(&self.access)?.into_iter().find(|member| member.name == name).ok_or_else(unknown_member)
     }
 }
 
 impl Members {
+    /// Lists all members of the file for a member, beside edits: a list of many members delays no revocation.
+    pub(crate) async fn list(&self, asker: &str) -> Result<Vec<access::ListedMember>, Problem> {
+        // The turn lasts until the file is read, also when the client has hung up.
+        let (turn, access) = (self.listing.take(asker).await, self.access.clone());
+        let read = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            listed(&access)
+        });
+        read.await.map_err(|_| Problem::not_ready())?
+    }
+
     /// Runs `work` on the file of members, once earlier edits are done. It takes longer the more members there are.
     pub(crate) async fn edit<T: Send + 'static>(
         &self,
@@ -52,6 +59,10 @@ impl Members {
         });
         done.await.map_err(|_| Problem::not_ready())?
     }
+}
+
+fn listed(access: &Access) -> Result<Vec<access::ListedMember>, Problem> {
+    access.listed().map_err(|why| unwritable(&why))
 }
 
 fn refusal(change: &Change<'_>, why: &Unchanged) -> Problem {
@@ -119,5 +130,14 @@ mod tests {
         }
         let same = "line 7: member \"alice\": key \"k\": an earlier one has the same id";
         assert_eq!(wrong(same), Problem::malformed("an earlier one has the same id"));
+    }
+
+    /// A list of all members waited for the edits before it, and edits waited for it, among them revocations.
+    #[tokio::test]
+    async fn a_list_and_an_edit_do_not_wait_for_each_other() {
+        let access = Access::parse("[[member]]\nname = \"alice\"\nroles = [\"operator\"]\n").expect("an access file");
+        let members = Members::new(access, None);
+        let _edit = Arc::clone(&members.editing).acquire_owned().await.expect("it is free");
+        assert_eq!(members.list("otto").await.expect("it has no file").len(), 0);
     }
 }

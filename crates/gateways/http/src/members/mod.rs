@@ -29,6 +29,7 @@ pub(crate) use signed::{SignatureHeaders, Unsigned, WINDOW};
 
 use crate::clock::now;
 use crate::denied::Denied;
+use crate::member_turns::MemberTurns;
 use crate::problem::Problem;
 use crate::problem_code::Code;
 use passwords::Passwords;
@@ -54,6 +55,8 @@ pub struct Members {
     passwords: Passwords,
     /// The permit to change members, one after the other.
     editing: Arc<Semaphore>,
+    /// Turns of listing the members.
+    listing: MemberTurns,
 }
 
 impl Members {
@@ -68,6 +71,7 @@ impl Members {
             began: AtomicU64::new(now()),
             passwords: Passwords::default(),
             editing: Arc::new(Semaphore::new(1)),
+            listing: MemberTurns::default(),
         }
     }
 

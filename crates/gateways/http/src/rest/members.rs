@@ -214,11 +214,10 @@ pub(super) async fn edit<T: Send + 'static>(
 )]
 pub(crate) async fn list(
     State(app): State<AppState>,
-    ConnectInfo(life): ConnectInfo<Life>,
     Parameters(asked): Parameters<List>,
 ) -> Result<Json<MembersShape>, Problem> {
     let limit = input::count("limit", asked.limit, 100, 1000)?;
-    let all = edit(&app, &life, Editing::members).await?;
+    let all = app.members().ok_or_else(no_members)?.list(&current_principal::member()).await?;
     let from = match asked.after {
         None => 0,
         Some(after) => {
