@@ -245,6 +245,12 @@ impl Sweep {
         (found, more)
     }
 
+    /// Returns the bytes that the sweep keeps.
+    pub fn bytes(&self) -> usize {
+        let (found, later) = (self.found.capacity(), self.later.capacity());
+        size_of::<Sweep>() + found * size_of::<ReportKey>() + later * size_of::<Cursor>()
+    }
+
     fn place(&self) -> Cursor {
         Cursor { placed: self.placed.at, canceled: self.canceled.at, trade: self.trades.at, note: self.notes.at }
     }

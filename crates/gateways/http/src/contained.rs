@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use exchange::containment::{Containing, Part, SHOWN_BYTES_MAX, shown};
 use futures_util::TryStreamExt;
-use tokio::task::JoinHandle;
+use tokio::task::AbortHandle;
 
 use crate::outbox::Outbox;
 use crate::problem::Problem;
@@ -73,15 +73,25 @@ async fn answered(
     }
 }
 
+/// A task beside a conversation, which runs until it is over or this is dropped.
+pub(crate) struct TaskBeside(AbortHandle);
+
+impl Drop for TaskBeside {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
 /// Runs a task that sends to one WebSocket beside its conversation. A panic in it ends the WebSocket, which would get
 /// nothing more.
-pub(crate) fn tell_beside(outbox: Outbox, telling: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
-    tokio::spawn(async move {
+pub(crate) fn tell_beside(outbox: Outbox, telling: impl Future<Output = ()> + Send + 'static) -> TaskBeside {
+    let task = tokio::spawn(async move {
         if let Err(panicked) = Containing::new(Part::Http, telling).await {
             tracing::error!(%panicked, "a WebSocket ended by a fault of the server; please report it");
             outbox.overflow();
         }
-    })
+    });
+    TaskBeside(task.abort_handle())
 }
 
 #[cfg(test)]

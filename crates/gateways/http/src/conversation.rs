@@ -83,11 +83,7 @@ pub async fn begin<P: Party>(
             life.lasts();
             let _counted = app.instruments().websockets.enter();
             let last = LastHeard::default();
-            let talking = async {
-                party.accepted().await;
-                keep_place(&life, &party);
-                converse((&app, &life), socket, (&mut party, &last), &subscriber.outbox).await;
-            };
+            let talking = converse((&app, &life), socket, (&mut party, &last), &subscriber.outbox);
             if let Err(panicked) = Containing::new(Part::Http, talking).await {
                 let message = last.shown();
                 tracing::error!(%panicked, message, "a WebSocket ended by a fault of the server; please report it");
@@ -168,6 +164,13 @@ async fn converse(
     let mut silence = Silence::of(app.silence_max());
     let mut look = pin!(sleep(silence.until_looked_at()));
     let mut revoked = pin!(revoked(app));
+    // A database may take its time for this.
+    tokio::select! {
+        () = party.accepted() => keep_place(life, party),
+        () = outbox.too_slow() => return sender.too_slow(socket, party.farewell()).await,
+        () = &mut revoked => return sender.end(socket, None, REVOKED).await,
+        () = life.gives_way() => return sender.give_way(socket).await,
+    }
     loop {
         tokio::select! {
             heard = async { party.ready().await; socket.next().await } => {

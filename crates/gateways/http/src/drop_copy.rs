@@ -11,16 +11,15 @@ use std::time::{Duration, Instant};
 use exchange::{Read, Rights, Role};
 use feed::{HistoryError, ReadModel, Report, ReportKey, Sweep};
 use terms::{AccountId, AccountIndex, Sequence};
-use tokio::task::AbortHandle;
 
 use crate::app_state::AppState;
-use crate::contained::tell_beside;
+use crate::contained::{TaskBeside, tell_beside};
 use crate::current_principal::Asker;
 use crate::history_pages::{self, HistoryFault};
 use crate::hub::Hub;
 use crate::members::unknown_member;
 use crate::messages::{self, REPORTS_AT_ONCE, refusal, unreadable, whole};
-use crate::outbox::Outbox;
+use crate::outbox::{KeptBytes, Outbox};
 use crate::problem::Problem;
 use crate::report_replay::{ahead, begins_later};
 
@@ -36,15 +35,6 @@ const CATCHING_UP_REST: u32 = 4;
 const PAUSE: Duration = Duration::from_secs(1);
 /// Records that are read in one step, and reports of an account that are found ahead of the others'.
 const RECORDS_AT_ONCE: usize = 512;
-
-/// A stream that runs until this is dropped.
-pub(crate) struct Running(AbortHandle);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
 
 /// The accounts of a stream.
 #[derive(Clone)]
@@ -72,6 +62,8 @@ struct DropCopy {
     cost: Arc<AtomicU64>,
     /// The last command whose reports were all sent.
     told: Sequence,
+    /// The bytes of what was found and not sent yet.
+    kept: KeptBytes,
 }
 
 /// The reports of one account up to some command that are still to be sent.
@@ -90,6 +82,21 @@ enum Stage {
     Whole,
 }
 
+impl Source {
+    /// Returns the bytes that it keeps.
+    fn bytes(&self) -> usize {
+        let of_one = match self.found.front() {
+            Some(FoundReport::Report(_)) => size_of::<FoundReport>() + size_of::<Report>(),
+            Some(FoundReport::Key(_)) | None => size_of::<FoundReport>(),
+        };
+        let sweep = match &self.stage {
+            Stage::Looking(sweep) => sweep.bytes(),
+            Stage::CurrentPrincipal(_) | Stage::Whole => 0,
+        };
+        size_of::<Source>() + self.found.capacity() * of_one + sweep
+    }
+}
+
 enum FoundReport {
     Key(ReportKey),
     Report(Box<Report>),
@@ -102,6 +109,16 @@ impl FoundReport {
             FoundReport::Report(report) => report.key(),
         }
     }
+}
+
+/// The result of a look at the database.
+enum DatabaseLook {
+    /// No account needs it.
+    Needless,
+    /// One account has its next reports.
+    Found,
+    /// The database did not answer.
+    Away,
 }
 
 /// The reason why a stream ends.
@@ -121,7 +138,7 @@ pub(crate) async fn begin(
     asker: Option<Asker>,
     asked: DropCopyRequest,
     answer: crate::shared_text::SharedText,
-) -> Result<Running, Problem> {
+) -> Result<TaskBeside, Problem> {
     let DropCopyRequest { whose, from } = asked;
     let accounts = accounts_of(app, asker.as_ref(), &whose);
     check(&whose, accounts.len())?;
@@ -152,8 +169,9 @@ pub(crate) async fn begin(
         Ok(from)
     });
     let told = told.await??;
-    let copy = DropCopy { app: app.clone(), outbox: outbox.clone(), asker, whose, cost: Arc::default(), told };
-    Ok(Running(tell_beside(outbox.clone(), copy.run()).abort_handle()))
+    let (app, cost, kept) = (app.clone(), Arc::default(), outbox.keep(0));
+    let copy = DropCopy { app, outbox: outbox.clone(), asker, whose, cost, told, kept };
+    Ok(tell_beside(outbox.clone(), copy.run()))
 }
 
 /// Checks the number of accounts. Errors: a stream cannot have this many of these.
@@ -249,9 +267,21 @@ impl DropCopy {
             if !self.outbox.has_room().await {
                 return Err(Ends::Silently);
             }
-            self.ask_database(&mut sources, through).await?;
             let turns = if *was_live { self.app.live_copies() } else { self.app.replays() };
             let turn = turns.take(self.member()).await;
+            match self.ask_database(&mut sources, through).await? {
+                DatabaseLook::Needless => {}
+                // The others get their turns before it is asked for more.
+                DatabaseLook::Found => {
+                    self.weigh(&sources);
+                    continue;
+                }
+                DatabaseLook::Away => {
+                    drop(turn);
+                    tokio::time::sleep(PAUSE).await;
+                    continue;
+                }
+            }
             let outbox = self.outbox.clone();
             let stepped = self.look(move |model| {
                 look_further(&mut sources, model, through)?;
@@ -262,14 +292,21 @@ impl DropCopy {
             if is_told {
                 break;
             }
+            self.weigh(&sources);
             // The rest of one that catches up belongs to its turn: many of them take no more of the feed than one does.
             let turn = Some(turn).filter(|_| !*was_live);
             tokio::time::sleep(self.rest(if *was_live { REST } else { CATCHING_UP_REST })).await;
             drop(turn);
         }
+        self.weigh(&[]);
         self.told = through;
         *was_live = true;
         Ok(())
+    }
+
+    /// Counts the bytes that these keep, in place of those before.
+    fn weigh(&mut self, sources: &[Source]) {
+        self.kept = self.outbox.keep(sources.iter().map(Source::bytes).sum());
     }
 
     fn member(&self) -> &str {
@@ -291,26 +328,27 @@ impl DropCopy {
     }
 
     /// Asks the database for more reports of one account that has none left.
-    async fn ask_database(&self, sources: &mut [Source], through: Sequence) -> Result<(), Ends> {
-        for source in sources.iter_mut().filter(|source| source.found.is_empty()) {
-            let Stage::CurrentPrincipal(behind) = source.stage else { continue };
-            let (found, complete) = loop {
-                match history_pages::reports(&self.app, source.account, (behind, through), REPORTS_AT_ONCE).await {
-                    Ok(found) => break found,
-                    Err(HistoryFault::Away | HistoryFault::Crowded) => tokio::time::sleep(PAUSE).await,
-                    Err(HistoryFault::Unreadable(error)) => return Err(Ends::WithError(error)),
-                    Err(HistoryFault::NotReady) => return Err(Ends::Silently),
-                    Err(HistoryFault::Fault) => {
-                        // It would miss reports.
-                        self.outbox.overflow();
-                        return Err(Ends::Silently);
-                    }
+    async fn ask_database(&self, sources: &mut [Source], through: Sequence) -> Result<DatabaseLook, Ends> {
+        let needing = sources.iter_mut().find_map(|source| match source.stage {
+            Stage::CurrentPrincipal(behind) if source.found.is_empty() => Some((source, behind)),
+            Stage::CurrentPrincipal(_) | Stage::Looking(_) | Stage::Whole => None,
+        });
+        let Some((source, behind)) = needing else { return Ok(DatabaseLook::Needless) };
+        let (found, complete) =
+            match history_pages::reports(&self.app, source.account, (behind, through), REPORTS_AT_ONCE).await {
+                Ok(found) => found,
+                Err(HistoryFault::Away | HistoryFault::Crowded) => return Ok(DatabaseLook::Away),
+                Err(HistoryFault::Unreadable(error)) => return Err(Ends::WithError(error)),
+                Err(HistoryFault::NotReady) => return Err(Ends::Silently),
+                Err(HistoryFault::Fault) => {
+                    // It would miss reports.
+                    self.outbox.overflow();
+                    return Err(Ends::Silently);
                 }
             };
-            source.found = found.into_iter().map(|report| FoundReport::Report(Box::new(report))).collect();
-            source.stage = if complete < through { Stage::CurrentPrincipal(complete) } else { Stage::Whole };
-        }
-        Ok(())
+        source.found = found.into_iter().map(|report| FoundReport::Report(Box::new(report))).collect();
+        source.stage = if complete < through { Stage::CurrentPrincipal(complete) } else { Stage::Whole };
+        Ok(DatabaseLook::Found)
     }
 }
 

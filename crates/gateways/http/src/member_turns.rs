@@ -1,6 +1,6 @@
 //! One permit that members take in turn: a member that asks for it again and again delays others by one turn at a time.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
@@ -12,11 +12,32 @@ pub(crate) struct MemberTurns(Arc<Mutex<Waiting>>);
 #[derive(Default)]
 struct Waiting {
     is_taken: bool,
-    /// The members that wait, oldest first, and the way to tell them.
-    line: VecDeque<(Box<str>, oneshot::Sender<Turn>)>,
+    /// The lines of the members that wait.
+    lines: HashMap<Box<str>, Line>,
+    /// The members that wait, by their rank: the next one first.
+    next: BTreeMap<Rank, Box<str>>,
     /// The number of the last turn of each member.
     last: HashMap<Box<str>, u64>,
     turns: u64,
+    /// The number of the last place in a line.
+    places: u64,
+}
+
+/// The rank of a member that waits: the number of its last turn, and the first place in its line when it got there.
+type Rank = (u64, u64);
+
+/// The requests that wait for turns of one member. There is at least one.
+struct Line {
+    rank: Rank,
+    /// The way to tell each, by its place, oldest first.
+    calls: BTreeMap<u64, oneshot::Sender<Turn>>,
+}
+
+/// A place in a line, which is given up when this is dropped.
+struct Place {
+    turns: MemberTurns,
+    member: Box<str>,
+    number: u64,
 }
 
 /// The permit while it is taken. The next member gets it when this is dropped.
@@ -26,16 +47,16 @@ impl MemberTurns {
     /// Waits for a turn of this member; an empty name is that of all clients that are none. Of those that wait, the
     /// member comes next whose last turn was the longest ago.
     pub(crate) async fn take(&self, member: &str) -> Turn {
-        let called = {
+        let (call, called) = oneshot::channel();
+        let number = {
             let mut waiting = self.lock();
             if !waiting.is_taken {
                 waiting.begin(member.into());
                 return Turn(self.clone());
             }
-            let (call, called) = oneshot::channel();
-            waiting.line.push_back((member.into(), call));
-            called
+            waiting.line_up(member, call)
         };
+        let _place = Place { turns: self.clone(), member: member.into(), number };
         called.await.expect("invariant: who waits stays in line until called")
     }
 
@@ -51,15 +72,52 @@ impl Waiting {
         self.last.insert(member, self.turns);
     }
 
+    /// Adds a place to the line of a member, and returns its number.
+    fn line_up(&mut self, member: &str, call: oneshot::Sender<Turn>) -> u64 {
+        self.places += 1;
+        let place = self.places;
+        match self.lines.get_mut(member) {
+            Some(line) => {
+                line.calls.insert(place, call);
+            }
+            None => self.put(member.into(), BTreeMap::from([(place, call)])),
+        }
+        place
+    }
+
+    /// Puts the line of a member where it belongs among the others, unless it is empty.
+    fn put(&mut self, member: Box<str>, calls: BTreeMap<u64, oneshot::Sender<Turn>>) {
+        let Some((&first, _)) = calls.first_key_value() else { return };
+        let rank = (self.last.get(&member).copied().unwrap_or_default(), first);
+        self.next.insert(rank, member.clone());
+        self.lines.insert(member, Line { rank, calls });
+    }
+
+    /// Removes a place that nobody waits at any more.
+    fn leave(&mut self, member: &str, place: u64) {
+        let Some(line) = self.lines.get_mut(member) else { return };
+        line.calls.remove(&place);
+        if line.calls.is_empty() {
+            self.next.remove(&line.rank);
+            self.lines.remove(member);
+        }
+    }
+
     /// Begins the next turn, if anyone waits for it.
     fn next(&mut self) -> Option<oneshot::Sender<Turn>> {
         self.is_taken = false;
-        self.line.retain(|(_, call)| !call.is_closed());
-        let last = |place: &usize| self.last.get(&self.line[*place].0).copied().unwrap_or_default();
-        let place = (0..self.line.len()).min_by_key(last)?;
-        let (member, call) = self.line.remove(place)?;
-        self.begin(member);
+        let (_, member) = self.next.pop_first()?;
+        let mut calls = self.lines.remove(&member)?.calls;
+        let (_, call) = calls.pop_first()?;
+        self.begin(member.clone());
+        self.put(member, calls);
         Some(call)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.turns.lock().leave(&self.member, self.number);
     }
 }
 
@@ -129,5 +187,24 @@ mod tests {
         // The turn is bob's, who never learns it.
         drop(bob);
         assert!(begun(&mut carol).is_some());
+    }
+
+    /// A client that came and went left a place behind each time, and each turn looked at all of them.
+    #[test]
+    fn who_has_gone_leaves_no_place() {
+        let turns = MemberTurns::default();
+        let (_, first) = begun(&mut vec![ask(&turns, "alice")]).expect("it is free");
+        let mut bob = vec![ask(&turns, "bob")];
+        assert!(begun(&mut bob).is_none());
+        for member in ["alice", "bob", "carol"] {
+            let mut gone: Vec<Asking> = (0..100).map(|_| ask(&turns, member)).collect();
+            assert!(begun(&mut gone).is_none());
+        }
+        let places = |waiting: &Waiting| waiting.lines.values().map(|line| line.calls.len()).sum::<usize>();
+        let waiting = turns.lock();
+        assert_eq!((places(&waiting), waiting.next.len()), (1, 1));
+        drop(waiting);
+        drop(first);
+        assert!(begun(&mut bob).is_some());
     }
 }

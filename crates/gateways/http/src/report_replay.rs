@@ -12,7 +12,7 @@ use crate::app_state::AppState;
 use crate::history_pages::{self, HistoryFault};
 use crate::hub::Hub;
 use crate::messages::{self, REPORTS_AT_ONCE, unreadable, whole};
-use crate::outbox::Outbox;
+use crate::outbox::{KeptBytes, Outbox};
 use crate::problem::Problem;
 use crate::problem_code::Code;
 use crate::sql_history::SqlHistory;
@@ -37,6 +37,8 @@ pub(crate) struct Replay {
     /// The last report that was sent.
     told: ReportKey,
     stage: Stage,
+    /// The bytes of what was found and not sent yet.
+    kept: KeptBytes,
 }
 
 enum Stage {
@@ -51,6 +53,20 @@ enum Stage {
     Unreadable(HistoryError),
     /// All of the history is sent. Reports from meanwhile come next.
     Joining,
+}
+
+impl Stage {
+    /// Returns the bytes that are kept for it.
+    fn bytes(&self) -> usize {
+        match self {
+            Stage::Looking(sweep) => sweep.bytes(),
+            Stage::Found(found, later) => {
+                found.capacity() * size_of::<ReportKey>() + later.as_ref().map_or(0, Sweep::bytes)
+            }
+            Stage::Answered(found, _) => found.capacity() * size_of::<Report>(),
+            Stage::CurrentPrincipal(_) | Stage::Unreadable(_) | Stage::Joining => 0,
+        }
+    }
 }
 
 /// Subscribes to the reports behind `from`. Returns `None` if the client is subscribed already. `library` is the
@@ -84,7 +100,8 @@ pub(crate) fn begin(
         return Ok(None);
     }
     let number = model.watcher.hold(account, outbox);
-    Ok(Some(Replay { number, account, outbox: outbox.clone(), through, told, stage }))
+    let kept = outbox.keep(0);
+    Ok(Some(Replay { number, account, outbox: outbox.clone(), through, told, stage, kept }))
 }
 
 pub(crate) fn begins_later() -> Problem {
@@ -128,6 +145,7 @@ pub(crate) async fn run(app: AppState, member: String, mut replay: Replay) {
                     false
                 }
             };
+            replay.kept = replay.outbox.keep(replay.stage.bytes());
             goes_on.then(|| (replay, begun.elapsed()))
         });
         let Ok(Some((goes_on, worked))) = stepped.await else { return };

@@ -1,15 +1,19 @@
 //! One WebSocket connection: requests in, messages out.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use axum::extract::State;
 use axum::response::Response;
 use exchange::Read;
 use serde_json::Value;
+use tokio::sync::Semaphore;
 
 use crate::app_state::AppState;
-use crate::contained::tell_beside;
+use crate::contained::{TaskBeside, tell_beside};
 use crate::conversation::{self, Party};
 use crate::current_principal;
-use crate::drop_copy::{self, DropCopyRequest, DropCopyScope, Running};
+use crate::drop_copy::{self, DropCopyRequest, DropCopyScope};
 use crate::hub::Hub;
 use crate::input;
 use crate::messages::{done, refusal};
@@ -23,6 +27,8 @@ use crate::upgrade::Upgrade;
 
 /// Subscriptions of one connection, at most.
 const SUBSCRIPTIONS_MAX: usize = 64;
+/// Replays of one connection that are under way at once; further ones wait for one of these to end.
+const REPLAYS_AT_ONCE: usize = 4;
 
 pub(crate) async fn upgrade(State(app): State<AppState>, upgrade: Upgrade) -> Result<Response, Problem> {
     app.market()?;
@@ -33,6 +39,8 @@ pub(crate) async fn upgrade(State(app): State<AppState>, upgrade: Upgrade) -> Re
         topics: 0,
         protector: None,
         drop_copy: None,
+        replays: HashMap::new(),
+        replaying: Arc::new(Semaphore::new(REPLAYS_AT_ONCE)),
     })
     .await
 }
@@ -43,7 +51,11 @@ struct Session {
     topics: usize,
     /// The protector, once it protects accounts.
     protector: Option<Protector>,
-    drop_copy: Option<Running>,
+    drop_copy: Option<TaskBeside>,
+    /// The replays of accounts' reports, which are over or end with the subscription.
+    replays: HashMap<terms::AccountId, TaskBeside>,
+    /// Permits for replays that are under way.
+    replaying: Arc<Semaphore>,
 }
 
 /// A request of a client.
@@ -151,12 +163,21 @@ impl Session {
                 if let Some(replay) = begun.await?? {
                     self.topics += 1;
                     let running = report_replay::run(self.app.clone(), current_principal::member(), replay);
-                    drop(tell_beside(self.outbox.clone(), running));
+                    let replaying = Arc::clone(&self.replaying);
+                    let in_turn = async move {
+                        // The semaphore is never closed.
+                        let _under_way = replaying.acquire().await;
+                        running.await;
+                    };
+                    self.replays.insert(account, tell_beside(self.outbox.clone(), in_turn));
                 }
             }
             Request::Unsubscribe(channel) => {
                 let read = channel.read();
                 self.app.follow(read)?;
+                if let Read::Account(account) = read {
+                    self.replays.remove(&account);
+                }
                 let (outbox, answer) = (self.outbox.clone(), done("unsubscribed", request));
                 let unsubscribed = self.app.look(move |model| {
                     let topic = channel.topic(model)?;
