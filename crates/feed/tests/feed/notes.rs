@@ -267,7 +267,7 @@ fn told_of(history: &History, orders: u64, through: Sequence) -> Vec<String> {
     let (keys, _) = sweep.finish();
     let reported = |report| match report {
         Report::Placed(order) => shown(&order),
-        report => format!("{report:?}"),
+        Report::Executed(..) | Report::Noted(_) | Report::Amended(_) | Report::Canceled(_) => format!("{report:?}"),
     };
     told.extend(keys.into_iter().map(|key| say(history.report(key).map(reported))));
     told
