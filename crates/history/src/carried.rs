@@ -113,8 +113,9 @@ impl Carried {
         self.table.append(&carried)
     }
 
-    /// The slot of the record with this number, if it is here. A damaged record does not say on which side of it another
-    /// one is, so the next sound record does. Errors: it may be one of the damaged records that are in its place.
+    /// The slot of the record with this number, if it is here. A damaged record does not say on which side of it
+    /// another one is, so the next sound record does. Errors: it may be one of the damaged records that are in its
+    /// place.
     pub(crate) fn find(&self, at: u64) -> Result<Option<u64>, HistoryError> {
         let (mut from, mut to) = (0, self.len());
         // The first of the damaged slots between `to` and the next sound record.

@@ -3,6 +3,9 @@
 use feed::{Amended, Candle, HistoryError, Interval, Open, PastOrder, Relatives, Report, Trade};
 use terms::{AccountIndex, Money, OrderId, Sequence, Shares, SymbolIndex, Time};
 
+/// Questions of a kind without an answer, of one member, at most. Clients that are no members are one together.
+pub(crate) const UNANSWERED_OF_MEMBER_MAX: usize = 16;
+
 /// A page, newest first, and the start of the next one.
 pub type Page<T> = (Vec<T>, Option<u64>);
 

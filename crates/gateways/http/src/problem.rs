@@ -12,8 +12,8 @@ use terms::{AccountLimit, BrokenRule, Reject};
 use utoipa::openapi::{Ref, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
+use crate::history_port::UNANSWERED_OF_MEMBER_MAX;
 use crate::problem_code::Code;
-use crate::sql_history::UNANSWERED_OF_MEMBER_MAX;
 
 /// The content type of a refusal.
 pub(crate) const KIND: &str = "application/problem+json";

@@ -10,12 +10,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::{Instant, timeout_at};
 
 use crate::current_principal;
-use crate::history_port::{HistoryAnswer, HistoryFault, HistoryPort, Question};
+use crate::history_port::{HistoryAnswer, HistoryFault, HistoryPort, Question, UNANSWERED_OF_MEMBER_MAX};
 
 /// Questions of a kind without an answer, at most; others wait for room, for a bounded time.
 const UNANSWERED_MAX: usize = 64;
-/// Questions of a kind without an answer, of one member, at most. Clients that are no members are one together.
-pub(crate) const UNANSWERED_OF_MEMBER_MAX: usize = 16;
 const ROOM_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The database, with room for a number of questions.

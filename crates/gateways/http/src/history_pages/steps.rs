@@ -49,7 +49,8 @@ impl<T> UnfinishedPage<T> {
     }
 }
 
-/// Makes a page of the files. Each step is as of its own moment. Returns `None` if `before` is not an entry of the list.
+/// Makes a page of the files. Each step is as of its own moment. Returns `None` if `before` is not an entry of the
+/// list.
 pub(super) async fn page<T: Send + 'static>(
     app: &AppState,
     before: Option<u64>,
