@@ -17,6 +17,7 @@ mod verdict;
 mod watchdog;
 
 mod bounds;
+mod candles;
 mod connections;
 mod executions;
 mod floods;

@@ -47,6 +47,11 @@ impl Launch {
         }
     }
 
+    /// The data folder.
+    pub fn data(&self) -> &Path {
+        &self.data
+    }
+
     /// Adds further arguments, separated by blanks.
     pub fn with(mut self, arguments: &str) -> Launch {
         self.arguments.extend(arguments.split_whitespace().map(str::to_string));
