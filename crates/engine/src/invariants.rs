@@ -203,8 +203,8 @@ impl Engine {
         assert!(open_orders == self.open_order_count(), "every open order is on its book, or waits");
         assert!(deadlines == self.deadlines.len(), "every deadline is that of one order");
         let followed = (0..self.symbols.all().len()).map(|at| self.stops.trailing(SymbolIndex(at as u32)));
-        assert!(followed.sum::<usize>() == trailing, "every order that follows the market is counted");
-        assert!(self.stops.trailing_of_all() == trailing, "and so it is among those of its account");
+        let counted = [followed.sum::<usize>(), self.stops.trailing_of_all()];
+        assert!(counted == [trailing; 2], "every order that follows the market is counted, also among its account's");
         assert!(icebergs == self.icebergs.len(), "every order that shows a part is one");
         let reached_orders = reached_orders.saturating_add(being_reached.len());
         assert!(reached_orders == self.stops.reached_orders(), "orders that were reached are counted");

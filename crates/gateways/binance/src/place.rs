@@ -219,7 +219,7 @@ impl Placing {
         };
         let (shares, funds) = match funds {
             None => (shares.position(), Money::ZERO),
-            // The engine chose the number of shares, and may go on to execute them.
+            // The engine chose the number of shares, and cancels what one command does not execute.
             Some(funds) => (past.map_or(executed, |past| past.shares.position()), funds),
         };
         let status = match past {
