@@ -23,7 +23,7 @@ use market::snapshots::{JournalCoverage, SnapshotMaker};
 use market::timekeeper::Clock;
 use market::turn::{MarketLoop, TurnOptions};
 use terms::{
-    AccountId, Command, Deadline, KillScope, Money, NewOrder, NodeId, Op, OrderId, Place, Price, Query, Reply,
+    AccountId, Among, Command, Deadline, KillScope, Money, NewOrder, NodeId, Op, OrderId, Place, Price, Query, Reply,
     Sequence, Shares, Side, StateItem, Symbol, Time,
 };
 
@@ -218,8 +218,10 @@ fn a_cancel_in_vain_meets_an_order_of_another_node_while_the_disk_is_nearly_full
     other
         .ask(&[Command::Place(Place::order(account(1), NewOrder::limit(symbol, Side::Buy, limit, shares)))])
         .expect("the log is whole");
-    let told = low.ask(&[cancel, kill]).expect("the log is whole");
-    assert_eq!(told, [Answer::Unavailable(Unavailable::DiskLow), Answer::Unavailable(Unavailable::DiskLow)]);
+    let one_of_two = |among| Command::KillTogether { account: account(1), among };
+    let together = [one_of_two(Among::First), one_of_two(Among::Last)];
+    let told = low.ask(&[&[cancel, kill][..], &together].concat()).expect("the log is whole");
+    assert!(told.iter().all(|told| *told == Answer::Unavailable(Unavailable::DiskLow)), "{told:?}");
     let told = low.ask(&[cancel]).expect("the log is whole");
     assert!(matches!(told[..], [Answer::Reply(Reply::Canceled(_))]), "{told:?}");
 }

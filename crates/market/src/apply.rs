@@ -119,15 +119,11 @@ fn vain(engine: &mut Engine, command: &Command) -> Answer {
         let found = engine.would_cancel_any(account, symbol, through);
         return Answer::Reply(found.map_or_else(Reply::Rejected, |is_left| none(is_left, newest)));
     }
-    if let Command::Kill { scope } = *command {
+    if let Some(scope) = killed_scope(command) {
         if engine.is_killed(scope) == Ok(false) {
             return Answer::Unavailable(Unavailable::DiskLow);
         }
         return Answer::Reply(engine.goes_on(scope).map_or_else(Reply::Rejected, |is_left| none(is_left, newest)));
-    }
-    if let Command::KillTogether { account, .. } = *command {
-        let goes_on = engine.goes_on(KillScope::Account(account));
-        return Answer::Reply(goes_on.map_or_else(Reply::Rejected, |is_left| none(is_left, newest)));
     }
     if let Some(told) = unchanging(engine, command) {
         return Answer::Reply(told);
@@ -136,6 +132,14 @@ fn vain(engine: &mut Engine, command: &Command) -> Answer {
         Some(Err(told)) => Answer::Reply(told),
         Some(Ok(_)) | None => Answer::Unavailable(Unavailable::DiskLow),
     }
+}
+
+/// The scope that a command kills, alone or together with others.
+fn killed_scope(command: &Command) -> Option<KillScope> {
+    if let Command::Kill { scope } = *command {
+        return Some(scope);
+    }
+    if let Command::KillTogether { account, .. } = *command { Some(KillScope::Account(account)) } else { None }
 }
 
 /// The number of executions that answers may still have, which bounds replies and the memory of a batch.
