@@ -39,7 +39,7 @@ const RELEASED: u8 = 35;
 /// A note without a report: it links to the trades of a done order, whose ending links to its notes, and has the shares
 /// taken off it.
 const LAST_TRADE: u8 = 128;
-/// The same for an order for which damage hides the shares taken off it.
+/// A `LAST_TRADE` of an order for which damage hides the shares taken off it.
 const LAST_TRADE_BEHIND_DAMAGE: u8 = 129;
 
 /// The table of notes. Links are their numbers, from 1.

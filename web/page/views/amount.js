@@ -142,7 +142,7 @@ export function amountField({ basis, changed, unpriced }) {
 /** @param {HTMLInputElement} slider @param {number} percent */
 function drawSlider(slider, percent) {
   const bound = Math.max(0, Math.min(100, percent));
-  // Whoever draws it has it in the hand.
+  // While the slider has the focus its user decides where it stands.
   if (document.activeElement !== slider) slider.value = bound.toFixed(0);
   setAttribute(slider, "aria-valuetext", `${bound.toFixed(0)} per cent`);
   setAttribute(slider, "data-far", percent > 100.5);

@@ -106,7 +106,7 @@ function signOutButton(api) {
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
     }
-    // Whoever signs in next is told nothing of another member's order.
+    // The next member to sign in is told nothing of another member's order.
     keepSending(null);
     location.reload();
   });

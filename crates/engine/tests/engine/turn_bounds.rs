@@ -85,7 +85,7 @@ fn orders_that_look_before_they_execute_wait_once_those_of_their_turn_have_looke
 }
 
 /// A regression: an order that might interrupt trading looked at a thousand others, and cost as much as one that looks
-/// at none; whoever had no money for it could repeat it at will.
+/// at none. A client without money for it could repeat it at will.
 #[test]
 fn orders_that_look_for_an_interruption_wait_once_those_of_their_turn_have_looked() {
     let mut market = Market::with_bounds(of_turns(40));

@@ -373,7 +373,7 @@ mod tests {
         assert!(next.as_mut().poll(&mut context).is_pending());
         assert_eq!(kept.counts(), (1, 0), "the batch of the one that hung up is still there");
         kept.refuse_batches();
-        assert_eq!(market.metrics().ops_in_flight(), 0, "what is back counts as back, whoever waits for it");
+        assert_eq!(market.metrics().ops_in_flight(), 0, "a batch that came back is not in flight");
         assert!(next.as_mut().poll(&mut context).is_pending());
         assert_eq!(kept.counts(), (1, 0));
         kept.refuse_batches();
