@@ -5,7 +5,7 @@ import { MONEY_DECIMALS, exact, format } from "../page/decimal.js";
 import { PortfolioPrices } from "../page/state/portfolio-prices.js";
 import { averageCost, equityAt, linesOf, mostWorth, percent, sumOf } from "../page/state/portfolio.js";
 import { pointsOf } from "../page/views/portfolio-curve.js";
-import { average, figuresOf, withPercent } from "../page/views/portfolio-text.js";
+import { average, figuresOf, noteOf, withPercent } from "../page/views/portfolio-text.js";
 import { compared, csvOf } from "../page/views/table.js";
 
 /** @import { Line } from "../page/state/portfolio.js" */
@@ -139,6 +139,19 @@ test("an average cost is rounded where it is shown, and is whole in a file", () 
   assert.deepEqual([average(some, as_is), average(some, as_is, 8)], ["66.6667", "66.66666666"]);
   assert.deepEqual([average(none, as_is), average(none, as_is, 8)], ["–", ""]);
   assert.deepEqual([withPercent(some), withPercent(none)], [" (−25.00%)", ""]);
+});
+
+test("the note says which prices count, and what is not here yet", () => {
+  /** @type {any} */
+  const holdings = { id: "1", account: account("1", []), refused: null, executed: { state: "here", next: null }, executions: [] };
+  const note = (/** @type {object} */ changes, /** @type {Partial<{ready: boolean, failed: boolean, others: number}>} */ prices = {}) =>
+    noteOf({ ...holdings, ...changes }, { ready: true, failed: false, others: 0, ...prices });
+  assert.match(note({}), /count at their symbol's first price on record\.$/);
+  assert.match(note({}, { others: 2 }), /on record; of 2 symbols of less worth at that of the oldest execution, or at the last one/);
+  assert.equal(note({}, { ready: false }), "Loading…");
+  assert.match(note({}, { ready: false, failed: true }), /^The prices cannot be had/);
+  assert.match(note({ executed: { state: "failed", next: null } }), /^The executions cannot be had/);
+  assert.equal(note({ id: null, account: null }), "Choose an account to see what it has");
 });
 
 test("the curve has the equity at the end of each span, and the one of now at its end", () => {

@@ -3,10 +3,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { read, write } from "../page/address.js";
+import { Refusal } from "../page/api.js";
 import { Frames } from "../page/frames.js";
 import { Candles } from "../page/state/candles.js";
 import { Holdings } from "../page/state/holdings.js";
+import { Market } from "../page/state/market.js";
 import { Tape } from "../page/state/tape.js";
+import { isComplete, noteOf } from "../page/views/portfolio-text.js";
 
 /** @import { Candle, Execution, Order, Trade } from "../page/types.js" */
 
@@ -148,6 +151,142 @@ test("an execution that an answer brought already is not listed twice", async ()
     mine.executions.map(({ trade_id }) => trade_id),
     [6, 5, 4],
   );
+});
+
+test("an answer that overtook the feed is put in its place", async () => {
+  const { holdings: mine, says } = holdings({ executions: async () => ({ executions: [8, 7, 6].map(execution), next: null }) });
+  says({ type: "snapshot", orders: [] });
+  says({ type: "update", orders: [], executions: [execution(7)] });
+  await mine.moreExecutions();
+  assert.deepEqual(
+    mine.executions.map(({ trade_id }) => trade_id),
+    [8, 7, 6],
+  );
+});
+
+/** The numbers from one down to another. @param {number} from @param {number} to */
+const down = (from, to) => Array.from({ length: from - to + 1 }, (_, at) => from - at);
+
+/** An account whose executions have these numbers, newest first; a page has 2,000. @param {number[]} numbers */
+function executed(numbers) {
+  /** @type {any[]} */
+  const asked = [];
+  const executions = async (/** @type {string} */ _id, /** @type {any} */ before) => {
+    asked.push(before);
+    const page = numbers.filter((number) => before === null || number < before).slice(0, 2_000);
+    return { executions: page.map(execution), next: (page.at(-1) ?? 1) > 1 ? page.at(-1) : null };
+  };
+  return { ...holdings({ executions }), asked };
+}
+
+test("executions that fall out can be asked for again, and the portfolio says that they do not count", async () => {
+  const { holdings: mine, says, asked } = executed(down(2_000, 1));
+  const note = () => noteOf(mine, { ready: true, failed: false, others: 0 });
+  says({ type: "snapshot", orders: [] });
+  await mine.moreExecutions();
+  assert.deepEqual([mine.executed.next, isComplete(mine)], [null, true]);
+  assert.doesNotMatch(note(), /newest/);
+  says({ type: "update", orders: [], executions: [execution(2_001), execution(2_002)] });
+  assert.deepEqual([mine.executions.length, mine.executions.at(-1)?.trade_id, mine.executed.next], [2_000, 3, 3]);
+  assert.match(note(), /Of the executions the newest 2,000 count/);
+  await mine.moreExecutions();
+  assert.deepEqual([asked, mine.executions.length, mine.executions.at(-1)?.trade_id, mine.executed.next], [[null, 3], 2_002, 1, null]);
+});
+
+test("after “Older” and one more execution there is no hole", async () => {
+  const { holdings: mine, says } = executed(down(6_000, 1));
+  says({ type: "snapshot", orders: [] });
+  await mine.moreExecutions();
+  const older = mine.moreExecutions();
+  says({ type: "update", orders: [], executions: [execution(6_001)] });
+  assert.equal(mine.executions.length, 2_001, "what a page on its way goes on from stays");
+  await older;
+  says({ type: "update", orders: [], executions: [execution(6_002)] });
+  assert.deepEqual([mine.executions.length, mine.executed.next], [2_000, 4_003]);
+  await mine.moreExecutions();
+  assert.deepEqual(
+    mine.executions.map(({ trade_id }) => trade_id),
+    down(6_002, 2_003),
+  );
+});
+
+test("of a trade with itself an account keeps both sides, or none", async () => {
+  const { holdings: mine, says } = executed(down(2_000, 1));
+  says({ type: "snapshot", orders: [] });
+  await mine.moreExecutions();
+  const sides = (/** @type {number} */ number) => [execution(number), { ...execution(number), order_id: 8 }];
+  says({ type: "update", orders: [], executions: sides(2_001) });
+  assert.deepEqual([mine.executions.length, mine.executed.next], [2_000, 3]);
+  says({ type: "update", orders: [], executions: down(4_001, 2_002).reverse().flatMap(sides) });
+  assert.equal(mine.executions.length % 2, 0);
+  assert.equal(mine.executions.at(-1)?.trade_id, mine.executed.next);
+  const few = executed(down(1_999, 1));
+  few.says({ type: "snapshot", orders: [] });
+  await few.holdings.moreExecutions();
+  few.says({ type: "update", orders: [], executions: [...sides(2_000), execution(2_001)] });
+  assert.deepEqual([few.holdings.executions.length, few.holdings.executed.next], [2_000, 3]);
+  few.says({ type: "update", orders: [], executions: down(3_998, 2_002).reverse().map(execution) });
+  assert.deepEqual([few.holdings.executions.length, few.holdings.executed.next], [2_000, 2_000]);
+  few.says({ type: "update", orders: [], executions: [execution(3_999)] });
+  assert.deepEqual([few.holdings.executions.length, few.holdings.executed.next], [2_001, 2_000], "the second side of 2,000 stays");
+});
+
+test("orders that fall out while a page is on its way, or after one that failed, can be asked for again", async () => {
+  /** @type {any[]} */
+  const asked = [];
+  /** @type {((orders: number[]|null) => void)|undefined} */
+  let answer;
+  const { holdings: mine, says } = holdings({
+    orders: (/** @type {string} */ _id, /** @type {any} */ before) => {
+      asked.push(before);
+      return new Promise((resolve, reject) => {
+        answer = (numbers) =>
+          numbers === null
+            ? reject(new Refusal({ code: "no-answer", detail: "No answer" }))
+            : resolve({ orders: numbers.map((number) => order(number, { status: "executed" })), next: numbers.at(-1) });
+      });
+    },
+  });
+  const done = (/** @type {number[]} */ numbers) => says({ type: "update", orders: numbers.map((number) => order(number, { status: "executed" })) });
+  says({ type: "snapshot", orders: [] });
+  const first = mine.moreHistory();
+  answer?.([100, 99]);
+  await first;
+  const second = mine.moreHistory();
+  done(down(4_200, 101));
+  assert.equal(mine.orders.size, 4_102, "what the page goes on from stays");
+  answer?.(null);
+  await second;
+  done([4_201]);
+  assert.deepEqual([mine.history.state, mine.orders.size, mine.history.next], ["failed", 2_000, 2_202]);
+  const third = mine.moreHistory();
+  answer?.([2_201]);
+  await third;
+  assert.deepEqual([asked, mine.orders.size], [[null, 99, 2_202], 2_001]);
+});
+
+test("older candles are not put before a list that was begun anew meanwhile", async () => {
+  /** @type {Map<string, any>} */
+  const handlers = new Map();
+  const feed = { subscribe: (/** @type {any} */ { channel }, /** @type {any} */ handler) => handlers.set(channel, handler), unsubscribe() {} };
+  /** @type {((answer: any) => void)[]} */
+  const answers = [];
+  const market = new Market(/** @type {any} */ (feed), /** @type {any} */ ({ candles: () => new Promise((resolve) => answers.push(resolve)) }), "1m");
+  const snapshot = (/** @type {number} */ first) =>
+    handlers.get("candles").message({ type: "snapshot", candles: Array.from({ length: 500 }, (_, at) => candle(first + at)) });
+  market.choose("SPY");
+  snapshot(1_000);
+  const asking = market.olderCandles();
+  market.choose("QQQ");
+  market.choose("SPY");
+  snapshot(5_000);
+  answers[0]({ candles: [candle(998), candle(999)] });
+  await asking;
+  assert.deepEqual([market.candles.all[0].start, market.candles.older], [5_000, true]);
+  const again = market.olderCandles();
+  answers[1]({ candles: [candle(4_999)] });
+  await again;
+  assert.equal(market.candles.all[0].start, 4_999);
 });
 
 test("history goes on where the last page ended, and what the feed said is newer", async () => {

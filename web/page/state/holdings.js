@@ -112,7 +112,8 @@ export class Holdings extends Observable {
       const { executions, next } = await this.#api.executions(id, before);
       return () => {
         const known = new Set(this.executions.map(keyOf));
-        this.executions = [...this.executions, ...executions.filter((execution) => !known.has(keyOf(execution)))];
+        // An answer may also have overtaken the feed.
+        this.executions = [...this.executions, ...executions.filter((execution) => !known.has(keyOf(execution)))].sort((a, b) => b.trade_id - a.trade_id);
         return next;
       };
     });
@@ -137,7 +138,8 @@ export class Holdings extends Observable {
     if (message.type === "update" && message.executions.length > 0) {
       this.#execute(message.executions);
     }
-    this.#bound();
+    this.#boundOrders();
+    this.#boundExecutions();
     this.changed();
   }
 
@@ -146,17 +148,29 @@ export class Holdings extends Observable {
     // An answer that overtook the feed holds them already.
     const known = new Set(this.executions.slice(0, KEPT).map(keyOf));
     const fresh = executions.filter((execution) => !known.has(keyOf(execution)));
-    this.executions = [...fresh.toReversed(), ...this.executions].slice(0, KEPT);
+    this.executions = [...fresh.toReversed(), ...this.executions];
     for (const execution of executions) this.onExecution(execution);
   }
 
   /** Done orders beyond the bound fall out, the oldest first. */
-  #bound() {
-    if (this.orders.size <= 2 * KEPT + this.open.size) return;
+  #boundOrders() {
+    // The page that is on its way goes on from the oldest that is here.
+    if (this.orders.size <= 2 * KEPT + this.open.size || this.history.state === "asking") return;
     const kept = [...this.orders.values()].sort((a, b) => b.order_id - a.order_id).slice(0, KEPT);
     this.orders = new Map([...this.open, ...kept.map((order) => /** @type {const} */ ([order.order_id, order]))]);
     // What fell out can be asked for again, from the oldest that is left.
-    if (this.history.state === "here") this.history.next = kept.at(-1)?.order_id ?? null;
+    if (this.history.state !== "unasked") this.history.next = kept.at(-1)?.order_id ?? null;
+  }
+
+  /** Executions beyond the bound fall out, the oldest first. */
+  #boundExecutions() {
+    if (this.executions.length <= KEPT || this.executed.state === "asking") return;
+    // A page begins behind a trade, so both sides of one are kept.
+    const { trade_id: oldest } = this.executions[KEPT - 1];
+    const kept = this.executions.filter(({ trade_id }) => trade_id >= oldest);
+    if (kept.length === this.executions.length) return;
+    this.executions = kept;
+    if (this.executed.state !== "unasked") this.executed.next = oldest;
   }
 
   #forgetLists() {

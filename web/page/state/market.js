@@ -82,10 +82,12 @@ export class Market extends Observable {
   async olderCandles() {
     const { symbol, interval, candles } = this;
     if (!symbol || !candles.older || candles.all.length === 0 || this.#asking_older) return;
+    const [{ start: first }] = candles.all;
     this.#asking_older = true;
     try {
-      const answer = await this.#api.candles(symbol, interval, candles.all[0].start);
-      if (symbol === this.symbol && interval === this.interval) candles.putOlder(answer.candles);
+      const answer = await this.#api.candles(symbol, interval, first);
+      // The list may have been cut, or begun anew, while the answer was on its way: then there would be a hole between.
+      if (symbol === this.symbol && interval === this.interval && candles.all[0]?.start === first) candles.putOlder(answer.candles);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       // Nothing is lost: scrolling there again asks again.

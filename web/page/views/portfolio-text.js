@@ -1,12 +1,41 @@
-// The amounts of a portfolio as they are shown: its figures, and the columns of its table. Knows no element.
+// The amounts of a portfolio as they are shown: its figures, the columns of its table, and the note beneath. Knows no element.
 
 import { MONEY_DECIMALS, atLeast, format, group } from "../decimal.js";
+import { plural } from "../format.js";
 import { averageCost, percent } from "../state/portfolio.js";
 import { nearest } from "./forecast.js";
 
+/** @import { Holdings } from "../state/holdings.js" */
 /** @import { Line, Sum } from "../state/portfolio.js" */
 /** @import { Quote } from "../state/quote.js" */
 /** @import { Column } from "./table.js" */
+
+/** The most executions that the page asks for; shares from before them count as the account's stock. */
+const EXECUTIONS_MAX = 2_000;
+
+/** Whether all executions are here that are asked for. @param {Pick<Holdings, "executed"|"executions">} holdings */
+export function isComplete({ executed, executions }) {
+  return hasAll(executed) || (executed.state !== "failed" && executions.length >= EXECUTIONS_MAX);
+}
+
+/** Whether the account has no executions but those that are here. @param {Holdings["executed"]} executed */
+const hasAll = ({ state, next }) => state === "here" && next === null;
+
+/**
+ * The note beneath the figures.
+ * @param {Pick<Holdings, "id"|"account"|"refused"|"executed"|"executions">} holdings
+ * @param {{ready: boolean, failed: boolean, others: number}} prices `failed`: they were asked for in vain; `others`: symbols whose prices are not asked for
+ */
+export function noteOf({ id, account, refused, executed, executions }, { ready, failed, others }) {
+  if (!account) return id === null ? "Choose an account to see what it has" : (refused ?? "Loading…");
+  if (executed.state === "failed") return "The executions cannot be had: the server does not answer";
+  if (!ready) return failed ? "The prices cannot be had: the server does not answer" : "Loading…";
+  const all = hasAll(executed) ? "" : ` Of the executions the newest ${group(String(executions.length))} count.`;
+  const first = "Shares that were issued count at their symbol's first price on record";
+  const beyond =
+    others === 0 ? "" : `; of ${plural(others, "symbol")} of less worth at that of the oldest execution, or at the last one, and the curve has the last one`;
+  return `By average cost, fees included. ${first}${beyond}.${all}`;
+}
 
 export const money = (/** @type {bigint} */ amount) => group(atLeast(nearest(amount), 2));
 const signed = (/** @type {bigint} */ amount) => {

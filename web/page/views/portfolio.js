@@ -1,12 +1,12 @@
 // The worth of an account: its shares with their costs and proceeds, and its equity over time. Amounts are exact; the curve is drawn in Numbers.
 
-import { exact, group } from "../decimal.js";
+import { exact } from "../decimal.js";
 import { find, make, setAttribute, setText } from "../dom.js";
 import { PortfolioPrices } from "../state/portfolio-prices.js";
 import { costsOf, mostWorth, sumOf, valued } from "../state/portfolio.js";
 import { curveView } from "./curve.js";
 import { SPANS, pointsOf, spanButtons } from "./portfolio-curve.js";
-import { figuresOf, portfolioColumns } from "./portfolio-text.js";
+import { figuresOf, isComplete, noteOf, portfolioColumns } from "./portfolio-text.js";
 import { Table } from "./table.js";
 
 /** @import { Api } from "../api.js" */
@@ -21,8 +21,6 @@ import { Table } from "./table.js";
 
 /** Candles of so many symbols are asked for; others count at their last price. */
 const SYMBOLS_MAX = 20;
-/** The most executions that the page asks for; shares from before them count as the account's stock. */
-const EXECUTIONS_MAX = 2_000;
 /** The curve is drawn no more often. */
 const PAUSE_MS = 250;
 
@@ -63,7 +61,7 @@ export function portfolioView({ holdings, market, symbols, quote, frames, theme,
     // A part of the executions, or prices that are not here yet, would make a loss of a gain.
     const ready = account !== null && isComplete(holdings) && prices.know(wanted);
     part("portfolio").hidden = part("portfolio-table").hidden = !ready;
-    setText(part("portfolio-note"), noteOf(holdings, ready, prices.failed));
+    setText(part("portfolio-note"), noteOf(holdings, { ready, failed: prices.failed, others: mostWorth(lines, Infinity).length - wanted.length }));
     if (!ready) lines = [];
     sum = ready ? sumOf(account, lines) : null;
     if (sum) {
@@ -124,28 +122,9 @@ function costsAnew(prices, last) {
  * @param {string[]} symbols
  */
 function askFor(holdings, prices, span, symbols) {
-  const { executed, executions } = holdings;
-  if (executed.state === "unasked" || (executed.state === "here" && executed.next !== null && executions.length < EXECUTIONS_MAX)) holdings.moreExecutions();
+  const { executed } = holdings;
+  if (executed.state === "unasked" || (executed.state === "here" && !isComplete(holdings))) holdings.moreExecutions();
   if (isComplete(holdings)) prices.look({ account: holdings.id, span, interval: SPANS[span].interval }, symbols);
-}
-
-/** Whether all executions are here that are asked for. @param {Holdings} holdings */
-function isComplete({ executed, executions }) {
-  return (executed.state === "here" && executed.next === null) || (executed.state !== "failed" && executions.length >= EXECUTIONS_MAX);
-}
-
-/**
- * The note beneath the figures.
- * @param {Holdings} holdings
- * @param {boolean} ready
- * @param {boolean} failed whether the prices were asked for in vain
- */
-function noteOf({ id, account, refused, executed, executions }, ready, failed) {
-  if (!account) return id === null ? "Choose an account to see what it has" : (refused ?? "Loading…");
-  if (executed.state === "failed") return "The executions cannot be had: the server does not answer";
-  if (!ready) return failed ? "The prices cannot be had: the server does not answer" : "Loading…";
-  const all = executed.state === "here" && executed.next === null ? "" : ` Of the executions the newest ${group(String(executions.length))} count.`;
-  return `By average cost, fees included. Shares that were issued count at their symbol's first price on record.${all}`;
 }
 
 /** @param {HTMLElement} figures @param {Sum} sum */
