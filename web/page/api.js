@@ -223,8 +223,14 @@ export const api = {
   /** Leaves an order so many shares. @param {number} order @param {string} account @param {string} shares @returns {Promise<Order>} */
   amend: (order, account, shares) => request("PATCH", `/orders/${order}`, { account, shares }),
 
-  /** Cancels an order and places another one in its stead. @param {number} order @param {NewOrder} placing @returns {Promise<{placed: Placed|null, not_placed: Problem|null}>} */
-  replace: (order, placing) => request("PUT", `/orders/${order}`, placing),
+  /**
+   * Cancels an order and places another one in its stead, or changes nothing and refuses. Where the other one was placed before under its client
+   * order id, `not_canceled` is set.
+   * @param {number} order
+   * @param {NewOrder} placing
+   * @returns {Promise<{placed: Placed, not_canceled: Problem|null}>}
+   */
+  replace: (order, placing) => request("PUT", `/orders/${order}${query({ on_failure: "keep" })}`, placing),
 
   /** @param {string} account @param {string|null} symbol @returns {Promise<{canceled: Order[]}>} */
   cancelAll: (account, symbol) => request("DELETE", `/accounts/${at(account)}/orders${query({ symbol })}`),

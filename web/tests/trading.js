@@ -190,6 +190,27 @@ try {
         ["fill_or_kill", "percent", "25"],
       );
       await look(page, "preset");
+      // A kind that what stands in the ticket leaves no room for, and one that there is not.
+      const keep = (/** @type {string} */ kind) =>
+        page.evaluate((kind) => {
+          const fields = { kind, waits: "", unit: "shares", shares: "2", display: "", "self-trade": "allowed", ends: "" };
+          localStorage.setItem("pricetime.presets", JSON.stringify([{ name: "Quarter", fields }]));
+        }, kind);
+      for (const [kind, taken] of [
+        ["post_only_move", "post_only_move"],
+        ["gone", "limit"],
+      ]) {
+        await keep(kind);
+        await page.reload();
+        await page.waitForSelector("body[data-connection=open][data-market=chosen]");
+        await page.selectOption("#ticket-kind", "market");
+        await page.selectOption("#ticket-waits", "stop");
+        await page.fill("#ticket-trigger", "200");
+        await page.waitForFunction(() => document.querySelector("#ticket-kind option[value=post_only_move]")?.hasAttribute("disabled"));
+        await page.click("#ticket-presets button");
+        assert.deepEqual([await page.inputValue("#ticket-kind"), await page.inputValue("#ticket-waits")], [taken, ""]);
+      }
+      await page.waitForSelector(".notice:has-text('cannot set here: the kind')");
       await page.click("#ticket-terms > summary");
       await page.click("#ticket-preset-drop");
       await page.waitForSelector("#ticket-presets", { state: "hidden" });
@@ -417,6 +438,11 @@ try {
       await page.mouse.up();
       await page.waitForSelector(`.notice:has-text("Order ${second} not moved to"):has-text("it is post-only, and would execute at once")`);
       assert.deepEqual([(await newest()).order_id, (await newest()).status], [second, "open"]);
+      await page.click("#panel-open .edit");
+      await page.locator("#panel-open tbody input").fill("1000 @ 144");
+      await page.keyboard.press("Enter");
+      await page.waitForSelector(`.notice:has-text("Order ${second} not changed: ")`);
+      assert.deepEqual([(await newest()).order_id, (await newest()).status, (await newest()).shares], [second, "open", "5"], "it stays where it is refused");
       await cancelAll();
     }),
   );

@@ -12,7 +12,7 @@ import { forecast, foretoldWaiting } from "./forecast.js";
  * @typedef {object} Move
  * @property {string} text what it would do now; empty when that cannot be said
  * @property {boolean} crosses whether it would execute at once
- * @property {string|null} refused why the server would not take it: the one that stands would be gone all the same
+ * @property {string|null} refused why the server would not take it: the one that stands would stay
  */
 
 /**

@@ -42,7 +42,7 @@ export function orderActions({ api, market, quote, confirm }) {
     return moveOf({ book: market.book, last: quote.last }, order, which, to, (text) => price(text, order.symbol));
   }
 
-  /** Whether an order is to get another price. Where it would execute at once that is asked in any case; what the server would refuse is not sent, because the order would be gone. @param {Order} order @param {Which} which @param {string} to @param {boolean} asks whether it is asked otherwise, too, where somebody wants to be */
+  /** Whether an order is to get another price. Where it would execute at once that is asked in any case; what the server would refuse is not sent. @param {Order} order @param {Which} which @param {string} to @param {boolean} asks whether it is asked otherwise, too, where somebody wants to be */
   async function isSure(order, which, to, asks) {
     const would = foretell(order, which, to);
     if (would?.refused) {

@@ -1,4 +1,4 @@
-// Puts a new order in the place of one, with other prices or shares, and says what came of it.
+// Puts a new order in the place of one, with other prices or shares, and says what came of it. An order whose replacement is refused stays as it is.
 
 import { exact, format, group } from "../decimal.js";
 import { Refusal } from "../api.js";
@@ -19,9 +19,10 @@ export async function replaceOrder({ api, price }, order, shares, prices) {
   // Under an id of its own it can be asked for; and of one order there is never more than one in its stead.
   const placing = { ...sameAs(order), shares: format(rest), ...prices, client_order_id: newId() };
   try {
-    const { placed, not_placed } = await api.replace(order.order_id, placing);
-    if (placed) showReplaced(order, placed, price);
-    else notice(`Order ${order.order_id} canceled, and nothing placed: ${not_placed?.detail ?? "refused"}`, "fault");
+    const { placed, not_canceled } = await api.replace(order.order_id, placing);
+    // A browser may have sent it twice: then the first one placed the order, and canceled the old one.
+    if (not_canceled?.code === "kept") notice(`Order ${placed.order_id} was placed before, and order ${order.order_id} is kept, too`, "fault");
+    else showReplaced(order, placed, price);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     if (!error.unknown) return notChanged(order, error.message);
@@ -66,8 +67,8 @@ async function findReplaced({ api, price }, order, id, refusal) {
   if (placed) return showReplaced(order, placed, price);
   notice(
     old.status === "open"
-      ? `Order ${order.order_id} is as it was: it is not replaced by now`
-      : `Order ${order.order_id} is ${old.status}, and nothing stands for it`,
+      ? `Order ${order.order_id} is still open: it is not replaced by now`
+      : `Order ${order.order_id} is ${old.status}, and was not replaced`,
     "fault",
   );
 }
