@@ -247,8 +247,13 @@ try {
       await look(page, "lines");
       await page.click("#intervals button:has-text('1h')");
       await drawn("2");
+      await page.fill("#level-price", "145.03");
+      await page.selectOption("#ticket-waits", "then_both");
+      for (const name of ["limit", "trigger", "profit"]) await page.fill(`#ticket-${name}`, "145");
       await page.goto(page.url().replace(market.symbol, other.symbol));
       await drawn("0");
+      for (const id of ["level-price", "ticket-limit", "ticket-trigger", "ticket-profit"])
+        assert.equal(await page.inputValue(`#${id}`), "", `${id}: a price of another symbol`);
       await page.goBack();
       await drawn("2");
       await page.click("#studies > summary");

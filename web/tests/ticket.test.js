@@ -7,7 +7,8 @@ import { fundsOf, percentageOf, sharesOf } from "../page/views/amount.js";
 import { bipsOf, ordersOf } from "../page/views/ticket-order.js";
 import { forecast, foretoldMeeting, foretoldWaiting, nearest } from "../page/views/forecast.js";
 import { moveOf } from "../page/views/moving.js";
-import { presetsOf, withPreset } from "../page/views/presets.js";
+import { fillingOf, presetsOf, withPreset } from "../page/views/presets.js";
+import { ticketPrices } from "../page/views/ticket-prices.js";
 
 /** @import { TicketInput } from "../page/views/ticket-order.js" */
 /** @import { Basis } from "../page/views/amount.js" */
@@ -72,7 +73,7 @@ test("what waits is told in words, and own orders that it meets", () => {
   assert.equal(foretoldMeeting({ side: "buy", limit: null }, own, "ACME", "allowed"), "");
 });
 
-test("an order that is moved is foretold, and what would be refused is known before the one that stands is gone", () => {
+test("an order that is moved is foretold, and what would be refused is known before it is sent", () => {
   const order = /** @type {any} */ ({ side: "buy", kind: "limit", open: "25", limit: "150.3", stop: null, take_profit: null });
   const says = (/** @type {object} */ of, /** @type {"limit"|"stop"|"take_profit"} */ which, /** @type {string} */ to) =>
     moveOf({ book: BOOK, last: "150.5" }, { ...order, ...of }, which, to, group);
@@ -186,6 +187,60 @@ test("each choice of the ticket is the order of the interface that it says", () 
     ],
   );
   assert.deepEqual(["0.01", "99.99", "2.50", "0", "100", "1.234"].map(bipsOf), [1, 9999, 250, null, null, null]);
+});
+
+/** The choices of the ticket's fields, as the page has them. @type {Record<string, string[]>} */
+const CHOICES = {
+  kind: ["limit", "post_only", "post_only_move", "market"],
+  waits: ["", "stop", "trail"],
+  unit: ["shares", "percent"],
+  "self-trade": ["allowed", "cancel_newest"],
+  ends: ["", "until"],
+};
+const PRESET = { kind: "limit", waits: "", unit: "shares", shares: "5", display: "", "self-trade": "allowed", ends: "" };
+
+test("a preset decides by its own values, and what cannot be taken becomes the safe first choice, which is said", () => {
+  const filled = (/** @type {Record<string, string>} */ changes) => {
+    const { values, missed } = fillingOf({ ...PRESET, ...changes }, (field) => CHOICES[field] ?? null);
+    const fields = Object.fromEntries(values);
+    return [fields.kind, fields.waits, fields.unit, fields.shares, fields.ends, missed.join()];
+  };
+  // Whatever stood in the ticket: what it waited for goes with the preset.
+  assert.deepEqual(filled({ kind: "post_only_move" }), ["post_only_move", "", "shares", "5", "", ""]);
+  assert.deepEqual(filled({ kind: "market", waits: "stop" }), ["market", "stop", "shares", "5", "", ""]);
+  assert.deepEqual(filled({ kind: "post_only_move", waits: "stop" }), ["limit", "stop", "shares", "5", "", "the kind"]);
+  assert.deepEqual(filled({ kind: "gone" }), ["limit", "", "shares", "5", "", "the kind"]);
+  assert.deepEqual(filled({ ends: "day" }), ["limit", "", "shares", "5", "", "when it ends"]);
+  // An order that was to wait must not execute at any price now, nor a percentage be a number of shares.
+  assert.deepEqual(filled({ kind: "market", waits: "gone" }), ["limit", "", "shares", "5", "", "the kind,when it is active"]);
+  assert.deepEqual(filled({ unit: "gone", shares: "50" }), ["limit", "", "shares", "", "", "the unit of the amount"]);
+  const { values, missed } = fillingOf({}, (field) => CHOICES[field] ?? null);
+  assert.deepEqual(Object.fromEntries(values), { ...PRESET, shares: "" });
+  assert.equal(missed.length, 3, "a kind, a unit and what happens at own orders are missing");
+});
+
+test("prices of another symbol are forgotten, and a price that becomes a distance", () => {
+  const field = (/** @type {string} */ value) => ({ value });
+  const fields = { limit: field("150"), trigger: field("140"), profit: field("160"), display: field("5"), waits: field("stop") };
+  const prices = ticketPrices(fields);
+  const trigger = (/** @type {string} */ waits) => {
+    fields.waits.value = waits;
+    prices.heedUnit();
+    return fields.trigger.value;
+  };
+  assert.deepEqual(["take_profit", "or_stop", "then_profit", "then_both", "", "stop"].map(trigger), Array(6).fill("140"));
+  assert.equal(trigger("trail"), "");
+  fields.trigger.value = "5";
+  assert.deepEqual(["", "trail"].map(trigger), ["5", "5"]);
+  assert.equal(trigger("trail_bips"), "", "dollars are no per cent");
+  fields.trigger.value = "2.5";
+  assert.deepEqual(["then_profit", "then_stop"].map(trigger), ["2.5", ""]);
+  fields.trigger.value = "140";
+  prices.forgetSymbol();
+  assert.deepEqual(
+    [fields.limit, fields.trigger, fields.profit, fields.display, fields.waits].map(({ value }) => value),
+    ["", "", "", "", "then_stop"],
+  );
 });
 
 test("presets are kept as they were, and nine of them at most, whatever stands in the storage", () => {

@@ -38,10 +38,15 @@ export function alertsView({ alerts, market, quote, sound, frames }) {
     setAttribute(input, "aria-invalid", why === null ? null : "true");
     if (why === null) input.value = "";
   });
-  input.addEventListener("input", () => {
+  const clearFault = () => {
     setText(wrong, "");
     setAttribute(input, "aria-invalid", null);
-  });
+  };
+  const clear = () => {
+    input.value = "";
+    clearFault();
+  };
+  input.addEventListener("input", clearFault);
   button.addEventListener("click", () => {
     sound.turn(!sound.on);
     mark();
@@ -52,7 +57,13 @@ export function alertsView({ alerts, market, quote, sound, frames }) {
     notice(`${rises ? "▲" : "▼"} Alert: ${symbol} reached ${quote.price(price, symbol)}, at ${group(last)} now`);
   };
   alerts.watch(mark);
-  market.watch(mark);
+  let { symbol } = market;
+  market.watch(() => {
+    // A price of another symbol is worse than none.
+    if (symbol !== market.symbol) clear();
+    symbol = market.symbol;
+    mark();
+  });
 }
 
 /**

@@ -5,17 +5,21 @@ import { find, make, setAttribute, setText } from "../dom.js";
 
 /** @import { Drawn } from "../state/studies.js" */
 
-/** @param {{add: (line: Drawn) => void, remove: (line: Drawn) => void, priceText: (price: number) => string}} parts @returns {(lines: Drawn[]) => void} draws the list */
+/** @param {{add: (line: Drawn) => void, remove: (line: Drawn) => void, priceText: (price: number) => string}} parts @returns {{draw: (lines: Drawn[]) => void, clear: () => void}} draws the list, and clears the field of the price */
 export function lineList({ add, remove, priceText }) {
   const list = find("line-list");
   const form = /** @type {HTMLFormElement} */ (find("level-form"));
   const input = /** @type {HTMLInputElement} */ (find("level-price"));
+  /** @param {string|null} why the price cannot be taken */
+  const showFault = (why) => {
+    setText(find("level-price-fault"), why ?? "");
+    setAttribute(input, "aria-invalid", why === null ? null : "true");
+  };
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const price = plain(input.value);
     const why = fault(price, "Price");
-    setText(find("level-price-fault"), why ?? "");
-    setAttribute(input, "aria-invalid", why === null ? null : "true");
+    showFault(why);
     if (why !== null) return;
     add({ level: forDrawing(price) });
     input.value = "";
@@ -32,5 +36,11 @@ export function lineList({ add, remove, priceText }) {
     return make("li", {}, make("span", { class: "number" }, text), button);
   }
 
-  return (lines) => list.replaceChildren(...lines.map(row));
+  return {
+    draw: (lines) => list.replaceChildren(...lines.map(row)),
+    clear() {
+      input.value = "";
+      showFault(null);
+    },
+  };
 }

@@ -41,16 +41,19 @@ export function linesView({ chart, prices, times, market, quote, lines, frames, 
   }
 
   const pen = linePen({ container, places, add, update });
-  const drawList = lineList({ add, remove: (line) => market.symbol && lines.remove(market.symbol, line), priceText });
+  const list = lineList({ add, remove: (line) => market.symbol && lines.remove(market.symbol, line), priceText });
   const mark = frames.view(() => {
     const here = lines.of(market.symbol);
     setAttribute(container, "data-drawn", String(here.length));
-    drawList(here);
+    list.draw(here);
     update();
   });
   let { symbol } = market;
   market.watch(() => {
-    if (symbol !== market.symbol) pen.stop();
+    if (symbol !== market.symbol) {
+      pen.stop();
+      list.clear();
+    }
     symbol = market.symbol;
     mark();
   });

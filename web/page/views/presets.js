@@ -2,14 +2,25 @@
 
 import { find, make, setText } from "../dom.js";
 import { remember, remembered } from "../settings.js";
+import { notice } from "./notices.js";
+import { MOVES, mayMove } from "./ticket-order.js";
 
 /** A preset: the values of the ticket's fields, by name. @typedef {{name: string, fields: Record<string, string>}} Preset */
 
 const PRESETS_MAX = 9;
 const NAME_MAX = 16;
 const VALUE_MAX = 40;
-/** Fields that a preset keeps. A price of yesterday is worse than none. */
-const FIELDS = ["kind", "waits", "unit", "shares", "display", "self-trade", "ends"];
+/** Fields that a preset keeps, each with its name in a sentence. A price of yesterday is worse than none. */
+const NAMES = {
+  kind: "the kind",
+  waits: "when it is active",
+  unit: "the unit of the amount",
+  shares: "the amount",
+  display: "the shown amount",
+  "self-trade": "what happens at own orders",
+  ends: "when it ends",
+};
+const FIELDS = /** @type {(keyof typeof NAMES)[]} */ (Object.keys(NAMES));
 
 /** Reads the kept presets, whatever another program wrote there. @param {string|null} text @returns {Preset[]} */
 export function presetsOf(text) {
@@ -35,6 +46,28 @@ export function withPreset(presets, preset) {
   const at = presets.findIndex(({ name }) => name === preset.name);
   if (at >= 0) return presets.with(at, preset);
   return presets.length >= PRESETS_MAX ? null : [...presets, preset];
+}
+
+/**
+ * The values that a preset gives the fields, and the names of those that cannot take its value: such a field gets its first option.
+ * @param {Record<string, string>} fields of the preset
+ * @param {(field: string) => string[]|null} optionsOf the values among which a field has its choice, the safe one first; null where any text goes
+ * @returns {{values: [field: string, value: string][], missed: string[]}}
+ */
+export function fillingOf(fields, optionsOf) {
+  const may = (/** @type {string} */ field, /** @type {string|undefined} */ value) => optionsOf(field)?.includes(value ?? "") !== false;
+  // What cannot wait as it should must not execute at any price instead; and dollars that are none are no shares.
+  const kindFits = may("waits", fields.waits) && mayMove(fields.kind, fields.waits);
+  /** @type {string[]} */
+  const missed = [];
+  const values = FIELDS.map((field) => {
+    const value = fields[field] ?? "";
+    if (field === "shares" && !may("unit", fields.unit)) return /** @type {[string, string]} */ ([field, ""]);
+    if (may(field, value) && (field !== "kind" || kindFits)) return /** @type {[string, string]} */ ([field, value]);
+    missed.push(NAMES[field]);
+    return /** @type {[string, string]} */ ([field, optionsOf(field)?.[0] ?? ""]);
+  });
+  return { values, missed };
 }
 
 /**
@@ -115,17 +148,21 @@ function drawButtons(row, presets, apply) {
   );
 }
 
-/** Fills the form in as a preset says. @param {HTMLFormElement} form @param {Preset} preset */
-function fillIn(form, { fields }) {
-  for (const name of FIELDS) {
+/** Fills the form in as a preset says, and names what it cannot take. @param {HTMLFormElement} form @param {Preset} preset */
+function fillIn(form, { name: preset, fields }) {
+  const { values, missed } = fillingOf(fields, (name) => {
+    const field = fieldOf(form, name);
+    return field instanceof HTMLSelectElement ? [...field.options].filter(isOpen).map(({ value }) => value) : null;
+  });
+  for (const [name, value] of values) {
     const into = fieldOf(form, name);
-    if (!into) continue;
-    const value = fields[name] ?? "";
-    // What a select has no option for, it does not become.
-    if (into instanceof HTMLSelectElement && ![...into.options].some((option) => option.value === value && !option.disabled)) continue;
-    into.value = value;
+    if (into) into.value = value;
   }
+  if (missed.length > 0) notice(`Preset “${preset}” cannot set here: ${missed.join(", ")}. The first choice stands there now: look before you send`, "fault");
 }
+
+/** Whether an option can be chosen. Whether an order may move, the values of the preset decide, and not those that stand in the form. @param {HTMLOptionElement} option */
+const isOpen = ({ disabled, value }) => !disabled || value === MOVES;
 
 /** The values of the form that a preset keeps, by the names of their fields. @param {HTMLFormElement} form @returns {Record<string, string>} */
 function valuesOf(form) {

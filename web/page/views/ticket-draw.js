@@ -2,6 +2,7 @@
 
 import { MONEY_DECIMALS, format, group } from "../decimal.js";
 import { find, setAttribute, setText, within } from "../dom.js";
+import { MOVES, mayMove } from "./ticket-order.js";
 import { cost, foretold, most } from "./ticket-worth.js";
 
 /** @import { Sending } from "../state/sending.js" */
@@ -53,13 +54,12 @@ function availableDrawing({ fields, market, holdings }) {
 /** Shows and hides fields by the kind of the order. @param {Fields} fields @param {Vitals} vitals */
 function termDrawing(fields, vitals) {
   const dayOption = within(fields.ends, "option", "[value=day]");
-  const moveOption = within(fields.kind, "option", "[value=post_only_move]");
+  const moveOption = within(fields.kind, "option", `[value=${MOVES}]`);
   const [limitField, endsField, untilField, displayField] = ["limit", "ends", "until", "display"].map((name) => find(`ticket-${name}-field`));
   return () => {
     limitField.hidden = fields.atAnyPrice();
     dayOption.hidden = dayOption.disabled = vitals.server?.orders_for_the_day !== true;
-    // An order that waits does not move, nor does one of several.
-    moveOption.disabled = fields.waits.value !== "";
+    moveOption.disabled = !mayMove(MOVES, fields.waits.value);
     endsField.hidden = !fields.stays();
     untilField.hidden = !fields.endsAtATime();
     displayField.hidden = !fields.showsAPart();

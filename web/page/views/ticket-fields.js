@@ -2,7 +2,7 @@
 
 import { fault, format, parse, plain } from "../decimal.js";
 import { find } from "../dom.js";
-import { bipsOf, newId, ordersOf } from "./ticket-order.js";
+import { bipsOf, newId, ordersOf, triggerUnit } from "./ticket-order.js";
 import { amountOf, showFault, valueOf } from "./faults.js";
 
 /** @import { OrderKind, SelfTrade, Side } from "../types.js" */
@@ -16,6 +16,8 @@ import { amountOf, showFault, valueOf } from "./faults.js";
 export function ticketFields() {
   const form = /** @type {HTMLFormElement} */ (find("ticket"));
   const limit = /** @type {HTMLInputElement} */ (find("ticket-limit"));
+  const trigger = /** @type {HTMLInputElement} */ (find("ticket-trigger"));
+  const profit = /** @type {HTMLInputElement} */ (find("ticket-profit"));
   const kind = /** @type {HTMLSelectElement} */ (find("ticket-kind"));
   const waits = /** @type {HTMLSelectElement} */ (find("ticket-waits"));
   const until = /** @type {HTMLInputElement} */ (find("ticket-until"));
@@ -37,6 +39,8 @@ export function ticketFields() {
   return {
     form,
     limit,
+    trigger,
+    profit,
     kind,
     waits,
     until,
@@ -52,7 +56,7 @@ export function ticketFields() {
     follows,
     rests,
     stays,
-    hasTrigger: () => waits.value !== "" && waits.value !== "then_profit",
+    hasTrigger: () => triggerUnit(waits.value) !== null,
     hasProfit: () => waits.value === "then_profit" || waits.value === "then_both",
     endsWithTheDay: () => stays() && ends.value === "day",
     endsAtATime: () => stays() && ends.value === "until",

@@ -8,6 +8,8 @@ import { presetsView } from "./presets.js";
 import { steps } from "./steps.js";
 import { ticketDrawing } from "./ticket-draw.js";
 import { askedBy, checkFields, ticketFields } from "./ticket-fields.js";
+import { MOVES } from "./ticket-order.js";
+import { ticketPrices } from "./ticket-prices.js";
 import { ticketSender } from "./ticket-send.js";
 import { foretold, most } from "./ticket-worth.js";
 
@@ -42,7 +44,7 @@ const BOOK_PAUSE_MS = 100;
  */
 
 /** @typedef {{market: Market, symbols: Symbols, quote: Quote, holdings: AccountSeen, fees: Fees, vitals: Vitals, standing: Standing, frames: Frames, api: Api, confirm: Confirm, chooseAccount: () => void}} Parts */
-/** @typedef {Parts & {fields: Fields, amount: Amount, sender: ReturnType<typeof ticketSender>, mark: () => void, markWorth: () => void, changed: () => void}} Made */
+/** @typedef {Parts & {fields: Fields, prices: ReturnType<typeof ticketPrices>, amount: Amount, sender: ReturnType<typeof ticketSender>, mark: () => void, markWorth: () => void, changed: () => void}} Made */
 
 /**
  * @param {Parts} parts
@@ -52,10 +54,12 @@ export function ticketView(parts) {
   const { frames, holdings, market, chooseAccount } = parts;
   const fields = ticketFields();
   const { form, limit } = fields;
+  const prices = ticketPrices(fields);
   const done = find("ticket-done");
   const worth = { ...parts, fields };
 
   function changed() {
+    prices.heedUnit();
     sender.changed();
     setText(done, "");
     clearFaults(form);
@@ -74,7 +78,7 @@ export function ticketView(parts) {
   });
   const draw = ticketDrawing({ ...worth, amount, sending: sender.sending });
   const mark = frames.view(draw.all);
-  const made = { ...worth, amount, sender, mark, markWorth: frames.view(draw.sum, BOOK_PAUSE_MS), changed };
+  const made = { ...worth, prices, amount, sender, mark, markWorth: frames.view(draw.sum, BOOK_PAUSE_MS), changed };
 
   const take = (/** @type {string} */ text) => takePrice(made, text);
   heedFields(made);
@@ -179,7 +183,7 @@ function heedFields({ fields, fees, changed }) {
     // The other order waits, so this one must not execute at once.
     if (fields.isOneOfTwo()) kind.value = "post_only";
     // What waits does not move.
-    else if (waits.value !== "" && kind.value === "post_only_move") kind.value = "post_only";
+    else if (waits.value !== "" && kind.value === MOVES) kind.value = "post_only";
     // What others wait for rests.
     else if (fields.hasOthersBehind() && !fields.rests()) kind.value = "limit";
   });
@@ -195,8 +199,8 @@ function heedFields({ fields, fees, changed }) {
 
 /** Arrow keys change prices by ticks, and amounts by lots. @param {Made} made */
 function stepFields({ fields, amount, quote, market, changed }) {
-  const { form, limit, display } = fields;
-  steps([limit, ...["trigger", "profit"].map((name) => within(form, "input", `[name=${name}]`))], {
+  const { limit, trigger, profit, display } = fields;
+  steps([limit, trigger, profit], {
     step: () => quote.step,
     from: () => market.book.side(fields.side())[0]?.limit ?? quote.last,
     changed,
@@ -209,7 +213,7 @@ function stepFields({ fields, amount, quote, market, changed }) {
 }
 
 /** Draws it anew when what it shows is another. @param {Made} made */
-function heedState({ fields, amount, holdings, market, symbols, vitals, standing, sender, fees, mark, markWorth, changed }) {
+function heedState({ prices, amount, holdings, market, symbols, vitals, standing, sender, fees, mark, markWorth, changed }) {
   // What was wrong for one account is not for another.
   let account = holdings.id;
   holdings.watch(() => {
@@ -220,10 +224,9 @@ function heedState({ fields, amount, holdings, market, symbols, vitals, standing
   /** @type {string|null} */
   let symbol = market.symbol;
   market.watch(() => {
-    // A price of another symbol is worse than none.
     if (symbol !== market.symbol) {
       symbol = market.symbol;
-      fields.limit.value = fields.display.value = "";
+      prices.forgetSymbol();
       amount.clear();
       fees.look();
       changed();
