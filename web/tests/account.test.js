@@ -5,7 +5,9 @@ import { test } from "node:test";
 import { executionColumns, historyColumns, openColumns } from "../page/views/account-columns.js";
 import { pages } from "../page/views/account-csv.js";
 import { balanceLines } from "../page/views/account-lines.js";
-import { aboutOrder, editName, kindOf, limitOf } from "../page/views/order-text.js";
+import { emptyOf } from "../page/views/account-tables.js";
+import { leftText } from "../page/views/cancel-all.js";
+import { aboutOrder, editName, kindOf, limitOf, takenText } from "../page/views/order-text.js";
 import { csvOf } from "../page/views/table.js";
 
 /** @import { Account, Cursor, Execution, Order } from "../page/types.js" */
@@ -61,6 +63,33 @@ test("an order is told in one line with its state", () => {
   assert.equal(aboutOrder(order({ pends_on: 3, waits: true })), "▲ Buy 1,500 SPY at 1,000.5: waits for order 3");
   assert.equal(aboutOrder(order({ status: "canceled", waits: true })), "▲ Buy 1,500 SPY at 1,000.5: canceled");
   assert.equal(editName(order({ limit: null })), "Shares of order 7, those included that were executed");
+});
+
+test("what an order took at once is not told where its executions are not all here", () => {
+  const taken = (/** @type {string} */ executed, /** @type {[role: string, shares: string][]} */ ...executions) =>
+    takenText(
+      { executed },
+      executions.map(([role, shares]) => /** @type {any} */ ({ role, shares })),
+    );
+  assert.equal(taken("0"), "It met no order at once");
+  assert.equal(taken("5", ["maker", "5"]), "It met no order at once");
+  assert.equal(taken("1500", ["aggressor", "1000"], ["aggressor", "200"], ["maker", "300"]), "It took 1,200 from 2 orders");
+  assert.equal(taken("5"), "The page does not have all of its executions any more");
+  assert.equal(taken("5", ["maker", "4"]), "The page does not have all of its executions any more");
+});
+
+test("a list without rows of a symbol is not told as one without any", () => {
+  const empty = (/** @type {any} */ list, /** @type {string|null} */ symbol = null) => emptyOf({ next: null, ...list }, "orders", symbol);
+  assert.equal(empty({ state: "here" }), "No orders yet");
+  assert.equal(empty({ state: "here" }, "SPY"), "No orders of SPY");
+  assert.equal(empty({ state: "here", next: 7 }, "SPY"), "No orders of SPY among the newest: there are older ones");
+  assert.deepEqual([empty({ state: "asking" }), empty({ state: "failed" }, "SPY")], ["Loading…", "The server does not answer"]);
+});
+
+test("orders that are not open any more need not be canceled", () => {
+  assert.match(leftText(false), /^None of them is open any more: what was not canceled was executed$/);
+  assert.match(leftText(true), /^Some orders are open now/);
+  assert.match(leftText(null), /still not known/);
 });
 
 test("the balance comes first, then positions and limits, and all is free and held together", () => {

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Activity } from "../page/state/activity.js";
+import { noteOf as activityNote } from "../page/views/venue-activity.js";
 import { Alerts } from "../page/state/alerts.js";
 import { Layout } from "../page/state/layout.js";
 import { Lines, Studies, averageFrom, dayIsCut, profileOf, vwapOf } from "../page/state/studies.js";
@@ -295,7 +296,9 @@ test("what somebody does is told newest first, bounded, and without the past whe
   const activity = new Activity(feed);
   activity.follow({ member: "alice" }, 7_000);
   assert.deepEqual(asked[0].topic, { channel: "drop-copy", member: "alice", from: 2_000 });
+  assert.equal(activityNote(activity), "Nothing among the 5,000 commands before, and nothing since");
   asked[0].handler.failed({ code: "no-longer-kept" });
+  assert.equal(activityNote(activity), "Nothing since you watch. What was before cannot be listed");
   assert.deepEqual(asked[1].topic, { channel: "drop-copy", member: "alice" });
   const report = (/** @type {number} */ sequence) => ({ account: "1", report: { report: "placed", sequence } });
   asked[1].handler.message({ reports: [report(1), report(2)] });
@@ -311,4 +314,5 @@ test("what somebody does is told newest first, bounded, and without the past whe
   assert.equal(activity.refused, "for others");
   activity.follow({ accounts: ["1"] }, 10);
   assert.deepEqual([activity.refused, asked.at(-1)?.topic], [null, { channel: "drop-copy", accounts: ["1"], from: 0 }]);
+  assert.equal(activityNote(activity), "Nothing yet");
 });

@@ -122,6 +122,21 @@ try {
     }),
   );
 
+  await step("of an account whose answer is lost it is not told that it was created", () =>
+    visit({}, async (page) => {
+      const there = Number((await ask("GET", `/accounts/${market.trader}`)).balance).toLocaleString("en-US", { maximumFractionDigits: 20 });
+      // The server answers that there is such an account.
+      await loseNext(page, "POST", /\/accounts$/, WAYS["the connection"]);
+      await page.click("#create-open");
+      await page.fill("#create-account-id", market.trader);
+      await page.fill("#create-account-balance", "7");
+      await page.click("#create-account [type=submit]");
+      await page.waitForSelector(
+        `#create-account .done:has-text("Account ${market.trader} is there, with ${there}. Whether this press created it is not known")`,
+      );
+    }),
+  );
+
   await step("shares whose issue has no answer are issued once, and how many there are is told", () =>
     visit({}, async (page) => {
       const issued = async () => (await ask("GET", `/symbols/${market.symbol}`)).issued;

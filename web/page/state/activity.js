@@ -6,14 +6,16 @@ import { Observable } from "./observable.js";
 /** @import { DropCopyFeed, DropCopyReport, Topic } from "../types.js" */
 
 const KEPT = 300;
-/** The number of earlier commands that are listed, too. */
-const PAST = 5_000;
+/** The number of earlier commands whose reports are listed, too. */
+export const PAST = 5_000;
 
 export class Activity extends Observable {
   /** Newest first. @type {DropCopyReport[]} */
   reports = [];
   /** The accounts' owner, in words; null without any. @type {string|null} */
   whose = null;
+  /** The command from which on it is told; null for those alone that come. @type {number|null} */
+  from = null;
   /** Why it is not told. @type {string|null} */
   refused = null;
   #feed;
@@ -30,7 +32,7 @@ export class Activity extends Observable {
   follow(of, sequence) {
     this.stop();
     this.whose = "member" in of ? of.member : of.accounts.join(", ");
-    const from = Math.max(0, sequence - PAST);
+    const from = (this.from = Math.max(0, sequence - PAST));
     this.#subscribe({ channel: "drop-copy", ...of, from }, { channel: "drop-copy", ...of });
     this.changed();
   }
@@ -53,7 +55,10 @@ export class Activity extends Observable {
       },
       failed: (error) => {
         if (this.#topic !== topic) return;
-        if (without) return this.#subscribe(without, null);
+        if (without) {
+          this.from = null;
+          return this.#subscribe(without, null);
+        }
         this.refused = error.detail ?? error.code;
         this.#topic = null;
         this.changed();

@@ -113,10 +113,10 @@ export function drawTable(tab, { tables, holdings, rows, symbol }) {
     tables[tab].draw(rows.open(), { empty: none ?? (symbol === null ? "No open orders" : `No open orders of ${symbol}`) });
   } else if (tab === "tab-history") {
     if (account && history.state === "unasked") holdings.moreHistory();
-    tables[tab].draw(rows.history(), { empty: none ?? emptyOf(history, "No orders yet"), more: moreOf(history) });
+    tables[tab].draw(rows.history(), { empty: none ?? emptyOf(history, "orders", symbol), more: moreOf(history) });
   } else if (tab === "tab-executions") {
     if (account && executed.state === "unasked") holdings.moreExecutions();
-    tables[tab].draw(rows.executions(), { empty: none ?? emptyOf(executed, "No executions yet"), more: moreOf(executed) });
+    tables[tab].draw(rows.executions(), { empty: none ?? emptyOf(executed, "executions", symbol), more: moreOf(executed) });
   } else if (tab === "tab-balances") {
     tables[tab].draw(rows.balances(), { empty: none ?? "Nothing" });
   }
@@ -127,10 +127,11 @@ function newestFirst(a, b) {
   return b.order_id - a.order_id;
 }
 
-/** @param {PagedList} list @param {string} text */
-function emptyOf(list, text) {
-  if (list.state === "here") return text;
-  return list.state === "failed" ? "The server does not answer" : "Loading…";
+/** The text of a list of which no row is shown. @param {PagedList} list @param {string} what it lists @param {string|null} symbol whose rows alone are shown */
+export function emptyOf({ state, next }, what, symbol) {
+  if (state !== "here") return state === "failed" ? "The server does not answer" : "Loading…";
+  if (symbol === null) return `No ${what} yet`;
+  return next === null ? `No ${what} of ${symbol}` : `No ${what} of ${symbol} among the newest: there are older ones`;
 }
 
 /** @param {PagedList} list */

@@ -96,15 +96,14 @@ async function cancelTogether(api, { account, symbol }) {
       () => api.openOrders(account ?? "", symbol),
       ({ orders }) => orders.length === 0,
     );
-    if (left?.orders.length === 0) notice("All of them are canceled: none is open");
-    else
-      notice(
-        left
-          ? "They are not all canceled by now: some are open"
-          : "Whether they were canceled is still not known. The table of orders says it once the server answers",
-        "fault",
-      );
+    notice(leftText(left && left.orders.length > 0), left?.orders.length === 0 ? "plain" : "fault");
   }
+}
+
+/** The outcome of cancels whose answer was lost, in words. @param {boolean|null} isSome whether orders are open now; null while nobody knows */
+export function leftText(isSome) {
+  if (isSome === null) return "Whether they were canceled is still not known. The table of orders says it once the server answers";
+  return isSome ? "Some orders are open now: not all are canceled, or new ones came" : "None of them is open any more: what was not canceled was executed";
 }
 
 /** Cancels the listed orders, and no others. @param {Api} api @param {Order[]} orders */

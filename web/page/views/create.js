@@ -3,7 +3,7 @@
 import { Refusal } from "../api.js";
 import { fault, group, parse } from "../decimal.js";
 import { find, setText, within } from "../dom.js";
-import { absentIsNull, foundOut } from "../state/found-out.js";
+import { createAccount } from "../state/creating.js";
 import { issuedOf, issueShares } from "../state/issuing.js";
 import { clearFaults, showFault, valueOf } from "./faults.js";
 
@@ -27,11 +27,12 @@ export function createDialog({ api, created, issued }) {
       ];
     },
     async () => {
-      const made = await createAccount(api, valueOf(account, "account"), valueOf(account, "balance"));
+      const { account: id, balance, isSure } = await createAccount(api, valueOf(account, "account"), valueOf(account, "balance"));
       const next = /** @type {HTMLInputElement} */ (shares.elements.namedItem("account"));
-      next.value = made.account;
-      created(made.account);
-      return `Account ${made.account} created with ${group(made.balance)}`;
+      next.value = id;
+      created(id);
+      if (isSure) return `Account ${id} created with ${group(balance)}`;
+      return `Account ${id} is there, with ${group(balance)}. Whether this press created it is not known: the answer was lost`;
     },
   );
 
@@ -90,26 +91,6 @@ function issueForm(form, api, issued) {
     },
   );
   return look;
-}
-
-/** Creates an account; where the answer was lost, says whether it is there. @param {Api} api @param {string} account @param {string} balance @returns {Promise<{account: string, balance: string}>} */
-async function createAccount(api, account, balance) {
-  try {
-    return await api.createAccount(account, balance);
-  } catch (error) {
-    if (!(error instanceof Refusal) || !error.unknown) throw error;
-    const found = await foundOut(
-      () => absentIsNull(api.account(account)),
-      (there) => there !== null,
-    );
-    if (found) return { account, balance: found.balance };
-    throw unknown(error, "Whether the account was created is not known. It can be created once, so pressing again is safe");
-  }
-}
-
-/** @param {Refusal} refusal @param {string} detail */
-function unknown({ code, message }, detail) {
-  return new Refusal({ code, detail: `${message}. ${detail}` });
 }
 
 /**

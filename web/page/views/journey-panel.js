@@ -1,8 +1,8 @@
 // One order is followed through the server: what each room did with it, and how long that took.
 
 import { duration } from "../format.js";
-import { exact, format, group } from "../decimal.js";
 import { make, setAttribute, setText } from "../dom.js";
+import { takenText } from "./order-text.js";
 
 /** @import { Journeys, Part } from "../state/journeys.js" */
 /** @import { Pair } from "../state/pair.js" */
@@ -42,7 +42,7 @@ export function journeyPanel({ pair, journeys }) {
   function show(order) {
     const journey = journeys.of(order.order_id);
     list.hidden = sum.hidden = journey === null;
-    setText(note, journey ? "" : "Times are known for orders that this page has placed since it was opened");
+    setText(note, journey ? "" : "Times are known for the last orders that the ticket has placed since the page was opened");
     note.hidden = journey !== null;
     if (!journey) return;
     setText(sum, `Durable ${ms(journey.durable)} after the server had it; the answer was here ${ms(journey.took)} after it was sent`);
@@ -65,12 +65,8 @@ export function journeyPanel({ pair, journeys }) {
 
   /** The engine's part of the order's way. @param {Order} order */
   function engineOf(order) {
-    const taken = pair.executionsOf(order.order_id).filter(({ role }) => role === "aggressor");
-    const shares = taken.reduce((all, execution) => all + exact(execution.shares), 0n);
     const there = order.waits || order.pends_on !== undefined ? "and lets it wait" : "and matches it with the other side of the book";
-    const met =
-      taken.length === 0 ? "It met no order at once" : `It took ${group(format(shares))} from ${taken.length === 1 ? "one order" : `${taken.length} orders`}`;
-    return `Holds what the order may cost ${there}. ${met}`;
+    return `Holds what the order may cost ${there}. ${takenText(order, pair.executionsOf(order.order_id))}`;
   }
 
   return { id: "way", name: "Its way", root, show };

@@ -1,9 +1,9 @@
 // The texts of an order: its limit, its kind, the price that it waits for, and its state. Knows no element.
 
-import { group } from "../decimal.js";
+import { exact, format, group } from "../decimal.js";
 
 /** @import { Price } from "../state/quote.js" */
-/** @import { Order, Side } from "../types.js" */
+/** @import { Execution, Order, Side } from "../types.js" */
 
 export const direction = (/** @type {{side: Side}} */ { side }) => (side === "buy" ? "up" : "down");
 export const sideOf = (/** @type {{side: Side}} */ { side }) => (side === "buy" ? "▲\u00a0Buy" : "▼\u00a0Sell");
@@ -39,6 +39,16 @@ export function kindOf(order, price) {
 export function aboutOrder(order) {
   const { side, shares, symbol, limit } = order;
   return `${side === "buy" ? "▲ Buy" : "▼ Sell"} ${group(shares)} ${symbol} at ${limit === null ? "any price" : group(limit)}: ${statusOf(order)}`;
+}
+
+/** The shares that an order took from others. @param {Pick<Order, "executed">} order @param {Execution[]} executions those of it that are here */
+export function takenText({ executed }, executions) {
+  const sharesOf = (/** @type {Execution[]} */ some) => some.reduce((all, { shares }) => all + exact(shares), 0n);
+  // The oldest fall out of the list, and none of them is in it after a loss of the connection.
+  if (sharesOf(executions) < exact(executed)) return "The page does not have all of its executions any more";
+  const taken = executions.filter(({ role }) => role === "aggressor");
+  if (taken.length === 0) return "It met no order at once";
+  return `It took ${group(format(sharesOf(taken)))} from ${taken.length === 1 ? "one order" : `${taken.length} orders`}`;
 }
 
 /** @param {Order} order */

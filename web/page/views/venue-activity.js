@@ -3,6 +3,7 @@
 import { find, make, setText } from "../dom.js";
 import { group } from "../decimal.js";
 import { timeOfDay } from "../format.js";
+import { PAST } from "../state/activity.js";
 import { keptRows } from "./confirm-button.js";
 
 /** @import { Frames } from "../frames.js" */
@@ -39,10 +40,12 @@ export function venueActivity({ activity, quote, frames }) {
   return { show: mark };
 }
 
-/** @param {Activity} activity */
-function noteOf({ whose, reports }) {
+/** The note beneath the list. @param {Pick<Activity, "whose"|"reports"|"from">} activity */
+export function noteOf({ whose, reports, from }) {
   if (whose === null) return "“Watch” beside an account or a member shows what it does: its last orders, and new ones as they come";
-  return reports.length === 0 ? "Nothing yet" : "";
+  if (reports.length > 0) return "";
+  if (from === null) return "Nothing since you watch. What was before cannot be listed";
+  return from === 0 ? "Nothing yet" : `Nothing among the ${group(String(PAST))} commands before, and nothing since`;
 }
 
 /** @param {string} account @param {DropCopyReport["report"]} report @param {Quote} quote */

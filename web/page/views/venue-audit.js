@@ -69,6 +69,7 @@ export function venueAudit({ api, rights }) {
       if (error.field) showFault(form, error.field, "");
     } finally {
       list.loading = false;
+      if (list.isFull) setText(fault, `The list ends with ${count(list.rows.length)} commands, and there are older ones: name a member or an account`);
       draw();
     }
   }
@@ -111,6 +112,11 @@ class AuditList {
     this.loaded = true;
   }
 
+  /** Whether older ones are not listed any more. */
+  get isFull() {
+    return this.next !== null && this.rows.length >= ROWS_MAX;
+  }
+
   /** The text of an empty table. */
   get empty() {
     if (this.loading) return "Loading…";
@@ -120,7 +126,7 @@ class AuditList {
 
   /** The text of the button that fetches older ones; null where there is none. */
   get more() {
-    return this.next === null || this.loading || this.rows.length >= ROWS_MAX ? null : "Older";
+    return this.next === null || this.loading || this.isFull ? null : "Older";
   }
 }
 

@@ -19,6 +19,7 @@ const EVERY_MS = 5_000;
 export function venueMembers({ api, attempt, follow, rights }) {
   const panel = find("control-members-panel");
   const mode = /** @type {HTMLSelectElement} */ (find("control-mode"));
+  const note = find("control-members-note");
   const form = memberForm({ api, added: look });
   /** @type {ReturnType<typeof setTimeout>|undefined} */
   let next;
@@ -41,7 +42,10 @@ export function venueMembers({ api, attempt, follow, rights }) {
     if (panel.hidden || find("control").hidden) return;
     form.hidden = find("control-mode-field").hidden = !rights().operates;
     try {
-      draw(await allMembers(api));
+      const { members, all } = await allMembers(api);
+      draw(members);
+      note.hidden = all;
+      setText(note, `There are more members: the first ${members.length} are listed`);
       if (document.activeElement !== mode) mode.value = (await api.mode()).mode;
     } catch (error) {
       // What is shown stays; the next look may be answered.
@@ -57,7 +61,7 @@ export function venueMembers({ api, attempt, follow, rights }) {
   return { show: look };
 }
 
-/** Page after page of members, up to the most that are listed. @param {Api} api */
+/** Page after page of members, up to the most that are listed, and whether these are all. @param {Api} api */
 async function allMembers(api) {
   /** @type {Member[]} */
   const members = [];
@@ -68,7 +72,7 @@ async function allMembers(api) {
     members.push(...page.members);
     after = page.next;
   } while (after !== null && members.length < MEMBERS_MAX);
-  return members;
+  return { members, all: after === null };
 }
 
 /** @param {string} member @param {MemberKey} key */
