@@ -245,9 +245,9 @@ try {
       await page.press("#level-price", "Enter");
       await drawn("2");
       await look(page, "lines");
+      await page.fill("#level-price", "145.03");
       await page.click("#intervals button:has-text('1h')");
       await drawn("2");
-      await page.fill("#level-price", "145.03");
       await page.selectOption("#ticket-waits", "then_both");
       for (const name of ["limit", "trigger", "profit"]) await page.fill(`#ticket-${name}`, "145");
       await page.goto(page.url().replace(market.symbol, other.symbol));

@@ -30,7 +30,7 @@ export const MOVES = "post_only_move";
 /** Whether an order of this kind may be active so: what waits does not move, nor does one of several. @param {string|undefined} kind @param {string|undefined} waits */
 export const mayMove = (kind, waits) => kind !== MOVES || waits === "";
 
-/** What the price is that an order waits for, or how it is told how far behind the market that stays; null where there is none. @param {string} waits @returns {"price"|"dollars"|"percent"|null} */
+/** The unit of what an order waits for: a price, or how far behind the market that stays; null where it waits for nothing. @param {string} waits @returns {"price"|"dollars"|"percent"|null} */
 export function triggerUnit(waits) {
   if (waits === "" || waits === "then_profit") return null;
   return waits === "trail" ? "dollars" : waits === "trail_bips" ? "percent" : "price";
