@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use axum::Json;
 use axum::extract::{ConnectInfo, State};
 use axum::response::Response;
+use exchange::Read;
 use feed::{Holding, ReadModel, Trade, View};
 use serde_json::{Value, json};
 use terms::{AccountIndex, KillScope, OrderId, Side, SymbolIndex};
@@ -18,7 +19,7 @@ use crate::refusal::Refusal;
 use crate::state::BinanceState;
 use crate::time_unit::TimeUnit;
 use crate::{names, numbers};
-use http_gateway::chunked_answer::{Frame, Piece};
+use http_gateway::chunked_answer::{Frame, Piece, in_turn};
 use http_gateway::history_pages;
 use http_gateway::history_port::{Past, TradesOfAccount};
 use http_gateway::hub::Hub;
@@ -42,10 +43,11 @@ pub(crate) async fn account(State(app): State<BinanceState>, asked: Parameters) 
     let (account, about) =
         of_account(&app, id, move |model, account| Ok((account, about(model, account, unit)))).await?;
     let balances = move |app: BinanceState, next: Balances| async move {
-        let (shapes, next) = app.look(move |model| balances(&model.view, account, next)).await?;
+        let looked = app.look(move |model| balances(&model.view, account, next));
+        let (shapes, next) = in_turn(&app, looked).await?;
         Ok(Piece::of(shapes, next))
     };
-    app.answer(Frame::field(&about, "balances"), Balances::All, balances).await
+    app.answer((Frame::field(&about, "balances"), Read::Account(id)), Balances::All, balances).await
 }
 
 /// The balances that are still to be shown.

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
+use exchange::Read;
 use feed::View;
 use terms::{AccountId, CancelReason, Command, Op, Reply};
 
@@ -15,7 +16,7 @@ use crate::parameters::Parameters;
 use crate::place::client_order_id;
 use crate::refusal::Refusal;
 use crate::state::BinanceState;
-use http_gateway::chunked_answer::{Frame, Piece};
+use http_gateway::chunked_answer::{Frame, Piece, in_turn};
 use http_gateway::history_pages::{self, HistoryFault};
 use http_gateway::history_port::Past;
 use http_gateway::open_orders::{self, Canceled, Stopped};
@@ -86,11 +87,11 @@ pub(crate) async fn cancel_open(State(app): State<BinanceState>, asked: Paramete
         return Err(Refusal::unknown_to_cancel());
     }
     // All are canceled by now; the answer lists them as fast as the client takes it.
-    app.answer(Frame::bare(), canceled, move |app, canceled: Canceled| async move {
+    app.answer((Frame::bare(), Read::Account(id)), canceled, move |app, canceled: Canceled| async move {
         let (some, left) = canceled.take_some(&app).await.map_err(untold)?;
         let orders =
             app.look(move |model| -> Vec<Order> { some.iter().map(|past| as_canceled(&model.view, past)).collect() });
-        let shapes = orders.await?;
+        let shapes = in_turn(&app, orders).await?;
         Ok(Piece::of(shapes.iter().map(|order| order.canceled_shape(unit)), left))
     })
     .await

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
+use exchange::Read;
 use feed::{ReadModel, Trade, View};
 use serde_json::{Value, json};
 use terms::{KillScope, Side, SymbolIndex};
@@ -15,7 +16,7 @@ use crate::refusal::Refusal;
 use crate::state::BinanceState;
 use crate::time_unit::TimeUnit;
 use crate::{names, numbers, pairs, used_weight};
-use http_gateway::chunked_answer::{Frame, Piece};
+use http_gateway::chunked_answer::{Frame, Piece, in_turn};
 use http_gateway::history_pages;
 use http_gateway::hub::Hub;
 
@@ -44,7 +45,7 @@ pub(crate) async fn exchange_info(State(app): State<BinanceState>, asked: Parame
         "rateLimits": used_weight::limits(),
         "exchangeFilters": [],
     });
-    app.answer(Frame::field(&about, "symbols"), chosen, move |app, chosen| async move {
+    app.answer((Frame::field(&about, "symbols"), Read::Market), chosen, move |app, chosen| async move {
         // The feed returns the names and rules; the text is written outside of it.
         let named = |view: &View, symbol: SymbolIndex| {
             let listing = view.listing(symbol);
@@ -164,7 +165,7 @@ pub(crate) async fn look_at_some<T: Send + 'static>(
         let (some, next) = chosen.take_some(&model.view);
         (some.into_iter().map(|symbol| show(&model.view, symbol)).collect(), next)
     });
-    Ok(looked.await?)
+    Ok(in_turn(app, looked).await?)
 }
 
 /// Reads the symbols from `symbol`, from `symbols` (a JSON list), or takes all.

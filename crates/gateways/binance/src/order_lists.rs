@@ -7,6 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
+use exchange::Read;
 use feed::{Direction, ReadModel, Walk};
 use serde_json::{Value, json};
 use terms::{AccountId, AccountIndex, ClientOrderId, Command, Op, OrderId, Symbol, Time};
@@ -22,7 +23,7 @@ use crate::refusal::Refusal;
 use crate::state::BinanceState;
 use crate::time_unit::TimeUnit;
 use crate::{client_names, names};
-use http_gateway::chunked_answer::{Frame, Piece};
+use http_gateway::chunked_answer::{Frame, Piece, in_turn, past_in_turn};
 use http_gateway::history_pages;
 use http_gateway::history_port::Past;
 use http_gateway::hub::Hub;
@@ -263,7 +264,7 @@ pub(crate) async fn open(State(app): State<BinanceState>, asked: Parameters) -> 
     let unit = asked.unit;
     let account = of_account(&app, id, |_, account| Ok(account)).await?;
     let walk = Walk::new(account, Direction::OldestFirst, None);
-    app.answer(Frame::bare(), walk, move |app, mut walk| async move {
+    app.answer((Frame::bare(), Read::Account(id)), walk, move |app, mut walk| async move {
         let looked = app.look(move |model| {
             let mut firsts = Vec::new();
             let more = walk.go_on(&model.view, |open| {
@@ -273,8 +274,8 @@ pub(crate) async fn open(State(app): State<BinanceState>, asked: Parameters) -> 
             });
             (firsts, more.then_some(walk))
         });
-        let (firsts, next) = looked.await?;
-        let mut lists = lists_of(&app, account, firsts).await?;
+        let (firsts, next) = in_turn(&app, looked).await?;
+        let mut lists = past_in_turn(&app, lists_of(&app, account, firsts)).await?;
         lists.sort_by_key(|List(_, orders)| orders[0].id);
         let lists: Vec<Value> = lists.iter().map(|list| list.shape(unit)).collect();
         Ok::<_, Refusal>(Piece::of(lists, next))

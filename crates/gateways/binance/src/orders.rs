@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
+use exchange::Read;
 use feed::{Direction, Walk};
 
 use crate::find_order::{BY_NUMBER_OR_NAME, find_order, of_account};
@@ -13,7 +14,7 @@ use crate::order::Order;
 use crate::parameters::Parameters;
 use crate::refusal::Refusal;
 use crate::state::BinanceState;
-use http_gateway::chunked_answer::{Frame, Piece};
+use http_gateway::chunked_answer::{Frame, Piece, in_turn};
 use http_gateway::history_pages;
 
 /// Orders that are shown between two turns of the feed.
@@ -46,16 +47,16 @@ pub(crate) async fn one(State(app): State<BinanceState>, asked: Parameters) -> A
 
 /// Answers with all open orders, oldest first. It streams the answer, because this protocol has no pages.
 pub(crate) async fn open(State(app): State<BinanceState>, asked: Parameters) -> Result<Response, Refusal> {
-    let account = asked.account(&app).await?;
+    let id = asked.account(&app).await?;
     asked.only_signed(&["symbol"])?;
     let (pair, unit) = (asked.text("symbol").map(str::to_owned), asked.unit);
-    let (account, symbol) = of_account(&app, account, move |model, account| {
+    let (account, symbol) = of_account(&app, id, move |model, account| {
         let find = |pair: String| names::find(&model.view, &pair).ok_or_else(Refusal::unknown_symbol);
         Ok((account, pair.map(find).transpose()?))
     })
     .await?;
     let walk = Walk::new(account, Direction::OldestFirst, None);
-    app.answer(Frame::bare(), walk, move |app, mut walk| async move {
+    app.answer((Frame::bare(), Read::Account(id)), walk, move |app, mut walk| async move {
         let looked = app.look(move |model| {
             let mut found = Vec::new();
             let more = walk.go_on(&model.view, |open| {
@@ -66,7 +67,7 @@ pub(crate) async fn open(State(app): State<BinanceState>, asked: Parameters) -> 
             });
             (found.into_iter().collect::<Result<Vec<Order>, Refusal>>(), more.then_some(walk))
         });
-        let (orders, next) = looked.await?;
+        let (orders, next) = in_turn(&app, looked).await?;
         Ok(Piece::of(orders?.iter().map(|order| order.shape(unit)), next))
     })
     .await

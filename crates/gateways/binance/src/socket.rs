@@ -236,17 +236,24 @@ impl StreamConnection {
         Ok(())
     }
 
+    /// Leaves streams, and follows the accounts no more whose last stream it was.
     async fn unsubscribe(&mut self, topics: Vec<NamedTopic>, answer: SharedText) {
+        let accounts =
+            |its: &[NamedTopic]| its.iter().filter_map(|(_, topic)| topic.account()).collect::<BTreeSet<_>>();
+        let before = accounts(&self.topics);
         self.topics.retain(|(_, topic)| !topics.iter().any(|(_, gone)| gone == topic));
+        let left: Vec<AccountIndex> = before.difference(&accounts(&self.topics)).copied().collect();
         let outbox = self.outbox.clone();
         let unsubscribed = self.app.look(move |model| {
             for (_, topic) in topics {
                 Hub::unsubscribe(model, topic.topic(), &outbox);
             }
             outbox.send(answer);
+            left.into_iter().map(|account| model.view.account(account).id).collect::<Vec<AccountId>>()
         });
         // A feed that has ended sends no events either.
-        drop(unsubscribed.await);
+        let left = unsubscribed.await.unwrap_or_default();
+        left.into_iter().for_each(|account| current_principal::leaves(Read::Account(account)));
     }
 
     /// Sends events in another envelope from now on.

@@ -4,6 +4,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use axum::response::Response;
+use exchange::Read;
 use terms::AccountId;
 
 use crate::keys::Keys;
@@ -44,11 +45,11 @@ impl BinanceState {
         self.own.order_counts.add(account);
     }
 
-    /// Answers with the list whose pieces `ask` returns, beginning with the one at `first`. Errors: that of the first
+    /// Answers with the list whose pieces `ask` returns, as [`chunked_answer::answer`] does. Errors: that of the first
     /// piece.
     pub(crate) async fn answer<At, Asked>(
         &self,
-        frame: Frame,
+        list: (Frame, Read),
         first: At,
         ask: impl Fn(BinanceState, At) -> Asked + Send + 'static,
     ) -> Result<Response, Refusal>
@@ -58,7 +59,7 @@ impl BinanceState {
     {
         let own = self.own.clone();
         let ask = move |app, at| ask(BinanceState::new(app, own.clone()), at);
-        chunked_answer::answer(&self.app, frame, first, ask).await
+        chunked_answer::answer(&self.app, list, first, ask).await
     }
 }
 

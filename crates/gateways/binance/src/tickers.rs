@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use exchange::Read;
 use feed::{Interval, View};
 use serde_json::{Value, json};
 use terms::{Side, SymbolIndex, Time};
@@ -90,7 +91,7 @@ pub(crate) async fn of_chosen(
         let shown = app.look(move |model| show(&model.view, symbol)).await?;
         return Ok(Json(shown).into_response());
     }
-    app.answer(Frame::bare(), chosen, move |app, chosen| {
+    app.answer((Frame::bare(), Read::Market), chosen, move |app, chosen| {
         let show = show.clone();
         async move {
             let (shapes, next) = look_at_some(&app, chosen, show).await?;

@@ -36,6 +36,14 @@ impl StreamTopic {
         Topic::Dialect(subject, DialectStream { number, name })
     }
 
+    /// Returns the account that it is about, if it is about one.
+    pub(crate) fn account(self) -> Option<AccountIndex> {
+        match self {
+            StreamTopic::User(account, _) | StreamTopic::UserByKey(account, ..) => Some(account),
+            StreamTopic::OfSymbol(..) | StreamTopic::OfAll(..) => None,
+        }
+    }
+
     /// Returns the stream of a topic; `None` for a topic of another interface.
     pub(crate) fn of(topic: Topic) -> Option<StreamTopic> {
         let Topic::Dialect(subject, DialectStream { number, name }) = topic else { return None };

@@ -50,7 +50,7 @@ pub(crate) async fn trade_fee(State(app): State<BinanceState>, asked: Parameters
         Some(_) => SymbolChoice::Some([of_symbol(&app, &asked, |_, symbol| Ok(symbol)).await?].into()),
         None => SymbolChoice::AllFrom(SymbolIndex(0)),
     };
-    app.answer(Frame::bare(), chosen, move |app, chosen| async move {
+    app.answer((Frame::bare(), Read::Account(account)), chosen, move |app, chosen| async move {
         let (shapes, next) = look_at_some(&app, chosen, move |view, symbol| {
             let pair = names::pair(view.listing(symbol).name);
             let account = view.find_account(account);
@@ -113,14 +113,14 @@ enum Assets {
 
 /// Answers with the details of all assets, or of one.
 pub(crate) async fn asset_detail(State(app): State<BinanceState>, asked: Parameters) -> Result<Response, Refusal> {
-    asked.account(&app).await?;
+    let account = asked.account(&app).await?;
     asked.only_signed(&["asset"])?;
     if let Some(asset) = asked.text("asset").map(str::to_owned) {
         let known = app.look(move |model| is_asset(&model.view, &asset).then_some(asset)).await?;
         let known = known.ok_or_else(|| Refusal::invalid("asset", "there is no such asset"))?;
         return Ok(Json(json!({known: detail()})).into_response());
     }
-    app.answer(Frame::fields(), Assets::All, move |app, assets| async move {
+    app.answer((Frame::fields(), Read::Account(account)), Assets::All, move |app, assets| async move {
         let (dollars, symbols) = some_of(assets);
         let (names, next) = look_at_some(&app, symbols, |view, symbol| view.listing(symbol).name).await?;
         // A name is letters and digits.
@@ -143,10 +143,10 @@ fn is_asset(view: &View, asset: &str) -> bool {
 
 /// Answers with all assets, and the account's balance of each.
 pub(crate) async fn coins(State(app): State<BinanceState>, asked: Parameters) -> Result<Response, Refusal> {
-    let account = asked.account(&app).await?;
+    let id = asked.account(&app).await?;
     asked.only_signed(&[])?;
-    let account = of_account(&app, account, |_, account| Ok(account)).await?;
-    app.answer(Frame::bare(), Assets::All, move |app, assets| async move {
+    let account = of_account(&app, id, |_, account| Ok(account)).await?;
+    app.answer((Frame::bare(), Read::Account(id)), Assets::All, move |app, assets| async move {
         let (dollars, symbols) = some_of(assets);
         let dollars = match dollars {
             Some(_) => Some(app.look(move |model| dollars_shape(&model.view, account)).await?),

@@ -19,6 +19,7 @@ use crate::{
 };
 use http_gateway::current_principal;
 use http_gateway::listener::Life;
+use http_gateway::member_turns::Turn;
 use http_gateway::outbox::{KeptBytes, Outbox};
 use http_gateway::problem::Problem;
 
@@ -212,8 +213,8 @@ struct GatheredResponse<'a> {
     body: Vec<Box<str>>,
     /// The bytes of the body, counted among those that wait for the connection.
     _kept: Vec<KeptBytes>,
-    /// The permits of a long answer: of its connection, and of all connections.
-    _turns: Option<(SemaphorePermit<'a>, SemaphorePermit<'a>)>,
+    /// The permit of a long answer of its connection, and its member's turn.
+    _turns: Option<(Option<SemaphorePermit<'a>>, Turn)>,
 }
 
 /// Collects a response. Errors: the answer is too long, or breaks off; the connection has ended.
@@ -237,7 +238,8 @@ async fn gather<'a>(
             let own = turns.long.acquire().await;
             // The client must have taken the previous answer first. Only this connection waits for that.
             outbox.has_room().await;
-            long = own.ok().zip(app.gathering().acquire().await.ok());
+            // The semaphore is never closed.
+            long = Some((own.ok(), app.gathers().await));
         }
         if !outbox.is_open() {
             // This refusal is sent to no client.

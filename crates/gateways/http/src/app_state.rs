@@ -22,7 +22,7 @@ use crate::history_port::HistoryPort;
 use crate::hub::Hub;
 use crate::listener::Life;
 use crate::live_count::LiveCount;
-use crate::member_turns::MemberTurns;
+use crate::member_turns::{MemberTurns, Turn};
 use crate::members::Members;
 use crate::outbox::Outbox;
 use crate::outbox_budget::OutboxBudget;
@@ -135,14 +135,18 @@ struct Inner {
     audits: MemberTurns,
     /// Turns of the pages of the past that the feed reads from files.
     past_pages: MemberTurns,
-    /// Permits for making a piece of a long answer.
-    pieces: Semaphore,
-    /// Permits for gathering a long answer that is one message.
-    gathering: Semaphore,
-    /// Permits for writing a piece of a long message.
-    writing: Semaphore,
-    /// Permits for cancels of all orders of an account, which go on when their clients are gone.
-    canceling: Arc<Semaphore>,
+    /// Turns of making a piece of a long answer.
+    pieces: MemberTurns,
+    /// Turns of reading the history for a piece of a long answer: a database may take its time for that.
+    past_pieces: MemberTurns,
+    /// Turns of gathering a long answer that is one message.
+    gathering: MemberTurns,
+    /// Turns of writing a piece of a long message.
+    writing: MemberTurns,
+    /// Turns of listing the open orders that a cancel of all cancels: it waits for no long answer.
+    listing_open: MemberTurns,
+    /// Turns of cancels of all orders of an account, which go on when their clients are gone.
+    canceling: MemberTurns,
     /// Turns of canceling all orders of an account.
     cancels_in_turn: AccountTurns,
     /// A permit for each canceled order of a long list that its client has not taken yet.
@@ -153,8 +157,11 @@ struct Inner {
     silence_max: Duration,
 }
 
-/// Pieces of long answers that are made at once.
+/// Pieces of long answers that are made at once, and lists of open orders that are to be canceled.
 const PIECES_AT_ONCE: usize = 2;
+/// Pieces of long answers for which the history is read at once: fewer than the questions that a database takes of one
+/// member.
+const PAST_PIECES_AT_ONCE: usize = 4;
 /// Long answers that are gathered at once, over all clients: each takes memory until it is sent.
 const GATHERED_AT_ONCE: usize = 4;
 /// Cancels of all orders of an account that go on at once, over all clients; further ones wait for one to end.
@@ -189,10 +196,12 @@ impl AppState {
             live_copies: MemberTurns::default(),
             audits: MemberTurns::default(),
             past_pages: MemberTurns::default(),
-            pieces: Semaphore::new(PIECES_AT_ONCE),
-            gathering: Semaphore::new(GATHERED_AT_ONCE),
-            writing: Semaphore::new(1),
-            canceling: Arc::new(Semaphore::new(CANCELING_AT_ONCE)),
+            pieces: MemberTurns::of(PIECES_AT_ONCE),
+            past_pieces: MemberTurns::of(PAST_PIECES_AT_ONCE),
+            gathering: MemberTurns::of(GATHERED_AT_ONCE),
+            writing: MemberTurns::default(),
+            listing_open: MemberTurns::of(PIECES_AT_ONCE),
+            canceling: MemberTurns::of(CANCELING_AT_ONCE),
             cancels_in_turn: AccountTurns::default(),
             listing: Arc::new(Semaphore::new(LISTED_AT_ONCE)),
             telling: PublishCost::default(),
@@ -283,8 +292,13 @@ impl AppState {
 
     /// Whether the asker may look at this.
     pub fn may_read(&self, read: Read) -> bool {
+        self.may_read_as(current_principal::asker().as_ref(), read)
+    }
+
+    /// Whether another asker may look at this.
+    pub(crate) fn may_read_as(&self, asker: Option<&current_principal::Asker>, read: Read) -> bool {
         let may = |rights: &Rights| rights.may_read(read) && rights.may_look_in(self.mode());
-        self.members().is_none() || current_principal::asker().is_some_and(|asker| may(&asker.rights()))
+        self.members().is_none() || asker.is_some_and(|asker| may(&asker.rights()))
     }
 
     /// Notes that the asker follows this from now on. Errors: it may not.
@@ -366,16 +380,24 @@ impl AppState {
         &self.0.past_pages
     }
 
-    pub(crate) fn pieces(&self) -> &Semaphore {
+    pub(crate) fn pieces(&self) -> &MemberTurns {
         &self.0.pieces
     }
 
-    /// Returns the permits for gathering a long answer that is one message.
-    pub fn gathering(&self) -> &Semaphore {
-        &self.0.gathering
+    pub(crate) fn past_pieces(&self) -> &MemberTurns {
+        &self.0.past_pieces
     }
 
-    pub(crate) fn canceling(&self) -> &Arc<Semaphore> {
+    /// Waits for a turn of the current member to gather a long answer that is one message.
+    pub async fn gathers(&self) -> Turn {
+        self.0.gathering.take(&current_principal::member()).await
+    }
+
+    pub(crate) fn listing_open(&self) -> &MemberTurns {
+        &self.0.listing_open
+    }
+
+    pub(crate) fn canceling(&self) -> &MemberTurns {
         &self.0.canceling
     }
 
@@ -387,7 +409,7 @@ impl AppState {
         &self.0.listing
     }
 
-    pub(crate) fn writing(&self) -> &Semaphore {
+    pub(crate) fn writing(&self) -> &MemberTurns {
         &self.0.writing
     }
 

@@ -1,5 +1,5 @@
 //! Long lists as answers, made in pieces. The feed makes a piece when the client has taken the one before, so an answer
-//! delays the feed no longer, and takes no more memory, than one piece does.
+//! delays the feed no longer, and takes no more memory, than one piece does. Members take turns at the pieces.
 //!
 //! A list that fits in one piece is answered as a whole. In a longer list each piece is as of its own moment. If
 //! something goes wrong after the first piece, the answer is broken off, so that no client takes a part for the whole.
@@ -11,10 +11,13 @@ use std::time::{Duration, Instant};
 use axum::body::{Body, Bytes};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use exchange::Read;
 use futures_util::stream;
 use serde::Serialize;
 
 use crate::app_state::AppState;
+use crate::current_principal::{self, Asker};
+use crate::problem::Problem;
 
 /// Some elements of a list, and the start of the next piece; `None` when the list ends here.
 pub struct Piece<At> {
@@ -72,11 +75,12 @@ impl Frame {
     }
 }
 
-/// Answers with the list whose pieces `ask` returns, beginning with the one at `first`. Errors: that of the first
-/// piece.
+/// Answers with the list whose pieces `ask` returns, beginning with the one at `first`. `ask` runs as the current
+/// asker, also for later pieces, and takes a turn for each part of its work: [`in_turn`], [`past_in_turn`]. The answer
+/// breaks off when the asker may no longer `read` what it lists. Errors: that of the first piece.
 pub async fn answer<At, Refused, Asked>(
     app: &AppState,
-    frame: Frame,
+    (frame, read): (Frame, Read),
     first: At,
     ask: impl Fn(AppState, At) -> Asked + Send + 'static,
 ) -> Result<Response, Refused>
@@ -85,7 +89,7 @@ where
     Refused: Display + Send + 'static,
     Asked: Future<Output = Result<Piece<At>, Refused>> + Send + 'static,
 {
-    let Piece { text, next } = in_turn(app, ask(app.clone(), first)).await?;
+    let Piece { text, next } = ask(app.clone(), first).await?;
     let Frame { mut head, tail } = frame;
     head += &text;
     let body = match next {
@@ -94,6 +98,8 @@ where
             let begun = !text.is_empty();
             let rest = RemainingPieces {
                 app: app.clone(),
+                asker: current_principal::asker(),
+                read,
                 ask,
                 at: Some(next),
                 begun,
@@ -110,6 +116,9 @@ where
 /// The rest of a list.
 struct RemainingPieces<At, Ask> {
     app: AppState,
+    /// The asker, as whom the pieces are made: they are made outside of the request's task.
+    asker: Option<Asker>,
+    read: Read,
     ask: Ask,
     /// The start of the next piece; `None` when only the tail is left.
     at: Option<At>,
@@ -147,8 +156,13 @@ where
     async fn make(&mut self, at: At) -> io::Result<()> {
         // Each piece is as true as an answer of its own would be.
         self.app.ascertain().await.map_err(broken_off)?;
+        // A list may last as long as its reader likes.
+        if !self.app.may_read_as(self.asker.as_ref(), self.read) {
+            return Err(broken_off(Problem::not_permitted()));
+        }
         let begun = Instant::now();
-        let piece = in_turn(&self.app, (self.ask)(self.app.clone(), at)).await;
+        let asked = (self.ask)(self.app.clone(), at);
+        let piece = current_principal::as_whoever(self.asker.clone(), asked).await;
         // At least half of the thread's time is left to others.
         self.worked += begun.elapsed();
         if self.worked >= WORKED_AT_ONCE {
@@ -176,10 +190,17 @@ fn broken_off(refused: impl Display) -> io::Error {
     io::Error::other(refused.to_string())
 }
 
-/// Waits for a permit: few pieces are made at a time, however many long answers there are, so that a short answer waits
-/// for no more than these.
-pub(crate) async fn in_turn<T>(app: &AppState, asked: impl Future<Output = T>) -> T {
-    // The semaphore is never closed.
-    let _turn = app.pieces().acquire().await;
+/// Waits for a turn of the current member to ask the feed for a piece, and keeps it until the feed has answered: few
+/// pieces are made at a time, however many long answers there are, so that a short answer waits for no more than these.
+/// A database must not be asked within it.
+pub async fn in_turn<T>(app: &AppState, asked: impl Future<Output = T>) -> T {
+    let _turn = app.pieces().take(&current_principal::member()).await;
+    asked.await
+}
+
+/// Waits for a turn of the current member to read the history for a piece: pieces that need no history wait for none of
+/// these.
+pub async fn past_in_turn<T>(app: &AppState, asked: impl Future<Output = T>) -> T {
+    let _turn = app.past_pieces().take(&current_principal::member()).await;
     asked.await
 }

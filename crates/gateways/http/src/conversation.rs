@@ -319,13 +319,12 @@ impl Sender<'_> {
     }
 
     /// Takes the next piece. Pieces of long messages are written one at a time, over all clients, so that a short
-    /// message waits for one piece at most.
+    /// message waits for one piece at most; members take turns at them.
     async fn next(&self) -> Option<Piece> {
         if !self.outbox.is_to_write() {
             return self.outbox.take();
         }
-        // The semaphore is never closed.
-        let _turn = self.app.writing().acquire().await;
+        let _turn = self.app.writing().take(&current_principal::member()).await;
         let piece = self.outbox.take();
         yield_now().await;
         piece

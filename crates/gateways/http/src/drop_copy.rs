@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use exchange::{Read, Rights, Role};
+use exchange::{AccountSet, Read, Rights, Role};
 use feed::{HistoryError, ReadModel, Report, ReportKey, Sweep};
 use terms::{AccountId, AccountIndex, Sequence};
 
@@ -68,6 +68,7 @@ struct DropCopy {
 
 /// The reports of one account up to some command that are still to be sent.
 struct Source {
+    id: AccountId,
     account: AccountIndex,
     /// The reports that were found, in order. They are sent once all other accounts have some, too, or have no more.
     found: VecDeque<FoundReport>,
@@ -247,8 +248,9 @@ impl DropCopy {
                 return Ok((Vec::new(), through));
             }
             let history = model.history()?;
-            let found = accounts.iter().filter_map(|account| model.view.find_account(*account));
-            let sources = found.map(|account| Source {
+            let found = accounts.iter().filter_map(|id| Some((*id, model.view.find_account(*id)?)));
+            let sources = found.map(|(id, account)| Source {
+                id,
                 account,
                 found: VecDeque::new(),
                 stage: match &history {
@@ -269,6 +271,8 @@ impl DropCopy {
             }
             let turns = if *was_live { self.app.live_copies() } else { self.app.replays() };
             let turn = turns.take(self.member()).await;
+            // A round lasts as long as its reader likes.
+            self.drop_others(&mut sources);
             match self.ask_database(&mut sources, through).await? {
                 DatabaseLook::Needless => {}
                 // The others get their turns before it is asked for more.
@@ -302,6 +306,12 @@ impl DropCopy {
         self.told = through;
         *was_live = true;
         Ok(())
+    }
+
+    /// Drops the accounts that the asker may not follow any more.
+    fn drop_others(&self, sources: &mut Vec<Source>) {
+        let accounts = AccountSet::from_iter(accounts_of(&self.app, self.asker.as_ref(), &self.whose));
+        sources.retain(|source| accounts.contains(source.id));
     }
 
     /// Counts the bytes that these keep, in place of those before.

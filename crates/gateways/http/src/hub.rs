@@ -19,7 +19,7 @@ use crate::shared_text::SharedText;
 use crate::subscriptions::{Change, Subscriptions};
 use crate::ticker::Ticker;
 use crate::topic::{Subject, Topic};
-use crate::waiting_list::WaitingList;
+use crate::waiting_list::{WaitingClient, WaitingList};
 
 /// The share of time that publishing leaves to others: it takes processor time in this thread and in the sockets'
 /// thread, and this many times as much passes before the next one. So with many subscribers each gets fewer and larger
@@ -241,8 +241,8 @@ impl Hub {
         }
         // A client that asked before while the snapshot was long gets that answer, too, and waits no more.
         let earlier = model.watcher.waiting.remove(topic, outbox);
-        let is_new = earlier.is_none();
-        earlier.into_iter().chain([answer]).for_each(|answer| outbox.send(answer));
+        let is_new = earlier.map(WaitingClient::answer).is_none();
+        outbox.send(answer);
         Hub::subscribe(model, topic, outbox) && is_new
     }
 
@@ -250,17 +250,17 @@ impl Hub {
     fn subscribe_waiting(model: &mut ReadModel<Hub>) {
         while let Some((topic, waiting)) = model.watcher.waiting.take_due() {
             let began = Instant::now();
-            for (outbox, answer) in waiting {
-                outbox.send(answer);
-                Hub::subscribe(model, topic, &outbox);
+            for client in waiting {
+                Hub::subscribe(model, topic, &client.answer());
             }
             model.watcher.waiting.rest(began.elapsed());
         }
     }
 
-    /// Ends a subscription. Returns false if there was none.
+    /// Ends a subscription. A client that still waits for its snapshot gets the answer to its request, and no snapshot.
+    /// Returns false if there was none.
     pub fn unsubscribe(model: &mut ReadModel<Hub>, topic: Topic, outbox: &Outbox) -> bool {
-        let waited = model.watcher.waiting.remove(topic, outbox).is_some();
+        let waited = model.watcher.waiting.remove(topic, outbox).map(WaitingClient::answer).is_some();
         match model.watcher.subscriptions.remove(topic, outbox) {
             Change::None => return waited,
             Change::OneOfMany => {}
@@ -302,14 +302,17 @@ impl Hub {
         Some(snapshot)
     }
 
-    /// Ends the connections of all subscribers: the feed has failed, and no more messages come.
+    /// Ends the connections of all subscribers, and of those that wait to be some: the feed has failed, and no more
+    /// messages come.
     fn end(&mut self) {
         self.beginning.clear();
+        self.waiting.end();
         self.subscriptions.all().for_each(Outbox::overflow);
     }
 
-    /// Removes the subscriptions of a connection that ended.
+    /// Removes the subscriptions of a connection that ended, and those for which it waits.
     pub(crate) fn leave(model: &mut ReadModel<Hub>, outbox: &Outbox) {
+        model.watcher.waiting.leave(outbox);
         for topic in model.watcher.subscriptions.topics(outbox) {
             Hub::unsubscribe(model, topic, outbox);
         }
@@ -728,5 +731,52 @@ mod tests {
             Hub::subscribe_waiting(&mut model);
             assert!(!model.watcher.subscriptions.is(topic, &outbox));
         }
+    }
+
+    /// A client that unsubscribed while it waited once got an answer to that alone.
+    #[test]
+    fn a_client_that_waits_and_unsubscribes_has_both_answers() {
+        let mut model = model_with(Box::new(()));
+        let (outbox, topic) = (Outbox::new(&OutboxBudget::default()), Topic::Orders(ACCOUNT));
+        assert!(model.watcher.waiting.add(topic, &outbox, SharedText::from("subscribed".to_owned())));
+        assert!(outbox.take().is_none(), "it waits");
+        assert!(Hub::unsubscribe(&mut model, topic, &outbox));
+        let told: Vec<_> = std::iter::from_fn(|| outbox.take()).map(|piece| piece.bytes).collect();
+        assert_eq!(told, ["subscribed"]);
+        assert!(model.watcher.waiting.is_empty() && !Hub::unsubscribe(&mut model, topic, &outbox));
+    }
+
+    /// Answers that waited for a long snapshot, each with an id of the client's, were counted nowhere. They stayed when
+    /// their clients left, until the turn of their snapshot came.
+    #[test]
+    fn what_waits_for_a_snapshot_is_counted_and_goes_with_its_client() {
+        const LONG: usize = 16 << 10;
+        let mut model = model_with(Box::new(()));
+        let budget = OutboxBudget::default();
+        let [goes, stays] = [(); 2].map(|()| Outbox::new(&budget));
+        let topics = [Topic::Orders(ACCOUNT), Topic::Book(SymbolIndex(0)), Topic::Book(SymbolIndex(1))];
+        let answer = || SharedText::from("x".repeat(LONG));
+        for (topic, outbox) in topics.iter().flat_map(|topic| [(topic, &goes), (topic, &stays)]) {
+            assert!(model.watcher.waiting.add(*topic, outbox, answer()));
+        }
+        assert_eq!(budget.held(), 6 * LONG);
+        assert!(!model.watcher.waiting.add(topics[1], &stays, SharedText::from("again".to_owned())));
+        assert_eq!(stays.take().map(|piece| piece.bytes.len()), Some(5), "it waits already, and is told so");
+        goes.close();
+        Hub::leave(&mut model, &goes);
+        assert_eq!(budget.held(), 3 * LONG);
+        Hub::leave(&mut model, &stays);
+        assert!(model.watcher.waiting.is_empty());
+        assert_eq!(budget.held(), 0);
+    }
+
+    /// A connection that only waited for a long snapshot went on without one where the feed failed.
+    #[test]
+    fn who_waits_for_a_snapshot_ends_with_the_feed() {
+        let mut model = model_with(Box::new(()));
+        let outbox = Outbox::new(&OutboxBudget::default());
+        assert!(model.watcher.waiting.add(Topic::Orders(ACCOUNT), &outbox, SharedText::from("{}".to_owned())));
+        <Hub as Watcher>::failed(&mut model);
+        assert!(!outbox.is_open() && model.watcher.waiting.is_empty() && model.watcher.waiting.due().is_none());
     }
 }

@@ -38,7 +38,7 @@ mod live_count;
 mod long_snapshots;
 mod manual;
 mod member_rounds;
-mod member_turns;
+pub mod member_turns;
 pub mod members;
 mod messages;
 mod metrics;

@@ -1,17 +1,17 @@
-//! One permit that members take in turn: a member that asks for it again and again delays others by one turn at a time.
+//! Permits that members take in turn: a member that asks for them again and again delays others by one turn at a time.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 
-/// The permit, and those that wait for it.
-#[derive(Clone, Default)]
+/// The permits, and those that wait for one.
+#[derive(Clone)]
 pub(crate) struct MemberTurns(Arc<Mutex<Waiting>>);
 
-#[derive(Default)]
 struct Waiting {
-    is_taken: bool,
+    /// Permits that nobody has. Nobody waits while there are some.
+    free: usize,
     /// The lines of the members that wait.
     lines: HashMap<Box<str>, Line>,
     /// The members that wait, by their rank: the next one first.
@@ -40,17 +40,37 @@ struct Place {
     number: u64,
 }
 
-/// The permit while it is taken. The next member gets it when this is dropped.
-pub(crate) struct Turn(MemberTurns);
+/// A permit while it is taken. The next member gets it when this is dropped.
+pub struct Turn(MemberTurns);
+
+impl Default for MemberTurns {
+    /// Makes one permit.
+    fn default() -> MemberTurns {
+        MemberTurns::of(1)
+    }
+}
 
 impl MemberTurns {
+    /// Makes this many permits.
+    pub(crate) fn of(permits: usize) -> MemberTurns {
+        MemberTurns(Arc::new(Mutex::new(Waiting {
+            free: permits,
+            lines: HashMap::new(),
+            next: BTreeMap::new(),
+            last: HashMap::new(),
+            turns: 0,
+            places: 0,
+        })))
+    }
+
     /// Waits for a turn of this member; an empty name is that of all clients that are none. Of those that wait, the
     /// member comes next whose last turn was the longest ago.
     pub(crate) async fn take(&self, member: &str) -> Turn {
         let (call, called) = oneshot::channel();
         let number = {
             let mut waiting = self.lock();
-            if !waiting.is_taken {
+            if waiting.free > 0 {
+                waiting.free -= 1;
                 waiting.begin(member.into());
                 return Turn(self.clone());
             }
@@ -67,7 +87,6 @@ impl MemberTurns {
 
 impl Waiting {
     fn begin(&mut self, member: Box<str>) {
-        self.is_taken = true;
         self.turns += 1;
         self.last.insert(member, self.turns);
     }
@@ -103,9 +122,14 @@ impl Waiting {
         }
     }
 
-    /// Begins the next turn, if anyone waits for it.
+    /// Hands a permit that came back to whoever is next. Returns the way to tell it; `None` if nobody waits.
     fn next(&mut self) -> Option<oneshot::Sender<Turn>> {
-        self.is_taken = false;
+        let called = self.call_next();
+        self.free += usize::from(called.is_none());
+        called
+    }
+
+    fn call_next(&mut self) -> Option<oneshot::Sender<Turn>> {
         let (_, member) = self.next.pop_first()?;
         let mut calls = self.lines.remove(&member)?.calls;
         let (_, call) = calls.pop_first()?;
@@ -133,6 +157,7 @@ impl Drop for Turn {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::VecDeque;
     use std::pin::Pin;
     use std::task::{Context, Poll, Waker};
 
@@ -187,6 +212,29 @@ mod tests {
         // The turn is bob's, who never learns it.
         drop(bob);
         assert!(begun(&mut carol).is_some());
+    }
+
+    /// Long answers of one member once took both permits for making a piece, one answer after the other, before anybody
+    /// else's next piece.
+    #[test]
+    fn members_take_turns_at_several_permits() {
+        let turns = MemberTurns::of(2);
+        let mut asking: Vec<Asking> =
+            ["alice", "alice", "alice", "alice", "bob", "carol"].map(|who| ask(&turns, who)).into();
+        let (mut taken, mut order) = (VecDeque::new(), Vec::new());
+        for _ in 0..2 {
+            let first = asking.remove(0);
+            taken.push_back(begun(&mut vec![first]).expect("two are free"));
+        }
+        assert!(begun(&mut asking).is_none(), "both are taken");
+        while let Some((member, turn)) = taken.pop_front() {
+            order.push(member);
+            drop(turn);
+            taken.extend(begun(&mut asking));
+            assert!(taken.len() <= 2 && (taken.len() == 2 || asking.is_empty()));
+        }
+        assert_eq!(order, ["alice", "alice", "bob", "carol", "alice", "alice"]);
+        assert_eq!(turns.lock().free, 2);
     }
 
     /// A client that came and went left a place behind each time, and each turn looked at all of them.

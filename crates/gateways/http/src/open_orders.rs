@@ -61,7 +61,7 @@ impl Canceled {
     /// otherwise are left out.
     pub async fn take_some(mut self, app: &AppState) -> Result<(Vec<Past>, Option<Canceled>), HistoryFault> {
         let some = self.asked.drain(..self.asked.len().min(TOLD_AT_ONCE)).collect();
-        let mut past = history_pages::orders(app, None, some).await?;
+        let mut past = chunked_answer::past_in_turn(app, history_pages::orders(app, None, some)).await?;
         past.retain(|past| past.order.ended.is_some_and(|ended| self.by.binary_search(&ended.sequence).is_ok()));
         Ok((past, Some(self).filter(|left| !left.is_empty())))
     }
@@ -110,7 +110,7 @@ async fn cancel_apart(
     account: AccountId,
     symbol: Option<Symbol>,
 ) -> Result<Vec<Sequence>, Stopped> {
-    let place = Arc::clone(app.canceling()).acquire_owned().await.map_err(|_| Stopped::Unknown)?;
+    let place = app.canceling().take(&current_principal::member()).await;
     let steps = {
         let app = app.clone();
         async move {
@@ -128,10 +128,12 @@ async fn cancel_apart(
 }
 
 async fn cancel_in_steps(app: &AppState, account: AccountId, symbol: Option<Symbol>) -> Result<Vec<Sequence>, Stopped> {
+    // It goes on where the feed fails meanwhile: the exchange's answers do not come by the feed.
+    let submitter = app.submitter()?;
     let (mut by, mut through) = (Vec::new(), None);
     loop {
         let op = Op::Command(Command::CancelAll { account, symbol, through });
-        let answers = app.submitter()?.ask(&[op]).await.map_err(|_| Stopped::Unknown)?;
+        let answers = submitter.ask(&[op]).await.map_err(|_| Stopped::Unknown)?;
         match answers.first() {
             Some(Answer::Reply(Reply::CanceledAll { orders, left, sequence })) => {
                 by.extend(Some(*sequence).filter(|_| *orders > 0));
@@ -167,7 +169,10 @@ async fn open_of(
             });
             (found, walk, more, model.view.sequence())
         });
-        let (found, gone, others, at) = chunked_answer::in_turn(app, looked).await?;
+        let (found, gone, others, at) = {
+            let _turn = app.listing_open().take(&current_principal::member()).await;
+            looked.await?
+        };
         open.extend(found);
         through.get_or_insert(at);
         (walk, more) = (gone, others);

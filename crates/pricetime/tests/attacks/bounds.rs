@@ -1,16 +1,21 @@
 //! Attacks by growth: a market made as large as allowed and then requested whole, and clients that make it larger
 //! without end.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
 use crate::attack::{Limits, MIB, ORDINARY, Scene, size};
+use crate::common::folder::Folder;
 use crate::common::http::Http;
-use crate::common::keys::KeyFile;
+use crate::common::keys::{KeyFile, now};
+use crate::common::members::{AccessFile, Client, hmac_hex, secret};
 use crate::common::server::{PATIENCE, Server};
+use crate::common::wait::wait_until;
+use crate::peers::connect_many;
 
 /// The allowed costs of one long answer for others.
 const ONE_ANSWER: Limits = Limits { memory: 100 * MIB, time: Duration::from_secs(300), ..ORDINARY };
@@ -62,7 +67,7 @@ fn fill(server: &Server, symbols: usize) {
 #[test]
 fn a_market_that_is_asked_for_whole_is_told_piece_by_piece() {
     let symbols = size(20_000, 1_000_000);
-    let folder = crate::common::folder::Folder::new("attack-keys");
+    let folder = Folder::new("attack-keys");
     let keys = KeyFile::new(&folder);
     let scene = Scene::set("lists of all symbols and balances", ONE_ANSWER, |launch| {
         launch.with(&format!("--keys {} --max-symbols 2000000 --max-accounts 2000000", keys.path.display()))
@@ -118,7 +123,7 @@ fn long_answers_that_nobody_reads_cost_a_piece_each() {
     fill(&scene.server, symbols);
     let attack = scene.attack();
     let http = attack.server().http;
-    let mut silent = crate::peers::connect_many(http, SILENT);
+    let mut silent = connect_many(http, SILENT);
     for stream in &mut silent {
         write!(stream, "GET /binance/api/v3/exchangeInfo HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
     }
@@ -131,7 +136,7 @@ fn long_answers_that_nobody_reads_cost_a_piece_each() {
 #[test]
 fn an_account_of_many_open_orders_holds_nobody_up() {
     let orders = size(20_000, 300_000);
-    let folder = crate::common::folder::Folder::new("attack-keys");
+    let folder = Folder::new("attack-keys");
     let keys = KeyFile::new(&folder);
     let scene = Scene::set("an account of many open orders", ONE_ANSWER, |launch| {
         launch.with(&format!("--keys {}", keys.path.display()))
@@ -156,6 +161,81 @@ fn an_account_of_many_open_orders_holds_nobody_up() {
     let canceled = native.delete("/api/v1/accounts/1/orders").body;
     assert_eq!(canceled["canceled"].as_array().unwrap().len(), orders);
     attack.end(&format!("{orders} listed and canceled"));
+}
+
+/// The path of a list of all open orders of a member's account. No two numbers have the same signature.
+fn open_orders_of(member: &str, number: usize) -> String {
+    let asked = format!("recvWindow={}&timestamp={}", 60_000 - number, now());
+    format!("/binance/api/v3/openOrders?{asked}&signature={}", hmac_hex(&secret(member), &asked))
+}
+
+/// Reads what comes on all connections and keeps none of it, until it is told to stop or each has ended. Counts the
+/// bytes, and the connections on which something came.
+fn read_on(mut streams: Vec<TcpStream>, (bytes, begun): (&AtomicUsize, &AtomicUsize), stop: &AtomicBool) {
+    streams.iter().for_each(|stream| stream.set_nonblocking(true).unwrap());
+    let (mut has_begun, mut part) = (vec![false; streams.len()], vec![0; 1 << 16]);
+    while !stop.load(Ordering::Relaxed) {
+        let mut is_idle = true;
+        for (stream, has_begun) in streams.iter_mut().zip(&mut has_begun) {
+            match stream.read(&mut part) {
+                Ok(count) => {
+                    bytes.fetch_add(count, Ordering::Relaxed);
+                    begun.fetch_add(usize::from(count > 0 && !std::mem::replace(has_begun, true)), Ordering::Relaxed);
+                    is_idle &= count == 0;
+                }
+                Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock, "{error}"),
+            }
+        }
+        if is_idle {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// A regression: the pieces of long answers were made in the order of asking, whoever asked. Each piece for one member
+/// waited for one of each connection of another, and so did each step of a cancel of all orders.
+#[test]
+fn a_member_with_many_long_answers_delays_others_by_a_few_pieces_at_a_time() {
+    const LISTS: usize = 200;
+    /// The bytes of others that come beside one byte of a member's list: pieces are told and not timed.
+    const OF_OTHERS: usize = 80;
+    let orders = size(5_000, 20_000);
+    let folder = Folder::new("attack-members");
+    let server = AccessFile::new(&folder).launch(&folder).start();
+    let mut olga = server.client();
+    olga.ask(&format!("<login key=\"olga-key\" secret=\"{}\"/>", secret("olga")));
+    let accounts = ["1", "2"].map(|id| format!("<account id=\"{id}\" balance=\"1000000000\"/>")).concat();
+    assert!(!olga.ask(&format!("<create>{accounts}<symbol sym=\"S\"/></create>")).contains("<error"));
+    let order = "<order sym=\"S\" amount=\"1\" limit=\"1\"/>".repeat(AT_ONCE);
+    for account in (0..orders / AT_ONCE).flat_map(|_| [1, 2]) {
+        let told = olga.ask(&format!("<transactions id=\"{account}\">{order}</transactions>"));
+        assert_eq!(told.matches("<opened").count(), AT_ONCE, "{told:.300}");
+    }
+    let mut streams = connect_many(server.http, LISTS);
+    for (number, stream) in streams.iter_mut().enumerate() {
+        let path = open_orders_of("alice", number);
+        let headers = "host: localhost\r\nx-mbx-apikey: alice-key\r\nconnection: close\r\n";
+        write!(stream, "GET {path} HTTP/1.1\r\n{headers}\r\n").unwrap();
+    }
+    let (bytes, begun, stop) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
+    let (length, beside) = std::thread::scope(|scope| {
+        scope.spawn(|| read_on(streams, (&bytes, &begun), &stop));
+        wait_until("all lists have begun", PATIENCE, || begun.load(Ordering::Relaxed) == LISTS);
+        let told = || bytes.load(Ordering::Relaxed);
+        let before = told();
+        let (length, _) = read_all(server.http, &open_orders_of("bob", LISTS), "x-mbx-apikey: bob-key\r\n");
+        let of_list = told() - before;
+        let http = Http::new(server.http);
+        let canceled = Client { http: &http, member: "bob" }.send("DELETE", "/api/v1/accounts/2/orders", None);
+        let of_cancel = told() - before - of_list;
+        stop.store(true, Ordering::Relaxed);
+        assert_eq!(canceled.body["canceled"].as_array().map(Vec::len), Some(orders), "{:.300}", canceled.text);
+        (length, [of_list, of_cancel])
+    });
+    assert!(length > orders * 300, "{length} bytes");
+    println!("{beside:?} bytes of others beside a list of {length}, and beside the cancel of its orders");
+    assert!(beside.iter().all(|beside| *beside < OF_OTHERS * length), "{beside:?} beside {length}");
+    server.stop();
 }
 
 #[test]

@@ -1,12 +1,17 @@
 //! Permissions over the compatible interface: every route, asked without a key, by members about the orders of others,
 //! and by roles that do not trade.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
 use serde_json::{Value, json};
 
 use crate::common::folder::Folder;
 use crate::common::http::{Answer, Http};
 use crate::common::keys::now;
 use crate::common::members::{AccessFile, Client, hmac_hex, market, secret};
+use crate::common::server::PATIENCE;
+use crate::common::wait::wait_until;
 
 /// The source of the table of routes, so that a new route is asked here, too.
 const POLICY: &str = include_str!("../../../gateways/binance/src/route_needs.rs");
@@ -178,5 +183,43 @@ fn who_only_looks_changes_nothing_over_the_compatible_interface() {
         }
     }
     assert_eq!(sequence(&http), before);
+    server.stop();
+}
+
+/// A long answer once went on for as long as its reader liked, with what the orders were by then, also when the account
+/// had been taken from its member.
+#[test]
+fn a_list_breaks_off_when_its_account_is_taken_from_the_member() {
+    const ORDERS: usize = 9_000;
+    const REQUESTS: usize = 3;
+    let folder = Folder::new("access-long-list");
+    let file = AccessFile::new(&folder);
+    let server = file.launch(&folder).start();
+    let http = Http::new(server.http);
+    market(&http);
+    let mut olga = server.client();
+    olga.ask(&format!("<login key=\"olga-key\" secret=\"{}\"/>", secret("olga")));
+    let orders = "<order sym=\"SPY\" amount=\"1\" limit=\"0.01\"/>".repeat(ORDERS);
+    for _ in 0..REQUESTS {
+        let told = olga.ask(&format!("<transactions id=\"1\">{orders}</transactions>"));
+        assert_eq!(told.matches("<opened").count(), ORDERS, "{told:.300}");
+    }
+    let asked = format!("timestamp={}", now());
+    let path = format!("/binance/api/v3/openOrders?{asked}&signature={}", hmac_hex(&secret("alice"), &asked));
+    let mut slow = TcpStream::connect(server.http).unwrap();
+    slow.set_read_timeout(Some(PATIENCE)).unwrap();
+    write!(slow, "GET {path} HTTP/1.1\r\nhost: localhost\r\nx-mbx-apikey: alice-key\r\nconnection: close\r\n\r\n")
+        .unwrap();
+    let mut told = vec![0; 1 << 10];
+    slow.read_exact(&mut told).unwrap();
+    assert!(told.starts_with(b"HTTP/1.1 200 "), "{}", String::from_utf8_lossy(&told));
+    file.write(&AccessFile::text(&[]).replace("accounts = [\"1\"]", "accounts = [\"7\"]"));
+    let may_look = || Client { http: &http, member: "alice" }.get("/api/v1/accounts/1").status == 200;
+    wait_until("the file to be followed", PATIENCE, || !may_look());
+    // The server may break the connection before the rest is read.
+    let _ = slow.read_to_end(&mut told);
+    let orders = String::from_utf8_lossy(&told).matches("\"orderId\":").count();
+    assert!(orders < ORDERS * REQUESTS, "{orders} orders are told");
+    assert!(!told.ends_with(b"0\r\n\r\n"), "the answer is whole");
     server.stop();
 }

@@ -197,3 +197,42 @@ fn a_member_is_told_of_its_accounts_as_the_access_file_has_them() {
     assert_eq!(whose(&read(&mut vera, end(), 100).0), ["3"]);
     server.stop();
 }
+
+/// The accounts of a drop copy were looked up when it began to catch up, which lasts as long as its reader likes: an
+/// account that was taken from a member was told to it all that time.
+#[test]
+fn an_account_that_is_taken_away_is_told_no_more_while_the_reader_catches_up() {
+    const ROUNDS: usize = 12;
+    /// Orders of each account in a round.
+    const ORDERS: usize = 1_000;
+    let folder = Folder::new("drop-copy-taken");
+    let file = AccessFile::new(&folder);
+    let narrow = AccessFile::text(&[]);
+    file.write(&narrow.replace("accounts = [\"1\"]", "accounts = [\"1\", \"3\"]"));
+    let server = file.launch(&folder).start();
+    let http = Http::new(server.http);
+    let mut olga = server.client();
+    olga.ask(&format!("<login key=\"olga-key\" secret=\"{}\"/>", secret("olga")));
+    olga.ask(MARKET);
+    let orders = "<order sym=\"SPY\" amount=\"1\" limit=\"1\"/>".repeat(ORDERS);
+    for account in (0..ROUNDS).flat_map(|_| [1, 3]) {
+        let told = olga.ask(&format!("<transactions id=\"{account}\">{orders}<cancel-all/></transactions>"));
+        assert_eq!(told.matches("<opened").count(), ORDERS, "{told:.300}");
+    }
+    let proof = basic("alice-key", &secret("alice"));
+    let mut alice = http.listen_with("/ws/v1", &[("authorization", &proof)]);
+    subscribe(&mut alice, 0, &Value::Null);
+    let (mut reports, _) = read(&mut alice, u64::MAX, 1);
+    let client = Client { http: &http, member: "alice" };
+    let may_look = || client.get("/api/v1/accounts/3").status == 200;
+    assert!(may_look());
+    file.write(&narrow);
+    wait_until("the file to be followed", PATIENCE, || !may_look());
+    let status = Client { http: &http, member: "olga" }.get("/api/v1/status");
+    reports.extend(read(&mut alice, status.body["sequence"].as_u64().unwrap(), usize::MAX).0);
+    let of = |account| reports.iter().filter(|told| told["account"] == account).count();
+    // What waited for the reader by then is told. An order has a report of its beginning, and one of its end.
+    assert_eq!(of("1"), 2 * ROUNDS * ORDERS);
+    assert!(of("3") < ROUNDS * ORDERS, "{} of {}", of("3"), 2 * ROUNDS * ORDERS);
+    server.stop();
+}

@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::json;
 
 use crate::common::folder::Folder;
-use crate::common::http::{Answer, Http};
+use crate::common::http::{Answer, Http, Socket};
 use crate::common::keys::now;
 use crate::common::members::{AccessFile, Client, hmac_hex, market, secret};
 
@@ -128,5 +128,42 @@ fn a_listen_key_ends_with_its_key() {
     let next = listen_key(&signed(&http, "POST", ("alice-key", new), ""));
     assert_ne!(next, key);
     assert_eq!(signed(&http, "PUT", ("alice-key", new), &format!("listenKey={key}&")).body["code"], json!(-1125));
+    server.stop();
+}
+
+/// A connection that had left the stream of a listen key once went on counting among the connections of the key's
+/// member, and ended with that key.
+#[test]
+fn a_connection_that_leaves_a_listen_key_follows_it_no_more() {
+    let folder = Folder::new("listen-key-left");
+    let file = AccessFile::new(&folder);
+    let of_bob = "name = \"bob\"\n";
+    file.write(&AccessFile::text(&[]).replace(of_bob, &format!("{of_bob}limits = {{ connections = 1 }}\n")));
+    let server = file.launch(&folder).start();
+    let http = Http::new(server.http);
+    market(&http);
+    let key = listen_key(&signed(&http, "POST", ("bob-key", &secret("bob")), ""));
+    for path in ["/binance/ws", "/binance/stream"] {
+        let [mut first, mut second] = [(); 2].map(|()| http.listen_at(path));
+        let ask = |socket: &mut Socket, method: &str, params: &[&str]| {
+            socket.send(&json!({"method": method, "params": params, "id": 1}));
+            socket.next()
+        };
+        let done = json!({"result": null, "id": 1});
+        assert_eq!(ask(&mut first, "SUBSCRIBE", &[&key]), done);
+        let refused = ask(&mut second, "SUBSCRIBE", &[&key]);
+        assert!(refused.to_string().contains("this member may have 1 open; close one"), "{refused}");
+        assert_eq!(ask(&mut first, "UNSUBSCRIBE", &[&key]), done);
+        assert_eq!(ask(&mut second, "SUBSCRIBE", &[&key]), done, "the first one counts no more");
+        if path == "/binance/ws" {
+            assert_eq!(ask(&mut second, "UNSUBSCRIBE", &[&key]), done);
+            continue;
+        }
+        let olga = Client { http: &http, member: "olga" };
+        assert_eq!(olga.send("DELETE", "/api/v1/members/bob/keys/bob-key", None).status, 200);
+        let (_, end) = second.read_to_end();
+        assert_eq!(end, Some((1008, "not-permitted".to_owned())));
+        assert_eq!(ask(&mut first, "LIST_SUBSCRIPTIONS", &[]), json!({"result": [], "id": 1}));
+    }
     server.stop();
 }

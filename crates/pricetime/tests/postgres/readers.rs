@@ -1,8 +1,11 @@
 //! Queries to a market whose database is away, slow, or served by another server: what cannot be known is refused or
 //! waited for, and does not delay trading.
 
+use std::time::Duration;
+
 use crate::common::folder::Folder;
 use crate::common::http::{Http, Socket};
+use crate::common::keys::KeyFile;
 use crate::common::proxy::{Proxy, Way};
 use crate::common::server::{Launch, PATIENCE, Server};
 use crate::common::wait::wait_until;
@@ -179,6 +182,47 @@ fn a_cancel_that_cannot_be_shown_is_not_told_as_refused() {
         wait_until("the late reader has ended", PATIENCE, || readers(database, "orders").len() == 1);
     }
     market.server.stop();
+}
+
+/// Two lists whose orders the database was asked for once kept all turns of long answers until it had answered, and
+/// nobody else had a piece of anything.
+#[test]
+fn lists_that_wait_for_slow_readers_keep_no_other_list_waiting() {
+    let folder = Folder::new("postgres-readers-lists");
+    let cluster = crate::postgres::Server::start(&[]);
+    let (database, keys) = (cluster.database(), KeyFile::new(&folder));
+    let launch = keys.launch(&folder).in_database(database.url().secret()).with("--store-patience 60s");
+    let server = launch.start();
+    let http = Http::new(server.http);
+    http.make("/api/v1/accounts", &json!({"account": "1", "balance": "1000000"}));
+    http.make("/api/v1/symbols/SPY/shares", &json!({"account": "1", "shares": "10000"}));
+    let pair =
+        "symbol=SPYUSD&side=SELL&quantity=1&aboveType=LIMIT_MAKER&abovePrice=20&belowType=STOP_LOSS&belowStopPrice=5";
+    let placed = keys.send(&http, "POST", "orderList/oco", pair);
+    assert_eq!(placed.status, 200, "{}", placed.text);
+    let slow = readers(&database, "orders");
+    assert_eq!(slow.len(), 1);
+    signal(&slow, Signal::STOP);
+    let asked = std::thread::scope(|scope| {
+        let lists = [1, 2, 3].map(|number| {
+            let (http, path) = (Http::new(server.http), format!("recvWindow={}", 60_000 - number));
+            let keys = &keys;
+            scope.spawn(move || keys.send(&http, "GET", "openOrderList", &path))
+        });
+        for number in 0..20 {
+            std::thread::sleep(Duration::from_millis(20));
+            let open = keys.send(&http, "GET", "openOrders", &format!("recvWindow={}", 50_000 - number));
+            assert_eq!(open.body.as_array().map(Vec::len), Some(2), "{}", open.text);
+            assert_eq!(http.read("/binance/api/v3/ticker/price")[0]["symbol"], "SPYUSD");
+            assert_eq!(http.read("/api/v1/accounts/1/orders")["orders"].as_array().map(Vec::len), Some(2));
+        }
+        signal(&slow, Signal::CONT);
+        lists.map(|list| list.join().unwrap())
+    });
+    for list in asked {
+        assert_eq!(list.body.as_array().map(Vec::len), Some(1), "{}", list.text);
+    }
+    server.stop();
 }
 
 /// A client that waits for an answer is not idle.

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
+use exchange::Read;
 use feed::{Direction, HistoryError, Walk};
 use serde::{Deserialize, Serialize};
 use terms::{AccountId, Command, Op, OrderId, Query, Reply, SymbolIndex};
@@ -349,7 +350,8 @@ pub(crate) async fn cancel_all(
         Ok((account, symbol.map(found).transpose()?))
     })
     .await?;
-    let canceled = open_orders::cancel(&app, (input::account(&id)?, index), symbol).await;
+    let account = input::account(&id)?;
+    let canceled = open_orders::cancel(&app, (account, index), symbol).await;
     let canceled = canceled.map_err(|stopped| match stopped {
         Stopped::Unknown => Problem::unknown_outcome(),
         Stopped::Unavailable(why) => Problem::unavailable(why),
@@ -362,7 +364,8 @@ pub(crate) async fn cancel_all(
         let shapes = app.look(move |model| -> Vec<OrderShape> {
             some.iter().map(|past| OrderShape::past(&model.view, past)).collect()
         });
-        Ok(Piece::of(shapes.await?, left))
+        Ok(Piece::of(chunked_answer::in_turn(&app, shapes).await?, left))
     };
-    chunked_answer::answer(&app, Frame::field(&serde_json::json!({}), "canceled"), canceled, shown).await
+    let frame = Frame::field(&serde_json::json!({}), "canceled");
+    chunked_answer::answer(&app, (frame, Read::Account(account)), canceled, shown).await
 }
