@@ -68,7 +68,7 @@ pub use limits::{Limit, Limits};
 pub use linked::{PairFault, PlacedPair, Which, linked, placed_pair};
 pub use lookup::{LookedUp, LookedUpOrder, Lookup, OrderAnswer, Wanted};
 pub use member_kill::{
-    KILLED_AT_ONCE_MAX, KILLED_TOGETHER_MAX, KilledTogether, NotKilled, killed_together, member_kill,
+    KILLED_AT_ONCE_MAX, KILLED_TOGETHER_MAX, KillRoom, KilledTogether, NotKilled, killed_together, member_kill,
 };
 pub use metrics::{Gauge, Metrics, Stage};
 pub use mode::{Mode, ModeSwitch};

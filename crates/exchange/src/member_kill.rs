@@ -12,6 +12,30 @@ pub const KILLED_TOGETHER_MAX: usize = 4096;
 /// Accounts of members that one request of a few bytes kills or releases, at most.
 pub const KILLED_AT_ONCE_MAX: usize = 100;
 
+/// Room for the accounts of members that one request kills or releases. Whatever a request says, a bounded number of
+/// accounts is looked at for it.
+#[derive(Clone, Copy, Debug)]
+pub struct KillRoom {
+    /// The most accounts of one request.
+    at_most: usize,
+    /// Accounts that may still be looked at.
+    left: usize,
+}
+
+impl KillRoom {
+    /// Returns the room of a request that kills `at_most` accounts.
+    pub fn new(at_most: usize) -> KillRoom {
+        KillRoom { at_most, left: at_most }
+    }
+
+    /// Takes the room for accounts that were looked at. Errors: there is less room, and none is left.
+    fn take(&mut self, accounts: usize) -> Result<(), NotKilled> {
+        let left = self.left.checked_sub(accounts);
+        self.left = left.unwrap_or_default();
+        left.map(drop).ok_or(NotKilled::TooManyAccounts)
+    }
+}
+
 /// The outcome of a kill of several accounts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KilledTogether {
@@ -45,21 +69,38 @@ impl std::fmt::Display for NotKilled {
 }
 
 /// The ops of one request that kill a member, or release it: one for each account that it has now. Only an asker with
-/// the right to kill each of these accounts learns that the member exists; the exchange checks the right to release
-/// them.
-pub fn member_kill(asker: &Rights, member: Option<&Rights>, is_killed: bool) -> Result<Vec<Op>, NotKilled> {
-    let kill = |account| Command::Kill { scope: KillScope::Account(account) };
-    let member = member.ok_or(NotKilled::Unknown)?;
-    let may = |account: AccountId| asker.check(&Op::Command(kill(account))).is_ok();
-    if !asker.is_operator() && (member.accounts.is_empty() || !member.accounts.iter().all(may)) {
-        return Err(NotKilled::Unknown);
+/// the right to kill these accounts learns that the member exists; the exchange checks the right to release them.
+/// Errors: among others, the request has no room for these accounts. Then nobody is looked for any more.
+pub fn member_kill(
+    asker: &Rights,
+    member: Option<&Rights>,
+    is_killed: bool,
+    room: &mut KillRoom,
+) -> Result<Vec<Op>, NotKilled> {
+    if room.left == 0 {
+        return Err(NotKilled::TooManyAccounts);
     }
-    let accounts: Vec<AccountId> = member.accounts.iter().collect();
+    let kill = |account| Command::Kill { scope: KillScope::Account(account) };
+    let accounts = &member.ok_or(NotKilled::Unknown)?.accounts;
+    if !asker.is_operator() {
+        // An asker with fewer accounts than the member cannot have them all.
+        if accounts.is_empty() || asker.accounts.len() < accounts.len() {
+            return Err(NotKilled::Unknown);
+        }
+        let may = |account: AccountId| asker.check(&Op::Command(kill(account))).is_ok();
+        let looked_at = accounts.len().min(room.at_most + 1);
+        let theirs = accounts.iter().take(looked_at).take_while(|account| may(*account)).count();
+        if theirs < looked_at {
+            let _ = room.take(theirs);
+            return Err(NotKilled::Unknown);
+        }
+    }
+    room.take(accounts.len())?;
+    let accounts: Vec<AccountId> = accounts.iter().collect();
     match accounts[..] {
         [] => Err(NotKilled::NoAccounts),
         [account] if is_killed => Ok(vec![Op::Command(kill(account))]),
         [account] => Ok(vec![Op::Command(Command::Release { scope: KillScope::Account(account) })]),
-        _ if accounts.len() > KILLED_TOGETHER_MAX => Err(NotKilled::TooManyAccounts),
         _ => {
             let command = |(index, &account)| match (is_killed, Among::of(index, accounts.len())) {
                 (true, among) => Command::KillTogether { account, among },
@@ -95,25 +136,62 @@ mod tests {
         Rights { roles: [role].into(), accounts: accounts.collect(), ..Rights::default() }
     }
 
+    /// Asks for a kill in a request that does nothing else.
+    fn killed(asker: &Rights, member: Option<&Rights>) -> Result<Vec<Op>, NotKilled> {
+        member_kill(asker, member, true, &mut KillRoom::new(KILLED_TOGETHER_MAX))
+    }
+
+    fn many(role: Role, accounts: usize) -> Rights {
+        let names: Vec<String> = (0..accounts).map(|number| number.to_string()).collect();
+        rights(role, &names.iter().map(String::as_str).collect::<Vec<&str>>())
+    }
+
     #[test]
     fn a_member_is_killed_by_operators_and_by_itself_and_others_do_not_learn_of_it() {
         let (operator, alice) = (rights(Role::Operator, &[]), rights(Role::Trader, &["2", "1"]));
-        let kills = member_kill(&operator, Some(&alice), true).expect("ops");
+        let kills = killed(&operator, Some(&alice)).expect("ops");
         let kill = |id: &str, among| {
             let account = AccountId::parse(id.as_bytes()).expect("digits");
             Op::Command(Command::KillTogether { account, among })
         };
         assert_eq!(kills, [kill("1", Among::First), kill("2", Among::Last)]);
-        assert_eq!(member_kill(&alice, Some(&alice), true), Ok(kills));
+        assert_eq!(killed(&alice, Some(&alice)), Ok(kills));
         for other in [rights(Role::Trader, &["1"]), rights(Role::Viewer, &["1", "2"]), rights(Role::Auditor, &[])] {
-            assert_eq!(member_kill(&other, Some(&alice), true), Err(NotKilled::Unknown));
-            assert_eq!(member_kill(&other, Some(&operator), true), Err(NotKilled::Unknown));
+            assert_eq!(killed(&other, Some(&alice)), Err(NotKilled::Unknown));
+            assert_eq!(killed(&other, Some(&operator)), Err(NotKilled::Unknown));
         }
-        assert_eq!(member_kill(&operator, None, true), Err(NotKilled::Unknown));
-        assert_eq!(member_kill(&operator, Some(&operator), true), Err(NotKilled::NoAccounts));
-        let names: Vec<String> = (0..=KILLED_TOGETHER_MAX).map(|number| number.to_string()).collect();
-        let many = rights(Role::Trader, &names.iter().map(String::as_str).collect::<Vec<&str>>());
-        assert_eq!(member_kill(&operator, Some(&many), true), Err(NotKilled::TooManyAccounts));
+        assert_eq!(killed(&operator, None), Err(NotKilled::Unknown));
+        assert_eq!(killed(&operator, Some(&operator)), Err(NotKilled::NoAccounts));
+        let most = many(Role::Trader, KILLED_TOGETHER_MAX);
+        assert_eq!(killed(&most, Some(&most)).map(|ops| ops.len()), Ok(KILLED_TOGETHER_MAX));
+        let more = many(Role::Trader, KILLED_TOGETHER_MAX + 1);
+        assert_eq!(killed(&operator, Some(&more)), Err(NotKilled::TooManyAccounts));
+        assert_eq!(killed(&more, Some(&more)), Err(NotKilled::TooManyAccounts));
+        assert_eq!(killed(&most, Some(&more)), Err(NotKilled::Unknown));
+    }
+
+    /// Each `<kill member="…"/>` of a request looked at all accounts of the member, also those behind the one that was
+    /// refused for having too many: a few kilobytes held a worker of the XML gateway for seconds.
+    #[test]
+    fn a_request_looks_at_a_bounded_number_of_accounts() {
+        let (operator, alice) = (rights(Role::Operator, &[]), many(Role::Trader, 60));
+        let mut room = KillRoom::new(KILLED_AT_ONCE_MAX);
+        let mut ask = |asker: &Rights, member: &Rights| {
+            let asked = member_kill(asker, Some(member), true, &mut room).map(|ops| ops.len());
+            (asked, room.left)
+        };
+        assert_eq!(ask(&operator, &alice), (Ok(60), 40));
+        // An asker that lacks the last account alone.
+        let almost = rights(Role::Trader, &["0", "1", "2", "3", "9"]);
+        assert_eq!(ask(&almost, &many(Role::Trader, 5)), (Err(NotKilled::Unknown), 36));
+        assert_eq!(ask(&alice, &alice), (Err(NotKilled::TooManyAccounts), 0));
+        // From here on nobody is looked at.
+        assert_eq!(ask(&operator, &almost), (Err(NotKilled::TooManyAccounts), 0));
+        assert_eq!(ask(&almost, &operator), (Err(NotKilled::TooManyAccounts), 0));
+        let mut room = KillRoom::new(KILLED_AT_ONCE_MAX);
+        let most = many(Role::Trader, KILLED_TOGETHER_MAX + 1);
+        assert_eq!(member_kill(&operator, Some(&most), true, &mut room), Err(NotKilled::TooManyAccounts));
+        assert_eq!(room.left, 0, "a member with more accounts than any request kills counts, too");
     }
 
     #[test]

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use access::{Access, hmac_hex, random_text};
 use exchange::{
-    Caller, Connected, Limit, NotKilled, PROTECTED_ACCOUNTS_MAX, PlaceHandle, Principal, Protocol, Session, Source,
-    TurnedAway, member_kill,
+    Caller, Connected, KillRoom, Limit, NotKilled, PROTECTED_ACCOUNTS_MAX, PlaceHandle, Principal, Protocol, Session,
+    Source, TurnedAway, member_kill,
 };
 use terms::Grace;
 
@@ -151,9 +151,9 @@ impl Asker {
         let login = match &self.desk {
             Some(desk) => {
                 let asker = self.principal.as_ref().map(Principal::rights);
-                let of_member = |member: &str, is_killed| {
+                let of_member = |member: &str, is_killed, room: &mut KillRoom| {
                     let asker = asker.as_deref().ok_or(NotKilled::Unknown)?;
-                    member_kill(asker, desk.access.rights_of(member).as_deref(), is_killed)
+                    member_kill(asker, desk.access.rights_of(member).as_deref(), is_killed, room)
                 };
                 documents.parse_unless_login(body, limits, &of_member)
             }
@@ -212,9 +212,14 @@ impl Asker {
         }
     }
 
+    /// Returns the member's name; `None` where the client has proven nothing.
+    pub fn member(&self) -> Option<&str> {
+        self.principal.as_ref().map(Principal::member)
+    }
+
     /// Returns the source that its heavy requests count for.
     pub fn source(&self) -> Source {
-        self.principal.as_ref().map_or_else(Source::connection, |principal| Source::member(principal.member()))
+        self.member().map_or_else(Source::connection, Source::member)
     }
 
     #[cfg(test)]

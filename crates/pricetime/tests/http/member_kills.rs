@@ -118,6 +118,15 @@ fn a_request_kills_so_many_accounts_of_all_the_members_that_it_names() {
         olga.ask("<create><kill member=\"alice\"/><kill member=\"bob\"/><kill member=\"vera\"/></create>"),
         format!("<results>{alice}{bob}<error member=\"vera\">{too_many}</error></results>\n")
     );
+    // Behind the bound nobody is looked for any more, however often the request goes on.
+    let again = "<kill member=\"nobody\"/>".repeat(9);
+    assert_eq!(
+        olga.ask(&format!("<create><kill member=\"alice\"/><kill member=\"bob\"/>{again}</create>")),
+        format!(
+            "<results>{alice}{bob}{}</results>\n",
+            format!("<error member=\"nobody\">{too_many}</error>").repeat(9)
+        )
+    );
     assert_eq!(
         olga.ask("<create><kill member=\"vera\"/></create>"),
         "<results><killed member=\"vera\" orders=\"1\"/></results>\n"

@@ -3,7 +3,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use exchange::{KilledTogether, NotKilled, killed_together, member_kill};
+use exchange::{KILLED_TOGETHER_MAX, KillRoom, KilledTogether, NotKilled, killed_together, member_kill};
 use serde::{Deserialize, Serialize};
 use terms::{Command, KillScope, Op, Reply};
 use utoipa::ToSchema;
@@ -166,7 +166,8 @@ pub(crate) async fn member(
 ) -> Result<Json<KillGiven>, Problem> {
     let access = app.members().ok_or_else(no_members)?.access();
     let asker = current_principal::asker().map(|asker| asker.rights()).unwrap_or_default();
-    let ops = member_kill(&asker, access.rights_of(&name).as_deref(), asked.killed).map_err(not_killed)?;
+    let (member, mut room) = (access.rights_of(&name), KillRoom::new(KILLED_TOGETHER_MAX));
+    let ops = member_kill(&asker, member.as_deref(), asked.killed, &mut room).map_err(not_killed)?;
     let given = KillGiven { killed: asked.killed, canceled: 0, goes_on: false };
     let answers = app.submitter()?.ask(&ops).await.map_err(|_| Problem::unknown_outcome())?;
     match killed_together(&answers) {

@@ -1,7 +1,7 @@
 //! Parses the kill switch from attributes: for an account, a symbol, a member or, with none of them, for everything.
 //! Source: docs/rules/KILL_SWITCH.md.
 
-use exchange::KILLED_AT_ONCE_MAX;
+use exchange::NotKilled;
 use terms::{Command, KillScope, Op};
 
 use super::documents::{Part, PartKind, Span};
@@ -52,10 +52,10 @@ impl<'a> Grammar<'a, '_> {
         let name = member.trimmed();
         // An invalid name belongs to no member.
         let name = std::str::from_utf8(&name).unwrap_or_default();
-        let ops = (self.of_member)(name, is_killed).map_err(ChildFault::Member)?;
-        self.of_members += ops.len();
-        // Only here may a few bytes of a request ask for many ops.
-        if self.of_members > KILLED_AT_ONCE_MAX { Err(ChildFault::Order(TOO_MANY)) } else { Ok(ops) }
+        (self.of_member)(name, is_killed, &mut self.kill_room).map_err(|why| match why {
+            NotKilled::TooManyAccounts => ChildFault::Order(TOO_MANY),
+            NotKilled::Unknown | NotKilled::NoAccounts => ChildFault::Member(why),
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use exchange::{NotKilled, replacement};
+use exchange::{KILLED_AT_ONCE_MAX, KillRoom, NotKilled, replacement};
 use terms::{AccountId, Command, Decimal, Op, OrderId, OrderName, Query, Symbol};
 
 use super::chars;
@@ -30,7 +30,7 @@ impl Documents {
     /// Appends exactly one document, whatever the bytes are: a refused document becomes a request without ops whose
     /// reply says why and at which byte.
     pub fn parse(&mut self, body: &[u8], limits: &Limits) {
-        if self.parse_unless_login(body, limits, &|_, _| Err(NotKilled::Unknown)).is_some() {
+        if self.parse_unless_login(body, limits, &|_, _, _| Err(NotKilled::Unknown)).is_some() {
             self.say("error", None, NO_MEMBERS);
         }
     }
@@ -46,7 +46,9 @@ impl Documents {
         let mark = self.mark();
         let attributes = std::mem::take(&mut self.attributes);
         let reader = Reader::new(body, limits.children_max, attributes);
-        let mut grammar = Grammar { reader, documents: self, symbol_echo_excess: 0, of_member, of_members: 0 };
+        // Only there may a few bytes of a request ask for many ops.
+        let kill_room = KillRoom::new(KILLED_AT_ONCE_MAX);
+        let mut grammar = Grammar { reader, documents: self, symbol_echo_excess: 0, of_member, kill_room };
         let read = grammar.document();
         let attributes = grammar.reader.into_attributes();
         self.keep_attributes(attributes);
@@ -68,8 +70,9 @@ const NO_MEMBERS: &str = "login refused: this server has no access file, so nobo
 /// The depth of elements in `transactions`, except for linked orders.
 pub(super) const DEPTH: usize = 2;
 
-/// Returns the ops that kill or release a member, one for each of its accounts, if the asker may.
-type OfMember<'m> = dyn Fn(&str, bool) -> Result<Vec<Op>, NotKilled> + 'm;
+/// Returns the ops that kill or release a member, one for each of its accounts, if the asker may and the request has
+/// room for them.
+type OfMember<'m> = dyn Fn(&str, bool, &mut KillRoom) -> Result<Vec<Op>, NotKilled> + 'm;
 
 pub(super) struct Grammar<'a, 'r> {
     pub(super) reader: Reader<'a>,
@@ -77,8 +80,8 @@ pub(super) struct Grammar<'a, 'r> {
     /// Bytes by which the echoes of `sym` were longer than legal ones so far.
     symbol_echo_excess: usize,
     pub(super) of_member: &'r OfMember<'r>,
-    /// Ops for members' accounts so far.
-    pub(super) of_members: usize,
+    /// Room for members' accounts.
+    pub(super) kill_room: KillRoom,
 }
 
 impl<'a> Grammar<'a, '_> {
