@@ -110,7 +110,7 @@ pub(crate) enum Stands {
     Nobody,
     /// The file holds the last edition.
     AtLast,
-    /// The file was edited: the next look decides whether it holds the last edition.
+    /// The file was edited, or is being changed: the next look decides whether it holds the last edition.
     Edited,
 }
 
@@ -161,6 +161,26 @@ impl InCommon {
         may_be_put: bool,
         use_table: &mut dyn FnMut(Table),
     ) -> Result<Stands, Disagreement> {
+        self.agree_locked(path, may_be_put, use_table, |path| Locked::take(path).map(Some))
+    }
+
+    /// Makes them agree as above. While another change holds the file's lock it leaves that to the next look.
+    pub(crate) fn agree_if_free(
+        &self,
+        path: &Path,
+        may_be_put: bool,
+        use_table: &mut dyn FnMut(Table),
+    ) -> Result<Stands, Disagreement> {
+        self.agree_locked(path, may_be_put, use_table, Locked::take_if_free)
+    }
+
+    fn agree_locked(
+        &self,
+        path: &Path,
+        may_be_put: bool,
+        use_table: &mut dyn FnMut(Table),
+        lock: impl FnOnce(&Path) -> Result<Option<Locked>, String>,
+    ) -> Result<Stands, Disagreement> {
         let Some(last) = self.last()? else { return Ok(Stands::Apart) };
         self.check(last)?;
         self.compare(last)?;
@@ -170,7 +190,7 @@ impl InCommon {
         if let Some(folder) = folder_of(path) {
             std::fs::create_dir_all(folder).map_err(|error| ForNow(format!("{}: {error}", folder.display())))?;
         }
-        let mut locked = Locked::take(path).map_err(ForNow)?;
+        let Some(mut locked) = lock(path).map_err(ForNow)? else { return Ok(Stands::Edited) };
         if last > self.has().edition {
             return self.take(&mut locked, last, use_table).map(|()| Stands::AtLast);
         }
@@ -281,8 +301,7 @@ impl InCommon {
                 // The change would take a hand edit along that no look has checked.
                 return Err(Unchanged::BeingEdited);
             }
-            let new = text::changed(&text, change)?;
-            let table = file::parse(&new).map_err(Unchanged::Wrong)?;
+            let (new, table) = text::changed(&text, change)?;
             sound(&table)?;
             let record = record(change, author);
             match self.log.put(&format!("{record}\n{new}"), last) {

@@ -89,8 +89,7 @@ fn edit_if(
 ) -> Result<(Table, Locked), Unchanged> {
     let mut locked = Locked::take(path).map_err(Unchanged::Failed)?;
     let text = locked.text().map_err(Unchanged::Failed)?.unwrap_or_else(|| HEAD.to_owned());
-    let new = text::changed(&text, change)?;
-    let table = file::parse(&new).map_err(Unchanged::Wrong)?;
+    let (new, table) = text::changed(&text, change)?;
     sound(&table)?;
     locked.replace(&new, &record(change, author)).map_err(Unchanged::Failed)?;
     Ok((table, locked))

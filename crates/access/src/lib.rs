@@ -26,7 +26,7 @@ mod watch;
 use std::fmt;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::SystemTime;
 
 use exchange::{Connections, ModeSwitch, Principal, Rights};
@@ -59,8 +59,8 @@ pub struct Access(Arc<Shared>);
 struct Shared {
     table: RwLock<Arc<Table>>,
     connections: Connections,
-    /// The lock for replacing the table. Look-ups of keys do not wait for it.
-    replacing: Mutex<()>,
+    /// The number of times that the table was replaced, and the lock for doing so. Look-ups of keys do not wait for it.
+    replaced: Mutex<u64>,
     tries: Tries,
     mode: ModeSwitch,
     /// The path of the access file.
@@ -78,9 +78,9 @@ impl Access {
     fn of(text: &str, file: Option<PathBuf>, common: Option<InCommon>) -> Result<Access, String> {
         let (table, mode) = (file::parse(text)?, ModeSwitch::default());
         mode.set(table.mode);
-        let (table, replacing) = (RwLock::new(Arc::new(table)), Mutex::default());
+        let (table, replaced) = (RwLock::new(Arc::new(table)), Mutex::default());
         let (connections, tries) = (Connections::default(), Tries::default());
-        Ok(Access(Arc::new(Shared { table, connections, replacing, tries, mode, file, common })))
+        Ok(Access(Arc::new(Shared { table, connections, replaced, tries, mode, file, common })))
     }
 
     /// Reads the members of a file that only its owner may read. Errors: it cannot be read, others may read it, or it
@@ -101,8 +101,27 @@ impl Access {
         Ok(())
     }
 
-    fn replace(&self, mut new: Table) {
-        let _replacing = self.0.replacing.lock().unwrap_or_else(PoisonError::into_inner);
+    fn replace(&self, new: Table) {
+        self.replace_counted(&mut self.replaced(), new);
+    }
+
+    /// Replaces all members, unless they were replaced since there had been so many replacements. Returns whether it
+    /// did.
+    fn replace_unless_later(&self, so_many: u64, new: Table) -> bool {
+        let mut replaced = self.replaced();
+        let is_last = *replaced == so_many;
+        if is_last {
+            self.replace_counted(&mut replaced, new);
+        }
+        is_last
+    }
+
+    fn replaced(&self) -> MutexGuard<'_, u64> {
+        self.0.replaced.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn replace_counted(&self, replaced: &mut u64, mut new: Table) {
+        *replaced += 1;
         let old = self.table();
         new.continue_from(&old);
         let new = Arc::new(new);

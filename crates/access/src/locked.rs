@@ -21,13 +21,25 @@ pub(crate) struct Locked {
 impl Locked {
     /// Locks the file. Errors: the path and the reason.
     pub(crate) fn take(path: &Path) -> Result<Locked, String> {
+        Locked::take_by(path, FlockOperation::LockExclusive)?.ok_or_else(|| format!("{}: it is locked", path.display()))
+    }
+
+    /// Locks the file; `None` while another change holds the lock. Errors: as above.
+    pub(crate) fn take_if_free(path: &Path) -> Result<Option<Locked>, String> {
+        Locked::take_by(path, FlockOperation::NonBlockingLockExclusive)
+    }
+
+    fn take_by(path: &Path, operation: FlockOperation) -> Result<Option<Locked>, String> {
         let log_path = beside(path, "log");
         if let Some(folder) = folder_of(path).filter(|folder| !folder.exists()) {
             return Err(format!("there is no folder {}: make it first", folder.display()));
         }
         let log = open_log(&log_path, path).map_err(|error| at(&log_path, &error))?;
-        flock(&log, FlockOperation::LockExclusive).map_err(|error| at(&log_path, &error.into()))?;
-        Ok(Locked { path: path.to_owned(), log })
+        match flock(&log, operation) {
+            Ok(()) => Ok(Some(Locked { path: path.to_owned(), log })),
+            Err(Errno::WOULDBLOCK) => Ok(None),
+            Err(error) => Err(at(&log_path, &error.into())),
+        }
     }
 
     /// Reads the file's text; `None` where the file is missing. Errors: it cannot be read, or others may read it.

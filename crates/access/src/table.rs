@@ -142,6 +142,16 @@ impl Table {
         self.entries.len()
     }
 
+    /// Returns the number of members.
+    pub(crate) fn members(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Returns the number of a member's keys.
+    pub(crate) fn keys_of(&self, member: &str) -> usize {
+        self.entries.iter().filter(|entry| entry.member.name == member).count()
+    }
+
     pub(crate) fn key(&self, id: &str) -> Option<&Entry> {
         self.find(&Id::new(id)?)
     }

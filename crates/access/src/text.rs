@@ -4,32 +4,77 @@ use exchange::Mode;
 
 use crate::change::{Change, NewKey, NewMember, Revoked, Unchanged};
 use crate::file;
+use crate::table::Table;
 
-/// Returns the changed text. Errors: the member or key does not exist, or exists already, or the file is written
-/// otherwise.
-pub(crate) fn changed(text: &str, change: &Change<'_>) -> Result<String, Unchanged> {
-    let is_there = |name: &str| is_member(text, name);
+/// Returns the changed text, and what it says. Errors: the member or key does not exist, or exists already, or the file
+/// is written otherwise, or it would be wrong.
+pub(crate) fn changed(text: &str, change: &Change<'_>) -> Result<(String, Table), Unchanged> {
+    let before = match (file::parse(text), change) {
+        (Ok(before), _) => before,
+        // A mode that there is not can be set right.
+        (Err(_), Change::Mode(_)) => Table::default(),
+        (Err(why), _) => return Err(Unchanged::Failed(why)),
+    };
+    let new = changed_text(text, &before, change)?;
+    let table = file::parse(&new).map_err(Unchanged::Wrong)?;
+    // A file can be written in more ways than are changed here, and a wrong line would be changed without a word.
+    if is_done(&before, &table, change) { Ok((new, table)) } else { Err(Unchanged::WrittenOtherwise) }
+}
+
+/// Whether the file says what was asked for, and has the other members and keys that it had.
+fn is_done(before: &Table, after: &Table, change: &Change<'_>) -> bool {
+    let has_key = |key: &NewKey<'_>| after.key(key.id).is_some_and(|there| there.member.name == key.member);
+    let has_member = |name: &str, member: &NewMember<'_>| {
+        let alone = file::parse(&member_text(name, member)).ok();
+        let asked = alone.as_ref().and_then(|alone| alone.member(name));
+        asked.zip(after.member(name)).is_some_and(|(asked, there)| asked.rights == there.rights)
+    };
+    let (is_it, members, keys) = match change {
+        Change::Mode(mode) => return after.mode == *mode,
+        Change::Member(name, member) => (has_member(name, member), before.members() + 1, before.len()),
+        Change::KeyOfNew(key, member) => {
+            (has_member(key.member, member) && has_key(key), before.members() + 1, before.len() + 1)
+        }
+        Change::Key(key) => (has_key(key), before.members(), before.len() + 1),
+        Change::Rights(name, member) => (has_member(name, member), before.members(), before.len()),
+        Change::Revoked(Revoked::Key(id)) => {
+            (after.key(id).is_none(), before.members(), before.len().saturating_sub(1))
+        }
+        Change::Revoked(Revoked::Member(name)) => {
+            let keys = before.len().saturating_sub(before.keys_of(name));
+            (after.member(name).is_none(), before.members().saturating_sub(1), keys)
+        }
+    };
+    is_it && (after.members(), after.len(), after.mode) == (members, keys, before.mode)
+}
+
+fn changed_text(text: &str, before: &Table, change: &Change<'_>) -> Result<String, Unchanged> {
+    let is_there = |name: &str| before.member(name).is_some();
     match change {
-        Change::Member(name, _) if is_there(name)? => Err(Unchanged::IsThere),
+        Change::Member(name, _) if is_there(name) => Err(Unchanged::IsThere),
         Change::Member(name, member) => Ok(with_member(text, name, member)),
-        Change::KeyOfNew(key, _) if is_there(key.member)? => Err(Unchanged::IsThere),
+        Change::KeyOfNew(key, _) if is_there(key.member) => Err(Unchanged::IsThere),
         Change::KeyOfNew(key, member) => Ok(with_member(text, key.member, member) + &key_text(key)?),
-        Change::Key(key) if !is_there(key.member)? => Err(Unchanged::Unknown),
+        Change::Key(key) if !is_there(key.member) => Err(Unchanged::Unknown),
         Change::Key(key) => with_key(text, key),
-        Change::Rights(name, _) if !is_there(name)? => Err(Unchanged::Unknown),
+        Change::Rights(name, _) if !is_there(name) => Err(Unchanged::Unknown),
         Change::Rights(name, member) => with_rights(text, name, member),
-        Change::Revoked(revoked) => without(text, revoked),
+        Change::Revoked(revoked) => without(text, before, revoked),
         Change::Mode(mode) => Ok(with_mode(text, *mode)),
     }
 }
 
 /// Writes the mode before the first table: where it was, or at the end of that part.
 fn with_mode(text: &str, mode: Mode) -> String {
-    let (head, tables) = text.split_at(tables(text).first().map_or(text.len(), |table| table.start));
+    let head_end = tables(text).first().map_or(text.len(), |table| table.start);
+    let (head, tables) = text.split_at(head_end);
     let line = format!("mode = {}\n", quoted(mode.name()));
-    let is_mode = |line: &&str| line.split('=').next().is_some_and(|name| name.trim() == "mode");
-    match head.split_inclusive('\n').find(is_mode) {
-        Some(old) => format!("{}{tables}", head.replacen(old, &line, 1)),
+    let is_mode = |line: &str| line.split('=').next().is_some_and(|name| name.trim() == "mode");
+    match lines(head).find(|(_, old)| is_mode(old)) {
+        Some((start, old)) => {
+            let (before, rest) = text.split_at(start);
+            format!("{before}{line}{}", rest.split_at(old.len()).1)
+        }
         None => {
             let end = if head.is_empty() || head.ends_with('\n') { "" } else { "\n" };
             format!("{head}{end}{line}{tables}")
@@ -37,9 +82,13 @@ fn with_mode(text: &str, mode: Mode) -> String {
     }
 }
 
-fn is_member(text: &str, name: &str) -> Result<bool, Unchanged> {
-    let members = file::members(text).map_err(Unchanged::Failed)?;
-    Ok(members.iter().any(|member| member.name == name))
+/// Lists the lines of a text, each with its offset.
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.split_inclusive('\n').scan(0, |at, line| {
+        let start = *at;
+        *at += line.len();
+        Some((start, line))
+    })
 }
 
 fn with_member(text: &str, name: &str, member: &NewMember<'_>) -> String {
@@ -92,22 +141,21 @@ fn with_rights(text: &str, name: &str, member: &NewMember<'_>) -> Result<String,
     Ok(format!("{before}{}{kept}{behind}", member_text(name, member)))
 }
 
-fn place_of(tables: &[Table<'_>], member: &str) -> Result<usize, Unchanged> {
+fn place_of(tables: &[TableText<'_>], member: &str) -> Result<usize, Unchanged> {
     tables.iter().position(|table| table.is_member_named(member)).ok_or(Unchanged::WrittenOtherwise)
 }
 
 /// Removes a key or a member. Errors: it does not exist, or the file is written otherwise.
-fn without(text: &str, revoked: &Revoked<'_>) -> Result<String, Unchanged> {
-    let members = file::members(text).map_err(Unchanged::Failed)?;
+fn without(text: &str, before: &Table, revoked: &Revoked<'_>) -> Result<String, Unchanged> {
     let there = match revoked {
-        Revoked::Key(id) => members.iter().any(|member| member.keys.iter().any(|key| key.id == *id)),
-        Revoked::Member(name) => members.iter().any(|member| member.name == *name),
+        Revoked::Key(id) => before.key(id).is_some(),
+        Revoked::Member(name) => before.member(name).is_some(),
     };
     if !there {
         return Err(Unchanged::Unknown);
     }
     let tables = tables(text);
-    let is_it = |table: &Table<'_>| match revoked {
+    let is_it = |table: &TableText<'_>| match revoked {
         Revoked::Key(id) => table.is_key_of(id),
         Revoked::Member(name) => table.is_member_named(name),
     };
@@ -116,20 +164,20 @@ fn without(text: &str, revoked: &Revoked<'_>) -> Result<String, Unchanged> {
         Revoked::Key(_) => first + 1,
         Revoked::Member(_) => first + 1 + tables.iter().skip(first + 1).take_while(|table| !table.is_member()).count(),
     };
-    let kept = |range: &Table<'_>| text.get(range.start..range.end).unwrap_or_default();
+    let kept = |range: &TableText<'_>| text.get(range.start..range.end).unwrap_or_default();
     let head = text.get(..tables.first().map_or(text.len(), |table| table.start)).unwrap_or_default();
     let tables = tables.iter().enumerate().filter(|(index, _)| !(first..behind).contains(index));
     Ok(head.to_owned() + &tables.map(|(_, table)| kept(table)).collect::<String>())
 }
 
 /// A table of the file: from its header to the next one.
-struct Table<'a> {
+struct TableText<'a> {
     text: &'a str,
     start: usize,
     end: usize,
 }
 
-impl Table<'_> {
+impl TableText<'_> {
     fn is_member(&self) -> bool {
         self.text.trim_start().starts_with("[[member]]")
     }
@@ -155,15 +203,10 @@ impl Table<'_> {
     }
 }
 
-fn tables(text: &str) -> Vec<Table<'_>> {
-    let lines = text.split_inclusive('\n').scan(0, |at, line| {
-        let start = *at;
-        *at += line.len();
-        Some((start, line))
-    });
+fn tables(text: &str) -> Vec<TableText<'_>> {
     let starts: Vec<usize> =
-        lines.filter(|(_, line)| line.trim_start().starts_with("[[")).map(|(start, _)| start).collect();
+        lines(text).filter(|(_, line)| line.trim_start().starts_with("[[")).map(|(start, _)| start).collect();
     let ends = starts.iter().skip(1).copied().chain([text.len()]);
-    let range = |(start, end): (usize, usize)| Table { text: text.get(start..end).unwrap_or_default(), start, end };
+    let range = |(start, end): (usize, usize)| TableText { text: text.get(start..end).unwrap_or_default(), start, end };
     starts.iter().copied().zip(ends).map(range).collect()
 }

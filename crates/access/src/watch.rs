@@ -101,7 +101,7 @@ impl FileFollower {
         let changed = settled && stamp != self.read;
         let access = self.access.clone();
         let stands = access.common().map(|common| match changed || common.is_behind(&self.path)? {
-            true => common.agree(&self.path, settled, &mut |table| access.replace(table)).map(Some),
+            true => common.agree_if_free(&self.path, settled, &mut |table| access.replace(table)).map(Some),
             false => Ok(None),
         });
         match stands {
@@ -118,9 +118,10 @@ impl FileFollower {
     }
 
     fn take_file(&mut self, stamp: Option<Stamp>) {
-        self.read = stamp;
         match self.read_again() {
-            Ok(()) => {
+            // The file is read again when it has settled: what was read may be older than what counts.
+            Ok(false) => return,
+            Ok(true) => {
                 tracing::info!(file = %self.path.display(), access = ?self.access, "the access file was read again")
             }
             Err(why) => tracing::error!(
@@ -129,6 +130,7 @@ impl FileFollower {
                 "the access file was changed and cannot be taken; who may do what stays as it was"
             ),
         }
+        self.read = stamp;
     }
 
     /// Logs a fault once; each look tries again.
@@ -147,13 +149,17 @@ impl FileFollower {
         self.fault = Some(fault);
     }
 
-    fn read_again(&self) -> Result<(), String> {
+    /// Reads the file, and takes what it says unless another change counted meanwhile. Returns whether it did. A change
+    /// that this server makes holds the file's lock; no look waits for that, because another program may hold it for
+    /// long.
+    fn read_again(&self) -> Result<bool, String> {
+        let so_many = *self.access.replaced();
         let text = file::text(&self.path)?;
         // An empty file is no intention: editors empty a file before they write it, and a full disk leaves it empty.
         if text.trim().is_empty() {
             return Err("it is empty".to_owned());
         }
-        self.access.reload(&text)
+        Ok(self.access.replace_unless_later(so_many, file::parse(&text)?))
     }
 }
 

@@ -1,6 +1,14 @@
 //! Changes of members while they count.
 
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::time::Instant;
+
+use exchange::Mode;
+use rustix::fs::{CWD, FileType, OFlags, mknodat};
+
 use super::*;
+use crate::locked::Locked;
 
 const AUTHOR: Author<'_> = Author { name: "olga", from: "192.0.2.1" };
 
@@ -135,4 +143,103 @@ fn a_link_in_place_of_the_record_is_refused_and_not_followed() {
     assert_eq!(change(), Ok(()));
     let made = std::fs::metadata(&log).expect("a new one");
     assert_eq!(made.uid(), std::fs::metadata(&path).expect("there").uid(), "what is new is its owner's");
+}
+
+/// The mode was written into the first place of the same words, a comment, and the answer said that it counts.
+#[test]
+fn a_mode_is_set_in_its_line_and_not_in_a_comment_of_the_same_words() {
+    let (folder, access) = members();
+    let path = folder.path().join("access.toml");
+    let text = std::fs::read_to_string(&path).expect("a file");
+    let head = "# At night:\n# mode = \"normal\"\nmode = \"normal\"\n";
+    std::fs::write(&path, format!("{head}{text}")).expect("written");
+    assert_eq!(access.change(&Change::Mode(Mode::Maintenance), AUTHOR), Ok(()));
+    assert_eq!(access.mode().get(), Mode::Maintenance);
+    let head = "# At night:\n# mode = \"normal\"\nmode = \"maintenance\"\n";
+    assert_eq!(std::fs::read_to_string(&path).expect("a file"), format!("{head}{text}"));
+    std::fs::write(&path, format!("mode = \"closed\"\n{text}")).expect("written");
+    assert_eq!(set_mode(&path, Mode::Normal, AUTHOR), Ok(()), "a mode that there is not is set right");
+    assert_eq!(std::fs::read_to_string(&path).expect("a file"), format!("mode = \"normal\"\n{text}"));
+}
+
+/// A key became that of the member behind the one that was named, and a member went with the one before it, because
+/// TOML has spaces where these lines were sought without.
+#[test]
+fn a_change_that_would_do_something_else_is_refused() {
+    let (folder, access) = members();
+    let path = folder.path().join("access.toml");
+    let text = std::fs::read_to_string(&path).expect("a file");
+    let more = "[[member]]\nname = \"alice\"\nroles = [\"trader\"]\n".to_owned()
+        + "[[ member ]]\nname = \"bob\"\nroles = [\"trader\"]\n"
+        + &super::key("b1", &format!("secret = \"{SECRET}\""));
+    let inline = format!(
+        "[[member]]\nname = \"carol\"\nkey = [{{ id = \"c1\", secret = \"{SECRET}\" }}]\nroles = [\"trader\"]\n"
+    );
+    let text = text + &inline + &more;
+    std::fs::write(&path, &text).expect("written");
+    let viewer = ["viewer".to_owned()];
+    let rights = NewMember { roles: &viewer, accounts: &[], limits: None, budget: None };
+    for change in [
+        Change::Key(&key("alice", "a1")),
+        Change::Revoked(Revoked::Member("alice")),
+        // Her key stands among the lines that are replaced.
+        Change::Rights("carol", rights),
+    ] {
+        assert_eq!(access.change(&change, AUTHOR), Err(Unchanged::WrittenOtherwise));
+        assert_eq!(std::fs::read_to_string(&path).expect("a file"), text);
+    }
+}
+
+/// The thread that follows the file had read it before a change was made and answered, and took what it had read behind
+/// the change: a revoked key logged in again, and a key of a later change lost its rights for good.
+#[test]
+fn a_change_is_not_undone_by_what_was_read_of_the_file_before() {
+    let (folder, access) = members();
+    let path = folder.path().join("access.toml");
+    let trader = ["trader".to_owned()];
+    let rights = NewMember { roles: &trader, accounts: &[], limits: None, budget: None };
+    assert_eq!(access.change(&Change::KeyOfNew(&key("alice", "a1"), rights), AUTHOR), Ok(()));
+    let (access, watch) = Access::follow(&path).expect("an access file");
+    let (before, aside) = (std::fs::read_to_string(&path).expect("a file"), folder.path().join("aside"));
+    // The thread reads from a pipe, so that it takes as long as the test wants.
+    std::fs::rename(&path, &aside).expect("renamed");
+    mknodat(CWD, &path, FileType::Fifo, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR, 0).expect("a pipe");
+    let begun = Instant::now();
+    let mut pipe = loop {
+        // There is nobody to write to until the thread has opened it.
+        let opened = std::fs::OpenOptions::new().write(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(&path);
+        match opened {
+            Ok(pipe) => break pipe,
+            Err(error) => assert!(begun.elapsed() < Duration::from_secs(20), "nobody reads the file: {error}"),
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    pipe.write_all(before.as_bytes()).expect("it fits");
+    std::fs::rename(&aside, &path).expect("renamed");
+    assert_eq!(access.change(&Change::Revoked(Revoked::Key("a1")), AUTHOR), Ok(()));
+    assert_eq!(access.change(&Change::Key(&key("alice", "a2")), AUTHOR), Ok(()));
+    let alice = access.by_secret("a2", SECRET, TODAY).expect("it counts");
+    drop(pipe);
+    // The thread ends behind its look.
+    drop(watch);
+    assert!(access.by_secret("a1", SECRET, TODAY).is_none(), "it was revoked");
+    assert!(alice.rights().may_read(Read::Market), "she is there");
+    assert_eq!(access.by_secret("a2", SECRET, TODAY), Some(alice));
+}
+
+/// A program that holds the lock for long keeps nobody from what is written by hand.
+#[test]
+fn what_is_written_by_hand_counts_while_the_file_is_locked() {
+    let (folder, access) = members();
+    let path = folder.path().join("access.toml");
+    let (followed, watch) = Access::follow(&path).expect("an access file");
+    let locked = Locked::take(&path).expect("nobody changes it");
+    let text = std::fs::read_to_string(&path).expect("a file");
+    std::fs::write(&path, text.replace("\"o1\"", "\"o2\"")).expect("written");
+    let begun = Instant::now();
+    while followed.by_secret("o2", SECRET, TODAY).is_none() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "it does not count");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    drop((watch, locked, access));
 }

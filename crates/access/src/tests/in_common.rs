@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use super::*;
 use crate::common::Stands;
+use crate::locked::Locked;
 
 const AUTHOR: Author<'_> = Author { name: "olga", from: "192.0.2.1" };
 
@@ -209,6 +210,28 @@ fn a_server_brings_its_file_by_itself_once_the_log_keeps_members() {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
     assert!(log.read(1).expect("an edition").ends_with(&text(&["alice"])));
+}
+
+/// The thread that follows the file waited for the lock: no key expired meanwhile, and the server did not end.
+#[test]
+fn a_file_that_is_locked_for_long_holds_nobody_up() {
+    let log = Log::default();
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("access.toml");
+    write(&path, &text(&["alice"]));
+    let joined = Access::join(&path, Arc::new(log.clone()), Arc::new(|_| ())).expect("joined");
+    let (_access, watch) = joined.expect("members");
+    let locked = Locked::take(&path).expect("nobody changes it");
+    write(&path, &text(&["alice", "dora"]));
+    // Three looks: the second one sees that the file has settled.
+    std::thread::sleep(std::time::Duration::from_millis(900));
+    let (ended, has_ended) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        drop(watch);
+        let _ = ended.send(());
+    });
+    assert_eq!(has_ended.recv_timeout(std::time::Duration::from_secs(20)), Ok(()), "the thread waits for the lock");
+    drop(locked);
 }
 
 /// The edit counted on that server alone, until another change was made.
