@@ -1,13 +1,13 @@
 //! A worker queries the history. A connection has one request looked up at a time, the one whose reply is next, so that
 //! the worker writes at once what it gets and keeps none of it. Short look-ups go before long ones. The number of long
-//! replies that are being made, or that clients have not taken, is bounded, so that they never fill the memory.
+//! replies that are being made, or that clients have not taken, is bounded, so that they never fill the memory; a client
+//! has one at a time, over all its connections.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
-use exchange::Lookup;
+use exchange::{Lookup, Source};
 
-use crate::connection::{Connection, Later, LookUpState};
+use crate::connection::{Connection, Later, LongPlace, LookUpState};
 use crate::counters::Shared;
 use crate::mailbox::{Mailbox, Origin};
 use crate::settings::Settings;
@@ -21,22 +21,27 @@ const STALLED_MS: u64 = 500;
 const HELD_MS: u64 = 5_000;
 
 /// Returns the number of long replies at once, over all workers.
-fn long_replies_max(settings: &Settings) -> usize {
+pub(crate) fn long_replies_max(settings: &Settings) -> usize {
     (settings.unread_bytes_max / LONG_PART / settings.reply_bytes_max.max(1)).max(1)
 }
 
 impl Connection {
-    /// Gives back the connection's place for a long reply, once no such reply is to be made and the client has taken
+    /// Gives back the connection's place for a long reply, once no such reply is being made and the client has taken
     /// the last.
     pub(crate) fn leave_long(&mut self, shared: &Shared, workers: &[Arc<Mailbox>]) {
-        let asked = self.later.front().is_some_and(|later| later.look_up == LookUpState::Asked);
-        if asked || self.long_since_ms.take().is_none() {
+        if self.long.is_none() || self.look_up() == Some(LookUpState::AskedLong) {
             return;
         }
-        shared.long_replies.fetch_sub(1, Ordering::SeqCst);
-        if shared.long_replies_wanted.load(Ordering::SeqCst) > 0 {
+        let Some(place) = self.long.take() else { return };
+        shared.long_places.give_back(place.client);
+        if shared.long_places.next().is_some() {
             workers.iter().for_each(|mailbox| mailbox.nudge());
         }
+    }
+
+    /// Returns the need of its next reply for the history.
+    fn look_up(&self) -> Option<LookUpState> {
+        self.later.front().map(|later| later.look_up)
     }
 }
 
@@ -49,18 +54,34 @@ impl Worker {
                 self.intake.look_up(lookup);
             }
         }
-        while let Some(origin) = self.lookups.first_long() {
-            let lookup = self.lookup_of(origin, true);
-            if lookup.is_some() && !self.enter_long(origin) {
-                break;
-            }
-            self.lookups.leave_first_long();
-            self.shared.long_replies_wanted.fetch_sub(1, Ordering::SeqCst);
-            if let Some(lookup) = lookup {
+        let mut changed = false;
+        while let Some((client, origin)) = self.next_long() {
+            changed = true;
+            let Some(lookup) = self.lookup_of(origin, true) else {
+                self.lookups.leave_first_long(client);
+                self.shared.long_places.leave(client);
+                continue;
+            };
+            // Another worker may have been faster.
+            if self.enter_long(client, origin) {
+                self.lookups.leave_first_long(client);
                 self.lookups.asked(&lookup);
                 self.intake.look_up(lookup);
             }
         }
+        // The next client may wait at another worker.
+        if changed && self.shared.long_places.next().is_some() {
+            self.mailboxes.iter().for_each(|mailbox| mailbox.nudge());
+        }
+    }
+
+    /// Returns the client whose turn it is for a long reply, and its connection that waits here.
+    fn next_long(&self) -> Option<(Source, Origin)> {
+        if !self.lookups.may_ask_long() {
+            return None;
+        }
+        let client = self.shared.long_places.next()?;
+        Some((client, self.lookups.first_long(client)?))
     }
 
     /// Writes the reply that waited for a look-up, and those that waited behind it. Returns how many.
@@ -70,12 +91,17 @@ impl Worker {
         if connection.generation != origin.generation {
             return 0;
         }
+        let client = connection.client();
+        let later = connection.later.front_mut().expect("invariant: a reply waits until its look-up is answered");
         if lookup.is_too_short() {
-            self.lookups.wait_for_long(origin);
-            self.shared.long_replies_wanted.fetch_add(1, Ordering::SeqCst);
+            later.look_up = LookUpState::WaitsForLong;
+            self.lookups.wait_for_long(client, origin);
+            self.shared.long_places.wait(client);
+            if connection.unsent_bytes() == 0 {
+                connection.leave_long(&self.shared, &self.mailboxes);
+            }
             return 0;
         }
-        let later = connection.later.front_mut().expect("invariant: a reply waits until its look-up is answered");
         later.look_up = LookUpState::NotNeeded;
         let Later { kept, request, .. } = *later;
         self.waiting.fill(kept, request, lookup, &self.settings.metrics);
@@ -86,14 +112,16 @@ impl Worker {
 
     /// Disconnects clients that do not take their long replies while others wait for one.
     pub(crate) fn close_stalled(&mut self) {
-        if self.shared.long_replies_wanted.load(Ordering::SeqCst) == 0 {
+        let waiting = self.shared.long_places.waiting();
+        if waiting == 0 {
             return;
         }
         let now_ms = self.now_ms;
         let is_stalled = |connection: &Connection| {
+            let Some(place) = connection.long.as_ref().filter(|_| connection.unsent_bytes() > 0) else { return false };
+            let others = waiting.saturating_sub(usize::from(connection.look_up() == Some(LookUpState::WaitsForLong)));
             let stalled = now_ms.saturating_sub(connection.progress_ms) >= STALLED_MS;
-            let held = connection.long_since_ms.is_some_and(|since_ms| now_ms.saturating_sub(since_ms) >= HELD_MS);
-            connection.long_since_ms.is_some() && connection.unsent_bytes() > 0 && (stalled || held)
+            others > 0 && (stalled || now_ms.saturating_sub(place.since_ms) >= HELD_MS)
         };
         let stalled = self.connections.iter().filter(|(_, connection)| is_stalled(connection));
         let stalled: Vec<usize> = stalled.map(|(slot, _)| slot).collect();
@@ -109,16 +137,19 @@ impl Worker {
         Some(self.waiting.lookup_of(kept, request, origin, long, &self.mailboxes[self.index]))
     }
 
-    /// Takes a place for a long reply, unless all are taken or the connection has one.
-    fn enter_long(&mut self, origin: Origin) -> bool {
-        let connection = &mut self.connections[origin.slot as usize];
-        if connection.long_since_ms.is_some() {
-            return true;
+    /// Gives a client's connection a place for a long reply. Returns false if it is another client's turn.
+    fn enter_long(&mut self, client: Source, origin: Origin) -> bool {
+        if !self.shared.long_places.enter(client) {
+            return false;
         }
-        let max = long_replies_max(&self.settings);
-        let free = |taken: usize| (taken < max).then(|| taken + 1);
-        let entered = self.shared.long_replies.fetch_update(Ordering::SeqCst, Ordering::SeqCst, free).is_ok();
-        connection.long_since_ms = entered.then_some(self.now_ms);
-        entered
+        let connection = &mut self.connections[origin.slot as usize];
+        if let Some(later) = connection.later.front_mut() {
+            later.look_up = LookUpState::AskedLong;
+        }
+        // Its earlier one, if any, was another member's that asked over this connection.
+        if let Some(earlier) = connection.long.replace(Box::new(LongPlace { client, since_ms: self.now_ms })) {
+            self.shared.long_places.give_back(earlier.client);
+        }
+        true
     }
 }

@@ -50,8 +50,8 @@ pub(crate) struct Connection {
     written: usize,
     /// Requests whose replies wait: for the history, behind such a reply, or for the client to read.
     pub later: VecDeque<Later>,
-    /// The time at which it got a place for a long reply; `None` while it has none.
-    pub long_since_ms: Option<u64>,
+    /// Its place for a long reply.
+    pub long: Option<Box<LongPlace>>,
     /// The identity of the client, where there are members or the journal keeps callers.
     asker: Option<Box<Asker>>,
     /// The protector, once the connection protects accounts.
@@ -84,6 +84,15 @@ pub(crate) struct Later {
     pub look_up: LookUpState,
 }
 
+/// A place for a long reply.
+#[derive(Debug)]
+pub(crate) struct LongPlace {
+    /// The client that has it.
+    pub client: Source,
+    /// The time at which it got the place, in milliseconds of the worker's time.
+    pub since_ms: u64,
+}
+
 /// The need of a reply for the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LookUpState {
@@ -93,6 +102,20 @@ pub(crate) enum LookUpState {
     ToAsk,
     /// The look-up is under way, or waits for its turn.
     Asked,
+    /// It found too much: a long one waits for its place.
+    WaitsForLong,
+    /// A long look-up is under way.
+    AskedLong,
+}
+
+impl LookUpState {
+    /// Whether the reply cannot be made before a look-up is answered that is under way or waits.
+    pub fn is_awaited(self) -> bool {
+        match self {
+            LookUpState::NotNeeded | LookUpState::ToAsk => false,
+            LookUpState::Asked | LookUpState::WaitsForLong | LookUpState::AskedLong => true,
+        }
+    }
 }
 
 /// The settings by which requests are framed, and bounded on a connection.
@@ -147,7 +170,7 @@ impl Connection {
             output: Vec::new(),
             written: 0,
             later: VecDeque::new(),
-            long_since_ms: None,
+            long: None,
             asker,
             protector: None,
             place,
@@ -249,6 +272,12 @@ impl Connection {
         if let Some(protector) = self.protector.take() {
             intake.depart(self.origin(slot), protector, self.heavy.as_deref_mut());
         }
+    }
+
+    /// Returns the client as which it waits for what takes long: its member, or its address.
+    pub fn client(&self) -> Source {
+        let member = self.asker.as_ref().and_then(|asker| asker.member());
+        member.map_or_else(|| Source::address(self.place.source()), Source::member)
     }
 
     /// Returns the mark by which its requests find it again.

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use exchange::Counters;
 
+use crate::long_places::LongPlaces;
+
 /// A function to call once, when `count` requests were answered.
 struct Goal {
     count: u64,
@@ -21,10 +23,8 @@ pub(crate) struct Shared {
     pub connections_shed: AtomicU64,
     /// Bytes of answered requests whose replies are still to be made.
     pub held_bytes: AtomicUsize,
-    /// Connections with a long reply that is to be made, or that they have not taken.
-    pub long_replies: AtomicUsize,
-    /// Connections that wait for a place for a long reply.
-    pub long_replies_wanted: AtomicUsize,
+    /// Places of connections with a long reply that is to be made, or that they have not taken.
+    pub long_places: LongPlaces,
     pub accept_pauses: AtomicU64,
     /// Workers that wait for room to accept.
     pub workers_paused: AtomicUsize,
@@ -47,15 +47,14 @@ pub(crate) struct Shared {
 const NEVER: u64 = u64::MAX;
 
 impl Shared {
-    pub fn new(workers: usize) -> Shared {
+    pub fn new(workers: usize, long_replies_max: usize) -> Shared {
         Shared {
             connections_open: AtomicUsize::new(0),
             connections_closed: AtomicU64::new(0),
             accepted_by_worker: (0..workers).map(|_| AtomicU64::new(0)).collect(),
             connections_shed: AtomicU64::new(0),
             held_bytes: AtomicUsize::new(0),
-            long_replies: AtomicUsize::new(0),
-            long_replies_wanted: AtomicUsize::new(0),
+            long_places: LongPlaces::new(long_replies_max),
             accept_pauses: AtomicU64::new(0),
             workers_paused: AtomicUsize::new(0),
             requests: AtomicU64::new(0),
@@ -152,7 +151,7 @@ mod tests {
 
     #[test]
     fn who_waits_for_a_count_is_called_once_when_it_is_reached() {
-        let shared = Shared::new(1);
+        let shared = Shared::new(1, 1);
         let (sender, calls) = std::sync::mpsc::channel();
         for count in [3, 1, 3, 9] {
             let sender = sender.clone();
@@ -168,7 +167,7 @@ mod tests {
 
     #[test]
     fn the_first_request_keeps_its_time() {
-        let shared = Shared::new(1);
+        let shared = Shared::new(1, 1);
         assert_eq!((shared.first_request_at(), shared.last_reply_at()), (None, None));
         let now = Instant::now();
         shared.add_requests(2, now);

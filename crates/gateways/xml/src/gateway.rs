@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use exchange::{Counters, Exchange};
 use mio::{Poll, Waker};
 
+use crate::asking::long_replies_max;
 use crate::counters::Shared;
 use crate::listener;
 use crate::mailbox::Mailbox;
@@ -40,7 +41,7 @@ pub fn start(settings: Settings, exchange: Arc<dyn Exchange>) -> io::Result<Gate
             "the kernel holds fewer waiting connections than asked for; raise net.core.somaxconn to have more"
         );
     }
-    let shared = Arc::new(Shared::new(settings.workers));
+    let shared = Arc::new(Shared::new(settings.workers, long_replies_max(&settings)));
     let mut polls = Vec::new();
     let mut mailboxes = Vec::new();
     for _ in 0..settings.workers {

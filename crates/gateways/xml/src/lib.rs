@@ -31,6 +31,7 @@ mod heavy_batches;
 mod intake;
 mod listener;
 mod login;
+mod long_places;
 mod lookup_queue;
 mod mailbox;
 mod number;

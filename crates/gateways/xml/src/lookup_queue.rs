@@ -1,9 +1,9 @@
 //! The look-ups of a worker: the connections that wait for theirs, and how many the history is working on. It knows
 //! nothing of their contents.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
-use exchange::Lookup;
+use exchange::{Lookup, Source};
 
 use crate::mailbox::Origin;
 
@@ -14,7 +14,8 @@ const SHORT_MAX: usize = 64;
 #[derive(Default)]
 pub(crate) struct LookupQueue {
     short: VecDeque<Origin>,
-    long: VecDeque<Origin>,
+    /// Connections of each client that wait for a place for a long reply. No line is empty.
+    long: HashMap<Source, VecDeque<Origin>>,
     /// Short look-ups that the history has not answered.
     short_out: usize,
     /// Whether the history has a long look-up that it has not answered.
@@ -27,9 +28,9 @@ impl LookupQueue {
         self.short.push_back(origin);
     }
 
-    /// Queues a connection for a long look-up: its short one found too much.
-    pub fn wait_for_long(&mut self, origin: Origin) {
-        self.long.push_back(origin);
+    /// Queues a client's connection for a long look-up: its short one found too much.
+    pub fn wait_for_long(&mut self, client: Source, origin: Origin) {
+        self.long.entry(client).or_default().push_back(origin);
     }
 
     /// Takes the connection whose short look-up may be handed in now.
@@ -37,14 +38,24 @@ impl LookupQueue {
         if self.short_out < SHORT_MAX { self.short.pop_front() } else { None }
     }
 
-    /// Returns the connection whose long look-up may be handed in now; it goes on waiting.
-    pub fn first_long(&self) -> Option<Origin> {
-        if self.long_out { None } else { self.long.front().copied() }
+    /// Whether a connection waits for a long look-up, and none is out.
+    pub fn may_ask_long(&self) -> bool {
+        !self.long_out && !self.long.is_empty()
     }
 
-    /// Removes the first connection that waits for a long look-up.
-    pub fn leave_first_long(&mut self) {
-        self.long.pop_front();
+    /// Returns the client's first connection that waits for a long look-up; it goes on waiting.
+    pub fn first_long(&self, client: Source) -> Option<Origin> {
+        self.long.get(&client)?.front().copied()
+    }
+
+    /// Removes the client's first connection that waits for a long look-up.
+    pub fn leave_first_long(&mut self, client: Source) {
+        if let Some(line) = self.long.get_mut(&client) {
+            line.pop_front();
+            if line.is_empty() {
+                self.long.remove(&client);
+            }
+        }
     }
 
     /// Notes that a look-up was handed in.

@@ -194,7 +194,7 @@ impl Worker {
         let mut made = 0;
         let Some(connection) = self.connections.get_mut(slot) else { return 0 };
         while let Some(&Later { kept, request, look_up }) = connection.later.front() {
-            if look_up == LookUpState::Asked || connection.unsent_bytes() > self.settings.unsent_bytes_max {
+            if look_up.is_awaited() || connection.unsent_bytes() > self.settings.unsent_bytes_max {
                 break;
             }
             if look_up == LookUpState::ToAsk {
@@ -237,9 +237,7 @@ impl Worker {
                 }
                 let watched = match flushed {
                     Flushed::All => {
-                        if connection.long_since_ms.is_some() {
-                            connection.leave_long(&self.shared, &self.mailboxes);
-                        }
+                        connection.leave_long(&self.shared, &self.mailboxes);
                         true
                     }
                     Flushed::Blocked => connection.watch_writes(slot, self.poll.registry()),

@@ -1,10 +1,17 @@
 //! Orders that only the history knows: their replies keep their place, only their connection waits, and what is read
 //! for them is bounded.
 
-use crate::support::{Client, DONE, done_of, eventually, opened, order, query, results, serve, settings, status};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use access::Access;
 use exchange::{Lookup, Unavailable};
 use terms::DoneOrder;
-use xml::Settings;
+use xml::{Desk, Settings};
+
+use crate::support::{
+    Client, DONE, Served, done_of, eventually, opened, order, query, results, serve, settings, status,
+};
 
 /// Executions that no short look-up has room for.
 const MANY: u64 = 10_000;
@@ -140,6 +147,108 @@ fn a_long_reply_that_is_not_taken_makes_room_for_others() {
     assert_eq!(served.gateway.counters().connections_shed, 1);
 }
 
+/// Returns a desk at which these members log in, each with a key of its name.
+fn desk(members: &[&str]) -> Option<Arc<Desk>> {
+    let member = |name: &&str| {
+        format!(
+            "[[member]]\nname = \"{name}\"\nroles = [\"trader\"]\n\
+             [[member.key]]\nid = \"{name}\"\nsecret = \"a-secret-of-some-length\"\n"
+        )
+    };
+    let text: String = members.iter().map(member).collect();
+    Some(Arc::new(Desk::new(Access::parse(&text).unwrap())))
+}
+
+fn log_in(client: &mut Client, member: &str) {
+    let login = format!(r#"<login key="{member}" secret="a-secret-of-some-length"/>"#);
+    client.send(&xml::frame(login.as_bytes()));
+    client.expect(&results(&format!(r#"<logged-in member="{member}"/>"#)));
+}
+
+/// Executions whose reply no kernel takes for a client that does not read.
+const VERY_MANY: u64 = 100_000;
+
+fn very_many(order: u64) -> Option<DoneOrder> {
+    Some(done_of(order, VERY_MANY))
+}
+
+/// Lets a member ask, over a connection of its own, for an order that needs a long look-up.
+fn ask_long(served: &Served, member: &str, order: u64) -> Client {
+    let mut client = served.client_with_little_room();
+    log_in(&mut client, member);
+    client.send(&query(order));
+    let short = served.next_lookup();
+    assert!(!short.is_long());
+    answer(short, very_many);
+    client
+}
+
+/// Returns the order of the next long look-up, and answers that.
+fn answer_long(served: &Served) -> u64 {
+    let long = served.next_lookup();
+    assert!(long.is_long());
+    let order = long.left()[0].order.0;
+    answer(long, very_many);
+    order
+}
+
+/// One member with a thousand connections, each of which read slowly, held both places for most of an hour.
+#[test]
+fn a_member_has_one_long_reply_at_a_time_however_many_connections_it_has() {
+    loop {
+        // The settings have room for two long replies.
+        let served = serve(Settings { desk: desk(&["alice", "bob"]), ..settings() });
+        let first = ask_long(&served, "alice", DONE);
+        let begun = Instant::now();
+        assert_eq!(answer_long(&served), DONE);
+        let mut second = ask_long(&served, "alice", DONE + 1);
+        let mut other = ask_long(&served, "bob", DONE + 2);
+        let next = answer_long(&served);
+        if begun.elapsed() > Duration::from_millis(400) {
+            // The first client may be disconnected by now, because it takes nothing.
+            continue;
+        }
+        assert_eq!(next, DONE + 2, "the second place is not for her");
+        other.expect(&status(DONE + 2, VERY_MANY as usize));
+        drop(first);
+        assert_eq!(answer_long(&served), DONE + 1);
+        second.expect(&status(DONE + 1, VERY_MANY as usize));
+        return;
+    }
+}
+
+/// Connections had their turns in the order in which they asked, and one that asked on and on kept its place.
+#[test]
+fn members_have_long_replies_in_turn() {
+    // The settings have room for one long reply.
+    let (unread_bytes_max, reply_bytes_max) = (64 << 20, 8 << 20);
+    let served = serve(Settings { unread_bytes_max, reply_bytes_max, desk: desk(&["alice", "bob"]), ..settings() });
+    let mut alice = served.client();
+    log_in(&mut alice, "alice");
+    alice.send(&[query(DONE), query(DONE + 1)].concat());
+    answer(served.next_lookup(), very_many);
+    let first = served.next_lookup();
+    assert!(first.is_long());
+    let mut also_alice = ask_long(&served, "alice", DONE + 2);
+    let mut bob = ask_long(&served, "bob", DONE + 3);
+    answer(first, very_many);
+    alice.expect(&status(DONE, VERY_MANY as usize));
+    // Bob is next, whether the short look-up of her second request comes before his long one or behind it.
+    let mut order_of_long = Vec::new();
+    let mut clients = [(&mut bob, DONE + 3), (&mut also_alice, DONE + 2), (&mut alice, DONE + 1)];
+    while order_of_long.len() < 3 {
+        let lookup = served.next_lookup();
+        let (order, is_long) = (lookup.left()[0].order.0, lookup.is_long());
+        answer(lookup, very_many);
+        if is_long {
+            order_of_long.push(order);
+            let client = clients.iter_mut().find(|(_, its)| *its == order).unwrap();
+            client.0.expect(&status(order, VERY_MANY as usize));
+        }
+    }
+    assert_eq!(order_of_long, [DONE + 3, DONE + 2, DONE + 1]);
+}
+
 #[test]
 fn an_archive_that_cannot_be_asked_is_said_and_the_rest_goes_on() {
     let served = serve(settings());
@@ -181,7 +290,7 @@ fn look_ups_of_a_client_that_left_are_forgotten_and_their_places_reused() {
         let mut client = served.client();
         client.send(&[query(DONE + round), query(DONE + round)].concat());
         let lookup = served.next_lookup();
-        socket2::SockRef::from(&client.stream).set_linger(Some(std::time::Duration::ZERO)).unwrap();
+        socket2::SockRef::from(&client.stream).set_linger(Some(Duration::ZERO)).unwrap();
         drop(client);
         // The next client may get the same slot while this look-up is on its way.
         eventually("the connection is closed", || served.open_connections() == 0);
