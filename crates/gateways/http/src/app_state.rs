@@ -472,8 +472,8 @@ impl AppState {
     ) -> Result<T, Problem> {
         let (told, seen) = oneshot::channel();
         let begin = move |model: &mut ReadModel<Hub>| drop(told.send(look(model)));
-        let (outbox, member) = (outbox.clone(), current_principal::member());
-        self.market()?.asker.ask(move |model| model.watcher.begin_next(&member, outbox, begin));
+        let (outbox, client) = (outbox.clone(), outbox.client(&current_principal::member()));
+        self.market()?.asker.ask(move |model| model.watcher.begin_next(client, outbox, begin));
         self.seen(seen).await
     }
 

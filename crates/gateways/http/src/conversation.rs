@@ -71,7 +71,7 @@ pub async fn begin<P: Party>(
     party: impl FnOnce(Outbox) -> P,
 ) -> Result<Response, Problem> {
     let app = app.clone();
-    let subscriber = Subscriber { app: app.clone(), outbox: Outbox::new(app.budget()) };
+    let subscriber = Subscriber { app: app.clone(), outbox: Outbox::to(upgrade.life.there(), app.budget()) };
     let mut party = party(subscriber.outbox.clone());
     let (asker, read, calling) = (current_principal::asker(), current_principal::followed(), current_caller::current());
     let connected = connected(&app, asker.iter().chain(read.iter().map(|(asker, _)| asker)))?;

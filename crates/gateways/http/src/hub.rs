@@ -4,6 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
+use exchange::Source;
 use exchange::containment::{Part, contain};
 use feed::{Candle, Interval, News, ReadModel, Report, ReportKey, SymbolFollowers, Trade, View, Watcher};
 use terms::{AccountIndex, Price, Side, SymbolIndex};
@@ -201,15 +202,15 @@ impl Hub {
         true
     }
 
-    /// Does `begin`, which subscribes for a member, behind the next publishing. By itself a subscription publishes what
+    /// Does `begin`, which subscribes for a client, behind the next publishing. By itself a subscription publishes what
     /// was gathered so far, so that a client which subscribes again and again would set the pace for all.
     pub(crate) fn begin_next(
         &mut self,
-        member: &str,
+        client: Source,
         outbox: Outbox,
         begin: impl FnOnce(&mut ReadModel<Hub>) + Send + 'static,
     ) {
-        self.beginning.push(member, (outbox, Box::new(begin)));
+        self.beginning.push(client, (outbox, Box::new(begin)));
     }
 
     /// Begins subscriptions that waited, for a moment. A panic of one ends that one alone.
@@ -527,7 +528,7 @@ impl Watcher for Hub {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -537,7 +538,7 @@ mod tests {
 
     use super::*;
 
-    const ACCOUNT: AccountIndex = AccountIndex(0);
+    pub(crate) const ACCOUNT: AccountIndex = AccountIndex(0);
     /// A moment.
     const TICK: Duration = Duration::from_millis(1);
 
@@ -569,7 +570,7 @@ mod tests {
         model.view.apply(&batch);
     }
 
-    fn model_with(streams: Box<dyn Streams>) -> ReadModel<Hub> {
+    pub(crate) fn model_with(streams: Box<dyn Streams>) -> ReadModel<Hub> {
         let (view, watcher) = (View::new(&Empty, None), Hub::with(streams));
         let mut model = ReadModel { view, history: None, watcher, listeners: Listeners::default() };
         let id = AccountId::parse(b"1").expect("it is one");
@@ -643,7 +644,7 @@ mod tests {
             let balance = Money::from_units(sequence.into());
             apply(&mut model, sequence, Event::BalanceChanged { account: ACCOUNT, balance });
             let (outbox, done) = (loops.clone(), Arc::clone(&done));
-            model.watcher.begin_next("", loops.clone(), move |model| {
+            model.watcher.begin_next(loops.client(""), loops.clone(), move |model| {
                 assert_ne!(round, 50, "planted");
                 assert!(Hub::subscribe(model, Topic::Orders(ACCOUNT), &outbox));
                 assert!(Hub::unsubscribe(model, Topic::Orders(ACCOUNT), &outbox));
@@ -669,7 +670,7 @@ mod tests {
         let begun = Arc::new(AtomicUsize::new(0));
         for (outbox, number) in [(&left, 1), (&there, 10)] {
             let begun = Arc::clone(&begun);
-            model.watcher.begin_next("", outbox.clone(), move |_| {
+            model.watcher.begin_next(outbox.client(""), outbox.clone(), move |_| {
                 begun.fetch_add(number, Ordering::Relaxed);
             });
         }

@@ -74,6 +74,7 @@ mod subscriptions;
 mod ticker;
 mod timing;
 pub mod topic;
+mod topic_count;
 pub mod upgrade;
 mod waiting_list;
 mod wire;

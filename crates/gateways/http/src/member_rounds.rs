@@ -1,13 +1,16 @@
-//! Items that wait for their turn in rounds, one of each member: a member with many delays others by one at a time.
+//! Items that wait for their turn in rounds, one of each client: a client with many delays others by one at a time. A
+//! member is one client, and so is an address where nobody has proven to be a member.
 
 use std::collections::{HashMap, VecDeque};
 
+use exchange::Source;
+
 /// Items that wait.
 pub(crate) struct MemberRounds<T> {
-    /// The items of each member, oldest first. No line is empty.
-    lines: HashMap<Box<str>, VecDeque<T>>,
-    /// The members with items, the next one first.
-    round: VecDeque<Box<str>>,
+    /// The items of each client, oldest first. No line is empty.
+    lines: HashMap<Source, VecDeque<T>>,
+    /// The clients with items, the next one first.
+    round: VecDeque<Source>,
 }
 
 impl<T> MemberRounds<T> {
@@ -15,26 +18,26 @@ impl<T> MemberRounds<T> {
         MemberRounds { lines: HashMap::new(), round: VecDeque::new() }
     }
 
-    /// Adds an item of a member; an empty name is that of all clients that are none.
-    pub(crate) fn push(&mut self, member: &str, item: T) {
-        match self.lines.get_mut(member) {
+    /// Adds an item of a client.
+    pub(crate) fn push(&mut self, client: Source, item: T) {
+        match self.lines.get_mut(&client) {
             Some(line) => line.push_back(item),
             None => {
-                self.round.push_back(member.into());
-                self.lines.insert(member.into(), VecDeque::from([item]));
+                self.round.push_back(client);
+                self.lines.insert(client, VecDeque::from([item]));
             }
         }
     }
 
     /// Takes the next item.
     pub(crate) fn pop(&mut self) -> Option<T> {
-        let member = self.round.pop_front()?;
-        let line = self.lines.get_mut(&member)?;
+        let client = self.round.pop_front()?;
+        let line = self.lines.get_mut(&client)?;
         let item = line.pop_front();
         if line.is_empty() {
-            self.lines.remove(&member);
+            self.lines.remove(&client);
         } else {
-            self.round.push_back(member);
+            self.round.push_back(client);
         }
         item
     }
@@ -58,7 +61,7 @@ mod tests {
     fn each_member_has_its_next_one_in_each_round() {
         let mut rounds = MemberRounds::new();
         for (member, number) in [("alice", 1), ("alice", 2), ("alice", 3), ("bob", 4), ("carol", 5), ("bob", 6)] {
-            rounds.push(member, number);
+            rounds.push(Source::member(member), number);
         }
         let order: Vec<u8> = std::iter::from_fn(|| rounds.pop()).collect();
         assert_eq!(order, [1, 4, 5, 2, 6, 3]);

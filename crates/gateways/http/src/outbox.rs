@@ -6,11 +6,13 @@
 //! bytes count as taken once the kernel took them, apart from a piece or two.
 
 use std::collections::VecDeque;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use exchange::{Source, source_of};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
@@ -34,6 +36,8 @@ pub struct Outbox(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     number: u64,
+    /// The client as which it waits where it has proven to be no member.
+    stranger: Source,
     budget: OutboxBudget,
     queue: Mutex<Queue>,
     /// Notified when something waits.
@@ -139,12 +143,17 @@ impl Drop for KeptBytes {
 }
 
 impl Outbox {
-    /// Returns an outbox of the connections that are counted together.
-    pub(crate) fn new(budget: &OutboxBudget) -> Outbox {
+    /// Returns an outbox, of the connections that are counted together, to a client at this address.
+    pub(crate) fn to(there: IpAddr, budget: &OutboxBudget) -> Outbox {
+        Outbox::of(Source::address(source_of(there)), budget)
+    }
+
+    fn of(stranger: Source, budget: &OutboxBudget) -> Outbox {
         static NUMBERS: AtomicU64 = AtomicU64::new(1);
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
         let outbox = Outbox(Arc::new(Inner {
             number,
+            stranger,
             budget: budget.clone(),
             queue: Mutex::default(),
             filled: Notify::new(),
@@ -159,6 +168,11 @@ impl Outbox {
     /// Returns the number by which its connection is known.
     pub(crate) fn number(&self) -> u64 {
         self.0.number
+    }
+
+    /// Returns the client as which it waits: this member, or its address where the name is empty.
+    pub(crate) fn client(&self, member: &str) -> Source {
+        if member.is_empty() { self.0.stranger } else { Source::member(member) }
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
@@ -300,6 +314,14 @@ impl Outbox {
 }
 
 #[cfg(test)]
+impl Outbox {
+    /// Returns an outbox to a client whose address is not known.
+    pub(crate) fn new(budget: &OutboxBudget) -> Outbox {
+        Outbox::of(Source::connection(), budget)
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use tokio::time::sleep;
 
@@ -430,5 +452,18 @@ mod tests {
         assert_eq!(budget.held(), 1000 + MUCH);
         drop(kept);
         assert_eq!(budget.held(), 1000);
+    }
+
+    /// All clients without a member were one, so that one of them with many connections kept the subscriptions of the
+    /// others waiting.
+    #[test]
+    fn a_client_waits_as_its_member_or_its_address() {
+        let budget = OutboxBudget::default();
+        let to = |there: &str| Outbox::to(there.parse().expect("an address"), &budget);
+        let (one, another, other) = (to("192.0.2.1"), to("::ffff:192.0.2.1"), to("192.0.2.2"));
+        assert_eq!(one.client(""), another.client(""));
+        assert_ne!(one.client(""), other.client(""));
+        assert_eq!(one.client("alice"), other.client("alice"));
+        assert_ne!(one.client("alice"), one.client("bob"));
     }
 }

@@ -23,6 +23,7 @@ use crate::protecting::{self, Protection, Protector};
 use crate::report_replay;
 use crate::shared_text::SharedText;
 use crate::topic::Topic;
+use crate::topic_count::TopicCount;
 use crate::upgrade::Upgrade;
 
 /// Subscriptions of one connection, at most.
@@ -36,7 +37,7 @@ pub(crate) async fn upgrade(State(app): State<AppState>, upgrade: Upgrade) -> Re
     conversation::begin(&app, upgrade, |outbox| Session {
         app: app.clone(),
         outbox,
-        topics: 0,
+        topics: TopicCount::default(),
         protector: None,
         drop_copy: None,
         replays: HashMap::new(),
@@ -48,7 +49,7 @@ pub(crate) async fn upgrade(State(app): State<AppState>, upgrade: Upgrade) -> Re
 struct Session {
     app: AppState,
     outbox: Outbox,
-    topics: usize,
+    topics: TopicCount,
     /// The protector, once it protects accounts.
     protector: Option<Protector>,
     drop_copy: Option<TaskBeside>,
@@ -147,7 +148,7 @@ impl Session {
                     let topic = channel.topic(model)?;
                     Ok::<_, Problem>(Hub::subscribe_in_turn(model, topic, &outbox, answer))
                 });
-                self.topics += usize::from(subscribed.await??);
+                self.topics.began(usize::from(subscribed.await??));
             }
             Request::Replay(account, from) => {
                 self.room_for_one()?;
@@ -161,8 +162,9 @@ impl Session {
                     Ok(begun)
                 });
                 if let Some(replay) = begun.await?? {
-                    self.topics += 1;
-                    let running = report_replay::run(self.app.clone(), current_principal::member(), replay);
+                    self.topics.began(1);
+                    let (app, topics) = (self.app.clone(), self.topics.clone());
+                    let running = report_replay::run(app, current_principal::member(), topics, replay);
                     let replaying = Arc::clone(&self.replaying);
                     let in_turn = async move {
                         // The semaphore is never closed.
@@ -188,7 +190,7 @@ impl Session {
                     outbox.send(answer);
                     Ok(were)
                 });
-                self.topics -= unsubscribed.await??;
+                self.topics.ended(unsubscribed.await??);
                 if read != Read::Market {
                     current_principal::leaves(read);
                 }
@@ -198,7 +200,7 @@ impl Session {
     }
 
     fn room_for_one(&self) -> Result<(), Problem> {
-        match self.topics < SUBSCRIPTIONS_MAX {
+        match self.topics.count() < SUBSCRIPTIONS_MAX {
             true => Ok(()),
             false => Err(Problem::malformed(format!("a connection may have {SUBSCRIPTIONS_MAX} subscriptions"))),
         }
