@@ -528,7 +528,7 @@ impl Watcher for Hub {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -537,8 +537,10 @@ pub(crate) mod tests {
     use terms::{AccountId, Event, MarketState, Money, OrderId, Sequence, StateItem, Time};
 
     use super::*;
+    use crate::report_replay::Replay;
+    use crate::topic_count::TopicCount;
 
-    pub(crate) const ACCOUNT: AccountIndex = AccountIndex(0);
+    const ACCOUNT: AccountIndex = AccountIndex(0);
     /// A moment.
     const TICK: Duration = Duration::from_millis(1);
 
@@ -570,7 +572,7 @@ pub(crate) mod tests {
         model.view.apply(&batch);
     }
 
-    pub(crate) fn model_with(streams: Box<dyn Streams>) -> ReadModel<Hub> {
+    fn model_with(streams: Box<dyn Streams>) -> ReadModel<Hub> {
         let (view, watcher) = (View::new(&Empty, None), Hub::with(streams));
         let mut model = ReadModel { view, history: None, watcher, listeners: Listeners::default() };
         let id = AccountId::parse(b"1").expect("it is one");
@@ -779,5 +781,26 @@ pub(crate) mod tests {
         assert!(model.watcher.waiting.add(Topic::Orders(ACCOUNT), &outbox, SharedText::from("{}".to_owned())));
         <Hub as Watcher>::failed(&mut model);
         assert!(!outbox.is_open() && model.watcher.waiting.is_empty() && model.watcher.waiting.due().is_none());
+    }
+
+    /// The subscription was counted for as long as the connection lasted, so that 64 such replays left it no room.
+    #[test]
+    fn a_replay_that_ends_unreadable_is_no_subscription_any_more() {
+        let mut model = model_with(Box::new(()));
+        let (outbox, topics) = (Outbox::new(&OutboxBudget::default()), TopicCount::default());
+        let topic = Topic::Reports(ACCOUNT);
+        assert!(Hub::subscribe(&mut model, topic, &outbox));
+        let mut replay = Replay::unreadable(&mut model, ACCOUNT, &outbox);
+        topics.began(1);
+        assert!(!replay.step_or_end(&mut model, &topics));
+        assert_eq!(topics.count(), 0);
+        assert!(!Hub::unsubscribe(&mut model, topic, &outbox), "it has ended");
+        assert!(Hub::subscribe(&mut model, topic, &outbox));
+        let mut left = Replay::unreadable(&mut model, ACCOUNT, &outbox);
+        topics.began(1);
+        assert!(Hub::unsubscribe(&mut model, topic, &outbox));
+        topics.ended(1);
+        assert!(!left.step_or_end(&mut model, &topics));
+        assert_eq!(topics.count(), 0, "it ended once");
     }
 }

@@ -115,8 +115,8 @@ pub(crate) fn ahead(from: Sequence, through: Sequence) -> Problem {
     Problem::new(Code::FromAhead, detail)
 }
 
-/// Runs a member's replay until everything is sent or its client is gone. A replay that ends with an error is one of the
-/// connection's `topics` no more.
+/// Runs a member's replay until everything is sent or its client is gone. A replay that ends with an error is one of
+/// the connection's `topics` no more.
 pub(crate) async fn run(app: AppState, member: String, topics: TopicCount, mut replay: Replay) {
     while replay.outbox.has_room().await {
         // One replay at a time works. Its rest belongs to its turn: many take no more of the feed than one does.
@@ -152,7 +152,7 @@ pub(crate) async fn run(app: AppState, member: String, topics: TopicCount, mut r
 
 impl Replay {
     /// Does one step. Returns false when it is over. Where the history cannot be read, the subscription ends with it.
-    fn step_or_end(&mut self, model: &mut ReadModel<Hub>, topics: &TopicCount) -> bool {
+    pub(crate) fn step_or_end(&mut self, model: &mut ReadModel<Hub>, topics: &TopicCount) -> bool {
         self.step(model).unwrap_or_else(|error| {
             self.outbox.send(unreadable(&error));
             topics.ended(usize::from(Hub::unsubscribe(model, Topic::Reports(self.account), &self.outbox)));
@@ -242,33 +242,12 @@ impl Replay {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::hub::tests::{ACCOUNT, model_with};
-    use crate::outbox_budget::OutboxBudget;
-
-    /// The subscription was counted for as long as the connection lasted, so that 64 such replays left it no room.
-    #[test]
-    fn a_replay_that_ends_unreadable_is_no_subscription_any_more() {
-        let mut model = model_with(Box::new(()));
-        let (outbox, topics) = (Outbox::new(&OutboxBudget::default()), TopicCount::default());
-        let topic = Topic::Reports(ACCOUNT);
-        let begin = |model: &mut ReadModel<Hub>| {
-            assert!(Hub::subscribe(model, topic, &outbox));
-            topics.began(1);
-            let (through, told) = (Sequence(1), ReportKey::after(Sequence(0)));
-            let (number, kept) = (model.watcher.hold(ACCOUNT, &outbox), outbox.keep(0));
-            let stage = Stage::Unreadable(HistoryError::Ended);
-            Replay { number, account: ACCOUNT, outbox: outbox.clone(), through, told, stage, kept }
-        };
-        let mut replay = begin(&mut model);
-        assert!(!replay.step_or_end(&mut model, &topics));
-        assert_eq!(topics.count(), 0);
-        assert!(!Hub::unsubscribe(&mut model, topic, &outbox), "it has ended");
-        let mut left = begin(&mut model);
-        assert!(Hub::unsubscribe(&mut model, topic, &outbox));
-        topics.ended(1);
-        assert!(!left.step_or_end(&mut model, &topics));
-        assert_eq!(topics.count(), 0, "it ended once");
+impl Replay {
+    /// Begins a replay for a subscriber, of a history that cannot be read.
+    pub(crate) fn unreadable(model: &mut ReadModel<Hub>, account: AccountIndex, outbox: &Outbox) -> Replay {
+        let (through, told) = (Sequence(1), ReportKey::after(Sequence(0)));
+        let (number, kept) = (model.watcher.hold(account, outbox), outbox.keep(0));
+        let stage = Stage::Unreadable(HistoryError::Ended);
+        Replay { number, account, outbox: outbox.clone(), through, told, stage, kept }
     }
 }

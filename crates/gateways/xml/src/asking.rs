@@ -1,7 +1,7 @@
 //! A worker queries the history. A connection has one request looked up at a time, the one whose reply is next, so that
 //! the worker writes at once what it gets and keeps none of it. Short look-ups go before long ones. The number of long
-//! replies that are being made, or that clients have not taken, is bounded, so that they never fill the memory; a client
-//! has one at a time, over all its connections.
+//! replies that are being made, or that clients have not taken, is bounded, so that they never fill the memory. A
+//! client has one at a time, over all its connections.
 
 use std::sync::Arc;
 

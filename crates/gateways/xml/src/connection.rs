@@ -102,7 +102,7 @@ pub(crate) enum LookUpState {
     ToAsk,
     /// The look-up is under way, or waits for its turn.
     Asked,
-    /// It found too much: a long one waits for its place.
+    /// A long look-up waits for its place: the short one found too much.
     WaitsForLong,
     /// A long look-up is under way.
     AskedLong,
