@@ -70,6 +70,13 @@ impl Book {
         .map(|(limit, _)| *limit)
     }
 
+    /// Returns whether more than this many limits of a side cross the best limit of the other one.
+    pub(crate) fn crosses_more_than(&self, most: usize) -> bool {
+        let behind = |side| self.levels(side).nth(most).map(|(limit, _)| limit);
+        let (bids, asks) = (behind(Side::Buy).zip(self.best(Side::Sell)), behind(Side::Sell).zip(self.best(Side::Buy)));
+        bids.is_some_and(|(bid, best_ask)| bid >= best_ask) || asks.is_some_and(|(ask, best_bid)| ask <= best_bid)
+    }
+
     /// Returns the state of a level.
     pub fn level(&self, side: Side, limit: Price) -> LevelChange {
         let level = self.find(side, limit).map(|at| &self.levels[at as usize]);
@@ -200,6 +207,28 @@ impl Book {
         match side {
             Side::Buy => &mut self.buys,
             Side::Sell => &mut self.sells,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn limits_that_cross_are_counted_of_either_side() {
+        for many in [Side::Buy, Side::Sell] {
+            let mut book = Book::default();
+            assert!(!book.crosses_more_than(0));
+            book.add(many.opposite(), Price::from_units(100).unwrap());
+            for nth in 0..5 {
+                let away = if many == Side::Buy { 100 + nth } else { 100 - nth };
+                book.add(many, Price::from_units(away).unwrap());
+            }
+            book.add(many, Price::from_units(if many == Side::Buy { 99 } else { 101 }).unwrap());
+            assert_eq!([4, 5].map(|most| book.crosses_more_than(most)), [true, false], "{many:?}");
         }
     }
 }

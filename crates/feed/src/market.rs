@@ -14,6 +14,9 @@ use crate::remembered::Remembered;
 
 /// Trades of each symbol that a start puts back into memory.
 pub const RECALLED: usize = 100;
+/// The most limits of a side that cross while an auction's price is computed: the feed computes it with each change, and
+/// everybody waits for that.
+const CROSSED_MAX: usize = 10_000;
 const DAY_MICROS: u64 = 86_400_000_000;
 
 /// A symbol and its market.
@@ -116,10 +119,11 @@ impl Listing {
     }
 
     /// Returns the price at which its orders would execute if an auction ended now, and the shares, hidden ones
-    /// included; `None` for a symbol that is open, and where nothing would execute. It is computed once for each change
-    /// of the book, however often it is asked for: the time is proportional to the number of limits that cross.
+    /// included. `None` for a symbol that is open, where nothing would execute, and where more than 10,000 limits of a
+    /// side cross. It is computed once for each change of the book, however often it is asked for: the time is
+    /// proportional to the number of limits that cross.
     pub fn auction_price(&self) -> Option<AuctionPrice> {
-        if self.phase.phase == Phase::Open {
+        if self.phase.phase == Phase::Open || self.book.crosses_more_than(CROSSED_MAX) {
             return None;
         }
         let made_of = (self.book.changes, self.reference, self.rules.tick);

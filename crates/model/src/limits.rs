@@ -35,27 +35,29 @@ impl Model {
         Ok(Reply::Created)
     }
 
-    /// The limit of its account that an order exceeds when it is placed.
+    /// The limit of its account that an order exceeds when it is placed. The value of one for money is its funds.
     pub(crate) fn past_limit(
         &self,
         account: AccountIndex,
         placed: &NewOrder<SymbolIndex>,
         waits: bool,
+        for_money: bool,
     ) -> Option<PastLimit> {
         let past_size = self.past_size(account, placed, waits || placed.kind.rests());
-        let past = past_size.or_else(|| self.past_position(account, placed));
+        let past_value = if for_money { None } else { self.past_value(account, placed) };
+        let past = past_size.or(past_value).or_else(|| self.past_position(account, placed));
         if waits { past } else { past.or_else(|| self.past_collar(account, placed)) }
     }
 
-    /// The limit on number, size or value of orders that an order exceeds. Checks no limit that counts when the order
-    /// arrives at its book.
+    /// The limit on number or size of orders that an order exceeds. Checks no limit that counts when the order arrives
+    /// at its book.
     pub(crate) fn past_size(
         &self,
         account: AccountIndex,
         placed: &NewOrder<SymbolIndex>,
         may_stay: bool,
     ) -> Option<PastLimit> {
-        let AccountLimits { open_orders, order_shares: most, order_value, .. } = self.limits(account);
+        let AccountLimits { open_orders, order_shares: most, .. } = self.limits(account);
         let open = self.open_orders().filter(|order| order.account == account).count() as u64;
         if let Some(most) = open_orders
             && may_stay
@@ -63,15 +65,18 @@ impl Model {
         {
             return Some(PastLimit::OpenOrders { most });
         }
-        if placed.shares > most {
-            return Some(PastLimit::OrderShares { most });
-        }
+        (placed.shares > most).then_some(PastLimit::OrderShares { most })
+    }
+
+    /// The limit on the value of orders that an order for shares exceeds.
+    pub(crate) fn past_value(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Option<PastLimit> {
+        let most = self.limits(account).order_value;
         let price = match (placed.kind, placed.trigger) {
             (OrderKind::Market, Some(trigger)) => trigger.price(),
             (OrderKind::Market, None) => self.market_price(placed.symbol, placed.side)?,
             _ => placed.limit,
         };
-        (price.times(placed.shares) > order_value).then_some(PastLimit::OrderValue { most: order_value })
+        (price.times(placed.shares) > most).then_some(PastLimit::OrderValue { most })
     }
 
     /// The position limit, if a buy exceeds it together with the account's position, its open buys and its open sells,

@@ -103,7 +103,7 @@ impl Model {
                 return Err(Reject::CannotLink { order: first });
             }
         }
-        if let Some(past) = self.past_size(index, &placed, true) {
+        if let Some(past) = self.past_size(index, &placed, true).or_else(|| self.past_value(index, &placed)) {
             return Err(Reject::PastLimit(past));
         }
         if let Some(broken) = self.broken_when_placed(&placed, placed.trigger.map(|trigger| trigger.price())) {

@@ -182,7 +182,7 @@ impl Model {
         let looks_later = looks && trigger.is_none() && terms.trail.is_none() && self.puts_off();
         let comes_later = self.is_open(symbol) && (self.waits_for_turn(symbol) || looks_later);
         let past = match terms.released {
-            None => self.past_limit(account, &valued, waits || comes_later),
+            None => self.past_limit(account, &valued, waits || comes_later, terms.for_money),
             Some(_) => {
                 let collar = if waits || comes_later { None } else { self.past_collar(account, &placed) };
                 self.past_position(account, &placed).or(collar)

@@ -55,7 +55,8 @@ impl Engine {
         // A post-only-move order is checked at the price that it will get.
         let arriving = NewOrder { limit: self.limit_that_rests(placed), ..*placed };
         let waits = placed.trigger.is_some() || self.comes_later(placed);
-        Some(self.check_limits(account, &arriving, waits).and_then(|()| {
+        let checked = self.check_limits(account, &arriving, waits, terms.is_for_money);
+        Some(checked.and_then(|()| {
             self.limits.count_order(account, true);
             let reply = self.place_counted(account, placed, terms, events);
             if reply.is_err() {
@@ -82,21 +83,26 @@ impl Engine {
         reply
     }
 
-    /// Whether an order may be placed, or may wait for a price. Errors: `PastLimit`.
+    /// Whether an order may be placed, or may wait for a price. The value of one for money is its funds, which were
+    /// checked. Errors: `PastLimit`.
     #[cold]
     pub(crate) fn check_limits(
         &self,
         account: AccountIndex,
         placed: &NewOrder<SymbolIndex>,
         waits: bool,
+        is_for_money: bool,
     ) -> Result<(), Reject> {
         self.check_size(account, placed, waits || placed.kind.rests())?;
+        if !is_for_money {
+            self.check_worth(account, placed)?;
+        }
         self.check_position(account, placed)?;
         if waits { Ok(()) } else { self.check_collar(account, placed) }
     }
 
-    /// Whether an order is small enough, and, if it `may_stay` open, whether its account may have one more. Errors:
-    /// `PastLimit`.
+    /// Whether an order has few enough shares, and, if it `may_stay` open, whether its account may have one more.
+    /// Errors: `PastLimit`.
     #[cold]
     pub(crate) fn check_size(
         &self,
@@ -112,6 +118,12 @@ impl Engine {
         if placed.shares > order_shares {
             return Err(Reject::PastLimit(PastLimit::OrderShares { most: order_shares }));
         }
+        Ok(())
+    }
+
+    /// Whether an order for shares may be worth what it is. Errors: `PastLimit`.
+    #[cold]
+    pub(crate) fn check_worth(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<(), Reject> {
         let price = match (placed.kind, placed.trigger) {
             (OrderKind::Market, Some(trigger)) => Some(trigger.price()),
             (OrderKind::Market, None) => self.market_price(placed.symbol, placed.side),

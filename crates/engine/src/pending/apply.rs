@@ -115,6 +115,7 @@ impl Engine {
         }
         if !self.limits.is_empty() {
             self.check_size(account, &placed, true)?;
+            self.check_worth(account, &placed)?;
         }
         // The other rules are checked at the release.
         if let Some(rules) = self.rules(symbol) {

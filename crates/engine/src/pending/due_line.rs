@@ -8,7 +8,7 @@ use terms::{OrderId, SymbolIndex};
 
 /// The most symbols at the front of the line that are asked whether their orders go on. Each of them has triggers left,
 /// which take few commands.
-const SYMBOLS_ASKED_MAX: usize = 1_000;
+const SYMBOLS_ASKED_MAX: usize = 100;
 
 /// Working orders by place, and by symbol.
 #[derive(Default)]
@@ -72,15 +72,15 @@ mod tests {
 
     /// Another number would make another market of the same commands.
     #[test]
-    fn behind_a_thousand_symbols_none_is_asked() {
+    fn behind_a_hundred_symbols_none_is_asked() {
         let mut line = DueLine::default();
         for number in 0..=SYMBOLS_ASKED_MAX as u32 {
             line.join(OrderId(u64::from(number)), SymbolIndex(number));
         }
         let first = |line: &DueLine, last: u32| line.first(|symbol| symbol < SymbolIndex(last));
-        assert_eq!((first(&line, 999), first(&line, 1_000)), (Some(OrderId(999)), None));
+        assert_eq!((first(&line, 99), first(&line, 100)), (Some(OrderId(99)), None));
         line.leave(OrderId(5), SymbolIndex(5));
-        assert_eq!(first(&line, 1_000), Some(OrderId(1_000)));
+        assert_eq!(first(&line, 100), Some(OrderId(100)));
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl Engine {
         let waits_for = last.and_then(|last| trail.trigger(side, last));
         let placed = NewOrder { symbol, side, limit, shares, kind, trigger: None, self_trade };
         if !self.limits.is_empty() {
-            self.check_limits(account, &NewOrder { trigger: waits_for, ..placed }, true)?;
+            self.check_limits(account, &NewOrder { trigger: waits_for, ..placed }, true, false)?;
         }
         // The price that it waits for need not be a multiple of the tick, so the rules do not get it as a trigger.
         let around = waits_for.map(|trigger| trigger.price()).or(last);

@@ -155,13 +155,19 @@ fn an_order_has_so_many_shares_and_is_worth_so_much() {
     market_of_one.other(sell(30, 100));
     market_of_one.place(market(Side::Buy, 33)).unwrap();
     assert_eq!(market_of_one.place(market(Side::Buy, 34)).unwrap_err(), value_of);
-    let funds = |market: &mut Market, whole: i128| {
+    let funds = |market: &mut Market, side: Side, whole: i128| {
         let funds = Money::from_units(whole * DOLLAR);
-        let order = FundsOrder { symbol: symbol(), side: Side::Buy, funds, self_trade: SelfTrade::Allowed };
+        let order = FundsOrder { symbol: symbol(), side, funds, self_trade: SelfTrade::Allowed };
         market.told(Command::Place(Place::funds(account(1), order)))
     };
-    funds(&mut market_of_one, 1_000).unwrap();
-    assert_eq!(funds(&mut market_of_one, 1_001).unwrap_err(), value_of);
+    funds(&mut market_of_one, Side::Buy, 1_000).unwrap();
+    assert_eq!(funds(&mut market_of_one, Side::Buy, 1_001).unwrap_err(), value_of);
+    // A sell for money executes with lower bids, too, so its shares are worth more at the best one than its funds are.
+    market_of_one.cancel(OrderId(1));
+    market_of_one.other(buy(25, 4));
+    market_of_one.other(buy(20, 100));
+    funds(&mut market_of_one, Side::Sell, 1_000).unwrap();
+    assert_eq!(funds(&mut market_of_one, Side::Sell, 1_001).unwrap_err(), value_of);
 }
 
 #[test]

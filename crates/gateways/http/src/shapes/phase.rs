@@ -42,7 +42,8 @@ pub(crate) struct PhaseShape {
     /// The time at which an auction ends by itself that an order brought about.
     #[schema(value_type = Option<schema_values::Time>, required = true)]
     until: Option<u64>,
-    /// The price at which the orders would execute if the symbol opened now; null if none would execute.
+    /// The price at which the orders would execute if the symbol opened now; null if none would execute, and while more
+    /// than 10,000 prices of a side cross the other side.
     #[schema(value_type = Option<schema_values::Price>, required = true)]
     price: Option<String>,
     /// The number of shares that would execute.
