@@ -26,8 +26,8 @@ pub struct Requests {
     principals: Runs<Principal>,
     /// The callers of the requests, as far as they are recorded.
     callers: Runs<Arc<Caller>>,
-    /// Whether the gateway has counted the requests among the messages of their members.
-    are_counted: bool,
+    /// The requests that their gateway has counted among the messages of their members, in order.
+    counted: Vec<usize>,
     /// The denied ops, in order.
     denied: Vec<(usize, Denial)>,
     /// The requests that start or end the protection of accounts, and the connections that they came over.
@@ -78,9 +78,9 @@ impl Requests {
         self.principals.push(self.ends.len().saturating_sub(1), principal);
     }
 
-    /// Notes that the gateway has counted the requests among the messages of their members.
+    /// Notes that the gateway has counted the last request among the messages of its member.
     pub fn set_counted(&mut self) {
-        self.are_counted = true;
+        self.counted.push(self.ends.len().saturating_sub(1));
     }
 
     /// Sets the caller of the last request.
@@ -128,7 +128,8 @@ impl Requests {
             // Consecutive requests of one principal share the same rights.
             let is_new = request.checked_sub(1).is_none_or(|before| self.principal(before) != self.principal(request));
             let rights = known.take().filter(|_| !is_new).unwrap_or_else(|| rights_of(self.principal(request)));
-            let room = if self.are_counted { Ok(()) } else { rights.limits.take_message() };
+            let is_counted = self.counted.binary_search(&request).is_ok();
+            let room = if is_counted { Ok(()) } else { rights.limits.take_message() };
             let ops = self.ops_of(request);
             let mut from = ops.start;
             while from < ops.end {
@@ -181,7 +182,7 @@ impl Requests {
         self.ops.clear();
         self.ends.clear();
         self.asks_for_days = false;
-        self.are_counted = false;
+        self.counted.clear();
         self.principals.clear();
         self.callers.clear();
         self.denied.clear();
@@ -253,7 +254,12 @@ fn denial(rights: &Rights, mode: Mode, op: &Op, room: Result<(), Limit>) -> Opti
 mod tests {
     use terms::{AccountId, Among, Command};
 
+    use std::num::NonZeroU32;
+
+    use terms::{OrderId, Query};
+
     use super::*;
+    use crate::limits::Limits;
     use crate::role::Role;
 
     /// Each account was killed by itself: a member who had lost one of them killed the others, and was refused.
@@ -273,5 +279,29 @@ mod tests {
             requests.deny_unless(|_| rights.clone(), Mode::default());
             assert!((0..accounts.len()).all(|op| requests.denial(op).is_some()), "{lost}");
         }
+    }
+
+    /// A batch of several clients was counted as a whole or not at all, so a message that takes several requests
+    /// counted with each of them.
+    #[test]
+    fn requests_that_are_counted_leave_room_for_the_others_of_their_batch() {
+        let account = AccountId::parse(b"1").expect("a digit");
+        let limits = Limits::default().with_messages(NonZeroU32::new(2));
+        let (roles, accounts) = ([Role::Trader].into(), [account].into());
+        let rights = Arc::new(Rights { roles, accounts, limits, ..Rights::default() });
+        let mut requests = Requests::default();
+        for is_counted in [true, false, true, false, true, false] {
+            requests.push(&[Op::Query(Query { account, order: OrderId(1).into() })]);
+            if is_counted {
+                requests.set_counted();
+            }
+        }
+        requests.deny_unless(|_| rights.clone(), Mode::default());
+        let denied: Vec<usize> = (0..requests.len()).filter(|op| requests.denial(*op).is_some()).collect();
+        assert_eq!(denied, [5], "the third one of those that count");
+        requests.clear();
+        requests.push(&[Op::Query(Query { account, order: OrderId(1).into() })]);
+        requests.deny_unless(|_| rights.clone(), Mode::default());
+        assert!(requests.denial(0).is_some(), "nothing is left of the batch before");
     }
 }

@@ -2,12 +2,13 @@
 
 use std::io;
 use std::net::IpAddr;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use access::{Access, turn_away};
 use exchange::containment::shown;
-use exchange::{Caller, Connected, GAVE_WAY, Limit, PlaceHandle, Principal, Protocol, TurnedAway};
+use exchange::{Caller, Connected, GAVE_WAY, GatewayMetrics, Limit, PlaceHandle, Principal, Protocol, TurnedAway};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::mpsc::error::TryRecvError;
@@ -15,6 +16,7 @@ use tokio::sync::watch;
 use tokio::task::yield_now;
 use tokio::time::{sleep_until, timeout};
 
+use crate::answers::Answers;
 use crate::frame::{self, MESSAGE_BYTES_MAX};
 use crate::market::FixBackend;
 use crate::message::{Fault, Message};
@@ -28,6 +30,8 @@ use crate::trader::{NO_FEED, TOGETHER_MAX, Trader};
 const LOGON_PATIENCE: Duration = Duration::from_secs(10);
 /// Time after which a client that does not read what is written loses its connection.
 const WRITE_PATIENCE: Duration = Duration::from_secs(10);
+/// Time in which reports of changes come. The feed may pause for a part of it, and a change without one is a fault.
+const REPORT_PATIENCE: Duration = Duration::from_secs(10);
 /// Reports that are written before the loop sends and looks at its other sources again.
 const TOLD_AT_ONCE: usize = 256;
 /// Bytes that one read takes at most.
@@ -87,12 +91,15 @@ pub(crate) async fn serve(
     let Some((mut session, mut trader, mut reports, _counted)) = logged_on? else { return Ok(()) };
     let mut read = vec![0; READ_BYTES];
     // Messages that the client sent behind its Logon, before the answer.
-    take_messages(&mut bytes, &mut stream, (&mut session, &mut trader), &peer.last_message).await?;
+    let talk = (&mut session, &mut trader, &mut reports);
+    take_messages(&mut bytes, &mut stream, talk, &peer.last_message).await?;
     loop {
         if let Err(closed) = trader.check_open() {
             session.end(&closed);
+        } else if trader.listen_to_coming().await.is_err() {
+            session.end(unknown(&trader));
         }
-        send(&mut stream, &mut session, &trader).await?;
+        send(&mut stream, &mut session, trader.metrics()).await?;
         if session.has_ended() {
             return last_words(&mut stream, &[]).await;
         }
@@ -108,13 +115,10 @@ pub(crate) async fn serve(
                     0 => return Ok(()),
                     count => bytes.extend_from_slice(&read[..count]),
                 }
-                take_messages(&mut bytes, &mut stream, (&mut session, &mut trader), &peer.last_message).await?;
+                let talk = (&mut session, &mut trader, &mut reports);
+                take_messages(&mut bytes, &mut stream, talk, &peer.last_message).await?;
                 // Reports have their turn, too, however fast messages come.
-                match reports.try_recv() {
-                    Ok(happened) => send_reports(&happened, &mut stream, &mut session, &mut trader).await?,
-                    Err(TryRecvError::Disconnected) => session.end(trader.no_more_reports()),
-                    Err(TryRecvError::Empty) => {}
-                }
+                send_waiting(&mut reports, &mut stream, &mut session, &mut trader).await?;
                 send_piece(&mut stream, &mut session, &trader).await?;
             }
             happened = reports.recv() => match happened {
@@ -146,11 +150,75 @@ async fn send_reports(
     Ok(())
 }
 
+/// Reports what has happened so far.
+async fn send_waiting(
+    reports: &mut UnboundedReceiver<QueuedReports>,
+    stream: &mut (impl AsyncWrite + Unpin),
+    session: &mut Session,
+    trader: &mut Trader,
+) -> io::Result<()> {
+    // One more than there are now, because only that one can say that no more come.
+    for _ in 0..=reports.len() {
+        match reports.try_recv() {
+            Ok(happened) => send_reports(&happened, stream, session, trader).await?,
+            Err(TryRecvError::Empty) => break,
+            Err(TryRecvError::Disconnected) => {
+                session.end(trader.no_more_reports());
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Reports what has happened so far, and waits for reports where many changes wait for theirs: the client may send
+/// changes faster than the feed tells of them.
+async fn catch_up(
+    reports: &mut UnboundedReceiver<QueuedReports>,
+    stream: &mut (impl AsyncWrite + Unpin),
+    session: &mut Session,
+    trader: &mut Trader,
+) -> io::Result<()> {
+    send_waiting(reports, stream, session, trader).await?;
+    while trader.awaits_many() && !session.has_ended() {
+        let next = timeout(REPORT_PATIENCE, reports.recv());
+        match beating(next, stream, session, trader.metrics()).await? {
+            Ok(Some(happened)) => send_reports(&happened, stream, session, trader).await?,
+            Ok(None) => session.end(trader.no_more_reports()),
+            Err(_) => trader.forget_changes(),
+        }
+    }
+    Ok(())
+}
+
+/// Waits for work of the session, and sends Heartbeats meanwhile.
+async fn beating<T>(
+    work: impl Future<Output = T>,
+    stream: &mut (impl AsyncWrite + Unpin),
+    session: &mut Session,
+    metrics: &GatewayMetrics,
+) -> io::Result<T> {
+    let mut work = pin!(work);
+    loop {
+        tokio::select! {
+            biased;
+            done = &mut work => return Ok(done),
+            () = sleep_until(session.next_beat().into()) => {
+                session.beat(Instant::now());
+                send(stream, session, metrics).await?;
+            }
+        }
+    }
+}
+
+/// A session, its trader, and the reports for it.
+type Talk<'a> = (&'a mut Session, &'a mut Trader, &'a mut UnboundedReceiver<QueuedReports>);
+
 /// Takes all messages that have arrived completely.
 async fn take_messages(
     bytes: &mut Vec<u8>,
     stream: &mut (impl AsyncWrite + Unpin),
-    (session, trader): (&mut Session, &mut Trader),
+    (session, trader, reports): Talk<'_>,
     last_message: &LastMessage,
 ) -> io::Result<()> {
     let (mut taken, mut asked) = (0, Vec::new());
@@ -160,23 +228,25 @@ async fn take_messages(
             Ok(Some(frame)) => {
                 taken += frame.bytes;
                 last_message.note(frame.body);
-                take(frame.body, &mut asked, session, trader).await;
+                take(frame.body, &mut asked, stream, (session, trader)).await?;
                 if session.is_full() {
                     send_piece(stream, session, trader).await?;
                 }
                 go_on(stream, session, trader).await?;
+                if trader.is_behind() {
+                    catch_up(reports, stream, session, trader).await?;
+                }
             }
             Ok(None) => is_whole = false,
             Err(fault) => {
-                flush(&mut asked, session, trader).await;
+                flush(&mut asked, stream, session, trader).await?;
                 trader.count_malformed();
                 session.end(&fault.to_string());
             }
         }
     }
     bytes.drain(..taken);
-    flush(&mut asked, session, trader).await;
-    Ok(())
+    flush(&mut asked, stream, session, trader).await
 }
 
 /// Makes and sends the rest of a long answer, each part when the one before was sent.
@@ -189,7 +259,12 @@ async fn go_on(stream: &mut (impl AsyncWrite + Unpin), session: &mut Session, tr
         send_piece(stream, session, trader).await?;
         if let Err(closed) = trader.check_open() {
             session.end(&closed);
-        } else if trader.list_some(session).await.is_err() {
+            break;
+        }
+        let (metrics, mut answers) = (trader.metrics().clone(), Answers::default());
+        let listed = beating(trader.list_some(&mut answers), stream, session, &metrics).await?;
+        answers.send(session);
+        if listed.is_err() {
             session.end(unknown(trader));
         }
     }
@@ -197,10 +272,23 @@ async fn go_on(stream: &mut (impl AsyncWrite + Unpin), session: &mut Session, tr
 }
 
 /// Submits the requests gathered so far and waits for their answers.
-async fn flush(asked: &mut Vec<ClientRequest>, session: &mut Session, trader: &mut Trader) {
-    if !asked.is_empty() && trader.submit(std::mem::take(asked), session).await.is_err() {
+async fn flush(
+    asked: &mut Vec<ClientRequest>,
+    stream: &mut (impl AsyncWrite + Unpin),
+    session: &mut Session,
+    trader: &mut Trader,
+) -> io::Result<()> {
+    if asked.is_empty() {
+        return Ok(());
+    }
+    let (metrics, mut answers) = (trader.metrics().clone(), Answers::default());
+    let submitted = trader.submit(std::mem::take(asked), &mut answers);
+    let submitted = beating(submitted, stream, session, &metrics).await?;
+    answers.send(session);
+    if submitted.is_err() {
         session.end(unknown(trader));
     }
+    Ok(())
 }
 
 /// Says why a client gets no answer.
@@ -213,23 +301,28 @@ fn unknown(trader: &Trader) -> &'static str {
 
 /// Takes one message. Orders are gathered to be submitted together; they are submitted before any other answer is
 /// written.
-async fn take(body: &[u8], asked: &mut Vec<ClientRequest>, session: &mut Session, trader: &mut Trader) {
+async fn take(
+    body: &[u8],
+    asked: &mut Vec<ClientRequest>,
+    stream: &mut (impl AsyncWrite + Unpin),
+    (session, trader): (&mut Session, &mut Trader),
+) -> io::Result<()> {
     let message = match Message::read(body) {
         Ok(message) => message,
         Err(fault) => {
-            flush(asked, session, trader).await;
+            flush(asked, stream, session, trader).await?;
             trader.count_malformed();
             session.end(&fault.text);
-            return;
+            return Ok(());
         }
     };
     if let Err(closed) = trader.check_open() {
-        flush(asked, session, trader).await;
+        flush(asked, stream, session, trader).await?;
         session.end(&closed);
-        return;
+        return Ok(());
     }
     if !session.take(&message, || trader.take_message(), Instant::now()) {
-        return;
+        return Ok(());
     }
     // The exchange counts the messages that it gets.
     match orders::read(&message, trader.own()) {
@@ -238,22 +331,23 @@ async fn take(body: &[u8], asked: &mut Vec<ClientRequest>, session: &mut Session
             let is_last = its.is_alone();
             asked.push(its);
             if is_last || asked.len() >= TOGETHER_MAX {
-                flush(asked, session, trader).await;
+                flush(asked, stream, session, trader).await?;
             }
         }
         Ok(None) => {
-            flush(asked, session, trader).await;
+            flush(asked, stream, session, trader).await?;
             match trader.take_message() {
                 Ok(()) => trader.refuse_kind(&message, session),
                 Err(past) => session.reject(&message, &Fault::past(&past)),
             }
         }
         Err(fault) => {
-            flush(asked, session, trader).await;
+            flush(asked, stream, session, trader).await?;
             trader.count_malformed();
             session.reject(&message, &trader.take_message().map_or_else(|past| Fault::past(&past), |()| fault));
         }
     }
+    Ok(())
 }
 
 /// A session, its trader, the reports for it, and its place among the connections of its member.
@@ -371,19 +465,23 @@ fn prove(logon: &Logon<'_>, peer: &Peer, access: &Access) -> Result<Principal, (
 }
 
 /// Writes the bytes that the session has ready.
-async fn send(stream: &mut (impl AsyncWrite + Unpin), session: &mut Session, trader: &Trader) -> io::Result<()> {
+async fn send(
+    stream: &mut (impl AsyncWrite + Unpin),
+    session: &mut Session,
+    metrics: &GatewayMetrics,
+) -> io::Result<()> {
     let out = session.take_out();
     if out.is_empty() {
         return Ok(());
     }
-    let _unsent = trader.count_unsent(out.len());
+    let _unsent = metrics.count_unsent(out.len());
     write(stream, &out).await
 }
 
 /// Writes the bytes that the session has ready and gives other connections a turn: a client that reads as fast as this
 /// writes, and sends as fast as this reads, would hold up all of them.
 async fn send_piece(stream: &mut (impl AsyncWrite + Unpin), session: &mut Session, trader: &Trader) -> io::Result<()> {
-    send(stream, session, trader).await?;
+    send(stream, session, trader.metrics()).await?;
     yield_now().await;
     Ok(())
 }
@@ -415,10 +513,7 @@ pub(crate) async fn stop_requested(stopped: &mut watch::Receiver<bool>) {
 #[cfg(test)]
 mod tests {
     use std::future::poll_fn;
-    use std::pin::pin;
     use std::task::Poll;
-
-    use exchange::GatewayMetrics;
 
     use super::*;
     use crate::message::Fields;
@@ -437,6 +532,50 @@ mod tests {
         })
         .await;
         turns
+    }
+
+    /// Makes the bytes of a message.
+    fn message(kind: &str, number: u64, fields: &str) -> Vec<u8> {
+        let body = format!("35={kind}|49=ALICE|56=PRICETIME|34={number}|52=20260101-00:00:00|{fields}");
+        frame::framed(body.replace('|', "\x01").as_bytes())
+    }
+
+    /// A session that waited for the history for minutes said nothing, and its client took it for dead.
+    #[tokio::test]
+    async fn a_session_that_waits_for_an_answer_sends_heartbeats() {
+        let (_kept, market) = KeptRequests::new();
+        let (_session, mut trader, mut reports) = log_on(&market);
+        let logon = "35=A|49=ALICE|56=PRICETIME|34=1|52=20260101-00:00:00|98=0|108=1|".replace('|', "\x01");
+        let logon = Message::read(logon.as_bytes()).expect("it is one");
+        let mut session = Session::begin(&Logon::read(&logon).expect("it is a Logon"), Instant::now());
+        let (mut bytes, mut written) = (message("H", 2, "11=a|1=1|55=SPY|54=1|"), Vec::new());
+        let talk = (&mut session, &mut trader, &mut reports);
+        let last_message = LastMessage::default();
+        let taken = take_messages(&mut bytes, &mut written, talk, &last_message);
+        assert!(timeout(Duration::from_millis(1_500), taken).await.is_err(), "nobody answers");
+        let written = String::from_utf8(written).expect("it is text").replace('\x01', "|");
+        assert!(written.contains("|35=0|"), "{written}");
+    }
+
+    /// A client that sent message after message got one report for all that it sent in between: reports piled up until
+    /// it counted as too slow.
+    #[tokio::test]
+    async fn all_reports_that_wait_are_told_between_two_reads() {
+        let (_kept, market) = KeptRequests::new();
+        let (mut session, mut trader, _reports) = log_on(&market);
+        let (sender, mut told) = tokio::sync::mpsc::unbounded_channel();
+        for _ in 0..10 {
+            let happened = QueuedReports::new(vec![Happening::of_nothing(); 3], &GatewayMetrics::new("fix"));
+            assert!(sender.send(happened).is_ok());
+        }
+        let mut written = Vec::new();
+        let sent = send_waiting(&mut told, &mut written, &mut session, &mut trader).await;
+        let count = String::from_utf8(written).expect("it is text").matches("\x0135=8\x01").count();
+        assert!(sent.is_ok() && !session.has_ended());
+        assert_eq!((count, told.len()), (30, 0));
+        drop(sender);
+        let sent = send_waiting(&mut told, &mut tokio::io::sink(), &mut session, &mut trader).await;
+        assert!(sent.is_ok() && session.has_ended(), "no more come");
     }
 
     /// One client that asked for long answers, and read them as fast as they came, held up all others.

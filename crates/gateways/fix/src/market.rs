@@ -167,12 +167,12 @@ impl FixBackend {
         let mut batch = Batch::calling(move |batch| {
             drop(back.send(ReturnedBatch { batch: Some(batch), metrics, _room: room }));
         });
-        if who.is_counted {
-            batch.requests.set_counted();
-        }
         for op in ops {
             batch.requests.push(&[*op]);
             self.say_who(&mut batch.requests, who);
+            if who.is_counted {
+                batch.requests.set_counted();
+            }
         }
         if is_heavy {
             let member = who.principal.map(|principal| Source::member(principal.member()));
@@ -215,7 +215,9 @@ impl FixBackend {
         let (mut canceled, mut through, mut first) = (0usize, None, None);
         loop {
             let op = Op::Command(Command::CancelAll { account, symbol, through });
-            let (answers, _) = self.submit(&[op], who).await?;
+            // All steps are one message of the client.
+            let who = Requester { is_counted: who.is_counted || first.is_some(), ..*who };
+            let (answers, _) = self.submit(&[op], &who).await?;
             let answer = answers.into_iter().next().ok_or(Unknown)?;
             let (sequence, is_over) = match (answer, first) {
                 (Answer::Reply(Reply::CanceledAll { orders, left, sequence }), _) => {

@@ -99,15 +99,20 @@ fn begin(view: &View, account: AccountId, symbol: Option<Symbol>) -> Result<(Wal
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::{Arc, Mutex};
+    use std::task::{Context, Poll, Waker};
 
     use exchange::{Batch, Exchange, GatewayMetrics, Lookup};
     use feed::Listener;
     use terms::{AccountIndex, MarketState, Money, Position, Price, Sequence, Shares, StateItem, Time};
 
     use super::*;
+    use crate::answers::Answers;
     use crate::market::Question;
+    use crate::orders::ClientRequest;
+    use crate::tests::kept_requests::{KeptRequests, log_on};
 
     /// A market in which account 1 has orders in SPY alone.
     struct Spy(u64);
@@ -189,6 +194,36 @@ mod tests {
             listed.len()
         });
         (listed, looks.load(Ordering::Relaxed))
+    }
+
+    /// Two clients whose lists waited for the history kept all other lists waiting.
+    #[test]
+    fn a_list_that_waits_for_the_history_keeps_no_other_one_waiting() {
+        let (kept, model) = (Arc::<KeptRequests>::default(), Arc::new(Mutex::new(Model(View::new(&Spy(1), None)))));
+        let asked = Arc::clone(&model);
+        let ask = move |question: Question| question(&mut *asked.lock().expect("nobody panics"));
+        let feed = (Box::new(ask) as Box<_>, Box::new(|| true) as Box<_>);
+        let exchange: Arc<dyn Exchange> = Arc::<KeptRequests>::clone(&kept);
+        let market = FixBackend::asking(exchange, feed, None, GatewayMetrics::new("fix"), false);
+        let mut context = Context::from_waker(Waker::noop());
+        let mut traders = [(); 3].map(|()| log_on(&market).1);
+        for trader in &mut traders {
+            let asked = ClientRequest::StatusOfAll { id: "all".to_owned(), account: account(), symbol: None };
+            let mut answers = Answers::default();
+            assert!(matches!(pin!(trader.submit(vec![asked], &mut answers)).poll(&mut context), Poll::Ready(Ok(()))));
+            assert!(trader.lists());
+        }
+        // The order is done before it is listed.
+        *model.lock().expect("nobody panics") = Model(View::new(&Spy(0), None));
+        let list = |trader: crate::trader::Trader| {
+            Box::pin(async move {
+                let mut trader = trader;
+                trader.list_some(&mut Answers::default()).await.is_ok()
+            })
+        };
+        let mut lists = traders.map(list);
+        assert!(lists.iter_mut().all(|list| list.as_mut().poll(&mut context).is_pending()));
+        assert_eq!(kept.counts(), (0, 3), "each of them waits for its own order alone");
     }
 
     /// A request for the orders of one symbol read 65,536 orders of others in one look, for which all clients waited.

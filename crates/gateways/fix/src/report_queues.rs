@@ -20,6 +20,8 @@ const WAITING_MAX: usize = 1 << 15;
 /// once. Past it each session with more than [`FEW`] waiting ends.
 const ALL_WAITING_MAX: u64 = 1 << 18;
 const FEW: usize = 1 << 10;
+/// Reports that wait for one session above which it takes them before it takes further messages.
+const MANY: usize = 1 << 12;
 
 /// The listener of all sessions.
 pub(crate) struct ReportQueues {
@@ -129,6 +131,11 @@ impl ReportQueue {
 
     fn accounts(&self) -> MutexGuard<'_, Vec<AccountIndex>> {
         self.accounts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether so many reports wait that the session takes them first.
+    pub(crate) fn has_many(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > MANY
     }
 
     /// Counts reports that the session took.

@@ -359,7 +359,7 @@ impl Session {
     /// The time at which to look at the clock again.
     pub(crate) fn next_look(&self) -> Instant {
         let silent = if self.is_asked { self.heartbeat.saturating_mul(2) } else { self.heartbeat };
-        (self.said + self.heartbeat).min(self.heard + silent + self.heartbeat / 5)
+        self.next_beat().min(self.heard + silent + self.heartbeat / 5)
     }
 
     /// Sends a heartbeat, sends a TestRequest to a silent client, or ends the session.
@@ -372,6 +372,16 @@ impl Session {
             self.is_asked = true;
             self.send("1", Fields::new().add(tags::TEST_REQ_ID, times::written(times::now())));
         }
+        self.beat(now);
+    }
+
+    /// The time of the next heartbeat, if nothing else is sent before.
+    pub(crate) fn next_beat(&self) -> Instant {
+        self.said + self.heartbeat
+    }
+
+    /// Sends a heartbeat if it is time.
+    pub(crate) fn beat(&mut self, now: Instant) {
         if now.saturating_duration_since(self.said) >= self.heartbeat {
             self.send("0", Fields::new());
         }

@@ -1,17 +1,20 @@
 //! The trader of a session: submits its orders, and reports what happens to the orders of its accounts.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use access::turn_away;
-use exchange::{Answer, Caller, Limit, Mode, Principal, Read, TurnedAway, UnsentBytes};
+use access::{Access, turn_away};
+use exchange::{Answer, Caller, GatewayMetrics, Limit, Mode, Principal, Read, TurnedAway};
 use terms::{
     AccountId, ClientOrderId, Command, Executed, Execution, Op, OrderId, OrderName, Price, Query, Reject, Reply,
     Shares, Side, Symbol,
 };
 
+use crate::answers::Answers;
+use crate::awaited_changes::AwaitedChanges;
+use crate::coming_accounts::ComingAccounts;
 use crate::market::{FixBackend, Requester, Unknown, done_order};
 use crate::message::{Fields, Message};
 use crate::open_orders::{self, Listed, Looked};
@@ -25,8 +28,6 @@ use crate::times;
 
 /// Accounts that one session listens to, at most.
 const ACCOUNTS_MAX: usize = 1_000;
-/// Cancels and amendments that wait for their reports, at most.
-const CHANGES_MAX: usize = 4_096;
 /// Time between two checks whether a session may go on in which nothing comes.
 const CHECKED_EVERY: Duration = Duration::from_millis(250);
 /// The text that a session gets where the feed has failed.
@@ -47,11 +48,11 @@ pub(crate) struct Trader {
     own: Option<AccountId>,
     queue: Arc<ReportQueue>,
     listened: HashSet<AccountId>,
-    /// Cancels and amendments whose reports are to come, oldest first. Those that were refused are removed with the
-    /// refusal, which comes before the session sends further reports.
-    changes: VecDeque<AwaitedChange>,
-    /// The number of the last of them.
-    last_change: u64,
+    /// The member's accounts to which the session does not listen yet.
+    coming: ComingAccounts,
+    /// The time of the last look for them.
+    looked_for: Instant,
+    changes: AwaitedChanges,
     /// The names of amended orders, by the order; `orders` has them the other way round.
     names: HashMap<OrderId, String>,
     orders: HashMap<String, OrderId>,
@@ -68,14 +69,6 @@ struct Listing {
     orders: std::vec::IntoIter<Listed>,
     /// The number of all orders of the list.
     count: usize,
-}
-
-/// A cancel or an amendment whose report is to come.
-struct AwaitedChange {
-    /// Its number among those of the session: nothing else tells two messages of one ClOrdID apart.
-    number: u64,
-    change: Change,
-    asks_for: AskedFor,
 }
 
 /// The reason why an order could not be canceled or amended.
@@ -96,10 +89,7 @@ impl Trader {
         queue: ReportQueue,
     ) -> Trader {
         let queue = Arc::new(queue);
-        let own = principal.as_ref().zip(market.access()).and_then(|(principal, access)| {
-            let named = access.account_of(principal.key());
-            named.or_else(|| principal.rights().traded().first().copied())
-        });
+        let own = principal.as_ref().zip(market.access()).and_then(own_of);
         Trader {
             market,
             principal,
@@ -108,8 +98,9 @@ impl Trader {
             own,
             queue,
             listened: HashSet::new(),
-            changes: VecDeque::new(),
-            last_change: 0,
+            coming: ComingAccounts::default(),
+            looked_for: Instant::now(),
+            changes: AwaitedChanges::default(),
             names: HashMap::new(),
             orders: HashMap::new(),
             refused: 0,
@@ -126,6 +117,31 @@ impl Trader {
     pub(crate) async fn begin(&mut self) -> Result<(), Unknown> {
         let traded = self.principal.as_ref().map(|principal| principal.rights().traded()).unwrap_or_default();
         self.listen_to(traded.into_iter().take(ACCOUNTS_MAX).collect()).await
+    }
+
+    /// Listens to accounts that the member trades for by now, some at a time. Does nothing if it has just looked for
+    /// them.
+    pub(crate) async fn listen_to_coming(&mut self) -> Result<(), Unknown> {
+        let Some(principal) = self.principal.as_ref().filter(|_| self.looked_for.elapsed() >= CHECKED_EVERY) else {
+            return Ok(());
+        };
+        self.looked_for = Instant::now();
+        let rights = principal.rights();
+        let has_changed = self.coming.follow(&rights, &self.listened, ACCOUNTS_MAX);
+        if has_changed && !self.own.is_some_and(|own| rights.may_trade(own)) {
+            self.own = self.market.access().and_then(|access| own_of((principal, access)));
+        }
+        let room = ACCOUNTS_MAX.saturating_sub(self.listened.len());
+        if self.coming.is_empty() || room == 0 {
+            return Ok(());
+        }
+        if self.coming.were_looked_for() {
+            self.coming.look_again(self.market.look(|model| model.view().accounts().len()).await?);
+        }
+        let some = self.coming.take_some(room);
+        self.listen_to(some.iter().copied().collect()).await?;
+        self.coming.put_back(some.into_iter().filter(|account| !self.listened.contains(account)));
+        Ok(())
     }
 
     /// Listens to further accounts, those that exist and that the member may see.
@@ -182,11 +198,12 @@ impl Trader {
     }
 
     /// Submits requests in order, and writes the answers that do not come as reports. Errors: the server ends.
-    pub(crate) async fn submit(&mut self, asked: Vec<ClientRequest>, session: &mut Session) -> Result<(), Unknown> {
+    pub(crate) async fn submit(&mut self, asked: Vec<ClientRequest>, answers: &mut Answers) -> Result<(), Unknown> {
         let accounts: HashSet<AccountId> = asked.iter().map(account_of).collect();
-        if self.listened.union(&accounts).count() > ACCOUNTS_MAX {
+        let new = accounts.iter().filter(|account| !self.listened.contains(account)).count();
+        if self.listened.len().saturating_add(new) > ACCOUNTS_MAX {
             let text = format!("a session is about {ACCOUNTS_MAX} accounts at most: begin another one");
-            session.end(&text);
+            answers.end(&text);
             return Ok(());
         }
         self.listen_to(accounts).await?;
@@ -194,26 +211,26 @@ impl Trader {
         for asked in asked {
             match asked {
                 ClientRequest::Amend { change, shares, limit } => {
-                    self.submit_together(std::mem::take(&mut together), session).await?;
-                    self.amend(change, shares, limit, session).await?;
+                    self.submit_together(std::mem::take(&mut together), answers).await?;
+                    self.amend(change, shares, limit, answers).await?;
                 }
                 ClientRequest::StatusOfAll { id, account, symbol } => {
-                    self.submit_together(std::mem::take(&mut together), session).await?;
-                    self.begin_list(id, account, symbol, session).await?;
+                    self.submit_together(std::mem::take(&mut together), answers).await?;
+                    self.begin_list(id, account, symbol, answers).await?;
                 }
                 ClientRequest::CancelAll { cl_ord_id, account, symbol, kind } => {
                     // It may take several commands, and what is behind it comes behind them all.
-                    self.submit_together(std::mem::take(&mut together), session).await?;
+                    self.submit_together(std::mem::take(&mut together), answers).await?;
                     let answer = self.market.cancel_all(account, symbol, &self.who()).await?;
-                    session.send_kept("r", canceled_all(&cl_ord_id, symbol, &kind, &answer));
+                    answers.add("r", canceled_all(&cl_ord_id, symbol, &kind, &answer));
                 }
-                ClientRequest::Place(placing) if self.orders.contains_key(placing.cl_ord_id.as_str()) => {
-                    self.submit_together(std::mem::take(&mut together), session).await?;
+                ClientRequest::Place(placing) if self.amended(placing.cl_ord_id.as_str()).is_some() => {
+                    self.submit_together(std::mem::take(&mut together), answers).await?;
                     self.refuse(
                         &placing,
                         OrdRejReason::Duplicate,
                         "this ClOrdID(11) is what an order is called since it was amended",
-                        session,
+                        answers,
                     );
                 }
                 ClientRequest::Place(_) | ClientRequest::Cancel(_) | ClientRequest::Status { .. } => {
@@ -221,24 +238,24 @@ impl Trader {
                 }
             }
         }
-        self.submit_together(together, session).await
+        self.submit_together(together, answers).await
     }
 
-    async fn submit_together(&mut self, asked: Vec<ClientRequest>, session: &mut Session) -> Result<(), Unknown> {
+    async fn submit_together(&mut self, asked: Vec<ClientRequest>, answers: &mut Answers) -> Result<(), Unknown> {
         if asked.is_empty() {
             return Ok(());
         }
         let ops: Vec<Op> = asked.iter().map(|asked| self.op(asked)).collect();
         // The report of a cancel may come before its answer.
         let remembered: Vec<Option<u64>> = asked.iter().map(|asked| self.remember_cancel(asked)).collect();
-        let (answers, executions) = self.market.submit(&ops, &self.who()).await?;
-        for (((asked, remembered), op), answer) in asked.iter().zip(remembered).zip(ops).zip(answers) {
+        let (given, executions) = self.market.submit(&ops, &self.who()).await?;
+        for (((asked, remembered), op), answer) in asked.iter().zip(remembered).zip(ops).zip(given) {
             match asked {
-                ClientRequest::Place(placing) => self.placed(placing, &answer, session),
+                ClientRequest::Place(placing) => self.placed(placing, &answer, answers),
                 ClientRequest::Cancel(change) => {
                     if let Some(why) = self.not_changed(op, &answer).await? {
-                        remembered.into_iter().for_each(|number| self.forget(number));
-                        self.refuse_change(change, '1', &why, session);
+                        remembered.into_iter().for_each(|number| self.changes.forget(number));
+                        self.refuse_change(change, '1', &why, answers);
                     }
                 }
                 ClientRequest::Status { change, symbol, side } => {
@@ -250,7 +267,7 @@ impl Trader {
                         }
                         None => status(Some(&change.cl_ord_id), change.account, about, &answer, &executions),
                     };
-                    session.send_kept("8", told);
+                    answers.add("8", told);
                 }
                 ClientRequest::CancelAll { .. } | ClientRequest::Amend { .. } | ClientRequest::StatusOfAll { .. } => {
                     unreachable!("invariant: these are done one by one")
@@ -265,25 +282,7 @@ impl Trader {
         let ClientRequest::Cancel(change) = asked else { return None };
         // By its number, because an amendment that is reported first may rename it.
         let order = self.known(&change.order);
-        Some(self.remember(Change { order, ..change.clone() }, AskedFor::Cancel))
-    }
-
-    /// Remembers the names for the report of a change, and returns its number. Each change is reported, so few wait:
-    /// more would be a fault.
-    fn remember(&mut self, change: Change, asks_for: AskedFor) -> u64 {
-        if self.changes.len() >= CHANGES_MAX {
-            self.changes.pop_front();
-        }
-        self.last_change += 1;
-        self.changes.push_back(AwaitedChange { number: self.last_change, change, asks_for });
-        self.last_change
-    }
-
-    /// Forgets a change that was refused, and no other of its name.
-    fn forget(&mut self, number: u64) {
-        if let Ok(place) = self.changes.binary_search_by_key(&number, |awaited| awaited.number) {
-            self.changes.remove(place);
-        }
+        Some(self.changes.remember(Change { order, ..change.clone() }, AskedFor::Cancel))
     }
 
     fn who(&self) -> Requester<'_> {
@@ -310,12 +309,15 @@ impl Trader {
         }
     }
 
+    /// Returns the order to which an amendment gave this name, whether the amendment is reported yet or not.
+    fn amended(&self, name: &str) -> Option<OrderId> {
+        self.orders.get(name).copied().or_else(|| self.changes.order_of(name))
+    }
+
     /// Returns an order's number if an amendment gave the order this name.
     fn known(&self, named: &OrderRef) -> OrderRef {
         match named {
-            OrderRef::Client(id) => {
-                self.orders.get(id.as_str()).map_or_else(|| named.clone(), |order| OrderRef::Id(*order))
-            }
+            OrderRef::Client(id) => self.amended(id.as_str()).map_or_else(|| named.clone(), OrderRef::Id),
             OrderRef::Id(_) => named.clone(),
         }
     }
@@ -326,28 +328,28 @@ impl Trader {
         change: Change,
         shares: Shares,
         limit: Option<Price>,
-        session: &mut Session,
+        answers: &mut Answers,
     ) -> Result<(), Unknown> {
         // All that it takes is one message of the client.
         if let Err(past) = self.take_message() {
-            self.refuse_change(&change, '2', &NotChanged::other(past.to_string()), session);
+            self.refuse_change(&change, '2', &NotChanged::other(past.to_string()), answers);
             return Ok(());
         }
         let query = |order: OrderName| Op::Query(Query { account: change.account, order });
         let (named, new) = (query(self.known(&change.order).name()), query(change.new_name().into()));
-        let (answers, executions) = self.market.submit(&[named, new], &self.who_is_counted()).await?;
-        let [answer, of_new] = &answers[..] else { return Err(Unknown) };
+        let (given, executions) = self.market.submit(&[named, new], &self.who_is_counted()).await?;
+        let [answer, of_new] = &given[..] else { return Err(Unknown) };
         let answer = if matches!(of_new, Answer::Unavailable(_)) { of_new } else { answer };
         let Some(found) = known(answer, &executions) else {
             if let Some(why) = self.not_changed(named, answer).await? {
-                self.refuse_change(&change, '2', &why, session);
+                self.refuse_change(&change, '2', &why, answers);
             }
             return Ok(());
         };
         let order = found.order;
         let open = self.market.look(move |model| model.view().open_order(order)).await?;
         let is_taken = matches!(of_new, Answer::Reply(Reply::Status(_) | Reply::Done(_)))
-            || self.orders.contains_key(&change.cl_ord_id);
+            || self.amended(&change.cl_ord_id).is_some();
         let (reason, text) = if is_taken {
             (CxlRejReason::Duplicate, "this ClOrdID(11) stands for an order: give the amendment a name of its own")
         } else if open.zip(limit).is_some_and(|(open, limit)| open.limit != limit) {
@@ -355,10 +357,10 @@ impl Trader {
                         Price(44), cancel it and send another one";
             (CxlRejReason::PriceChanged, text)
         } else {
-            return self.amend_known(Change { order: OrderRef::Id(order), ..change }, order, shares, session).await;
+            return self.amend_known(Change { order: OrderRef::Id(order), ..change }, order, shares, answers).await;
         };
         let why = NotChanged { order: Some(order), status: found.status(), reason, text: text.to_owned() };
-        self.refuse_change(&change, '2', &why, session);
+        self.refuse_change(&change, '2', &why, answers);
         Ok(())
     }
 
@@ -367,15 +369,15 @@ impl Trader {
         change: Change,
         order: OrderId,
         shares: Shares,
-        session: &mut Session,
+        answers: &mut Answers,
     ) -> Result<(), Unknown> {
         let op = Op::Command(Command::AmendOrder { account: change.account, order: order.into(), shares });
-        let number = self.remember(change.clone(), AskedFor::Amendment(shares));
-        let (answers, _) = self.market.submit(&[op], &self.who_is_counted()).await?;
-        let Some(answer) = answers.into_iter().next() else { return Err(Unknown) };
+        let number = self.changes.remember(change.clone(), AskedFor::Amendment(shares));
+        let (given, _) = self.market.submit(&[op], &self.who_is_counted()).await?;
+        let Some(answer) = given.into_iter().next() else { return Err(Unknown) };
         if let Some(why) = self.not_changed(op, &answer).await? {
-            self.forget(number);
-            self.refuse_change(&change, '2', &why, session);
+            self.changes.forget(number);
+            self.refuse_change(&change, '2', &why, answers);
         }
         Ok(())
     }
@@ -410,7 +412,7 @@ impl Trader {
         Ok(Some(why))
     }
 
-    fn refuse_change(&mut self, change: &Change, response_to: char, why: &NotChanged, session: &mut Session) {
+    fn refuse_change(&mut self, change: &Change, response_to: char, why: &NotChanged, answers: &mut Answers) {
         let original = change.original.clone().or_else(|| match &change.order {
             OrderRef::Client(id) => Some(id.to_string()),
             OrderRef::Id(order) => self.names.get(order).cloned(),
@@ -425,11 +427,11 @@ impl Trader {
             .add(tags::CXL_REJ_RESPONSE_TO, response_to)
             .add(tags::CXL_REJ_REASON, why.reason as u8)
             .add(tags::TEXT, &why.text);
-        session.send_kept("9", fields);
+        answers.add("9", fields);
     }
 
     /// Refuses an order that was not placed. An order that was placed is reported when the feed tells of it.
-    fn placed(&mut self, placing: &Placing, answer: &Answer, session: &mut Session) {
+    fn placed(&mut self, placing: &Placing, answer: &Answer, answers: &mut Answers) {
         let (reason, text) = match answer {
             Answer::Reply(Reply::Opened(_) | Reply::Moved { is_new: true, .. }) => return,
             Answer::Reply(Reply::Repeated(order) | Reply::Moved { order, .. }) => {
@@ -438,10 +440,10 @@ impl Trader {
             Answer::Reply(Reply::Rejected(reject)) => (reject.into(), reject.to_string()),
             Answer::Reply(_) | Answer::Unavailable(_) => (OrdRejReason::Other, said(answer)),
         };
-        self.refuse(placing, reason, &text, session);
+        self.refuse(placing, reason, &text, answers);
     }
 
-    fn refuse(&mut self, placing: &Placing, reason: OrdRejReason, text: &str, session: &mut Session) {
+    fn refuse(&mut self, placing: &Placing, reason: OrdRejReason, text: &str, answers: &mut Answers) {
         self.refused += 1;
         let fields = Fields::new()
             .add(tags::ORDER_ID, "NONE")
@@ -454,7 +456,7 @@ impl Trader {
             .add(tags::AVG_PX, 0)
             .add(tags::TRANSACT_TIME, times::written(times::now()))
             .add(tags::TEXT, text);
-        session.send_kept("8", placing.echoed_fields.clone().followed_by(&fields));
+        answers.add("8", placing.echoed_fields.clone().followed_by(&fields));
     }
 
     /// Lists the open orders of an account, and says so where there are none.
@@ -463,7 +465,7 @@ impl Trader {
         id: String,
         account: AccountId,
         symbol: Option<Symbol>,
-        session: &mut Session,
+        answers: &mut Answers,
     ) -> Result<(), Unknown> {
         let listed = match self.take_message() {
             Ok(()) if self.may_see(account) => open_orders::list(&self.market, self.member(), account, symbol).await?,
@@ -479,7 +481,7 @@ impl Trader {
                 // Both fields are required: they say no symbol in particular, and an undisclosed side.
                 let named = symbol.map_or_else(|| "[N/A]".to_owned(), |symbol| symbol.to_string());
                 let fields = none_open(account, &why).add(tags::SYMBOL, named).add(tags::SIDE, 7);
-                session.send_kept("8", of_list(fields, &id, 0, true));
+                answers.add("8", of_list(fields, &id, 0, true));
             }
         }
         Ok(())
@@ -495,15 +497,17 @@ impl Trader {
     }
 
     /// Reports the next orders of the list, as they stand now.
-    pub(crate) async fn list_some(&mut self, session: &mut Session) -> Result<(), Unknown> {
+    pub(crate) async fn list_some(&mut self, answers: &mut Answers) -> Result<(), Unknown> {
         let Some(mut listing) = self.listing.take() else { return Ok(()) };
         let (account, market) = (listing.account, self.market.clone());
         if !self.may_see(account) {
-            session.end(&Reject::UnknownAccount.to_string());
+            answers.end(&Reject::UnknownAccount.to_string());
             return Ok(());
         }
-        let _turn = market.listing().take(self.member()).await;
-        let looked = open_orders::look(&market, listing.orders.by_ref().take(LISTED_AT_ONCE).collect()).await?;
+        let looked = {
+            let _turn = market.listing().take(self.member()).await;
+            open_orders::look(&market, listing.orders.by_ref().take(LISTED_AT_ONCE).collect()).await?
+        };
         let is_end = listing.orders.len() == 0;
         let last = looked.len() - 1;
         for (at, looked) in looked.into_iter().enumerate() {
@@ -514,19 +518,35 @@ impl Trader {
                 }
                 Looked::Done { order, symbol, side } => {
                     let query = Op::Query(Query { account, order: order.into() });
+                    // A long look-up waits for others of its member, and the lists of others do not wait for it.
                     let (answer, executions) = market.look_up(query, order, self.member()).await?;
                     status(self.names.get(&order).map(String::as_str), account, (symbol, side), &answer, &executions)
                 }
             };
-            session.send_kept("8", of_list(fields, &listing.id, listing.count, is_end && at == last));
+            answers.add("8", of_list(fields, &listing.id, listing.count, is_end && at == last));
         }
         self.listing = (!is_end).then_some(listing);
         Ok(())
     }
 
-    /// Counts bytes of answers and reports until they are sent.
-    pub(crate) fn count_unsent(&self, bytes: usize) -> UnsentBytes {
-        self.market.metrics().count_unsent(bytes)
+    /// Returns the metrics, which count what is not sent yet.
+    pub(crate) fn metrics(&self) -> &GatewayMetrics {
+        self.market.metrics()
+    }
+
+    /// Whether many changes wait for their reports.
+    pub(crate) fn awaits_many(&self) -> bool {
+        self.changes.are_many()
+    }
+
+    /// Whether the session is to take reports before it takes further messages.
+    pub(crate) fn is_behind(&self) -> bool {
+        self.awaits_many() || self.queue.has_many()
+    }
+
+    /// Forgets the changes that wait for their reports, which do not come.
+    pub(crate) fn forget_changes(&mut self) {
+        self.changes.clear();
     }
 
     /// The current name of an order.
@@ -567,16 +587,13 @@ impl Trader {
         let order = happening.order();
         let amended = self.names.get(&order).and_then(|name| ClientOrderId::parse(name.as_bytes()).ok());
         let names = [happening.client_id(), amended];
-        let is_it = |AwaitedChange { change, asks_for, .. }: &AwaitedChange| {
+        self.changes.take(asked_for, |change| {
             change.account == happening.account
-                && *asks_for == asked_for
                 && match &change.order {
                     OrderRef::Id(id) => *id == order,
                     OrderRef::Client(id) => names.contains(&Some(*id)),
                 }
-        };
-        let place = self.changes.iter().position(is_it)?;
-        self.changes.remove(place).map(|awaited| awaited.change)
+        })
     }
 
     /// Whether the feed runs.
@@ -625,6 +642,12 @@ impl NotChanged {
     fn other(text: String) -> NotChanged {
         NotChanged { order: None, status: "0", reason: CxlRejReason::Other, text }
     }
+}
+
+/// The account of messages of a member that name none.
+fn own_of((principal, access): (&Principal, &Access)) -> Option<AccountId> {
+    let named = access.account_of(principal.key());
+    named.or_else(|| principal.rights().traded().first().copied())
 }
 
 fn account_of(asked: &ClientRequest) -> AccountId {
@@ -740,17 +763,18 @@ mod tests {
             let (cl_ord_id, original) = ("c".to_owned(), Some(order.to_owned()));
             ClientRequest::Cancel(Change { cl_ord_id, account, order: OrderRef::Client(name(order)), original })
         };
-        let mut context = Context::from_waker(Waker::noop());
+        let (mut context, mut answers) = (Context::from_waker(Waker::noop()), Answers::default());
         {
-            let mut submitted = pin!(trader.submit(vec![cancel("unknown"), cancel("known")], &mut session));
+            let mut submitted = pin!(trader.submit(vec![cancel("unknown"), cancel("known")], &mut answers));
             assert!(submitted.as_mut().poll(&mut context).is_pending());
             let batch = kept.batches.lock().expect("nobody panics").pop().expect("both together");
             let (order, open, executions) = (OrderId(7), Shares::ZERO, 0..0);
             let canceled = Status { order, open, terms: None, canceled: None, executions, elsewhere: None };
-            let answers = [Reply::Rejected(Reject::UnknownOrder), Reply::Canceled(canceled)];
-            answer(batch, answers.map(Answer::Reply).into());
+            let given = [Reply::Rejected(Reject::UnknownOrder), Reply::Canceled(canceled)];
+            answer(batch, given.map(Answer::Reply).into());
             assert!(matches!(submitted.poll(&mut context), Poll::Ready(Ok(()))));
         }
+        answers.send(&mut session);
         let told =
             |session: &mut Session| String::from_utf8(session.take_out()).expect("it is text").replace('\x01', "|");
         let refused = told(&mut session);

@@ -74,8 +74,12 @@ pub fn take_message_as(asker: &Asker) -> Result<(), Limit> {
 /// Counts the message that is being answered, unless it was counted: each message counts at one place. A message for
 /// the exchange counts there, and here if it is refused before.
 pub fn take_message_once() -> Result<(), Limit> {
-    let was_counted = CURRENT.try_with(|asking| asking.borrow().counted).unwrap_or(true);
-    if was_counted { Ok(()) } else { take_message() }
+    if is_counted() { Ok(()) } else { take_message() }
+}
+
+/// Whether the message that is being answered was counted, or has no asker.
+pub(crate) fn is_counted() -> bool {
+    CURRENT.try_with(|asking| asking.borrow().counted).unwrap_or(true)
 }
 
 /// Sets whether the message that is being answered was counted.

@@ -112,18 +112,19 @@ async fn cancel_apart(
 ) -> Result<Vec<Sequence>, Stopped> {
     let place = app.canceling().take(&current_principal::member()).await;
     let steps = {
-        let app = app.clone();
+        let (app, is_counted) = (app.clone(), current_principal::is_counted());
         async move {
             let _places = (turn, place);
-            cancel_in_steps(&app, account, symbol).await
+            current_principal::set_counted(is_counted);
+            let done = cancel_in_steps(&app, account, symbol).await;
+            (done, current_principal::is_counted())
         }
     };
     let (asker, calling) = (current_principal::asker(), current_caller::current());
     let task = tokio::spawn(current_principal::as_whoever(asker, current_caller::carry(calling, timing::apart(steps))));
-    let (done, journey) = task.await.map_err(|_| Stopped::Unknown)?;
+    let ((done, is_counted), journey) = task.await.map_err(|_| Stopped::Unknown)?;
     journey.into_iter().for_each(|(times, back)| timing::note(times, back));
-    // The exchange counts what was submitted.
-    current_principal::set_counted(!matches!(done, Err(Stopped::NotReady(_))));
+    current_principal::set_counted(is_counted);
     done
 }
 

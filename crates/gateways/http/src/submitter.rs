@@ -124,7 +124,10 @@ impl Submitter {
             waiting.askers.room.push(permits);
             if let Some(asker) = &asker {
                 waiting.requests.asked_by(&asker.principal);
-                // The exchange counts it.
+                // The exchange counts the first request of a message, unless the gateway has counted the message.
+                if current_principal::is_counted() {
+                    waiting.requests.set_counted();
+                }
                 current_principal::set_counted(true);
             }
             if let Some(caller) = current_caller::caller(asker.as_ref().map(|asker| &asker.principal)) {

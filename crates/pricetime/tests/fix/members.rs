@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use crate::common::fix::{Fix, message};
 use crate::common::folder::Folder;
@@ -195,6 +196,69 @@ fn an_amendment_is_one_message_and_one_beyond_the_limit_is_told_so() {
             told.contains(&format!("|38={shares}|")).then_some(())
         });
     }
+    server.stop();
+}
+
+/// Each step of a mass cancel counted, so a member with many open orders was refused what it sent behind it.
+#[test]
+fn a_mass_cancel_is_one_message() {
+    let folder = Folder::new("fix-mass-limit");
+    let access = AccessFile::new(&folder);
+    access.write(&limited("messages_per_second = 3"));
+    let server = access.launch(&folder).with("--fix 127.0.0.1:0").start();
+    market(&Http::new(server.http));
+    let mut operator = server.client();
+    operator.ask(&format!("<login key=\"olga-key\" secret=\"{}\"/>", secret("olga")));
+    let order = r#"<order sym="SPY" amount="1" limit="0.01"/>"#.repeat(2_500);
+    let placed = operator.ask(&format!("<transactions id=\"1\">{order}</transactions>"));
+    assert_eq!(placed.matches("<opened").count(), 2_500);
+    let mut alice = alice_when_there_is_room(server.fix.unwrap());
+    // All of the member's messages of a second are free again.
+    std::thread::sleep(Duration::from_millis(1_100));
+    let both = [alice.made("q", 2, "11=all|530=7|"), alice.made("1", 3, "112=there?|")].concat();
+    alice.stream.write_all(&both).unwrap();
+    let mut told = std::iter::from_fn(|| Some(alice.next())).filter(|told| !told.contains("|150=4|"));
+    let (canceled, there) = (told.next().unwrap(), told.next().unwrap());
+    assert!(canceled.contains("|35=r|") && canceled.contains("|533=2501|"), "{canceled}");
+    assert!(there.contains("|35=0|") && there.contains("|112=there?|"), "{there}");
+    server.stop();
+}
+
+/// A session heard of the accounts alone that its member had, and that there were, at its Logon.
+#[test]
+fn a_session_hears_of_accounts_that_come_behind_its_logon() {
+    let folder = Folder::new("fix-later-accounts");
+    let access = AccessFile::new(&folder);
+    let of_alice = |accounts: &str| AccessFile::text(&[]).replace("accounts = [\"1\"]\n", accounts);
+    access.write(&of_alice("accounts = []\n"));
+    let server = access.launch(&folder).with("--fix 127.0.0.1:0").start();
+    let http = Http::new(server.http);
+    market(&http);
+    let mut alice = Fix::connect(server.fix.unwrap(), "ALICE");
+    alice.log_on_with(&proof("alice"));
+    // The session has looked for accounts before. The first one is there, and the second one is created later.
+    std::thread::sleep(Duration::from_millis(600));
+    access.write(&of_alice("accounts = [\"1\", \"3\"]\n"));
+    let olga = Client { http: &http, member: "olga" };
+    let mut hears_of = |account: &str| {
+        let order = json!({"account": account, "symbol": "SPY", "side": "buy", "shares": "1", "limit": "9"});
+        alice.stream.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+        wait_for("a report", PATIENCE, || {
+            olga.make("/api/v1/orders", &order);
+            let told = alice.try_next().ok().flatten()?;
+            assert!(told.contains("|150=0|") && told.contains(&format!("|1={account}|")), "{told}");
+            Some(())
+        });
+        // The reports of the orders that followed.
+        while matches!(alice.try_next(), Ok(Some(_))) {}
+    };
+    hears_of("1");
+    olga.make("/api/v1/accounts", &json!({"account": "3", "balance": "1000"}));
+    hears_of("3");
+    // An order without an account is for the first one.
+    alice.stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    alice.send("D", "11=a|55=SPY|54=1|38=1|40=2|59=1|44=8|");
+    alice.expect(&["150=0", "11=a", "1=1"]);
     server.stop();
 }
 

@@ -125,6 +125,42 @@ fn no_name_stands_for_two_orders() {
     server.stop();
 }
 
+/// Until an amendment was reported, its client order id was free for another order, and a cancel by it canceled that
+/// one or none.
+#[test]
+fn a_name_is_the_amended_orders_at_once() {
+    let folder = Folder::new("fix-names-at-once");
+    let (server, address) = serve(&folder);
+    let mut fix = Fix::log_on(address, "A");
+    let buy = |name: &str| format!("11={name}|1=1|55=SPY|54=1|38=5|40=2|59=1|44=10|");
+    let amend = |name: &str, of: &str, shares: u8| format!("11={name}|41={of}|1=1|55=SPY|54=1|40=2|44=10|38={shares}|");
+    for name in ["a", "b"] {
+        fix.send("D", &buy(name));
+        fix.expect(&["150=0", &format!("11={name}")]);
+    }
+    // No report comes between messages of one packet.
+    let all = [("G", amend("x", "a", 4)), ("D", buy("x")), ("G", amend("x", "b", 4)), ("F", amend("c", "x", 4))];
+    let all = all.map(|(kind, fields)| {
+        fix.next += 1;
+        fix.made(kind, fix.next - 1, &fields)
+    });
+    fix.stream.write_all(&all.concat()).unwrap();
+    fix.expect(&["150=8", "103=6", "11=x"]);
+    fix.expect(&["35=9", "11=x", "41=b", "102=6"]);
+    fix.expect(&["150=5", "11=x", "41=a", "38=4"]);
+    fix.expect(&["150=4", "11=c", "41=x"]);
+    // A name that was refused is free.
+    let all = [("G", amend("y", "b", 9)), ("D", buy("y"))];
+    let all = all.map(|(kind, fields)| {
+        fix.next += 1;
+        fix.made(kind, fix.next - 1, &fields)
+    });
+    fix.stream.write_all(&all.concat()).unwrap();
+    fix.expect(&["35=9", "11=y", "102=99"]);
+    fix.expect(&["150=0", "11=y"]);
+    server.stop();
+}
+
 /// The client order ids of done orders are free again however they ended, and each report has an id of its own.
 #[test]
 fn names_are_free_again_and_reports_have_ids_of_their_own() {
@@ -214,16 +250,18 @@ fn changes_that_follow_each_other_at_once_keep_their_names() {
     fix.expect(&["150=0", "11=o"]);
     fix.send("G", &amend("g1", "o", 8));
     fix.expect(&["150=5", "11=g1"]);
-    let again = amend("g2", "g1", 7);
-    let all = [("G", &again), ("G", &again), ("F", &format!("{}38=7|", of("c", "g1")))];
+    // The second one takes a name that is given, and the third one takes no shares off.
+    let (again, other) = (amend("g2", "g1", 7), amend("g3", "g1", 7));
+    let all = [("G", &again), ("G", &again), ("G", &other), ("F", &format!("{}38=7|", of("c", "g1")))];
     let all = all.map(|(kind, fields)| {
         fix.next += 1;
         fix.made(kind, fix.next - 1, fields)
     });
     fix.stream.write_all(&all.concat()).unwrap();
-    let mut told: Vec<String> = (0..3).map(|_| fix.next()).collect();
+    let mut told: Vec<String> = (0..4).map(|_| fix.next()).collect();
     told.sort_by_key(|told| told.contains("|35=9|"));
-    for (told, fields) in told.iter().zip([["|150=5|", "|11=g2|"], ["|150=4|", "|11=c|"], ["|35=9|", "|11=g2|"]]) {
+    let expected = [["|150=5|", "|11=g2|"], ["|150=4|", "|11=c|"], ["|102=6|", "|11=g2|"], ["|102=99|", "|11=g3|"]];
+    for (told, fields) in told.iter().zip(expected) {
         assert!(fields.iter().all(|field| told.contains(field)), "{told}");
     }
     server.stop();
@@ -277,6 +315,37 @@ fn orders_that_follow_each_other_are_all_told_of() {
         }
     }
     assert_eq!(Http::new(server.http).read("/api/v1/status")["open_orders"], 0);
+    server.stop();
+}
+
+/// A client sent so many amendments without a pause that the session forgot the first of them before it reported them:
+/// their reports had no client order ids, and a cancel by the last one found no order.
+#[test]
+fn amendments_that_follow_each_other_are_all_told_of() {
+    let folder = Folder::new("fix-pipelined-amendments");
+    let (server, address) = serve(&folder);
+    let mut fix = Fix::log_on(address, "A");
+    const AMENDMENTS: usize = 5_000;
+    fix.send("D", &format!("11=o|1=1|55=SPY|54=1|38={}|40=2|59=1|44=1|", AMENDMENTS + 1));
+    fix.expect(&["150=0", "11=o"]);
+    let first = fix.next;
+    let mut all: Vec<u8> = (0..AMENDMENTS)
+        .flat_map(|number| {
+            let fields = format!("11=g{number}|41=o|1=1|55=SPY|54=1|40=2|44=1|38={}|", AMENDMENTS - number);
+            fix.made("G", first + number as u64, &fields)
+        })
+        .collect();
+    let last = AMENDMENTS - 1;
+    let cancel = format!("11=c|41=g{last}|1=1|55=SPY|54=1|38=1|");
+    all.extend(fix.made("F", first + AMENDMENTS as u64, &cancel));
+    let mut sending = fix.stream.try_clone().unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(move || sending.write_all(&all).unwrap());
+        for number in 0..AMENDMENTS {
+            fix.expect(&["150=5", &format!("11=g{number}"), "41=o", &format!("38={}", AMENDMENTS - number)]);
+        }
+        fix.expect(&["150=4", "11=c", &format!("41=g{last}")]);
+    });
     server.stop();
 }
 

@@ -120,6 +120,31 @@ fn a_member_sends_so_many_requests_a_second_and_ends_its_orders_all_the_same() {
     server.stop();
 }
 
+/// Each step of a cancel of all orders counted, and a query of an order counted twice: a member was refused what it
+/// sent next.
+#[test]
+fn a_request_is_one_message_whatever_it_takes() {
+    let folder = Folder::new("messages-steps");
+    let server = with_limits(&folder, "messages_per_second = 2").launch(&folder).start();
+    let http = Http::new(server.http);
+    let [_, order] = market(&http);
+    let mut operator = server.client();
+    operator.ask(&format!("<login key=\"olga-key\" secret=\"{}\"/>", secret("olga")));
+    let orders = r#"<order sym="SPY" amount="1" limit="0.01"/>"#.repeat(2_500);
+    let placed = operator.ask(&format!("<transactions id=\"2\">{orders}</transactions>"));
+    assert_eq!(placed.matches("<opened").count(), 2_500);
+    let bob = Client { http: &http, member: "bob" };
+    let path = format!("/api/v1/orders/{order}?account=2");
+    let told: Vec<u16> = (0..2).map(|_| bob.get(&path).status).collect();
+    assert_eq!(told, [200; 2]);
+    // All of the member's messages of a second are free again.
+    std::thread::sleep(Duration::from_millis(1_100));
+    let canceled = bob.send("DELETE", "/api/v1/accounts/2/orders", None);
+    assert_eq!(canceled.body["canceled"].as_array().unwrap().len(), 2_501);
+    assert_eq!(bob.get("/api/v1/accounts/2").status, 200);
+    server.stop();
+}
+
 #[test]
 fn a_member_has_so_many_websockets() {
     let folder = Folder::new("connections-rest");

@@ -1,12 +1,14 @@
 //! The number of messages that a member may send in a second is counted on each interface, including messages that
 //! never reach the exchange.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::common::folder::Folder;
 use crate::common::http::{Http, Socket};
 use crate::common::keys::now;
-use crate::common::members::{AccessFile, basic, hmac_hex, market, secret};
+use crate::common::members::{AccessFile, Client, basic, hmac_hex, market, secret};
 use crate::common::server::Server;
 
 const PAST: &str = "this member may send 1 a second; try again";
@@ -79,6 +81,35 @@ fn signed_requests_of_the_compatible_interface_count() {
         let refused = refused.unwrap_or_else(|| panic!("{method} {path} never is one too many"));
         assert!(refused.body["code"] == json!(-1003) && refused.text.contains(PAST), "{}", refused.text);
         assert_eq!(refused.retry_after, "1", "{method} {path}");
+    }
+    server.stop();
+}
+
+/// A replacement takes several requests to the exchange, and each of them counted: a member at its limit could replace
+/// no order.
+#[test]
+fn a_call_of_the_compatible_interface_is_one_message() {
+    let folder = Folder::new("message-limits-replace");
+    let (server, http) = start(&folder);
+    let olga = Client { http: &http, member: "olga" };
+    let order = json!({"account": "1", "symbol": "SPY", "side": "buy", "shares": "2", "limit": "9"});
+    let order = olga.make("/api/v1/orders", &order)["order_id"].clone();
+    for (method, path, parameters) in [
+        ("PUT", "order/amend/keepPriority", format!("symbol=SPYUSD&orderId={order}&newQty=1")),
+        (
+            "POST",
+            "order/cancelReplace",
+            format!(
+                "symbol=SPYUSD&side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&price=9&newClientOrderId=new\
+                 &cancelReplaceMode=STOP_ON_FAILURE&cancelOrderId={order}"
+            ),
+        ),
+    ] {
+        std::thread::sleep(Duration::from_millis(1_100));
+        let timed = format!("{parameters}&recvWindow=50000&timestamp={}", now());
+        let path = format!("/binance/api/v3/{path}?{timed}&signature={}", hmac_hex(&secret("alice"), &timed));
+        let answer = http.send(method, &path, None, &[("x-mbx-apikey", "alice-key")]);
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text);
     }
     server.stop();
 }
