@@ -1,5 +1,5 @@
-//! The answers to requests about orders, before they are messages of a session: the session can say something else while
-//! further answers are waited for.
+//! The answers to requests about orders, before they are messages of a session: the session can say something else
+//! while further answers are waited for.
 
 use crate::message::Fields;
 use crate::session::Session;

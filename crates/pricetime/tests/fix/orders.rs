@@ -125,8 +125,8 @@ fn no_name_stands_for_two_orders() {
     server.stop();
 }
 
-/// Until an amendment was reported, its client order id was free for another order, and a cancel by it canceled that
-/// one or none.
+/// The client order id of an amendment that was not reported yet was free for another order, and a cancel by it
+/// canceled that one or none.
 #[test]
 fn a_name_is_the_amended_orders_at_once() {
     let folder = Folder::new("fix-names-at-once");
