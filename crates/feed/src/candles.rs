@@ -5,8 +5,12 @@ use terms::{SymbolIndex, Time};
 
 use crate::view::View;
 
-/// Trades from which candles of a second are made, at most.
+/// Trades of the files from which candles of a second are made, at most.
 const TRADES_MAX: usize = 5_000;
+const TRADES_AT_ONCE: usize = 512;
+/// Trades of all symbols that are read to find one of a symbol: at once, and at most.
+const SEARCHED_AT_ONCE: usize = 8_192;
+const SEARCHED_MAX: usize = 20 * SEARCHED_AT_ONCE;
 
 /// Returns the last `limit` candles that began before `before`, oldest first.
 pub(crate) fn candles(
@@ -36,9 +40,13 @@ pub(crate) fn candles(
             longer
         }
         Interval::Second => {
-            let trades = trades(view, history, symbol, before, limit)?;
-            let seconds: Vec<Candle> = trades.iter().rev().map(|trade| Candle::of(trade, interval)).collect();
-            joined(&seconds, interval)
+            let mut seconds = Seconds::new(symbol, (None, before), limit);
+            // Mostly a few trades suffice.
+            let mut most = 16;
+            while seconds.go_on(view, history, most)? {
+                most = (2 * most).min(TRADES_AT_ONCE);
+            }
+            seconds.finish()
         }
     };
     candles.drain(..candles.len().saturating_sub(limit));
@@ -75,49 +83,164 @@ fn kept(
     Ok(candles)
 }
 
-/// Returns the trades of this many seconds, newest first.
-fn trades(
-    view: &View,
-    history: Option<&HistoryAt<'_>>,
+/// Candles of a second while they are made of a symbol's trades, from the newest one back: of those that memory has, and
+/// then of those in the files.
+#[derive(Debug)]
+pub struct Seconds {
     symbol: SymbolIndex,
+    from: Option<Time>,
     before: Option<Time>,
-    seconds: usize,
-) -> Result<Vec<Trade>, HistoryError> {
-    let early = |trade: &Trade| before.is_none_or(|before| trade.time < before);
-    let mut found: Vec<Trade> = Vec::new();
-    let (mut starts, mut last_start) = (0usize, None);
-    let mut add = |trade: &Trade, found: &mut Vec<Trade>| {
-        if !early(trade) {
+    limit: usize,
+    /// The candles, newest first.
+    found: Vec<Candle>,
+    place: Place,
+    /// The number of trades that may still be read of the files.
+    left: usize,
+    /// Whether the oldest candle lacks trades.
+    is_cut: bool,
+}
+
+/// The trades that are read next.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    /// Those that memory has.
+    Memory,
+    /// Those in the files before a time, by which memory has none.
+    Search(Time),
+    /// Those of all symbols up to a number, until one is the symbol's.
+    AllSymbols(Searched),
+    /// Those of the symbol before this one; without it the newest.
+    Before(Option<u64>),
+    End,
+}
+
+/// A search among the trades of all symbols.
+#[derive(Clone, Copy, Debug)]
+struct Searched {
+    at: u64,
+    /// The first trade that is not looked at, and the time before which the search then goes on.
+    floor: u64,
+    since: Time,
+    /// The number of trades that may still be looked at.
+    left: usize,
+}
+
+impl Seconds {
+    /// Begins with the last trade of a stretch of time, whose last `limit` candles are made. The stretch begins and
+    /// ends with a whole second.
+    pub fn new(symbol: SymbolIndex, (from, before): (Option<Time>, Option<Time>), limit: usize) -> Seconds {
+        let (found, place) = (Vec::new(), if limit == 0 { Place::End } else { Place::Memory });
+        Seconds { symbol, from, before, limit, found, place, left: TRADES_MAX, is_cut: false }
+    }
+
+    /// Makes it of all trades of the stretch, and not only of the last 5,000 in the files.
+    pub fn without_bound(self) -> Seconds {
+        Seconds { left: usize::MAX, ..self }
+    }
+
+    /// Returns the number of trades of which the candles are made.
+    pub fn trades(&self) -> u64 {
+        self.found.iter().map(|candle| candle.trades).sum()
+    }
+
+    /// Reads the next trades: of the symbol at most `most` in the files. Returns false when the candles are made.
+    pub fn go_on(&mut self, view: &View, history: Option<&HistoryAt<'_>>, most: usize) -> Result<bool, HistoryError> {
+        match self.step(view, history, most) {
+            // Trades that are no longer kept are older than those that were found.
+            Err(HistoryError::NoLongerKept { .. }) if !self.found.is_empty() => self.place = Place::End,
+            read => read?,
+        }
+        Ok(!matches!(self.place, Place::End))
+    }
+
+    /// The candles, oldest first.
+    pub fn finish(mut self) -> Vec<Candle> {
+        if self.is_cut && self.found.len() > 1 {
+            self.found.pop();
+        }
+        self.found.reverse();
+        self.found
+    }
+
+    fn step(&mut self, view: &View, history: Option<&HistoryAt<'_>>, most: usize) -> Result<(), HistoryError> {
+        match (self.place, history) {
+            (Place::Memory, _) => {
+                let recent = view.listing(self.symbol).recent();
+                let (mut oldest, mut goes_on) = (None, true);
+                for trade in recent {
+                    oldest = Some(trade.id);
+                    goes_on = goes_on && self.add(trade);
+                }
+                self.place = match (history, self.before) {
+                    (Some(_), Some(before)) if goes_on && self.found.is_empty() => Place::Search(before),
+                    (Some(_), _) if goes_on => Place::Before(oldest),
+                    (Some(_) | None, _) => Place::End,
+                };
+            }
+            (Place::Search(before), Some(history)) => {
+                let searched = search(view, history, self.symbol, before)?;
+                self.place = searched.map_or(Place::End, Place::AllSymbols);
+            }
+            (Place::AllSymbols(Searched { mut at, floor, since, left }), Some(history)) => {
+                let looked_at = (at - floor).min(SEARCHED_AT_ONCE.min(left) as u64) as usize;
+                let left = left - looked_at;
+                self.place = match history.trade_back(self.symbol, &mut at, looked_at)? {
+                    Some(trade) if self.add(&trade) => Place::Before(Some(trade.id)),
+                    None if at == floor && floor > 0 => Place::Search(since),
+                    None if at > floor && left > 0 => Place::AllSymbols(Searched { at, floor, since, left }),
+                    Some(_) | None => Place::End,
+                };
+            }
+            (Place::Before(trade), Some(history)) => {
+                let looked_at = most.min(self.left);
+                let bounds = PageBounds { entries: looked_at, looked_at };
+                let (page, next) = history.trades_of(self.symbol, trade, bounds)?.unwrap_or_default();
+                self.left -= looked_at;
+                let goes_on = page.iter().all(|trade| self.add(trade));
+                self.is_cut = goes_on && next.is_some() && self.left == 0;
+                self.place = if goes_on && next.is_some() && self.left > 0 { Place::Before(next) } else { Place::End };
+            }
+            (Place::Search(_) | Place::AllSymbols(_) | Place::Before(_) | Place::End, _) => self.place = Place::End,
+        }
+        Ok(())
+    }
+
+    /// Adds an older trade than those before. Returns whether older ones may count, too.
+    fn add(&mut self, trade: &Trade) -> bool {
+        if self.before.is_some_and(|before| trade.time >= before) {
             return true;
         }
-        let start = Interval::Second.start_of(trade.time);
-        if last_start != Some(start) {
-            starts += 1;
-            last_start = Some(start);
+        if self.from.is_some_and(|from| trade.time < from) {
+            return false;
         }
-        if starts <= seconds {
-            found.push(*trade);
+        let (mut candle, is_full) = (Candle::of(trade, Interval::Second), self.found.len() == self.limit);
+        match self.found.last_mut() {
+            Some(later) if later.start == candle.start => {
+                candle.extend(later);
+                *later = candle;
+            }
+            _ if is_full => return false,
+            _ => self.found.push(candle),
         }
-        starts <= seconds
-    };
-    let Some(history) = history else {
-        view.listing(symbol).recent().take_while(|trade| add(trade, &mut found)).for_each(drop);
-        return Ok(found);
-    };
-    let (mut cursor, mut looked_at) = (None, 0);
-    while looked_at < TRADES_MAX {
-        let (page, next) = match history.trades_of(symbol, cursor, PageBounds::of_page(500)) {
-            Ok(Some(page)) => page,
-            Ok(None) => break,
-            // Trades that are no longer kept are older than those that were found.
-            Err(HistoryError::NoLongerKept { .. }) if !found.is_empty() => break,
-            Err(error) => return Err(error),
-        };
-        looked_at += page.len();
-        if !page.iter().all(|trade| add(trade, &mut found)) || next.is_none() {
-            break;
-        }
-        cursor = next;
+        true
     }
-    Ok(found)
+}
+
+/// Begins the search for the last trade of a symbol before a time; none if there is none. It saves reading each newer
+/// trade, which leads to the one before.
+fn search(
+    view: &View,
+    history: &HistoryAt<'_>,
+    symbol: SymbolIndex,
+    before: Time,
+) -> Result<Option<Searched>, HistoryError> {
+    // The symbol was traded in the last minute that has a candle, so few trades of others lie behind its own.
+    let Some(minute) = kept(view, Some(history), symbol, Interval::Minute, Some(before), 1)?.pop() else {
+        return Ok(None);
+    };
+    let (since, end) = (minute.start, Time(minute.start.0.saturating_add(Interval::Minute.micros())));
+    let at = history.last_trade_before(before.min(end))?;
+    // The trades of a minute that is cut may all be behind the cut.
+    let floor = if before < end { history.last_trade_before(since)? } else { 0 };
+    Ok(Some(Searched { at, floor, since, left: SEARCHED_MAX }))
 }

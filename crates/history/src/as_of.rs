@@ -1,6 +1,6 @@
-//! Trades up to a past command: found by trades' numbers, which grow with their commands.
+//! Trades up to a past command, or before a time: found by trades' numbers, which grow with commands and times.
 
-use terms::{Sequence, SymbolIndex};
+use terms::{Sequence, SymbolIndex, Time};
 
 use crate::error::HistoryError;
 use crate::history::History;
@@ -9,7 +9,7 @@ use crate::table::Near;
 use crate::trade::Trade;
 
 /// The most trades of all symbols that are read to find one of a symbol.
-const LOOKED_AT_MAX: u64 = 8_192;
+const LOOKED_AT_MAX: usize = 8_192;
 
 /// The trades up to that command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +26,19 @@ impl HistoryAt<'_> {
     pub fn traded_then(&self, then: Sequence, symbol: SymbolIndex, limit: usize) -> Result<TradedThen, HistoryError> {
         self.history().traded_then(then, symbol, limit)
     }
+
+    /// Returns the number of the last trade of any symbol before a time, which may be removed; 0 if there is none.
+    pub fn last_trade_before(&self, time: Time) -> Result<u64, HistoryError> {
+        let through = self.through();
+        let (first, _) = self.history().first_trade(|trade| trade.sequence > through || trade.time >= time)?;
+        Ok(first - 1)
+    }
+
+    /// Finds a trade of a symbol among the trades of all symbols, from the trade `*at` back. Looks at `most` trades,
+    /// and sets `at` to the next one, or to 0 if there are no more.
+    pub fn trade_back(&self, symbol: SymbolIndex, at: &mut u64, most: usize) -> Result<Option<Trade>, HistoryError> {
+        self.history().trade_back(symbol, at, most)
+    }
 }
 
 impl History {
@@ -34,44 +47,61 @@ impl History {
         if limit == 0 {
             return Ok(TradedThen { next_trade, trades: Vec::new() });
         }
+        let mut at = next_trade - 1;
+        let found = match self.trade_back(symbol, &mut at, LOOKED_AT_MAX) {
+            // The trades before are older, and not needed.
+            Err(HistoryError::NoLongerKept { .. }) => None,
+            found => found?,
+        };
+        let Some(found) = found else { return Ok(TradedThen { next_trade, trades: Vec::new() }) };
+        let older = match self.trades_of(symbol, Some(found.id), limit - 1) {
+            Ok(page) => page.map_or_else(Vec::new, |(trades, _)| trades),
+            Err(HistoryError::NoLongerKept { .. }) => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        Ok(TradedThen { next_trade, trades: std::iter::once(found).chain(older).collect() })
+    }
+
+    fn trade_back(&self, symbol: SymbolIndex, at: &mut u64, most: usize) -> Result<Option<Trade>, HistoryError> {
         let mut near = Near::default();
-        let looked_at = (1..next_trade).rev().take(LOOKED_AT_MAX as usize);
-        for number in looked_at {
-            let found = match self.read_trade_near(number, &mut near) {
-                Ok(record) => record.trade,
-                // The trades before are older, and not needed.
-                Err(HistoryError::NoLongerKept { .. }) => break,
-                Err(error) => return Err(error),
-            };
-            if found.symbol == symbol {
-                let older = match self.trades_of(symbol, Some(number), limit - 1) {
-                    Ok(page) => page.map_or_else(Vec::new, |(trades, _)| trades),
-                    Err(HistoryError::NoLongerKept { .. }) => Vec::new(),
-                    Err(error) => return Err(error),
-                };
-                return Ok(TradedThen { next_trade, trades: std::iter::once(found).chain(older).collect() });
+        for _ in 0..most {
+            if *at == 0 {
+                break;
+            }
+            let trade = self.read_trade_near(*at, &mut near)?.trade;
+            *at -= 1;
+            if trade.symbol == symbol {
+                return Ok(Some(trade));
             }
         }
-        Ok(TradedThen { next_trade, trades: Vec::new() })
+        Ok(None)
     }
 
     /// Finds the number of the first trade of a later command than `then`.
     fn next_trade_behind(&self, then: Sequence) -> Result<u64, HistoryError> {
-        // Trades before `low` belong to `then` or earlier commands, those from `high` on to later ones.
+        match self.first_trade(|trade| trade.sequence > then)? {
+            // The trade before it was removed, and so were some of later commands, whose number is unknown.
+            (_, Some(until)) if self.trades.reach().gone_until.sequence > then => {
+                Err(HistoryError::NoLongerKept { until })
+            }
+            (first, _) => Ok(first),
+        }
+    }
+
+    /// Finds the number of the first trade that is late, as all behind it are; and, where the trade before it was
+    /// removed, the time of the last removed one.
+    fn first_trade(&self, is_late: impl Fn(&Trade) -> bool) -> Result<(u64, Option<Time>), HistoryError> {
+        // Trades before `low` are early, and those from `high` on are late.
         let (mut low, mut high, mut gone) = (1, self.next_trade(), None);
         while low < high {
             let middle = low + (high - low) / 2;
             match self.read_trade(middle) {
-                Ok(record) if record.trade.sequence > then => high = middle,
+                Ok(record) if is_late(&record.trade) => high = middle,
                 Ok(_) => (low, gone) = (middle + 1, None),
                 Err(HistoryError::NoLongerKept { until }) => (low, gone) = (middle + 1, Some(until)),
                 Err(error) => return Err(error),
             }
         }
-        match gone {
-            // The trade before it was removed, and so were some of later commands, whose number is unknown.
-            Some(until) if self.trades.reach().gone_until.sequence > then => Err(HistoryError::NoLongerKept { until }),
-            _ => Ok(low),
-        }
+        Ok((low, gone))
     }
 }

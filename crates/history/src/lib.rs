@@ -49,6 +49,7 @@ mod uncross;
 mod verify;
 mod write_back;
 
+pub use amendments::Amendments;
 pub use as_of::TradedThen;
 pub use candle::{Candle, Interval, KEPT};
 pub use checkpoint::CHECKPOINT_NAME;
@@ -62,7 +63,7 @@ pub use history::History;
 pub use keeper::{Checkpoints, Keeper};
 pub use leaps::LEAPS_NAME;
 pub use note::{Note, Noted, Relatives};
-pub use notes::NotesLeft;
+pub use notes::{NotesLeft, OrderNotes};
 pub use pages::{LOOKED_AT_MAX, Page, PageBounds};
 pub use record::PastOrder;
 pub use reports::{Amended, Canceled, Report, ReportKey, Sweep};

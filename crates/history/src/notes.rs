@@ -35,6 +35,66 @@ impl Default for NotesLeft {
     }
 }
 
+/// The notes on one order while they are read, from the newest back: what befell it.
+#[derive(Debug)]
+pub struct OrderNotes {
+    order: OrderId,
+    /// Later commands do not count.
+    through: Sequence,
+    next: NextNote,
+    /// The number of notes that are still read; none before the first one is.
+    left: Option<usize>,
+    near: Near,
+    triggered: Option<Time>,
+    relatives: Relatives,
+}
+
+/// The note of an order that is read next.
+#[derive(Clone, Copy, Debug)]
+enum NextNote {
+    /// The last note of a done order, which may say only where its trades are; and the command that ended the order.
+    Last(u64, Option<Sequence>),
+    At(u64),
+    None,
+}
+
+impl NextNote {
+    /// The last note of an order that is done.
+    fn of_done(past: &PastOrder) -> NextNote {
+        match past.last {
+            Some(Last::Note(number)) => NextNote::Last(number, past.ended.map(|ended| ended.sequence)),
+            Some(Last::Trade(_)) | None => NextNote::None,
+        }
+    }
+}
+
+impl OrderNotes {
+    /// Whether all notes were read that there are, or that the question has left.
+    pub fn are_read(&self) -> bool {
+        matches!(self.next, NextNote::None)
+    }
+
+    /// The time of the order's trigger, and the related orders; none where they are unknown.
+    pub fn befell(&self) -> (Option<Time>, Relatives) {
+        (self.triggered, self.relatives)
+    }
+
+    /// Ends the reading without a result: notes are no longer kept.
+    fn lose(&mut self) {
+        (self.next, self.triggered, self.relatives) = (NextNote::None, None, Relatives::default());
+    }
+
+    /// Takes in a note that is older than those before.
+    fn take(&mut self, note: &Note) {
+        match note.what {
+            Noted::Linked(partner) => self.relatives.linked = self.relatives.linked.or(Some(partner)),
+            Noted::Pends(working) => self.relatives.pended = self.relatives.pended.or(Some(working)),
+            Noted::Triggered(_) => self.triggered = Some(note.time),
+            Noted::Released => {}
+        }
+    }
+}
+
 impl History {
     /// Notes that a waiting order is active now.
     pub(crate) fn triggered(
@@ -124,16 +184,20 @@ impl History {
 
     /// The last note and trade of a done order; none for an open one.
     pub(crate) fn lasts_of(&self, past: &PastOrder) -> Result<Lasts, HistoryError> {
-        let number = match past.last {
-            None => return Ok(Lasts::default()),
-            Some(Last::Trade(trade)) => return Ok(Lasts { note: None, trade: Some(trade) }),
-            Some(Last::Note(number)) => number,
-        };
+        match past.last {
+            None => Ok(Lasts::default()),
+            Some(Last::Trade(trade)) => Ok(Lasts { note: None, trade: Some(trade) }),
+            Some(Last::Note(number)) => self.lasts_at(past.order, number, past.ended.map(|ended| ended.sequence)),
+        }
+    }
+
+    /// The last note and trade of an order whose record links to this note, and which this command ended.
+    fn lasts_at(&self, order: OrderId, number: u64, ended: Option<Sequence>) -> Result<Lasts, HistoryError> {
         let gone_until = self.notes.reach().gone_until.sequence;
-        let record = match self.read_note_of(past.order, number, &mut Near::default()) {
+        let record = match self.read_note_of(order, number, &mut Near::default()) {
             // A note that links to its trades would be as new as its ending, and so be kept. So the order has no
             // trades.
-            Err(HistoryError::NoLongerKept { .. }) if past.ended.is_some_and(|ended| ended.sequence > gone_until) => {
+            Err(HistoryError::NoLongerKept { .. }) if ended.is_some_and(|ended| ended > gone_until) => {
                 return Ok(Lasts { note: Some(number), trade: None });
             }
             read => read?,
@@ -146,38 +210,76 @@ impl History {
         })
     }
 
-    /// The notes on an order up to the command `through`, oldest first, without its executions. Of an order with more
-    /// notes than are left to the question, the oldest are missing.
-    fn notes_as_of(
-        &self,
-        through: Sequence,
-        past: &PastOrder,
-        left: &mut NotesLeft,
-    ) -> Result<Vec<Note>, HistoryError> {
-        let mut at = match (past.last, self.heads.noted.get(past.order)) {
-            (Some(_), _) => self.lasts_of(past)?.note,
-            (None, Some(note)) => Some(note),
+    /// Begins to read the notes on an order, which is as the command `through` left it.
+    pub(crate) fn notes_as_of(&self, through: Sequence, past: &PastOrder) -> Result<OrderNotes, HistoryError> {
+        let is_done = past.ended.is_some_and(|ended| ended.sequence <= through);
+        let next = match (past.last, self.heads.noted.get(past.order)) {
+            (None, _) if is_done => NextNote::None,
+            (Some(_), _) => NextNote::of_done(past),
+            (None, Some(note)) => NextNote::At(note),
             // The order may have ended since: then its record has the link.
-            (None, None) if through < self.followed.sequence => match self.order_as_placed(past.order)? {
-                Some(now) => self.lasts_of(&now)?.note,
-                None => None,
-            },
-            (None, None) => None,
-        };
-        let (mut found, mut near) = (Vec::new(), Near::default());
-        for _ in 0..left.0.max(NOTES_OF_EACH) {
-            let Some(number) = at else { break };
-            left.0 = left.0.saturating_sub(1);
-            let record = self.read_note_of(past.order, number, &mut near)?;
-            match record.tells {
-                Tells::What(note) => found.extend(Some(note).filter(|note| note.sequence <= through)),
-                // The question is about the order as it was while it was open.
-                Tells::Reduced(_) | Tells::Amended(_) | Tells::Auction(_) | Tells::LastTrade { .. } => {}
+            (None, None) if through < self.followed.sequence => {
+                self.order_as_placed(past.order)?.as_ref().map_or(NextNote::None, NextNote::of_done)
             }
-            at = record.of_order;
+            (None, None) => NextNote::None,
+        };
+        let (near, relatives) = (Near::default(), Relatives::default());
+        Ok(OrderNotes { order: past.order, through, next, left: None, near, triggered: None, relatives })
+    }
+
+    /// Reads more notes of an order, `most` of them at most, which it reduces by those that it read. Of an order with
+    /// more notes than are left to the question, the oldest are not read.
+    pub(crate) fn read_notes(
+        &self,
+        notes: &mut OrderNotes,
+        left: &mut NotesLeft,
+        most: &mut usize,
+    ) -> Result<(), HistoryError> {
+        match self.read_some_notes(notes, left, most) {
+            Err(HistoryError::NoLongerKept { .. }) => {
+                notes.lose();
+                Ok(())
+            }
+            read => read,
         }
-        found.reverse();
-        Ok(found)
+    }
+
+    fn read_some_notes(
+        &self,
+        notes: &mut OrderNotes,
+        left: &mut NotesLeft,
+        most: &mut usize,
+    ) -> Result<(), HistoryError> {
+        let mut of_order = notes.left.unwrap_or(left.0.max(NOTES_OF_EACH));
+        while *most > 0 {
+            *most -= 1;
+            let number = match notes.next {
+                NextNote::Last(number, ended) => {
+                    let Lasts { note, .. } = self.lasts_at(notes.order, number, ended)?;
+                    notes.next = note.map_or(NextNote::None, NextNote::At);
+                    continue;
+                }
+                NextNote::At(number) if of_order > 0 => number,
+                NextNote::At(_) | NextNote::None => {
+                    notes.next = NextNote::None;
+                    return Ok(());
+                }
+            };
+            (of_order, left.0) = (of_order - 1, left.0.saturating_sub(1));
+            let record = self.read_note_of(notes.order, number, &mut notes.near)?;
+            match record.tells {
+                Tells::What(note) if note.sequence <= notes.through => notes.take(&note),
+                // The question is about the order as it was while it was open.
+                Tells::What(_)
+                | Tells::Reduced(_)
+                | Tells::Amended(_)
+                | Tells::Auction(_)
+                | Tells::LastTrade { .. } => {}
+            }
+            notes.next = record.of_order.map_or(NextNote::None, NextNote::At);
+        }
+        notes.left = Some(of_order);
+        Ok(())
     }
 
     /// The order with the shares that were taken off it up to the command `through`. `past` is its record of today.
@@ -305,23 +407,11 @@ impl History {
         past: &PastOrder,
         left: &mut NotesLeft,
     ) -> Result<(Option<Time>, Relatives), HistoryError> {
-        let (mut triggered, mut relatives) = (None, Relatives::default());
-        if past.last.is_none() && past.ended.is_some_and(|ended| ended.sequence <= through) {
-            return Ok((triggered, relatives));
+        let (mut notes, mut most) = (self.notes_as_of(through, past)?, usize::MAX);
+        while !notes.are_read() {
+            self.read_notes(&mut notes, left, &mut most)?;
         }
-        let notes = match self.notes_as_of(through, past, left) {
-            Err(HistoryError::NoLongerKept { .. }) => Vec::new(),
-            notes => notes?,
-        };
-        for note in notes {
-            match note.what {
-                Noted::Linked(partner) => relatives.linked = Some(partner),
-                Noted::Pends(working) => relatives.pended = Some(working),
-                Noted::Triggered(_) => triggered = triggered.or(Some(note.time)),
-                Noted::Released => {}
-            }
-        }
-        Ok((triggered, relatives))
+        Ok(notes.befell())
     }
 
     /// The notes on each open order.

@@ -9,14 +9,15 @@ use std::time::Duration;
 use exchange::EventBatch;
 use terms::{AccountIndex, MarketState, OrderId, Sequence, SymbolIndex, Time};
 
+use crate::amendments::Amendments;
 use crate::candle::{Candle, Interval};
 use crate::error::HistoryError;
 use crate::history::History;
 use crate::note::Relatives;
-use crate::notes::NotesLeft;
+use crate::notes::{NotesLeft, OrderNotes};
 use crate::pages::{Page, PageBounds};
 use crate::record::PastOrder;
-use crate::reports::{Amended, Report, ReportKey, Sweep};
+use crate::reports::{Report, ReportKey, Sweep};
 use crate::trade::Trade;
 
 /// The pause between two turns of the thread that changes the history while others wait to read.
@@ -159,6 +160,11 @@ impl HistoryAt<'_> {
         &self.history
     }
 
+    /// The last command that counts.
+    pub(crate) fn through(&self) -> Sequence {
+        self.through
+    }
+
     /// See `History::is_whole`.
     pub fn is_whole(&self) -> bool {
         self.history.is_whole()
@@ -232,9 +238,30 @@ impl HistoryAt<'_> {
         self.history.befell_as_of(self.through, order, left)
     }
 
-    /// See `History::amendments`.
-    pub fn amendments(&self, order: OrderId, from: Sequence, most: usize) -> Result<Vec<Amended>, HistoryError> {
+    /// Begins to read the notes on an order that was found at this moment.
+    pub fn notes_of(&self, order: &PastOrder) -> Result<OrderNotes, HistoryError> {
+        self.history.notes_as_of(self.through, order)
+    }
+
+    /// Reads more notes of an order, `most` of them at most, which it reduces by those that it read. Of an order with
+    /// more notes than are left to the question, the oldest are not read.
+    pub fn read_notes(
+        &self,
+        notes: &mut OrderNotes,
+        left: &mut NotesLeft,
+        most: &mut usize,
+    ) -> Result<(), HistoryError> {
+        self.history.read_notes(notes, left, most)
+    }
+
+    /// Begins to read what `History::amendments` finds.
+    pub fn amendments(&self, order: OrderId, from: Sequence, most: usize) -> Result<Amendments, HistoryError> {
         self.history.amendments_as_of((from, self.through), order, most)
+    }
+
+    /// Reads this many more notes, or fewer. Returns false when all were read.
+    pub fn read_amendments(&self, amendments: &mut Amendments, notes: usize) -> Result<bool, HistoryError> {
+        self.history.read_amendments(amendments, notes)
     }
 
     /// See `History::report`.

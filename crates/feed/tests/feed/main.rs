@@ -15,4 +15,5 @@ mod line;
 mod notes;
 mod parts;
 mod remembered;
+mod seconds;
 mod under_way;

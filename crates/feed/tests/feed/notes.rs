@@ -198,6 +198,29 @@ fn orders_with_endless_amendments_delay_nobody() {
     let before = disk.operations();
     let triggered: Vec<bool> = orders.iter().map(|order| at.befell(order, &mut left).unwrap().0.is_some()).collect();
     assert!(disk.operations() - before < 800, "a page reads {} times", disk.operations() - before);
+    // In pieces of 512 notes the same is found, and other questions come between.
+    let (mut left, mut pieces) = (NotesLeft::default(), 0);
+    for (order, triggered) in orders.iter().zip(&triggered) {
+        let mut notes = at.notes_of(order).unwrap();
+        while !notes.are_read() {
+            let (before, mut most) = (disk.operations(), 512);
+            at.read_notes(&mut notes, &mut left, &mut most).unwrap();
+            assert!(disk.operations() - before < 60, "{} reads", disk.operations() - before);
+            pieces += 1;
+        }
+        assert_eq!(notes.befell().0.is_some(), *triggered, "{:?}", order.order);
+    }
+    assert!(pieces > 39, "{pieces}");
+    let (mut amendments, mut pieces) = (at.amendments(OrderId(7), Sequence(0), usize::MAX).unwrap(), 1);
+    let mut reads = disk.operations();
+    while at.read_amendments(&mut amendments, 512).unwrap() {
+        assert!(disk.operations() - reads < 60, "{} reads", disk.operations() - reads);
+        (pieces, reads) = (pieces + 1, disk.operations());
+    }
+    assert!(pieces > 58, "{pieces}");
+    let amendments = amendments.finish();
+    assert_eq!((amendments.len(), amendments.last().unwrap().after), (10_000, orders[0].shares_now()));
+    assert_eq!(amendments, shared.read().amendments(OrderId(7), Sequence(0), usize::MAX).unwrap());
     // The newest order comes first. Of the oldest one all is known, of the others not what was before the amendments.
     assert_eq!(triggered, [false, false, false, false, false, false, true]);
     for (id, shares) in endless {

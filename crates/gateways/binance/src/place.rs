@@ -3,11 +3,11 @@
 use axum::Json;
 use axum::extract::State;
 use exchange::{OrderRequest, OrderType, PostOnly, TimeInForce};
-use feed::{PageBounds, PastOrder, RECENT_MAX, ReadModel, Trade};
+use feed::{PastOrder, RECENT_MAX, ReadModel, Trade};
 use serde_json::{Value, json};
 use terms::{
     AccountId, AmountError, ClientOrderId, Command, Decimal, FundsOrder, Money, NewOrder, Op, OrderForm, OrderId,
-    Place, Position, Price, Reject, Reply, SelfTrade, Shares, Side, Symbol, Time, Trigger,
+    Place, Position, Price, Reject, Reply, SelfTrade, Shares, Side, Symbol, SymbolIndex, Time, Trigger,
 };
 
 use crate::find_order::{ask, ask_all, of_account};
@@ -195,10 +195,15 @@ impl Placing {
         let (time, fills) = of_account(app, self.place.account, move |model, _| {
             let time = time_of(model, order)?;
             // A waiting order has executed nothing at its placing, whatever it did since.
-            let fills = if waits { Some(Vec::new()) } else { fills(model, name, order, time)? };
+            let fills = if waits { Fills::Known(Vec::new()) } else { fills(model, name, order, time) };
             Ok((time, fills))
         })
         .await?;
+        let fills = match fills {
+            Fills::Known(fills) => Some(fills),
+            Fills::InFiles(symbol) => Some(fills_in_files(app, symbol, order, time).await?),
+            Fills::Unknown => None,
+        };
         let time = fills.iter().flatten().next().map(|trade| trade.time).or(time);
         let time = time.map_or_else(|| unit.now(), |time| unit.tell(time));
         let mut told = json!({
@@ -353,42 +358,62 @@ fn time_of(model: &ReadModel<Hub>, order: OrderId) -> Result<Option<Time>, Refus
     Ok(history.order(order).map_err(Refusal::unreadable)?.map(|past| past.time))
 }
 
-/// Returns the executions of an order at its placing, at this time, in order. `None` if that is too long ago for a
-/// memory without history.
-fn fills(
-    model: &ReadModel<Hub>,
-    name: Symbol,
-    order: OrderId,
-    placed: Option<Time>,
-) -> Result<Option<Vec<Trade>>, Refusal> {
-    let Some(symbol) = model.view.find_symbol(name) else { return Ok(None) };
-    let mut found = Vec::new();
-    let is_older = |trade: &Trade| placed.is_some_and(|placed| trade.time < placed);
-    // The order may have been the aggressor of an auction since.
-    let is_its = |trade: &Trade| trade.aggressor_order == order && placed.is_none_or(|placed| trade.time == placed);
-    let mut take = |trade: &Trade| {
-        if is_its(trade) {
-            found.push(*trade);
+/// The executions of an order at its placing, in order, as far as memory knows.
+enum Fills {
+    Known(Vec<Trade>),
+    /// The files have those that are too long ago for memory.
+    InFiles(SymbolIndex),
+    /// They are too long ago for a memory without files.
+    Unknown,
+}
+
+/// Whether a trade was an execution of an order at its placing, at this time. The order may have been the aggressor of
+/// an auction since.
+fn is_fill(trade: &Trade, order: OrderId, placed: Option<Time>) -> bool {
+    trade.aggressor_order == order && placed.is_none_or(|placed| trade.time == placed)
+}
+
+fn is_before(trade: &Trade, placed: Option<Time>) -> bool {
+    placed.is_some_and(|placed| trade.time < placed)
+}
+
+/// Finds the executions of an order at its placing, at this time, in memory.
+fn fills(model: &ReadModel<Hub>, name: Symbol, order: OrderId, placed: Option<Time>) -> Fills {
+    let Some(symbol) = model.view.find_symbol(name) else { return Fills::Unknown };
+    let listing = model.view.listing(symbol);
+    let mut found: Vec<Trade> = Vec::new();
+    for trade in listing.recent() {
+        if is_before(trade, placed) {
+            found.reverse();
+            return Fills::Known(found);
         }
-        !is_older(trade)
-    };
-    let complete = !model.view.listing(symbol).recent().all(&mut take);
-    if !complete && model.view.listing(symbol).has_older {
-        let Some(history) = model.history().map_err(Refusal::unreadable)? else { return Ok(None) };
-        found.clear();
-        let mut before = None;
-        loop {
-            let page =
-                history.trades_of(symbol, before, PageBounds::of_page(RECENT_MAX)).map_err(Refusal::unreadable)?;
-            let (trades, next) = page.ok_or_else(Refusal::internal)?;
-            found.extend(trades.iter().filter(|trade| is_its(trade)));
-            let older = trades.iter().any(is_older);
-            if older || next.is_none() {
-                break;
-            }
-            before = next;
-        }
+        found.extend(Some(*trade).filter(|trade| is_fill(trade, order, placed)));
     }
     found.reverse();
-    Ok(Some(found))
+    match (listing.has_older, &model.history) {
+        (false, _) => Fills::Known(found),
+        (true, Some(_)) => Fills::InFiles(symbol),
+        (true, None) => Fills::Unknown,
+    }
+}
+
+/// Finds the executions of an order at its placing, at this time, in the files. There may be thousands, so they are
+/// read some at a time.
+async fn fills_in_files(
+    app: &BinanceState,
+    symbol: SymbolIndex,
+    order: OrderId,
+    placed: Option<Time>,
+) -> Result<Vec<Trade>, Refusal> {
+    let (mut found, mut before) = (Vec::new(), None);
+    loop {
+        let page = history_pages::trades_of_symbol(app, symbol, before, RECENT_MAX).await.map_err(Refusal::troubled)?;
+        let (trades, next) = page.ok_or_else(Refusal::internal)?;
+        found.extend(trades.iter().filter(|trade| is_fill(trade, order, placed)));
+        if next.is_none() || trades.iter().any(|trade| is_before(trade, placed)) {
+            found.reverse();
+            return Ok(found);
+        }
+        before = next;
+    }
 }

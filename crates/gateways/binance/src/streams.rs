@@ -9,10 +9,11 @@
 use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
-use feed::{Candle, News, ReadModel, Trade, View};
+use feed::{Candle, HistoryError, News, ReadModel, Trade, View};
 use terms::{AccountIndex, Price, Side, SymbolIndex, Time};
 
 use crate::all_tickers::AllTickers;
+use crate::kline::KlineInterval;
 use crate::reports::ReportedState;
 use crate::tickers::best;
 use crate::topic::{Envelope, Stream, StreamTopic, Wrap};
@@ -144,6 +145,7 @@ impl hub::Streams for Streams {
         let days = self.days.get(&symbol);
         let knows_days = days.is_some() || model.history.is_some();
         let days = days.map_or(&[][..], Vec::as_slice);
+        let mut latest = LatestCandles::default();
         for followed in self.of_symbols.get_mut(&symbol).into_iter().flatten() {
             match (followed.stream, &mut followed.state) {
                 (_, StreamState::Levels { changed, .. }) => changed.extend(levels),
@@ -161,13 +163,7 @@ impl hub::Streams for Streams {
                 // A candle made of a part of its days would be wrong.
                 (Stream::Kline(interval), StreamState::Candle(_)) if interval.is_of_days() && !knows_days => {}
                 (stream @ Stream::Kline(interval), StreamState::Candle(told)) if !trades.is_empty() => {
-                    let candles = match klines::latest(model, symbol, interval, days) {
-                        Ok(candles) => candles,
-                        Err(error) => {
-                            tracing::error!(%error, "candles cannot be told");
-                            continue;
-                        }
-                    };
+                    let candles = latest.of(interval, || klines::latest(model, symbol, interval, days));
                     let Some(current) = candles.last() else { continue };
                     let event = |candle: &Candle, closed| {
                         tell(model, symbol, stream, followed.envelope, &|| {
@@ -233,6 +229,22 @@ impl hub::Streams for Streams {
             }
         }
         next
+    }
+}
+
+/// The last candles of a symbol, made once for all followers of an interval.
+#[derive(Default)]
+struct LatestCandles(Vec<(KlineInterval, Vec<Candle>)>);
+
+impl LatestCandles {
+    /// Returns the candles of an interval; none if they cannot be read.
+    fn of(&mut self, interval: KlineInterval, make: impl FnOnce() -> Result<Vec<Candle>, HistoryError>) -> &[Candle] {
+        let place = self.0.iter().position(|(made, _)| *made == interval).unwrap_or_else(|| {
+            let candles = make().inspect_err(|error| tracing::error!(%error, "candles cannot be told"));
+            self.0.push((interval, candles.unwrap_or_default()));
+            self.0.len() - 1
+        });
+        &self.0[place].1
     }
 }
 
@@ -338,4 +350,28 @@ fn tell(model: &ReadModel<Hub>, symbol: SymbolIndex, stream: Stream, envelope: E
             Wrap::Combined => events::of_stream(&crate::stream::name(&model.view, symbol, stream), &event()),
         })
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use feed::Interval;
+
+    use super::*;
+
+    /// Each of an interval's six kinds of followers had the candles read from the files again.
+    #[test]
+    fn the_candles_of_an_interval_are_made_once_for_all_its_followers() {
+        let (mut latest, made) = (LatestCandles::default(), Cell::new(0));
+        let intervals = [Interval::Second, Interval::Minute].map(KlineInterval::Kept);
+        for interval in [intervals[0], intervals[1], intervals[0], intervals[1], intervals[0]] {
+            let make = || {
+                made.set(made.get() + 1);
+                Ok(Vec::new())
+            };
+            assert_eq!(latest.of(interval, make), []);
+        }
+        assert_eq!(made.get(), 2);
+    }
 }

@@ -62,6 +62,14 @@ impl Frame {
         Frame { head: "{".to_owned(), tail: "}" }
     }
 
+    /// An object whose last field is a list without elements: they are written into it.
+    pub(crate) fn around(object: &impl Serialize) -> Frame {
+        let mut head = crate::json::text(object);
+        debug_assert!(head.ends_with("[]}"), "invariant: the last field is an empty list");
+        head.truncate(head.len().saturating_sub("]}".len()));
+        Frame { head, tail: "]}" }
+    }
+
     /// An object, with the list as its last field.
     pub fn field(object: &impl Serialize, name: &str) -> Frame {
         let mut head = crate::json::text(object);

@@ -2,13 +2,12 @@
 //! does not see which.
 
 mod candles;
+mod noted_orders;
 mod steps;
 
 use std::time::Duration;
 
-use feed::{
-    Amended, HistoryAt, HistoryError, NotesLeft, Open, PastOrder, ReadModel, Relatives, Report, Trade, TradedThen, View,
-};
+use feed::{Amended, HistoryAt, HistoryError, PastOrder, ReadModel, Report, Trade, TradedThen, View};
 use terms::{AccountIndex, OrderId, Sequence, SymbolIndex};
 
 use crate::app_state::AppState;
@@ -16,7 +15,8 @@ use crate::history_port::{Page, Past, Question, Since, TradesOfAccount};
 use crate::hub::Hub;
 use crate::sql_history::SqlHistory;
 
-use steps::{Step, in_turn};
+use noted_orders::NotedOrders;
+use steps::{AT_ONCE, Step, in_turn};
 
 pub use crate::history_port::HistoryFault;
 pub use candles::candles;
@@ -25,6 +25,8 @@ pub use candles::candles;
 /// a commit right after the commit.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 const LOOKS_MAX: usize = 2_000;
+/// Orders that one question finds by their ids.
+const ORDERS_AT_ONCE: usize = 64;
 
 /// Returns trades of a symbol, newest first: those before `before`, which must be one of them (`None` otherwise).
 pub async fn trades_of_symbol(
@@ -34,7 +36,7 @@ pub async fn trades_of_symbol(
     limit: usize,
 ) -> Result<Option<Page<Trade>>, HistoryFault> {
     let Some(library) = library(app)? else {
-        return steps::page(app, before, limit, move |_, history, Step { before, bounds }, _| {
+        return steps::page(app, before, limit, move |_, history, Step { before, bounds }| {
             history.trades_of(symbol, before, bounds)
         })
         .await;
@@ -66,7 +68,7 @@ pub async fn trades_of_account(
             let its_order = of.order.is_none_or(|order| [trade.maker_order, trade.aggressor_order].contains(&order));
             of.symbol.is_none_or(|symbol| trade.symbol == symbol) && its_order
         };
-        return steps::page(app, before, limit, move |_, history, Step { before, bounds }, _| {
+        return steps::page(app, before, limit, move |_, history, Step { before, bounds }| {
             history.trades_of_account(of.account, before, bounds, wanted)
         })
         .await;
@@ -84,15 +86,16 @@ pub async fn orders_of(
     limit: usize,
 ) -> Result<Option<Page<Past>>, HistoryFault> {
     let Some(library) = library(app)? else {
-        return steps::page(app, before, limit, move |view, history, Step { before, bounds }, left| {
+        let page = steps::page(app, before, limit, move |view, history, Step { before, bounds }| {
             let mut wanted = |past: &PastOrder| symbol.is_none_or(|symbol| past.symbol == symbol);
             let page = history.orders_of(account, before.map(OrderId), bounds, &mut wanted)?;
             let Some((orders, next)) = page else { return Ok(None) };
-            let orders = orders.iter().map(|order| as_known(view, history, order, left));
-            let orders: Result<Vec<Past>, _> = orders.collect();
+            let orders: Result<Vec<_>, _> =
+                orders.iter().map(|order| noted_orders::begin(view, history, order)).collect();
             Ok(Some((orders?, next.map(|order| order.0))))
-        })
-        .await;
+        });
+        let Some((orders, next)) = page.await? else { return Ok(None) };
+        return Ok(Some((read_notes(app, NotedOrders::of(orders)).await?, next)));
     };
     as_new(app, library.page(|told| Question::Orders { account, symbol, before, limit, told })).await
 }
@@ -102,11 +105,12 @@ pub async fn orders_of(
 /// or was done before the history began.
 pub async fn order(app: &AppState, owner: Option<AccountIndex>, order: OrderId) -> Result<Option<Past>, HistoryFault> {
     let Some(library) = library(app)? else {
-        return read(app, move |view, history| {
+        let found = read(app, move |view, history| {
             let found = history.order(order)?.filter(|past| is_of(owner, past));
-            found.map(|order| as_known(view, history, &order, &mut NotesLeft::default())).transpose()
-        })
-        .await;
+            found.map(|order| noted_orders::begin(view, history, &order)).transpose()
+        });
+        let found = found.await?.into_iter().collect();
+        return Ok(read_notes(app, NotedOrders::of(found)).await?.pop());
     };
     let orders = vec![order];
     Ok(as_new(app, library.look_up(|told| Question::Named { owner, orders, told })).await?.pop())
@@ -123,15 +127,19 @@ pub async fn orders(
         return Ok(Vec::new());
     }
     let Some(library) = library(app)? else {
-        return read(app, move |view, history| {
-            let found = orders.iter().filter_map(|order| match history.order(*order) {
-                Err(HistoryError::NoLongerKept { .. }) => None,
-                found => found.map(|found| found.filter(|past| is_of(owner, past))).transpose(),
+        let mut all = Vec::new();
+        for some in orders.chunks(ORDERS_AT_ONCE) {
+            let some = some.to_vec();
+            let found = read(app, move |view, history| {
+                let found = some.iter().filter_map(|order| match history.order(*order) {
+                    Err(HistoryError::NoLongerKept { .. }) => None,
+                    found => found.map(|found| found.filter(|past| is_of(owner, past))).transpose(),
+                });
+                found.map(|order| noted_orders::begin(view, history, &order?)).collect::<Result<Vec<_>, _>>()
             });
-            let mut left = NotesLeft::default();
-            found.map(|order| as_known(view, history, &order?, &mut left)).collect()
-        })
-        .await;
+            all.extend(found.await?);
+        }
+        return read_notes(app, NotedOrders::of(all)).await;
     };
     as_new(app, library.look_up(|told| Question::Named { owner, orders, told })).await
 }
@@ -144,7 +152,16 @@ pub async fn amendments(
     most: usize,
 ) -> Result<Vec<Amended>, HistoryFault> {
     let Some(library) = library(app)? else {
-        return read(app, move |_, history| history.amendments(order, from, most)).await;
+        let mut amendments = read(app, move |_, history| history.amendments(order, from, most)).await?;
+        let mut goes_on = true;
+        while goes_on {
+            let some = read(app, move |_, history| {
+                let goes_on = history.read_amendments(&mut amendments, AT_ONCE)?;
+                Ok((amendments, goes_on))
+            });
+            (amendments, goes_on) = some.await?;
+        }
+        return Ok(amendments.finish());
     };
     as_new(app, library.look_up(|told| Question::Amendments { order, from, most, told })).await
 }
@@ -157,12 +174,12 @@ pub(crate) async fn traded_then(
     symbol: SymbolIndex,
     limit: usize,
 ) -> Result<Option<TradedThen>, HistoryFault> {
-    let asked = read(app, move |_, history| match history.traded_then(then, symbol, limit) {
+    read(app, move |_, history| match history.traded_then(then, symbol, limit) {
         Ok(traded) => Ok(Some(traded)),
         Err(HistoryError::NoLongerKept { .. }) => Ok(None),
         Err(error) => Err(error),
-    });
-    in_turn(app, asked).await
+    })
+    .await
 }
 
 /// Returns the reports of an account's orders from the database: see `Question::Reports`.
@@ -176,18 +193,16 @@ pub(crate) async fn reports(
     as_new(app, library.page(|told| Question::Reports { account, behind, through, most, told })).await
 }
 
-/// Makes an order of the files, with its notes and the shares that the view knows as open.
-fn as_known(
-    view: &View,
-    history: &HistoryAt<'_>,
-    order: &PastOrder,
-    left: &mut NotesLeft,
-) -> Result<Past, HistoryError> {
-    let (triggered, Relatives { linked, pended }) = history.befell(order, left)?;
-    let open = view.open_order(order.order).filter(|_| order.ended.is_none());
-    let PastOrder { time, kind, trigger, self_trade, .. } = *order;
-    let open = open.map(|open| Open { time, kind, trigger, triggered, self_trade, ..open });
-    Ok(Past { order: *order, open, triggered, linked: open.map_or(linked, |open| open.linked), pended })
+/// Reads what befell these orders, some notes with each question.
+async fn read_notes(app: &AppState, mut orders: NotedOrders) -> Result<Vec<Past>, HistoryFault> {
+    while !orders.are_read() {
+        let some = read(app, move |_, history| {
+            orders.go_on(history, AT_ONCE)?;
+            Ok(orders)
+        });
+        orders = some.await?;
+    }
+    Ok(orders.finish())
 }
 
 fn is_of(owner: Option<AccountIndex>, past: &PastOrder) -> bool {
@@ -205,16 +220,16 @@ async fn look<T: Send + 'static>(
     app.look(look).await.map_err(|_| HistoryFault::NotReady)
 }
 
-/// Reads the answer from the files.
+/// Reads an answer, or a part of one, from the files in the member's turn.
 async fn read<T: Send + 'static>(
     app: &AppState,
     read: impl FnOnce(&View, &HistoryAt<'_>) -> Result<T, HistoryError> + Send + 'static,
 ) -> Result<T, HistoryFault> {
-    look(app, move |model| {
+    let looked = look(app, move |model| {
         let history = model.history()?.ok_or(HistoryFault::NotReady)?;
         Ok(read(&model.view, &history)?)
-    })
-    .await?
+    });
+    in_turn(app, looked).await?
 }
 
 /// Returns the database's answer, held until the view has reached its sequence.

@@ -18,8 +18,9 @@ use crate::{current_caller, current_principal, timing};
 
 /// Canceled orders that are shown together.
 const TOLD_AT_ONCE: usize = 500;
-/// Orders that are read together to find those that were placed while others were listed: there is seldom one.
-const NEWEST_AT_ONCE: usize = 16;
+/// Orders that are read together to find those that were placed while others were listed: at first, because there is
+/// seldom one, and then.
+const NEWEST_AT_ONCE: (usize, usize) = (16, 512);
 
 /// The reason why orders are not canceled, or why that is not known.
 pub enum Stopped {
@@ -181,21 +182,23 @@ async fn open_of(
     Ok((open, through.unwrap_or(Sequence::ZERO)))
 }
 
-/// Returns the orders of an account that were placed behind a command, newest first.
+/// Returns the orders of an account that were placed behind a command, newest first. The orders of all symbols are read:
+/// the last one of a symbol may be older than millions of others.
 async fn placed_behind(
     app: &AppState,
     account: AccountIndex,
     symbol: Option<SymbolIndex>,
     command: Sequence,
 ) -> Result<VecDeque<OrderId>, HistoryFault> {
-    let (mut placed, mut before) = (VecDeque::new(), None);
+    let (mut placed, mut before, mut most) = (VecDeque::new(), None, NEWEST_AT_ONCE.0);
     loop {
-        let page = history_pages::orders_of(app, account, symbol, before, NEWEST_AT_ONCE).await?;
+        let page = history_pages::orders_of(app, account, None, before, most).await?;
         let Some((orders, next)) = page else { return Ok(placed) };
         let is_behind = |past: &&Past| past.order.sequence > command;
         let found = orders.iter().take_while(is_behind).count();
-        placed.extend(orders.iter().take(found).map(|past| past.order.order));
-        before = next;
+        let its = orders[..found].iter().filter(|past| symbol.is_none_or(|symbol| past.order.symbol == symbol));
+        placed.extend(its.map(|past| past.order.order));
+        (before, most) = (next, NEWEST_AT_ONCE.1);
         if found < orders.len() || next.is_none() {
             return Ok(placed);
         }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use journal::{Disk, Durability, Journal, JournalPoint, Options};
+use serde_json::Value;
 use terms::{
     AccountId, Command, DOLLAR, Money, NewOrder, Place, Position, Price, Sequence, Shares, Side, Symbol, Time,
 };
@@ -44,6 +45,59 @@ fn write(data: &Path, times: impl Iterator<Item = u64>) {
             append(time, &Command::Place(Place::order(account, order)));
         }
     }
+}
+
+/// A regression: candles of seconds began with the newest trade, and counted each newer one against their 5,000. A page
+/// from a time on read 100,000 in one question, and told nothing of before the last 5,000.
+#[test]
+fn old_candles_of_seconds_with_eight_askers_hold_nobody_up() {
+    const ASKERS: usize = 8;
+    const SECOND_US: u64 = 1_000_000;
+    const CALM: u64 = 7_200;
+    const IN_A_SECOND: u64 = 200;
+    let now = u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros()).unwrap();
+    let first = (now - 3 * DAY_US) / DAY_US * DAY_US;
+    // A trade in each of some seconds, and later a minute with very many.
+    let busy = first + 180 * MINUTE_US;
+    let limits = Limits { memory: 64 * MIB, ..ORDINARY };
+    let scene = Scene::set("old candles of seconds with eight askers", limits, |launch| {
+        let calm = (0..CALM).map(|second| first + second * SECOND_US);
+        let minute = (0..60 * IN_A_SECOND).map(|trade| busy + trade * SECOND_US / IN_A_SECOND);
+        write(launch.data(), calm.chain(minute));
+        launch
+    });
+    let attack = scene.attack();
+    let (http, rounds) = (attack.server().http, size(10, 200));
+    let seconds = |seconds: std::ops::Range<u64>, of: u64| -> Vec<u64> {
+        seconds.map(|second| of + second * SECOND_US).collect()
+    };
+    let ask = || {
+        let http = Http::new(http);
+        let before = |time: u64, limit: usize| -> Vec<u64> {
+            let told = http.read(&format!("/api/v1/symbols/S/candles?interval=1s&before={time}&limit={limit}"));
+            told["candles"].as_array().unwrap().iter().map(|candle| candle["start"].as_u64().unwrap()).collect()
+        };
+        let from = |time: u64, limit: usize| -> Vec<(u64, u64)> {
+            let (path, time) = ("/binance/api/v3/klines?symbol=SUSD&interval=1s", time / 1_000);
+            let told = http.read(&format!("{path}&startTime={time}&limit={limit}"));
+            let number = |candle: &Value, at: usize| candle[at].as_u64().unwrap();
+            told.as_array().unwrap().iter().map(|candle| (number(candle, 0) * 1_000, number(candle, 8))).collect()
+        };
+        for _ in 0..rounds {
+            assert_eq!(before(first + 1_000 * SECOND_US, 500), seconds(500..1_000, first));
+            assert_eq!(before(busy + 30 * SECOND_US, 10), seconds(20..30, busy));
+            assert_eq!(before(busy, 10), seconds(CALM - 10..CALM, first));
+            assert_eq!(
+                from(first + 100 * SECOND_US, 500),
+                seconds(100..600, first).iter().map(|at| (*at, 1)).collect::<Vec<_>>()
+            );
+            let calm = seconds(CALM - 100..CALM, first).into_iter().map(|at| (at, 1));
+            let both = calm.chain(seconds(0..10, busy).into_iter().map(|at| (at, IN_A_SECOND)));
+            assert_eq!(from(first + (CALM - 100) * SECOND_US, 110), both.collect::<Vec<_>>());
+        }
+    };
+    std::thread::scope(|scope| (0..ASKERS).for_each(|_| drop(scope.spawn(ask))));
+    attack.end(&format!("{} pages of seconds told", ASKERS * rounds * 5));
 }
 
 /// A regression: a page of old candles read each newer candle of its interval, which held up everybody who read.

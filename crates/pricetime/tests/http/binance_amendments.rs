@@ -183,3 +183,40 @@ fn what_is_asked_about_orders_is_answered_or_refused_by_name() {
     assert_eq!(http.read("/binance/api/v3/exchangeInfo?symbol=SPYUSD")["symbols"][0]["amendAllowed"], true);
     server.stop();
 }
+
+/// All notes of an order, and the amendments of it, once were read in one question to the feed. More notes than one
+/// question reads now are read by several, and nothing is missing.
+#[test]
+fn orders_with_very_many_amendments_are_told_whole() {
+    const AMENDMENTS: usize = 700;
+    let folder = Folder::new("binance-amend-often");
+    let (server, http, keys) = KeyFile::serve(&folder, MARKET);
+    let ask = |text: &str| server.ask(&format!(r#"<transactions id="1">{text}</transactions>"#));
+    // Two orders wait for a price, and are triggered.
+    ask(r#"<order sym="SPY" amount="9" limit="3" stop="8"/><order sym="SPY" amount="9" limit="3" stop="8"/>"#);
+    server.ask(r#"<transactions id="2"><order sym="SPY" amount="-1" limit="8"/></transactions>"#);
+    ask(r#"<order sym="SPY" amount="1" limit="8"/>"#);
+    for order in [1, 2] {
+        let amend = |by: usize| format!(r#"<amend id="{order}" shares="8.{:03}"/>"#, 999 - by);
+        let told = ask(&(0..AMENDMENTS).map(amend).collect::<String>());
+        assert_eq!(told.matches("<amended").count(), AMENDMENTS, "{told:.300}");
+    }
+    let triggered = |order: &Value| (order["shares"].clone(), order["triggered_time"].as_u64().is_some());
+    let expected = (json!("8.3"), true);
+    for status in ["open", "done"] {
+        let order = http.read("/api/v1/orders/1?account=1");
+        assert_eq!(
+            (triggered(&order), &order["status"]),
+            (expected.clone(), &json!(if status == "open" { "open" } else { "canceled" }))
+        );
+        let orders = http.read("/api/v1/accounts/1/orders?status=all")["orders"].as_array().unwrap().clone();
+        assert_eq!(orders.len(), 3);
+        assert_eq!(orders[1..].iter().map(triggered).collect::<Vec<_>>(), [expected.clone(), expected.clone()]);
+        let told = keys.send(&http, "GET", "order/amendments", "symbol=SPYUSD&orderId=1&limit=1000").body;
+        let told = told.as_array().unwrap();
+        assert_eq!((told.len(), &told[0]["origQty"]), (AMENDMENTS, &json!("9.00000000")));
+        assert!(told.windows(2).all(|pair| pair[0]["newQty"] == pair[1]["origQty"]), "{:?}", told.last());
+        ask(r#"<cancel id="1"/>"#);
+    }
+    server.stop();
+}

@@ -2,6 +2,7 @@
 //! effects are told.
 
 use crate::common::folder::Folder;
+use crate::common::http::Http;
 use crate::common::keys::KeyFile;
 use serde_json::{Value, json};
 
@@ -48,5 +49,30 @@ fn all_orders_are_canceled_by_one_command_and_each_is_told() {
     assert_eq!(sequence(), before + 1);
     assert_eq!(http.read("/api/v1/accounts/1")["held"], "0");
     assert_eq!(http.read("/api/v1/accounts/2")["open_orders"], 1);
+    server.stop();
+}
+
+/// A cancel of one symbol's orders once walked through all orders of the account that were placed since the symbol's
+/// last one: 10,000 steps at five million. Here one of these is damaged, so that whoever walks that far is told.
+#[test]
+fn a_cancel_of_a_symbol_does_not_walk_through_the_orders_of_others() {
+    const OTHERS: usize = 600;
+    const RECORD_BYTES: usize = 163;
+    let folder = Folder::new("cancel-all-walk");
+    let (server, _, keys) = KeyFile::serve(&folder, MARKET);
+    server.ask(r#"<transactions id="1"><order sym="SPY" amount="1" limit="1"/></transactions>"#);
+    let both = r#"<order sym="QQQ" amount="-1" limit="1"/><order sym="QQQ" amount="1" limit="1"/>"#;
+    server.ask(&format!("<transactions id=\"1\">{}</transactions>", both.repeat(OTHERS / 2)));
+    server.stop();
+    let orders = folder.data().join("history/orders-000000.tab");
+    let mut bytes = std::fs::read(&orders).unwrap();
+    // The second order of all.
+    bytes[RECORD_BYTES + 10] ^= 1;
+    std::fs::write(&orders, bytes).unwrap();
+    let server = keys.launch(&folder).start();
+    let http = Http::new(server.http);
+    assert_eq!(http.get("/api/v1/orders/2?account=1").code(), (500, "record-damaged"));
+    let canceled = http.delete("/api/v1/accounts/1/orders?symbol=SPY");
+    assert_eq!((canceled.status, numbers(&canceled.body["canceled"], "order_id")), (200, vec![1]), "{}", canceled.text);
     server.stop();
 }

@@ -385,3 +385,42 @@ fn an_account_of_the_past_is_for_those_who_may_look_at_it() {
     }
     server.stop();
 }
+
+/// A page once had 1,000 events whatever they held: 500 buys of 10,000 executions each were a page of a gigabyte.
+#[test]
+fn a_page_of_events_ends_when_it_holds_very_many_trades() {
+    const EACH: usize = 3_000;
+    const BUYS: usize = 5;
+    let folder = Folder::new("past-page");
+    let server = Launch::new(&folder.data()).start();
+    let http = Http::new(server.http);
+    server.ask(MARKET);
+    for _ in 0..BUYS {
+        let sells = "<order sym=\"SPY\" amount=\"-1\" limit=\"1\"/>".repeat(EACH);
+        server.ask(&format!("<transactions id=\"1\">{sells}</transactions>"));
+    }
+    let from = http.read("/api/v1/status")["sequence"].as_u64().unwrap();
+    for _ in 0..BUYS {
+        server
+            .ask(&format!("<transactions id=\"2\"><order sym=\"SPY\" amount=\"{EACH}\" limit=\"1\"/></transactions>"));
+    }
+    let page = |from: u64, account: &str| {
+        let page = read(&http, &format!("/api/v1/symbols/SPY/past/events?from={from}&limit=1000{account}"));
+        let trades = page["events"].as_array().unwrap().iter().map(|event| event["trades"].as_array().unwrap().len());
+        (trades.collect::<Vec<usize>>(), page["through"].as_u64().unwrap(), page)
+    };
+    // 3,000 trades and a level each.
+    let (trades, through, first) = page(from, "");
+    assert_eq!((trades, through), (vec![EACH; 4], from + 4), "the fourth one reaches 10,000");
+    assert_eq!((&first["symbol"], &first["from"], &first["newest"]), (&json!("SPY"), &json!(from), &json!(from + 5)));
+    let (trades, through, rest) = page(through, "");
+    assert_eq!((trades, through), (vec![EACH], from + 5));
+    assert_eq!((&rest["from"], &rest["time"]), (&json!(from + 4), &rest["events"][0]["time"]));
+    // The orders of an account count, too, and each is told once, in the order of their last changes.
+    let (trades, through, own) = page(from, "&account=1");
+    assert_eq!((trades, through), (vec![EACH; 2], from + 2));
+    let orders = own["events"][0]["orders"].as_array().unwrap();
+    let ids: Vec<u64> = orders.iter().map(|order| order["order_id"].as_u64().unwrap()).collect();
+    assert!(ids.iter().copied().eq(ids[0]..ids[0] + EACH as u64), "{} orders", ids.len());
+    server.stop();
+}

@@ -1,15 +1,15 @@
 //! Pages of the files in steps. The members take turns at the steps, so that a page that looks at many records delays
 //! the questions of others by one step at a time.
 
-use feed::{HistoryAt, HistoryError, LOOKED_AT_MAX, NotesLeft, PageBounds, View};
+use feed::{HistoryAt, HistoryError, LOOKED_AT_MAX, PageBounds, View};
 
-use super::look;
+use super::read;
 use crate::app_state::AppState;
 use crate::current_principal;
 use crate::history_port::{HistoryFault, Page};
 
-/// The most records that one step looks at: about a millisecond of the feed's thread.
-const LOOKED_AT_ONCE: usize = 512;
+/// The most records, or notes, that one step looks at: about a millisecond of the feed's thread.
+pub(super) const AT_ONCE: usize = 512;
 
 /// The start of a step, and its bounds.
 #[derive(Clone, Copy)]
@@ -36,7 +36,7 @@ impl<T> UnfinishedPage<T> {
 
     fn next_step(&self) -> Step {
         let entries = self.limit.saturating_sub(self.entries.len());
-        let bounds = PageBounds { entries, looked_at: LOOKED_AT_ONCE.min(self.records_left) };
+        let bounds = PageBounds { entries, looked_at: AT_ONCE.min(self.records_left) };
         Step { before: self.before, bounds }
     }
 
@@ -44,7 +44,7 @@ impl<T> UnfinishedPage<T> {
     fn add(&mut self, (entries, next): Page<T>) -> bool {
         self.entries.extend(entries);
         self.before = next;
-        self.records_left = self.records_left.saturating_sub(LOOKED_AT_ONCE);
+        self.records_left = self.records_left.saturating_sub(AT_ONCE);
         next.is_some() && self.entries.len() < self.limit && self.records_left > 0
     }
 }
@@ -55,21 +55,12 @@ pub(super) async fn page<T: Send + 'static>(
     app: &AppState,
     before: Option<u64>,
     limit: usize,
-    read: impl Fn(&View, &HistoryAt<'_>, Step, &mut NotesLeft) -> Result<Option<Page<T>>, HistoryError>
-    + Clone
-    + Send
-    + 'static,
+    step: impl Fn(&View, &HistoryAt<'_>, Step) -> Result<Option<Page<T>>, HistoryError> + Clone + Send + 'static,
 ) -> Result<Option<Page<T>>, HistoryFault> {
-    let (mut page, mut notes) = (UnfinishedPage::begin(before, limit), NotesLeft::default());
+    let mut page = UnfinishedPage::begin(before, limit);
     loop {
-        let (step, read) = (page.next_step(), read.clone());
-        let looked = look(app, move |model| {
-            let history = model.history()?.ok_or(HistoryFault::NotReady)?;
-            let entries = read(&model.view, &history, step, &mut notes);
-            Ok::<_, HistoryFault>((entries, notes))
-        });
-        let (entries, notes_left) = in_turn(app, looked).await??;
-        notes = notes_left;
+        let (next, step) = (page.next_step(), step.clone());
+        let entries = read(app, move |view, history| Ok(step(view, history, next))).await?;
         let goes_on = match entries {
             Ok(Some(entries)) => page.add(entries),
             Ok(None) => return Ok(None),
@@ -98,7 +89,7 @@ mod tests {
         let (mut page, mut steps) = (UnfinishedPage::begin(Some(before), limit), 0);
         loop {
             let Step { before, bounds } = page.next_step();
-            assert!(bounds.looked_at <= LOOKED_AT_ONCE && bounds.entries > 0, "{bounds:?}");
+            assert!(bounds.looked_at <= AT_ONCE && bounds.entries > 0, "{bounds:?}");
             let (mut entries, mut last) = (Vec::new(), before.expect("a step begins somewhere"));
             for number in (0..last).rev().take(bounds.looked_at) {
                 last = number;

@@ -1,8 +1,15 @@
 //! A symbol's market as it was behind a command, and what followed. It delays no trading.
 
+use std::collections::HashSet;
+use std::vec;
+
+use access::Read;
 use axum::Json;
+use axum::body::Body;
 use axum::extract::State;
+use axum::response::Response;
 use feed::{News, Open, TradedThen, View};
+use futures_util::StreamExt;
 use serde::Deserialize;
 use terms::{AccountId, AccountIndex, Sequence, Side, Symbol, SymbolIndex, Time};
 use tokio::sync::oneshot;
@@ -11,6 +18,7 @@ use utoipa::IntoParams;
 use super::symbols::{DEPTH, QueuesShape, of_symbol};
 use super::troubled;
 use crate::app_state::AppState;
+use crate::chunked_answer::{self, Frame, Piece};
 use crate::current_principal;
 use crate::history_pages;
 use crate::input::{self, Parameters, PathParameter};
@@ -31,6 +39,10 @@ const ORDERS_SHOWN: usize = 1_000;
 const EVENTS: (usize, usize) = (500, 1_000);
 /// Commands that are read for a page, whatever they changed.
 const COMMANDS_MAX: usize = 100_000;
+/// Levels, trades and orders of a page's events, roughly: a page ends with the event that reaches this number.
+const CHANGES_MAX: usize = 10_000;
+/// Levels, trades and orders that are written at once.
+const WRITTEN_AT_ONCE: usize = 500;
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -174,7 +186,8 @@ pub(crate) struct From {
     account: Option<String>,
 }
 
-/// Lists what changed in a symbol behind a command, command by command. A page reads 100,000 commands at most.
+/// Lists what changed in a symbol behind a command, command by command. A page reads 100,000 commands at most, and ends
+/// with the event by which it has 10,000 levels, trades and orders.
 #[utoipa::path(
     get, path = "/symbols/{symbol}/past/events", operation_id = "listPastEvents", tag = "Symbols",
     params(("symbol" = schema_values::Symbol, Path, description = "The symbol's name"), From),
@@ -185,7 +198,7 @@ pub(crate) async fn events(
     State(app): State<AppState>,
     PathParameter(name): PathParameter<String>,
     Parameters(asked): Parameters<From>,
-) -> Result<Json<PastEventsShape>, Problem> {
+) -> Result<Response, Problem> {
     let limit = input::count("limit", asked.limit, EVENTS.0, EVENTS.1)?;
     let ground = Ground::of(&app, &name, asked.account.as_deref()).await?;
     let from = asked.from.map_or(ground.newest, Sequence);
@@ -194,13 +207,13 @@ pub(crate) async fn events(
     let look = move |market: &mut dyn PastMarket| {
         let mut watch = Watch { symbol, account, watched: (None, None) };
         watch.begin(market.view());
-        let (mut events, mut gone_through) = (Vec::new(), 0);
+        let (mut page, mut gone_through) = (PastEventsPage::begin(limit), 0);
         let stepped = loop {
-            if events.len() == limit || gone_through == COMMANDS_MAX {
+            if page.is_full() || gone_through == COMMANDS_MAX {
                 break Ok(());
             }
             match market.step() {
-                Ok(true) => events.extend(watch.news(market.view())),
+                Ok(true) => watch.news(market.view()).into_iter().for_each(|event| page.add(event)),
                 Ok(false) => break Ok(()),
                 Err(why) => break Err(why),
             }
@@ -215,11 +228,59 @@ pub(crate) async fn events(
         }
         let (began, view) = (market.began(), market.view());
         let (through, time) = (view.sequence().0, view.time().0);
-        Ok((began, PastEventsShape { symbol: symbol.to_string(), from: from.0, through, time, newest, events }))
+        // The events are written into it piece by piece.
+        let events = Vec::new();
+        let head = PastEventsShape { symbol: symbol.to_string(), from: from.0, through, time, newest, events };
+        Ok((began, head, page))
     };
-    let (began, mut shown) = ground.look(&app, PastMoment::Command(from), look)?.result().await?;
-    number(&app, began, ground.symbol, &mut shown.events).await?;
-    Ok(Json(shown))
+    let (began, head, mut page) = ground.look(&app, PastMoment::Command(from), look)?.result().await?;
+    let others = || busy("others have not taken their pages of the past yet: ask again in a second");
+    let room = app.room_for_past_events(page.events.len() + page.changes).ok_or_else(others)?;
+    number(&app, began, ground.symbol, &mut page.events).await?;
+    let events = page.events.into_iter();
+    let frame = (Frame::around(&head), account.map_or(Read::Market, Read::Account));
+    let told = chunked_answer::answer(&app, frame, events, |_, events| async { Ok(written(events)) });
+    let held = |body: Body| {
+        Body::from_stream(body.into_data_stream().inspect(move |_| {
+            let _held = &room;
+        }))
+    };
+    told.await.map(|response: Response| response.map(held))
+}
+
+/// Writes some of the events.
+fn written(mut events: vec::IntoIter<PastEventShape>) -> Piece<vec::IntoIter<PastEventShape>> {
+    let mut some = PastEventsPage { changes_max: WRITTEN_AT_ONCE, ..PastEventsPage::begin(EVENTS.1) };
+    while !some.is_full()
+        && let Some(event) = events.next()
+    {
+        some.add(event);
+    }
+    Piece::of(some.events, Some(events).filter(|events| events.len() > 0))
+}
+
+/// A page of events while it is gathered.
+struct PastEventsPage {
+    events: Vec<PastEventShape>,
+    limit: usize,
+    /// Levels, trades and orders of the events, and the number at which the page ends.
+    changes: usize,
+    changes_max: usize,
+}
+
+impl PastEventsPage {
+    fn begin(limit: usize) -> PastEventsPage {
+        PastEventsPage { events: Vec::new(), limit, changes: 0, changes_max: CHANGES_MAX }
+    }
+
+    fn is_full(&self) -> bool {
+        self.events.len() >= self.limit || self.changes >= self.changes_max
+    }
+
+    fn add(&mut self, event: PastEventShape) {
+        self.changes += event.changes();
+        self.events.push(event);
+    }
 }
 
 /// Gives trades that count from 1 behind a command the numbers that the history has for them.
@@ -359,10 +420,11 @@ impl Watch {
     }
 }
 
-/// Returns the orders in a symbol that came to its book, changed there or left it, each once.
+/// Returns the orders in a symbol that came to its book, changed there or left it, each once, in the order of their last
+/// changes.
 fn changed(view: &View, symbol: SymbolIndex, news: &[News]) -> Vec<PastOrderShape> {
-    let mut orders: Vec<Open> = Vec::new();
-    for news in news {
+    let (mut orders, mut seen) = (Vec::new(), HashSet::new());
+    for news in news.iter().rev() {
         let changed = match news {
             News::Order(_, order) => view.open_order(*order),
             News::Amended(_, amended) => view.open_order(amended.order),
@@ -370,10 +432,12 @@ fn changed(view: &View, symbol: SymbolIndex, news: &[News]) -> Vec<PastOrderShap
             News::Account(_) | News::Shares(..) | News::Placed(..) | News::Traded(..) | News::Noted(..) => None,
         };
         let Some(open) = changed.filter(|open| open.symbol == symbol && stands(open)) else { continue };
-        orders.retain(|other| other.order != open.order);
-        orders.push(open);
+        if seen.insert(open.order) {
+            orders.push(PastOrderShape::of(&open));
+        }
     }
-    orders.iter().map(PastOrderShape::of).collect()
+    orders.reverse();
+    orders
 }
 
 /// Whether an order is in its book, or was when it ended.

@@ -154,6 +154,13 @@ pub(crate) struct PastEventShape {
     pub(crate) orders: Vec<PastOrderShape>,
 }
 
+impl PastEventShape {
+    /// The number of levels, trades and orders.
+    pub(crate) fn changes(&self) -> usize {
+        self.bids.len() + self.asks.len() + self.trades.len() + self.orders.len()
+    }
+}
+
 /// The events behind a command.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[schema(as = PastEvents)]
