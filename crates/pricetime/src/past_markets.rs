@@ -337,6 +337,9 @@ fn told(error: RewindError) -> NotShown {
 mod tests {
     use std::sync::mpsc::{Receiver, channel};
 
+    use journal::{Durability, Journal, JournalPoint, Options};
+    use terms::{AccountId, Command, Money, Time};
+
     use super::*;
     use crate::tests::runs_here;
 
@@ -364,6 +367,35 @@ mod tests {
         rewinder.ask(asked);
         assert_eq!(why.recv(), Ok(None), "the next question is answered");
         assert_eq!(Part::Question.panics(), 1, "it is counted");
+    }
+
+    /// The clock was looked at behind each 256th command, and one command may execute 10,000 times.
+    #[test]
+    fn a_look_whose_time_is_over_takes_no_further_command() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let disk = Disk::open(folder.path()).expect("a disk");
+        let options = Options { durability: Durability::Written, ..Options::default() };
+        let (mut journal, _) =
+            Journal::recover(disk.clone(), options, JournalPoint::ZERO, Time::ZERO, &mut |_| Ok(())).expect("a journal");
+        for sequence in 1..=3_u64 {
+            let account = AccountId::parse(sequence.to_string().as_bytes()).expect("an account");
+            let mut payload = Vec::new();
+            journal::encode(&Command::CreateAccount { account, balance: Money::ZERO }, &mut payload);
+            journal.append(Sequence(sequence), Time(1), 1, &payload).expect("a journal");
+        }
+        drop(journal);
+        let (bounds, newest) = (RewindBounds { commands: 10, items: 10 }, Sequence(3));
+        let (then, later) = (Moment::Command(Sequence(1)), Instant::now() + Duration::from_secs(600));
+        let mut rewound = Rewound::begin(&disk, then, bounds).expect("a beginning");
+        assert!(rewound.go_to(then, newest, later).expect("the moment"));
+        let (mut view, batch) = (View::new(rewound.engine(), None), EventBatch::default());
+        let began = Sequence(1);
+        let deadline = Instant::now();
+        let mut showing = Showing { rewound: &mut rewound, view: &mut view, began, newest, deadline, batch };
+        assert_eq!(showing.step(), Ok(false));
+        showing.deadline = later;
+        assert_eq!([showing.step(), showing.step(), showing.step()], [Ok(true), Ok(true), Ok(false)]);
+        assert_eq!(showing.view().accounts().len(), 3);
     }
 
     #[test]
