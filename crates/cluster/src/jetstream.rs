@@ -17,6 +17,7 @@ use futures_util::StreamExt;
 use market::inbox::Inbox;
 use terms::{LogMessage, NodeId, Time};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::watch;
 
 use crate::client::{Delivered, LogClient, LogError};
 use crate::log_check::{self, CheckReport, LastGiven, check_taken, time_of};
@@ -25,7 +26,7 @@ use crate::message_parts::WINDOW;
 use crate::node_copy::CopySource;
 use crate::node_copy::give;
 use crate::node_status::NodeStatus;
-use crate::retention::Retention;
+use crate::retention::{self, AgreedMark};
 use crate::servers::{BETWEEN_TRIES, connect, missing, stream_if_there};
 use crate::status_poll::ask;
 use crate::status_subject;
@@ -54,23 +55,16 @@ pub struct FoundLog {
 
 /// An open log.
 pub struct JetStream {
-    outgoing: UnboundedSender<Outgoing>,
+    outgoing: UnboundedSender<Bytes>,
     delivered: Receiver<Result<Delivered, LogError>>,
-    /// The retention of messages; none where they are kept for ever.
-    retention: Option<Retention>,
+    /// The last mark on which nodes agreed; none where messages are kept for ever.
+    agreed: Option<watch::Sender<AgreedMark>>,
     /// Set while a sent message has not come back.
     is_waiting: Arc<AtomicBool>,
     /// The position of the last known message.
     end: Arc<AtomicU64>,
     message_bytes_max: usize,
     written_version: WrittenVersion,
-}
-
-/// A notice to the servers.
-enum Outgoing {
-    Message(Bytes),
-    /// Messages before this one are no longer needed.
-    Forget(u64),
 }
 
 /// Finds an existing log. Errors: it is missing, or its settings are weaker than it needs.
@@ -145,7 +139,13 @@ impl FoundLog {
             )));
         }
         self.check(engine)?;
-        let retention = self.terms.keep.map(Retention::new);
+        let (agreed, forget) = match self.terms.keep {
+            Some(keep) => {
+                let (agreed, marks) = watch::channel(AgreedMark { position: 0, time: Time::ZERO });
+                (Some(agreed), Some(retention::forget(self.stream.clone(), keep, marks)))
+            }
+            None => (None, None),
+        };
         let (start, end) = (self.start(last), Arc::new(AtomicU64::new(self.end)));
         let message_bytes_max = self.client.server_info().max_payload;
         let (outgoing, sent) = unbounded_channel();
@@ -164,19 +164,20 @@ impl FoundLog {
             let told = CheckReport { failed: incoming.clone(), inbox: inbox.clone(), standing, patience };
             let check = log_check::watch((client.clone(), stream.clone()), last.clone(), told);
             let follow_version = written.follow(url, stream.clone());
-            let publish = publish((client.clone(), context), (subject, stream.clone()), sent);
+            let publish = publish((client.clone(), context), subject, sent);
             let follow = follow((client, stream), start, (&incoming, &known_end, &last), &inbox, &waiting);
             runtime.block_on(async {
                 tokio::spawn(answer);
                 tokio::spawn(check);
                 tokio::spawn(give);
                 tokio::spawn(follow_version);
+                forget.map(tokio::spawn);
                 tokio::select! { () = follow => {}, () = publish => {} }
             });
         };
         let started = std::thread::Builder::new().name("log".to_owned()).spawn(talk);
         started.map_err(|error| LogError(format!("cannot start a thread: {error}")))?;
-        Ok(JetStream { outgoing, delivered, retention, is_waiting, end, message_bytes_max, written_version })
+        Ok(JetStream { outgoing, delivered, agreed, is_waiting, end, message_bytes_max, written_version })
     }
 
     /// Checks that the last message taken of each node is still in its place; each message names an earlier one, so
@@ -197,21 +198,12 @@ impl FoundLog {
 }
 
 /// Sends messages. They have reached the log when they come back.
-async fn publish(
-    (client, context): (Client, Context),
-    (subject, stream): (String, Stream),
-    mut sent: UnboundedReceiver<Outgoing>,
-) {
-    while let Some(outgoing) = sent.recv().await {
-        let message = match outgoing {
+async fn publish((client, context): (Client, Context), subject: String, mut sent: UnboundedReceiver<Bytes>) {
+    while let Some(message) = sent.recv().await {
+        if client.connection_state() != Connection::Connected {
             // The message would only wait for a connection, and is sent again later.
-            Outgoing::Message(_) if client.connection_state() != Connection::Connected => continue,
-            Outgoing::Message(message) => message,
-            Outgoing::Forget(before) => {
-                tokio::spawn(forget(stream.clone(), before));
-                continue;
-            }
-        };
+            continue;
+        }
         match context.publish(subject.clone(), message).await {
             Ok(acknowledgement) => {
                 tokio::spawn(async move {
@@ -222,13 +214,6 @@ async fn publish(
             }
             Err(error) => tracing::warn!(%error, "a message cannot be sent to the log; it is sent again"),
         }
-    }
-}
-
-async fn forget(stream: Stream, before: u64) {
-    match stream.purge().sequence(before).await {
-        Ok(purged) => tracing::info!(before, messages = purged.purged, "the log forgot what nodes have snapshots of"),
-        Err(error) => tracing::warn!(%error, before, "the log does not forget what nodes have snapshots of"),
     }
 }
 
@@ -290,7 +275,7 @@ async fn deliver(
 impl LogClient for JetStream {
     fn publish(&mut self, message: Bytes) -> Result<(), LogError> {
         self.is_waiting.store(true, Ordering::Relaxed);
-        self.outgoing.send(Outgoing::Message(message)).map_err(|_| ended())
+        self.outgoing.send(message).map_err(|_| ended())
     }
 
     fn next(&mut self, patience: Duration) -> Result<Option<Delivered>, LogError> {
@@ -309,9 +294,8 @@ impl LogClient for JetStream {
     }
 
     fn agreed(&mut self, position: u64, time: Time) {
-        if let Some(before) = self.retention.as_mut().and_then(|retention| retention.agree(position, time)) {
-            // The reader of messages gets the end of the thread.
-            let _ = self.outgoing.send(Outgoing::Forget(before));
+        if let Some(agreed) = &self.agreed {
+            agreed.send_replace(AgreedMark { position, time });
         }
     }
 

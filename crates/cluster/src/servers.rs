@@ -63,16 +63,28 @@ pub(crate) fn is_missing(error: &GetStreamError) -> bool {
 
 /// Finds the stream of a log, if there is one. Errors: no server answers.
 pub(crate) async fn stream_if_there(context: &Context, url: &LogUrl) -> Result<Option<Stream>, LogError> {
+    named_stream_if_there(context, url, url.name()).await
+}
+
+/// Finds the stream of this name on the servers of a log, if there is one. Errors: no server answers.
+pub(crate) async fn named_stream_if_there(
+    context: &Context,
+    url: &LogUrl,
+    name: &str,
+) -> Result<Option<Stream>, LogError> {
     let is_away = |error: &GetStreamError| match error.kind() {
         GetStreamErrorKind::Request => true,
         GetStreamErrorKind::JetStream(error) => error.code() == UNAVAILABLE,
         GetStreamErrorKind::EmptyName | GetStreamErrorKind::InvalidStreamName => false,
     };
-    match answered(|| context.get_stream(url.name()), is_away).await {
+    match answered(|| context.get_stream(name), is_away).await {
         Ok(stream) => Ok(Some(stream)),
         Err(error) if is_missing(&error) => Ok(None),
-        Err(error) if is_away(&error) => Err(LogError(format!("{url} cannot be asked for: {error}{HELP}"))),
-        Err(error) => Err(LogError(format!("{url} cannot be asked for: {error}"))),
+        Err(error) => {
+            let help = if is_away(&error) { HELP } else { "" };
+            let what = if name == url.name() { url.to_string() } else { format!("the stream {name} beside {url}") };
+            Err(LogError(format!("{what} cannot be asked for: {error}{help}")))
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, Stor
 
 use crate::client::LogError;
 use crate::log_url::LogUrl;
+use crate::servers::named_stream_if_there;
 
 /// The key under which a stream has the number of its cluster.
 pub(crate) const CLUSTER: &str = "pricetime-cluster";
@@ -74,9 +75,39 @@ pub(crate) async fn make(context: &Context, url: &LogUrl, cluster: u64, replicas
     for config in needed(url, cluster, replicas) {
         let name = config.name.clone();
         let made = context.create_stream(config).await;
-        made.map_err(|error| LogError(format!("the stream {name} cannot be made beside {url}: {error}")))?;
+        made.map_err(|error| {
+            LogError(format!(
+                "the stream {name} cannot be made beside {url}: {error}. If it is there with other settings, and nobody needs it, remove it \
+                 first (nats stream rm {name})"
+            ))
+        })?;
     }
     Ok(())
+}
+
+/// The number of the cluster of which an interrupted creation has made streams, where there is no log yet; none where
+/// there are no such streams either. Errors: one of them is of something else, or has had messages, so that it may be
+/// beside a log that is lost; or no server answers.
+pub(crate) async fn left_behind(context: &Context, url: &LogUrl) -> Result<Option<u64>, LogError> {
+    let mut left = None;
+    for name in [members_stream(url), signed_stream(url)] {
+        let Some(found) = named_stream_if_there(context, url, &name).await? else { continue };
+        let info = found.cached_info();
+        let named = info.config.metadata.get(CLUSTER).and_then(|text| u64::from_str_radix(text, 16).ok());
+        let fault = match named {
+            None => "is of something else: it names no cluster",
+            Some(_) if info.state.last_sequence > 0 => "has had messages, so its log may be lost",
+            Some(cluster) if left.is_some_and(|other| other != cluster) => "is of another cluster than the other one",
+            Some(cluster) => {
+                left = Some(cluster);
+                continue;
+            }
+        };
+        return Err(LogError(format!(
+            "the stream {name} is there without {url}, and {fault}: make the log under another name, or remove the stream first if nobody              needs it (nats stream rm {name})"
+        )));
+    }
+    Ok(left)
 }
 
 /// Errors: one of the streams, where it is there and can be asked for, is kept with other settings than it has to be,

@@ -105,18 +105,21 @@ fn read_message(text: &str) -> Option<LogMessage> {
     Some(LogMessage { position, node, epoch: words.next()?.parse().ok()?, number: words.next()?.parse().ok()? })
 }
 
-/// Makes a log where there is none. Errors: there is one, or the servers refuse.
-pub fn create(url: &LogUrl, replicas: usize, terms: &LogTerms) -> Result<(), LogError> {
+/// Makes a log where there is none. Returns the number of its cluster: that of the terms, or the one with which an
+/// interrupted creation has begun. Errors: there is one, or the servers refuse.
+pub fn create(url: &LogUrl, replicas: usize, terms: &LogTerms) -> Result<u64, LogError> {
     let (runtime, _, context) = connect(url)?;
-    let first_sequence = terms.behind.map(|last| last.position.saturating_add(1));
-    let config = Config { metadata: terms.metadata(), first_sequence, ..needed(url, replicas) };
     runtime.block_on(async {
         if stream_if_there(&context, url).await?.is_some() {
             return Err(LogError(format!("{url} is there already, and is left as it is")));
         }
-        side_streams::make(&context, url, terms.cluster, replicas).await?;
-        let made = context.create_stream(config).await;
-        made.map(drop).map_err(|error| LogError(format!("{url} cannot be made: {error}")))
+        let cluster = side_streams::left_behind(&context, url).await?.unwrap_or(terms.cluster);
+        side_streams::make(&context, url, cluster, replicas).await?;
+        let first_sequence = terms.behind.map(|last| last.position.saturating_add(1));
+        let metadata = LogTerms { cluster, ..*terms }.metadata();
+        let made = context.create_stream(Config { metadata, first_sequence, ..needed(url, replicas) }).await;
+        made.map_err(|error| LogError(format!("{url} cannot be made: {error}")))?;
+        Ok(cluster)
     })
 }
 

@@ -107,8 +107,7 @@ impl TermArgs {
         }
         let cluster = RandomState::new().hash_one(std::process::id());
         let terms = LogTerms { cluster, marks_every: marks_every.0, keep: Some(keep.0), messages_version, behind };
-        cluster::create(url, usize::from(replicas), &terms).map_err(words)?;
-        Ok(cluster)
+        cluster::create(url, usize::from(replicas), &terms).map_err(words)
     }
 }
 

@@ -78,10 +78,14 @@ impl HistoryPort for SqlHistory {
     }
 }
 
+/// Answers a question, unless its client has gone.
 fn answer(reader: &mut Reader, question: Question, until: Instant) {
+    if question.is_left() {
+        return;
+    }
     match question {
         Question::Trades { symbol, before, limit, told } => {
-            told(found(
+            told.tell(found(
                 ("trades", symbol, before),
                 || reader.trades_of_symbol(symbol, before, limit, until),
                 |page| page.map(page_of_trades),
@@ -89,7 +93,7 @@ fn answer(reader: &mut Reader, question: Question, until: Instant) {
         }
         Question::TradesSince { symbol, since, limit, told } => {
             let since = store::Since { trade: since.trade, time: since.time };
-            told(found(
+            told.tell(found(
                 ("trades since", symbol, since),
                 || reader.trades_since(symbol, since, limit, until),
                 |rows| rows.iter().map(trade).collect(),
@@ -97,21 +101,21 @@ fn answer(reader: &mut Reader, question: Question, until: Instant) {
         }
         Question::TradesOf { of, before, limit, told } => {
             let of = Of { account: of.account, symbol: of.symbol, order: of.order };
-            told(found(
+            told.tell(found(
                 ("trades of", of, before),
                 || reader.trades_of_account(of, before, limit, until),
                 |page| page.map(page_of_trades),
             ));
         }
         Question::Orders { account, symbol, before, limit, told } => {
-            told(found(
+            told.tell(found(
                 ("orders of", account, symbol, before),
                 || reader.orders_of(account, symbol, before, limit, until),
                 |page| page.map(|(rows, next)| (rows.iter().map(past).collect(), next)),
             ));
         }
         Question::Named { owner, orders, told } => {
-            told(found(
+            told.tell(found(
                 ("orders", orders.first()),
                 || reader.orders(owner, &orders, until),
                 |rows| {
@@ -122,17 +126,17 @@ fn answer(reader: &mut Reader, question: Question, until: Instant) {
         }
         Question::Amendments { order, from, most, told } => {
             let rows = || reader.amendments(order, from, most, until);
-            told(found(("amendments", order, from), rows, |rows| rows.iter().filter_map(amended).collect()));
+            told.tell(found(("amendments", order, from), rows, |rows| rows.iter().filter_map(amended).collect()));
         }
         Question::Reports { account, behind, through, most, told } => {
             let rows = || reader.reports(account, behind, through, most, until);
-            told(found(("reports", account, behind), rows, |rows| (reports(account, &rows), rows.through)));
+            told.tell(found(("reports", account, behind), rows, |rows| (reports(account, &rows), rows.through)));
         }
         Question::Candles { symbol, interval, stretch, limit, told } => {
             let length = Duration::from_micros(interval.micros());
             let stretch = store::Stretch { from: stretch.from, before: stretch.before };
             let rows = || reader.candles(symbol, length, stretch, limit, until);
-            told(found(("candles", symbol, stretch), rows, |rows| rows.iter().map(candle).collect()));
+            told.tell(found(("candles", symbol, stretch), rows, |rows| rows.iter().map(candle).collect()));
         }
     }
 }

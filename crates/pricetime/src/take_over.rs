@@ -46,8 +46,8 @@ pub struct FollowerStart {
 }
 
 /// Takes the database over. A standby waits for the database, and until no other server writes; it stands by again when
-/// it loses the database before it has read everything. A signal ends the process meanwhile: nothing is to be finished
-/// yet. Errors: the reason why it cannot start.
+/// it loses the database, also to another server, before it has read everything. A signal ends the process meanwhile:
+/// nothing is to be finished yet. Errors: the reason why it cannot start.
 pub fn take_over(url: &StoreUrl, settings: &Settings, status: &Status, stop: &Stop) -> Result<TakenOver, String> {
     let name = format!("{} {}", rustix::system::uname().nodename().to_string_lossy(), std::process::id());
     let connect = || Store::connect(url, &name, stop.clone());
@@ -65,9 +65,9 @@ pub fn take_over(url: &StoreUrl, settings: &Settings, status: &Status, stop: &St
             status.set(State::Recovering);
         }
         match read_all(store, url, &name, settings, stop) {
-            Err(Failure::Store(StoreError::Unreachable { fault, .. })) if settings.standby => {
+            Err(Failure::Store(error)) if settings.standby && is_lost(&error) => {
                 status.set(State::Standby);
-                tracing::warn!(fault, "lost the database while taking over; standing by again");
+                tracing::warn!(%error, "lost the database while taking over; standing by again");
                 std::thread::sleep(STANDBY_PAUSE);
                 store = wait_to_connect(connect, status).map_err(say)?;
             }
@@ -76,6 +76,12 @@ pub fn take_over(url: &StoreUrl, settings: &Settings, status: &Status, stop: &St
             Ok(taken_over) => return Ok(taken_over),
         }
     }
+}
+
+/// Whether a standby has lost the database before it served: it is away, or another server was faster.
+fn is_lost(error: &StoreError) -> bool {
+    use StoreError::{AnotherServer, Fenced, Unreachable};
+    matches!(error, Unreachable { .. } | Fenced { .. } | AnotherServer { .. })
 }
 
 /// The reason why a database is not taken over.

@@ -1,6 +1,9 @@
 //! Errors of the database, for operators: what failed, why, and what to do. They also say which faults pass by
 //! themselves, so that the writer waits and tries again.
 
+use std::error::Error;
+use std::io::ErrorKind;
+
 use engine::ImportError;
 use terms::{Sequence, Time};
 use tokio_postgres::error::{DbError, SqlState};
@@ -255,9 +258,14 @@ pub(crate) fn final_error(error: &tokio_postgres::Error, action: &'static str, p
     }
 }
 
-/// Whether TLS failed. The driver says so in its text alone.
+/// Whether the two ends do not agree on TLS. The driver says in its text alone that a handshake failed. One may also
+/// end with its connection, as when the database is restarted.
 fn is_of_tls(error: &tokio_postgres::Error) -> bool {
-    error.to_string().starts_with("error performing TLS handshake")
+    let is_broken = error
+        .source()
+        .and_then(|cause| cause.downcast_ref::<std::io::Error>())
+        .is_some_and(|cause| !matches!(cause.kind(), ErrorKind::InvalidData | ErrorKind::InvalidInput));
+    error.to_string().starts_with("error performing TLS handshake") && !is_broken
 }
 
 fn lasting(db: &DbError, action: &'static str, place: &str) -> StoreError {

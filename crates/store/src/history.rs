@@ -17,6 +17,7 @@ use crate::column::{Column, Put, Single};
 use crate::error::{ErrorClass, StoreError, classify, final_error, with_cause};
 use crate::fee_rows;
 use crate::fields::Fields;
+use crate::kept::NOTHING_GOES;
 use crate::schema;
 use crate::session::{Connector, Purpose, Session};
 use crate::stop::{Stop, unless_stopped};
@@ -73,7 +74,6 @@ const FIRST_EXECUTIONS: &str = "
 
 /// Selects the first order that retention certainly left.
 const FIRST_ORDER: &str = "SELECT first_order FROM pricetime.kept";
-const BEGIN: &str = "BEGIN READ ONLY; LOCK TABLE pricetime.kept IN ACCESS SHARE MODE";
 
 /// Reads done orders, for one thread.
 pub struct History {
@@ -136,12 +136,12 @@ impl History {
     /// kept. While the database is away it tries again, until it is told to stop or out of patience. Errors:
     /// `Unreachable`, after which the next look-up may succeed; `Stopped`; other errors last.
     pub fn done_orders(&mut self, orders: &[OrderId]) -> Result<Vec<Option<DoneOrder>>, StoreError> {
-        self.ask(async |link: &Link| link.at_one_moment(link.done_orders(orders)).await)
+        self.ask(async |link: &Link, left| link.at_one_moment(left, link.done_orders(orders)).await)
     }
 
     /// Reads done orders with at most this many executions, and none beyond. Errors: those of `done_orders`.
     pub fn done_within(&mut self, orders: &[AskedOrder], executions_max: usize) -> Result<Within, StoreError> {
-        self.ask(async |link: &Link| link.done_within(orders, executions_max).await)
+        self.ask(async |link: &Link, left| link.done_within(left, orders, executions_max).await)
     }
 
     /// Reads the first executions of orders, open or done, oldest first: of each order at most as many as requested,
@@ -150,16 +150,17 @@ impl History {
     pub fn first_executions(&mut self, orders: &[(OrderId, usize)]) -> Result<Vec<Vec<Execution>>, StoreError> {
         match orders.is_empty() {
             true => Ok(Vec::new()),
-            false => self.ask(async |link: &Link| link.first_executions(orders).await),
+            false => self.ask(async |link: &Link, left| link.first_executions(left, orders).await),
         }
     }
 
-    fn ask<T>(&mut self, ask: impl AsyncFn(&Link) -> Looked<T>) -> Result<T, StoreError> {
+    /// Asks, again and again, with the time that is left for the answer.
+    fn ask<T>(&mut self, ask: impl AsyncFn(&Link, Duration) -> Looked<T>) -> Result<T, StoreError> {
         let until = Instant::now() + self.patience;
         loop {
             // A connection that a fault or a panic leaves amid a transaction is not used again.
             let mut link = self.link.take();
-            let looking = look_up(&mut link, &self.connector, &ask);
+            let looking = look_up(&mut link, &self.connector, until, &ask);
             let in_time = async { tokio::time::timeout_at(until.into(), looking).await };
             let fault = match self.runtime.block_on(unless_stopped(in_time, &self.stop)) {
                 None => return Err(StoreError::Stopped),
@@ -192,23 +193,35 @@ type Looked<T> = Result<Result<T, StoreError>, tokio_postgres::Error>;
 async fn look_up<T>(
     link: &mut Option<Link>,
     connector: &Connector,
-    ask: &impl AsyncFn(&Link) -> Looked<T>,
+    until: Instant,
+    ask: &impl AsyncFn(&Link, Duration) -> Looked<T>,
 ) -> Looked<T> {
+    let left = || until.saturating_duration_since(Instant::now());
     let link = match link {
         Some(link) => link,
-        None => link.insert(Link::open(connector).await?),
+        None => link.insert(Link::open(connector, left).await?),
     };
-    ask(link).await
+    ask(link, left()).await
+}
+
+/// Begins a transaction whose statements end by themselves at the time at which nobody waits for them any more:
+/// otherwise each question without an answer would leave a process of the database behind.
+fn begin(left: Duration) -> String {
+    let milliseconds = left.as_millis().clamp(1, 1_000_000_000);
+    format!("BEGIN READ ONLY; SET LOCAL statement_timeout = {milliseconds}")
 }
 
 impl Link {
-    async fn open(connector: &Connector) -> Result<Link, tokio_postgres::Error> {
+    async fn open(connector: &Connector, left: impl Fn() -> Duration) -> Result<Link, tokio_postgres::Error> {
         let session = connector.open(Purpose::LookUp).await?;
         let client = &session.client;
+        // A table that somebody has locked is waited for here, too.
+        client.batch_execute(&begin(left())).await?;
         let (orders, executions) = (client.prepare(ORDERS).await?, client.prepare(&fee_rows::named(EXECUTIONS)).await?);
         let executions_within = client.prepare(&fee_rows::named(EXECUTIONS_WITHIN)).await?;
         let first_executions = client.prepare(&fee_rows::named(FIRST_EXECUTIONS)).await?;
         let first_order = client.prepare(FIRST_ORDER).await?;
+        client.batch_execute("COMMIT").await?;
         Ok(Link { session, orders, executions, executions_within, first_executions, first_order })
     }
 
@@ -226,13 +239,21 @@ impl Link {
         &self.session
     }
 
+    /// Asks while nothing is removed, within a transaction that sees one moment.
+    async fn at_one_moment<T, F>(&self, left: Duration, ask: F) -> Result<T, tokio_postgres::Error>
+    where
+        F: Future<Output = Result<T, tokio_postgres::Error>>,
+    {
+        self.between(&format!("{}; {NOTHING_GOES}", begin(left)), ask).await
+    }
+
     /// Sends the begin of a transaction, the question and the end, without waiting in between.
-    async fn at_one_moment<T, F>(&self, ask: F) -> Result<T, tokio_postgres::Error>
+    async fn between<T, F>(&self, begin: &str, ask: F) -> Result<T, tokio_postgres::Error>
     where
         F: Future<Output = Result<T, tokio_postgres::Error>>,
     {
         let client = &self.session.client;
-        let (begin, end) = (client.batch_execute(BEGIN), client.batch_execute("COMMIT"));
+        let (begin, end) = (client.batch_execute(begin), client.batch_execute("COMMIT"));
         let (_, found, _) = try_join3(begin, ask, end).await?;
         Ok(found)
     }
@@ -251,10 +272,12 @@ impl Link {
 }
 
 impl Link {
-    async fn first_executions(&self, orders: &[(OrderId, usize)]) -> Looked<Vec<Vec<Execution>>> {
+    async fn first_executions(&self, left: Duration, orders: &[(OrderId, usize)]) -> Looked<Vec<Vec<Execution>>> {
         let ids = Column::of(orders, |(order, _), out| order.0.put(out));
         let counts = Column::of(orders, |(_, count), out| u64::try_from(*count).unwrap_or(u64::MAX).min(MOST).put(out));
-        let rows = self.session.client.query(&self.first_executions, &[&ids, &counts]).await?;
+        let parameters: [&(dyn ToSql + Sync); 2] = [&ids, &counts];
+        let asked = self.session.client.query(&self.first_executions, &parameters);
+        let rows = self.between(&begin(left), asked).await?;
         let mut executions = vec![Vec::new(); orders.len()];
         for row in &rows {
             let mut fields = Fields::of(row);
@@ -268,7 +291,7 @@ impl Link {
         Ok(Ok(executions))
     }
 
-    async fn done_within(&self, orders: &[AskedOrder], executions_max: usize) -> Looked<Within> {
+    async fn done_within(&self, left: Duration, orders: &[AskedOrder], executions_max: usize) -> Looked<Within> {
         // Each order once, so that its executions come once.
         let once: BTreeSet<AskedOrder> = orders.iter().copied().collect();
         let once: Vec<AskedOrder> = once.into_iter().collect();
@@ -288,7 +311,7 @@ impl Link {
             }
             Ok((heads, executions))
         };
-        let ((first_order, found), executions) = self.at_one_moment(asked).await?;
+        let ((first_order, found), executions) = self.at_one_moment(left, asked).await?;
         let read = || {
             let executions = executions.into_iter().collect::<Result<Vec<_>, _>>()?;
             Ok::<_, StoreError>((Fields::of(&first_order).next::<u64>()?, heads_of(&found)?, executions))

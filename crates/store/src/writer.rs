@@ -191,15 +191,18 @@ impl Connection for Way {
 impl Way {
     /// Opens a connection, ends the process of the last one if it still runs, and takes the lock again if it is free.
     fn reconnect(&mut self, patience: Duration) -> Result<(), Attempt> {
+        let Way { runtime, connector, last, stop, .. } = self;
         let opening = async {
-            let session = self.connector.open(Purpose::Write).await?;
-            if let Some(last) = &self.last {
+            let session = connector.open(Purpose::Write).await?;
+            if let Some(last) = &*last {
                 session.end(last).await?;
             }
+            // Where this takes too long, because somebody has locked a table, the next attempt ends this process.
+            *last = Some(session.backend().clone());
             let locked = standing::try_lock(&session).await?;
             Link::new(session, locked).await
         };
-        match self.runtime.block_on(unless_stopped(in_time(opening, patience), &self.stop)) {
+        match runtime.block_on(unless_stopped(in_time(opening, patience), stop)) {
             Some(Some(Ok(link))) => {
                 if !link.locked {
                     // The holder is either our old process, which ends after a while, or a server that is about to
@@ -207,7 +210,6 @@ impl Way {
                     tracing::warn!("another session holds the database's lock");
                 }
                 tracing::info!("connected to the database again");
-                self.last = Some(link.session.backend().clone());
                 self.link = Some(link);
                 Ok(())
             }

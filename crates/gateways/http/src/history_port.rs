@@ -2,6 +2,7 @@
 
 use feed::{Amended, Candle, HistoryError, Interval, Open, PastOrder, Relatives, Report, Trade};
 use terms::{AccountIndex, Money, OrderId, Sequence, Shares, SymbolIndex, Time};
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 /// Questions of a kind without an answer, of one member, at most. Clients that are no members are one together.
 pub(crate) const UNANSWERED_OF_MEMBER_MAX: usize = 16;
@@ -90,8 +91,53 @@ pub enum Question {
     },
 }
 
-/// Called with the answer, once: the rows, and the last command whose effects they include.
-pub type HistoryAnswer<T> = Box<dyn FnOnce(Result<(T, Sequence), NoAnswer>) + Send>;
+/// The way back of an answer: the rows, and the last command whose effects they include.
+pub struct HistoryAnswer<T> {
+    back: oneshot::Sender<Result<(T, Sequence), NoAnswer>>,
+    /// It is given back with the answer, also when the client has gone.
+    place: Place,
+}
+
+/// The place of a question among those without an answer, until it is dropped.
+pub(crate) struct Place {
+    pub(crate) _share: Option<OwnedSemaphorePermit>,
+    pub(crate) _place: OwnedSemaphorePermit,
+}
+
+impl<T> HistoryAnswer<T> {
+    /// Makes the way back of a question that has a place, and the receiver of its answer.
+    pub(crate) fn new(place: Place) -> (HistoryAnswer<T>, oneshot::Receiver<Result<(T, Sequence), NoAnswer>>) {
+        let (back, answered) = oneshot::channel();
+        (HistoryAnswer { back, place }, answered)
+    }
+
+    /// Tells the answer.
+    pub fn tell(self, found: Result<(T, Sequence), NoAnswer>) {
+        let HistoryAnswer { back, place } = self;
+        drop(place);
+        drop(back.send(found));
+    }
+
+    /// Whether nobody waits for the answer any more.
+    fn is_left(&self) -> bool {
+        self.back.is_closed()
+    }
+}
+
+impl Question {
+    /// Whether nobody waits for the answer any more.
+    pub fn is_left(&self) -> bool {
+        match self {
+            Question::Trades { told, .. } | Question::TradesOf { told, .. } => told.is_left(),
+            Question::TradesSince { told, .. } => told.is_left(),
+            Question::Orders { told, .. } => told.is_left(),
+            Question::Named { told, .. } => told.is_left(),
+            Question::Amendments { told, .. } => told.is_left(),
+            Question::Reports { told, .. } => told.is_left(),
+            Question::Candles { told, .. } => told.is_left(),
+        }
+    }
+}
 
 /// The reason why a question has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use terms::Sequence;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
 use crate::current_principal;
-use crate::history_port::{HistoryAnswer, HistoryFault, HistoryPort, Question, UNANSWERED_OF_MEMBER_MAX};
+use crate::history_port::{HistoryAnswer, HistoryFault, HistoryPort, Place, Question, UNANSWERED_OF_MEMBER_MAX};
 
 /// Questions of a kind without an answer, at most; others wait for room, for a bounded time.
 const UNANSWERED_MAX: usize = 64;
@@ -30,12 +30,6 @@ struct Room {
     all: Arc<Semaphore>,
     /// The room of each member that has asked.
     shares: Arc<Mutex<HashMap<String, Arc<Semaphore>>>>,
-}
-
-/// The place of a question in a room, until it is dropped.
-struct Place {
-    _share: Option<OwnedSemaphorePermit>,
-    _place: OwnedSemaphorePermit,
 }
 
 impl Room {
@@ -98,12 +92,8 @@ impl SqlHistory {
         // Without an access file all clients are the same one, and may take all of the room.
         let member = current_principal::asker().map(|asker| asker.principal.member().to_owned());
         let place = room.enter(member).await?;
-        let (answer, answered) = oneshot::channel();
-        self.records.ask(question(Box::new(move |found| {
-            // The place is given back with the answer, also when its client has gone.
-            drop(place);
-            drop(answer.send(found));
-        })));
+        let (answer, answered) = HistoryAnswer::new(place);
+        self.records.ask(question(answer));
         let answered = answered.await.map_err(|_| HistoryFault::NotReady)?;
         answered.map_err(HistoryFault::from)
     }

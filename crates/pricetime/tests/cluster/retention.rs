@@ -7,7 +7,7 @@ use crate::common::folder::Folder;
 use crate::common::server::{Launch, Server};
 use crate::common::wait::wait_until;
 
-use super::log_servers::LogServers;
+use super::log_servers::{LogServers, cluster};
 use super::nodes::{CREATE, buy, hash, node, sell, settle, stop_and_compare};
 
 /// The number of messages before a mark that are kept in any case.
@@ -76,4 +76,35 @@ fn the_log_forgets_what_two_nodes_have_and_a_new_one_begins_with_a_copy() {
     let restored = Launch::new(&copy).with(&format!("--store {url} --node 5")).start();
     assert!(restored.ask(query).contains("<executed shares=\"1\" price=\"10\""));
     drop(restored.stop());
+}
+
+/// Each node once remembered in memory alone on which marks nodes had agreed: where all nodes started anew more often
+/// than messages were kept, the log forgot nothing.
+#[test]
+fn the_log_forgets_where_nodes_start_anew_more_often_than_messages_get_old() {
+    let folder = Folder::new("cluster-retention-starts");
+    let servers = LogServers::start(folder.path(), 1);
+    let url = servers.url("market");
+    let words = ["--replicas", "1", "--marks-every", "1s", "--keep", "15s"];
+    wait_until("the log is made", Duration::from_secs(60), || {
+        cluster(&[&["create", "--store", &url], &words[..]].concat()).is_ok()
+    });
+    let start =
+        || -> Vec<(u16, Server)> { (1..=2).map(|number| (number, node(&folder, number, &url).start())).collect() };
+    let mut nodes = start();
+    nodes[0].1.ask(CREATE);
+    servers.repeat_first("market", WINDOW + 500);
+    let mut round = 0;
+    wait_until("the log forgets its beginning", Duration::from_secs(120), || {
+        // Some marks, on which both nodes agree.
+        for _ in 0..8 {
+            round += 1;
+            nodes[round as usize % 2].1.ask(&sell(round));
+            std::thread::sleep(Duration::from_millis(400));
+        }
+        std::mem::take(&mut nodes).into_iter().for_each(|(_, server)| drop(server.stop()));
+        nodes = start();
+        servers.state("market")["first_seq"].as_u64().unwrap() > 40
+    });
+    stop_and_compare(&folder, nodes, |number| node(&folder, number, &url).start());
 }

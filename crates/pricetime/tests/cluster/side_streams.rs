@@ -14,7 +14,7 @@ use crate::common::server::{Launch, PATIENCE};
 use crate::common::wait::wait_until;
 
 use super::log_servers::{LogServers, cluster};
-use super::nodes::node;
+use super::nodes::{CREATE, node};
 
 /// Servers of the log, a log, and a node with members.
 struct World {
@@ -139,4 +139,46 @@ fn a_signed_request_waits_for_a_leader_as_long_as_a_command_does() {
     let placed = SignedOrder::at(micros()).send(&http);
     assert_eq!(placed.status, 201, "{}", placed.text);
     drop(server.stop());
+}
+
+/// A creation that was interrupted between the streams once could never be repeated under that name: another try drew
+/// another number, and the first stream had the first one.
+#[test]
+fn a_creation_that_was_interrupted_can_be_repeated() {
+    let folder = Folder::new("cluster-side-interrupted");
+    let servers = LogServers::start(folder.path(), 1);
+    let url = servers.create("market", 1);
+    let number = |stream: &str| {
+        let info = servers.ask(&format!("$JS.API.STREAM.INFO.{stream}"), "");
+        info["config"]["metadata"]["pricetime-cluster"].as_str().unwrap().to_owned()
+    };
+    let first = number("market");
+    servers.lose("market");
+    let made = cluster(&["create", "--store", &url, "--replicas", "1", "--if-missing"]).unwrap();
+    assert!(made.contains(&format!("cluster {first}, with 1 replicas")), "{made}");
+    servers.lose("market");
+    servers.lose("market-signed");
+    let made = cluster(&["create", "--store", &url, "--replicas", "1"]).unwrap();
+    assert!(made.contains(&format!("cluster {first}, with 1 replicas")), "{made}");
+    let all = ["market", "market-members", "market-signed"];
+    assert!(all.iter().all(|stream| number(stream) == first));
+    let server = node(&folder, 1, &url).start();
+    assert!(server.ask(CREATE).contains("created"));
+    drop(server.stop());
+    // A stream that has had messages may be of a log that is lost.
+    servers.ask("pricetime.market.members", "somebody's edition");
+    servers.lose("market");
+    let data = folder.path().join("node-1").to_str().unwrap().to_owned();
+    for words in [&["create"][..], &["recover", "--data", &data]] {
+        let refused = cluster(&[words, &["--store", &url, "--replicas", "1"]].concat()).unwrap_err();
+        assert!(
+            refused.contains("the stream market-members is there without ")
+                && refused.contains("has had messages, so its log may be lost")
+                && refused.contains("nats stream rm market-members"),
+            "{refused}"
+        );
+    }
+    servers.lose("market-members");
+    let made = cluster(&["recover", "--data", &data, "--store", &url, "--replicas", "1"]).unwrap();
+    assert!(made.contains(&format!("cluster {first}, with 1 replicas")), "{made}");
 }

@@ -264,6 +264,27 @@ fn a_standby_that_loses_the_database_while_it_takes_over_stands_by_again() {
     second.stop();
 }
 
+/// A standby that another one overtook once ended, and nobody stood by any more.
+#[test]
+fn a_standby_that_is_overtaken_while_it_takes_over_stands_by_again() {
+    let folder = Folder::new("postgres-standby-overtaken");
+    let database = crate::postgres::database();
+    let first = launch(&folder, &database).start();
+    first.ask(MARKET);
+    let standby = launch(&folder, &database).with("--standby").spawn();
+    wait_until("it stands by", PATIENCE, || standby.log().contains("standing by"));
+    database.sql("SET pricetime.server = 'on'");
+    database.sql("BEGIN; LOCK TABLE pricetime.accounts IN ACCESS EXCLUSIVE MODE");
+    first.kill();
+    let waits = "SELECT pid FROM pg_locks WHERE NOT granted AND relation = 'pricetime.accounts'::regclass";
+    wait_until("the standby has raised the epoch", PATIENCE, || !database.sql(waits).is_empty());
+    database.sql("UPDATE pricetime.command_sequence SET epoch = epoch + 1, writer = 'another'; COMMIT");
+    let second = standby.serving().expect("a server that took over");
+    let log = second.process.log();
+    assert!(log.contains("the server another took over") && log.contains("standing by again"), "{log}");
+    second.stop();
+}
+
 /// The standby ended at once, although it waited for a database that went away later.
 #[test]
 fn a_standby_waits_for_a_database_that_is_away_when_it_starts() {

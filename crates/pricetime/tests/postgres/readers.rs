@@ -1,7 +1,9 @@
 //! Queries to a market whose database is away, slow, or served by another server: what cannot be known is refused or
 //! waited for, and does not delay trading.
 
-use std::time::Duration;
+use std::io::Write;
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
 
 use crate::common::folder::Folder;
 use crate::common::http::{Http, Socket};
@@ -67,7 +69,7 @@ struct InDatabase {
     database: crate::postgres::Database,
     server: Server,
     http: Http,
-    _cluster: crate::postgres::Server,
+    cluster: crate::postgres::Server,
     _folder: Folder,
 }
 
@@ -80,7 +82,7 @@ impl InDatabase {
         let http = Http::new(server.http);
         http.make("/api/v1/accounts", &json!({"account": "1", "balance": "1000000"}));
         http.make("/api/v1/symbols/SPY/shares", &json!({"account": "1", "shares": "10000"}));
-        InDatabase { database, server, http, _cluster: cluster, _folder: folder }
+        InDatabase { database, server, http, cluster, _folder: folder }
     }
 
     /// Places an order. Returns its id.
@@ -234,6 +236,96 @@ fn who_waits_for_slow_readers_is_answered_however_soon_idle_connections_are_clos
     signal(&slow, Signal::STOP);
     assert_eq!(http.get("/api/v1/symbols/SPY/trades").code(), (503, "store-away"));
     signal(&slow, Signal::CONT);
+    market.server.stop();
+}
+
+/// Somebody held a lock: each question without an answer once left a process of the database behind, which went on
+/// waiting, until the database took no more connections.
+#[test]
+fn questions_without_an_answer_leave_no_processes_behind() {
+    let market = InDatabase::start("postgres-readers-locked", "--store-patience 1s");
+    let InDatabase { database, http, .. } = &market;
+    market.order("buy");
+    market.order("sell");
+    let paths = ["/api/v1/orders/1?account=1", "/api/v1/symbols/SPY/trades"];
+    let told = paths.map(|path| http.read(path));
+    let look_up = || market.server.ask(r#"<transactions id="1"><query id="1"/></transactions>"#);
+    let known = look_up();
+    assert!(known.contains("<executed "), "{known}");
+    let before = connections(database);
+    database.sql("BEGIN; LOCK TABLE pricetime.kept IN ACCESS EXCLUSIVE MODE");
+    for _ in 0..6 {
+        let refused = look_up();
+        assert!(refused.contains("store is away"), "{refused}");
+        paths.iter().for_each(|path| assert_eq!(http.get(path).code(), (503, "store-away"), "{path}"));
+        // A process that was left a moment ago may still end.
+        assert!(connections(database) <= before + 2, "{} connections; before, {before}", connections(database));
+    }
+    assert!(market.order("buy") > 0, "the writer does not wait for that table");
+    database.sql("ROLLBACK");
+    wait_until("look-ups are answered again", PATIENCE, || look_up() == known);
+    for (path, told) in paths.iter().zip(&told) {
+        assert_eq!(http.read(path), *told, "{path}");
+    }
+    wait_until("nothing is left behind", PATIENCE, || connections(database) == before);
+    market.server.stop();
+}
+
+/// The writer's connection broke while somebody held a lock: each attempt at another one left a process behind.
+#[test]
+fn attempts_to_write_again_leave_no_processes_behind() {
+    let market = InDatabase::start("postgres-writer-locked", "--store-patience 3s");
+    let InDatabase { database, server, .. } = &market;
+    market.order("buy");
+    let before = connections(database);
+    let tries = || server.process.log().matches("no connection in 5s").count();
+    database.sql("BEGIN; LOCK TABLE pricetime.orders IN ACCESS EXCLUSIVE MODE");
+    database.end_the_writer();
+    let waits = "SELECT FROM pg_locks WHERE NOT granted AND relation = 'pricetime.orders'::regclass";
+    let mut most = 0;
+    let until = Instant::now() + Duration::from_secs(20);
+    while Instant::now() < until {
+        most = most.max(database.sql(waits).len());
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    assert!((1..=2).contains(&most), "{most} processes wait, after {} attempts", tries());
+    database.sql("ROLLBACK");
+    wait_until("the market goes on", PATIENCE, || server.ask(ORDER).contains("<opened"));
+    wait_until("nothing is left behind", PATIENCE, || connections(database) == before);
+    market.server.stop();
+}
+
+/// Pages of clients that had left once were all read, one after the other, before those of others.
+#[test]
+fn what_nobody_waits_for_any_more_is_not_read() {
+    let market = InDatabase::start("postgres-readers-left", "--store-patience 60s");
+    let InDatabase { database, server, http, cluster, .. } = &market;
+    database.sql("ALTER SYSTEM SET log_statement = 'all'");
+    database.sql("SELECT pg_reload_conf()");
+    let path = "/api/v1/symbols/SPY/trades";
+    let read = || cluster.log().matches("BEGIN READ ONLY; SET LOCAL statement_timeout").count();
+    wait_until("statements are noted", PATIENCE, || {
+        http.read(path);
+        read() > 0
+    });
+    let (slow, before) = (readers(database, "history"), read());
+    signal(&slow, Signal::STOP);
+    let request = format!("GET {path} HTTP/1.1\r\nhost: exchange\r\n\r\n");
+    let askers: Vec<TcpStream> = (0..40)
+        .map(|_| {
+            let mut asker = TcpStream::connect(server.http).unwrap();
+            asker.write_all(request.as_bytes()).unwrap();
+            asker
+        })
+        .collect();
+    // The server has taken all of them, and none has an answer.
+    std::thread::sleep(Duration::from_millis(500));
+    drop(askers);
+    std::thread::sleep(Duration::from_millis(500));
+    signal(&slow, Signal::CONT);
+    http.read(path);
+    let read = read() - before;
+    assert!((1..10).contains(&read), "{read} pages were read");
     market.server.stop();
 }
 

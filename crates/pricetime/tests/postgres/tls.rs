@@ -1,14 +1,18 @@
 //! TLS to the database: which certificates are accepted, and that the password is never printed.
 
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::common::bench::binary;
 use crate::common::folder::Folder;
-use crate::common::server::{Launch, Server};
+use crate::common::server::{Launch, PATIENCE, Server};
+use crate::common::wait::wait_until;
 use crate::postgres::{Database, give_away};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rustix::process::Signal;
 
 const PASSWORD: &str = "s3cret/of the+test";
 /// The password as it is written in a URL.
@@ -201,6 +205,32 @@ fn a_wrong_password_is_refused_and_not_said() {
     let url = cluster.url("s3cret-of-another", "127.0.0.1", "sslmode=require");
     let launch = Launch::new(&folder.data()).with("--log-level trace").in_database(&url);
     check_refused(&launch, &["password authentication failed for user \"trader\""]);
+}
+
+/// A database that is restarted cuts handshakes. A standby once took that for a fault of TLS, and ended.
+#[test]
+fn a_standby_waits_for_a_database_that_cuts_its_handshakes() {
+    let (folder, listener) = (Folder::new("postgres-tls-cut"), TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap());
+    let port = listener.local_addr().unwrap().port();
+    // The thread waits in accept until the test process ends.
+    std::thread::spawn(move || {
+        for mut near in listener.incoming().map_while(Result::ok) {
+            // It agrees to TLS, and is gone.
+            near.read_exact(&mut [0; 8]).and_then(|()| near.write_all(b"S")).unwrap();
+        }
+    });
+    let launch = || {
+        let url = format!("postgres://trader:{PASSWORD_ENCODED}@127.0.0.1:{port}/market?sslmode=require");
+        Launch::new(&folder.data()).in_database(&url)
+    };
+    let mut standby = launch().with("--standby").spawn();
+    wait_until("it waits for the database", PATIENCE, || {
+        assert!(standby.is_running(), "{}", standby.log());
+        standby.log().contains("the database is away")
+    });
+    standby.signal(Signal::TERM);
+    assert_eq!(standby.wait_for_end(PATIENCE).status.code(), Some(0));
+    check_refused(&launch(), &["cannot reach the database postgres://trader@127.0.0.1", "TLS handshake"]);
 }
 
 #[test]
