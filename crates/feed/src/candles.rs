@@ -53,6 +53,22 @@ pub(crate) fn candles(
     Ok(candles)
 }
 
+/// Returns the last `limit` candles that began before `before`, oldest first, if memory has them all.
+pub(crate) fn candles_in_memory(
+    view: &View,
+    symbol: SymbolIndex,
+    interval: Interval,
+    before: Option<Time>,
+    limit: usize,
+) -> Result<Option<Vec<Candle>>, HistoryError> {
+    // Memory may lack trades of the oldest second that it knows.
+    let wanted = if interval == Interval::Second { limit.saturating_add(1) } else { limit };
+    let mut found = candles(view, None, symbol, interval, before, wanted)?;
+    let suffices = found.len() == wanted;
+    found.drain(..found.len().saturating_sub(limit));
+    Ok(suffices.then_some(found))
+}
+
 fn joined(shorter: &[Candle], interval: Interval) -> Vec<Candle> {
     let mut longer = Vec::new();
     shorter.iter().for_each(|candle| Candle::join(&mut longer, candle, interval));

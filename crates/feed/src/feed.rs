@@ -12,7 +12,7 @@ use exchange::{EventBatch, EventFollower};
 use history::{Candle, EventQueue, HistoryAt, HistoryError, Interval, Item, PastOrder, SharedHistory};
 use terms::{AccountIndex, MarketState, OrderId, Sequence, StateItem, SymbolIndex, Time};
 
-use crate::candles::candles;
+use crate::candles::{candles, candles_in_memory};
 use crate::listeners::{Listener, Listeners};
 use crate::orders::Open;
 use crate::view::{InitialHistory, News, View};
@@ -222,7 +222,11 @@ impl<W> ReadModel<W> {
         before: Option<Time>,
         limit: usize,
     ) -> Result<Vec<Candle>, HistoryError> {
-        candles(&self.view, self.history()?.as_ref(), symbol, interval, before, limit)
+        // The history may be behind: to ask it is to wait for the keeper and its disk.
+        match candles_in_memory(&self.view, symbol, interval, before, limit)? {
+            Some(candles) => Ok(candles),
+            None => candles(&self.view, self.history()?.as_ref(), symbol, interval, before, limit),
+        }
     }
 
     /// Returns an open order with its time, kind and trigger as it was placed: the view does not know these of orders

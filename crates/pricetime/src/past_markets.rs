@@ -375,8 +375,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let disk = Disk::open(folder.path()).expect("a disk");
         let options = Options { durability: Durability::Written, ..Options::default() };
-        let (mut journal, _) =
-            Journal::recover(disk.clone(), options, JournalPoint::ZERO, Time::ZERO, &mut |_| Ok(())).expect("a journal");
+        let (mut journal, _) = Journal::recover(disk.clone(), options, JournalPoint::ZERO, Time::ZERO, &mut |_| Ok(()))
+            .expect("a journal");
         for sequence in 1..=3_u64 {
             let account = AccountId::parse(sequence.to_string().as_bytes()).expect("an account");
             let mut payload = Vec::new();

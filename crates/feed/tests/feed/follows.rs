@@ -5,12 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::common::{Market, apply, batch, follow, follow_sized, look, start};
-use feed::{History, View};
+use crate::common::{Market, Nobody, apply, batch, follow, follow_sized, look, start};
+use feed::{History, Interval, Listeners, ReadModel, View};
 use history::{HISTORY_FOLDER, HistoryError, Keeper, Sizes};
 use journal::Disk;
 use journal::simulated::{Fault, PowerCut, SimulatedDisk};
-use terms::CancelReason;
+use terms::{CancelReason, SymbolIndex};
 
 /// Copies the files as they are, complete or not, as a crash leaves them.
 fn copy(from: &Path, to: &Path) {
@@ -225,6 +225,28 @@ fn what_a_history_will_never_follow_is_not_answered_from_before() {
         }
     }
     assert!(refused > 15 && answered > 0, "{refused} refused, {answered} answered");
+}
+
+/// A candle that somebody follows is asked for with each publishing: the feed waited for the keeper and its disk each
+/// time.
+#[test]
+fn candles_that_memory_has_wait_for_no_history() {
+    let mut market = Market::new(6);
+    for _ in 0..80 {
+        market.turn();
+    }
+    let (mut view, history) = follow(&market, &SimulatedDisk::new(), 40);
+    let keeper = Keeper::start(history, |_| {}, |_| {}).unwrap();
+    let history = keeper.history();
+    keeper.stop().unwrap();
+    for turn in 40..80 {
+        view.apply(&batch(&market, turn));
+    }
+    let model = ReadModel { view, history: Some(history), watcher: Nobody, listeners: Listeners::default() };
+    assert!(matches!(model.history(), Err(HistoryError::Ended)));
+    let (symbol, minute) = (SymbolIndex(0), Interval::Minute);
+    assert_eq!(model.candles(symbol, minute, None, 1).unwrap().len(), 1);
+    assert!(matches!(model.candles(symbol, minute, None, usize::MAX), Err(HistoryError::Ended)));
 }
 
 /// The machine may lose commands that were written and not synced, and the history may lose fewer: an order that a lost
