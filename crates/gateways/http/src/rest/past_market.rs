@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::vec;
 
-use access::Read;
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
+use exchange::Read;
 use feed::{News, Open, TradedThen, View};
 use futures_util::StreamExt;
 use serde::Deserialize;
