@@ -99,8 +99,8 @@ fn kept(
     Ok(candles)
 }
 
-/// Candles of a second while they are made of a symbol's trades, from the newest one back: of those that memory has, and
-/// then of those in the files.
+/// Candles of a second while they are made of a symbol's trades, from the newest one back: of the trades that memory
+/// has, and then of those in the files.
 #[derive(Debug)]
 pub struct Seconds {
     symbol: SymbolIndex,
@@ -119,13 +119,13 @@ pub struct Seconds {
 /// The trades that are read next.
 #[derive(Clone, Copy, Debug)]
 enum Place {
-    /// Those that memory has.
+    /// The trades that memory has.
     Memory,
-    /// Those in the files before a time, by which memory has none.
+    /// The trades in the files before a time, by which memory has none.
     Search(Time),
-    /// Those of all symbols up to a number, until one is the symbol's.
+    /// The trades of all symbols up to a number, until one is the symbol's.
     AllSymbols(Searched),
-    /// Those of the symbol before this one; without it the newest.
+    /// The trades of the symbol before this one; without it the newest.
     Before(Option<u64>),
     End,
 }

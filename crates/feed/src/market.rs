@@ -14,8 +14,8 @@ use crate::remembered::Remembered;
 
 /// Trades of each symbol that a start puts back into memory.
 pub const RECALLED: usize = 100;
-/// The most limits of a side that cross while an auction's price is computed: the feed computes it with each change, and
-/// everybody waits for that.
+/// The most limits of a side that cross while an auction's price is computed: the feed computes it with each change,
+/// and everybody waits for that.
 const CROSSED_MAX: usize = 10_000;
 const DAY_MICROS: u64 = 86_400_000_000;
 

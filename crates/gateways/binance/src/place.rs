@@ -363,7 +363,7 @@ enum Fills {
     Known(Vec<Trade>),
     /// The files have those that are too long ago for memory.
     InFiles(SymbolIndex),
-    /// They are too long ago for a memory without files.
+    /// The executions are too long ago for a memory without files.
     Unknown,
 }
 

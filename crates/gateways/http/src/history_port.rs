@@ -94,7 +94,7 @@ pub enum Question {
 /// The way back of an answer: the rows, and the last command whose effects they include.
 pub struct HistoryAnswer<T> {
     back: oneshot::Sender<Result<(T, Sequence), NoAnswer>>,
-    /// It is given back with the answer, also when the client has gone.
+    /// A place in the line, which is given back with the answer, also when the client has gone.
     place: Place,
 }
 

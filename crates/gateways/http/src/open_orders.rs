@@ -182,8 +182,8 @@ async fn open_of(
     Ok((open, through.unwrap_or(Sequence::ZERO)))
 }
 
-/// Returns the orders of an account that were placed behind a command, newest first. The orders of all symbols are read:
-/// the last one of a symbol may be older than millions of others.
+/// Returns the orders of an account that were placed behind a command, newest first. The orders of all symbols are
+/// read: the last one of a symbol may be older than millions of others.
 async fn placed_behind(
     app: &AppState,
     account: AccountIndex,

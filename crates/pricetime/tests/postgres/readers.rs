@@ -239,8 +239,8 @@ fn who_waits_for_slow_readers_is_answered_however_soon_idle_connections_are_clos
     market.server.stop();
 }
 
-/// Somebody held a lock: each question without an answer once left a process of the database behind, which went on
-/// waiting, until the database took no more connections.
+/// Each question without an answer once left a process of the database behind, which went on waiting for a lock until
+/// the database took no more connections.
 #[test]
 fn questions_without_an_answer_leave_no_processes_behind() {
     let market = InDatabase::start("postgres-readers-locked", "--store-patience 1s");

@@ -1,4 +1,5 @@
-//! Orders of the files, with what befell each: their notes are read some at a time, because an order may have thousands.
+//! Orders of the files, with what befell each. Their notes are read some at a time, because an order may have
+//! thousands.
 
 use std::collections::VecDeque;
 

@@ -420,8 +420,8 @@ impl Watch {
     }
 }
 
-/// Returns the orders in a symbol that came to its book, changed there or left it, each once, in the order of their last
-/// changes.
+/// Returns the orders in a symbol that came to its book, changed there or left it, each once, in the order of their
+/// last changes.
 fn changed(view: &View, symbol: SymbolIndex, news: &[News]) -> Vec<PastOrderShape> {
     let (mut orders, mut seen) = (Vec::new(), HashSet::new());
     for news in news.iter().rev() {
