@@ -274,9 +274,9 @@ fn a_standby_that_is_overtaken_while_it_takes_over_stands_by_again() {
     let standby = launch(&folder, &database).with("--standby").spawn();
     wait_until("it stands by", PATIENCE, || standby.log().contains("standing by"));
     database.sql("SET pricetime.server = 'on'");
-    database.sql("BEGIN; LOCK TABLE pricetime.accounts IN ACCESS EXCLUSIVE MODE");
+    database.sql("BEGIN; LOCK TABLE pricetime.parts IN ACCESS EXCLUSIVE MODE");
     first.kill();
-    let waits = "SELECT pid FROM pg_locks WHERE NOT granted AND relation = 'pricetime.accounts'::regclass";
+    let waits = "SELECT pid FROM pg_locks WHERE NOT granted AND relation = 'pricetime.parts'::regclass";
     wait_until("the standby has raised the epoch", PATIENCE, || !database.sql(waits).is_empty());
     database.sql("UPDATE pricetime.command_sequence SET epoch = epoch + 1, writer = 'another'; COMMIT");
     let second = standby.serving().expect("a server that took over");

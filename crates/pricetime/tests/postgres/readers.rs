@@ -244,7 +244,7 @@ fn who_waits_for_slow_readers_is_answered_however_soon_idle_connections_are_clos
 #[test]
 fn questions_without_an_answer_leave_no_processes_behind() {
     let market = InDatabase::start("postgres-readers-locked", "--store-patience 1s");
-    let InDatabase { database, http, .. } = &market;
+    let InDatabase { database, http, cluster, .. } = &market;
     market.order("buy");
     market.order("sell");
     let paths = ["/api/v1/orders/1?account=1", "/api/v1/symbols/SPY/trades"];
@@ -252,26 +252,28 @@ fn questions_without_an_answer_leave_no_processes_behind() {
     let look_up = || market.server.ask(r#"<transactions id="1"><query id="1"/></transactions>"#);
     let known = look_up();
     assert!(known.contains("<executed "), "{known}");
-    let before = connections(database);
+    // A transaction sees one moment of these, so another connection counts them.
+    let connections = || connections(&cluster.database_named(&database.name));
+    let before = connections();
     database.sql("BEGIN; LOCK TABLE pricetime.kept IN ACCESS EXCLUSIVE MODE");
-    for _ in 0..6 {
+    for _ in 0..8 {
         let refused = look_up();
         assert!(refused.contains("store is away"), "{refused}");
-        paths.iter().for_each(|path| assert_eq!(http.get(path).code(), (503, "store-away"), "{path}"));
         // A process that was left a moment ago may still end.
-        assert!(connections(database) <= before + 2, "{} connections; before, {before}", connections(database));
+        assert!(connections() <= before + 1, "{} connections; before, {before}", connections());
     }
+    paths.iter().for_each(|path| assert_eq!(http.get(path).code(), (503, "store-away"), "{path}"));
     assert!(market.order("buy") > 0, "the writer does not wait for that table");
     database.sql("ROLLBACK");
     wait_until("look-ups are answered again", PATIENCE, || look_up() == known);
     for (path, told) in paths.iter().zip(&told) {
         assert_eq!(http.read(path), *told, "{path}");
     }
-    wait_until("nothing is left behind", PATIENCE, || connections(database) == before);
+    wait_until("nothing is left behind", PATIENCE, || connections() <= before);
     market.server.stop();
 }
 
-/// The writer's connection broke while somebody held a lock: each attempt at another one left a process behind.
+/// The writer's connection broke while an operator held a lock: each attempt at another one left a process behind.
 #[test]
 fn attempts_to_write_again_leave_no_processes_behind() {
     let market = InDatabase::start("postgres-writer-locked", "--store-patience 3s");
@@ -279,9 +281,9 @@ fn attempts_to_write_again_leave_no_processes_behind() {
     market.order("buy");
     let before = connections(database);
     let tries = || server.process.log().matches("no connection in 5s").count();
-    database.sql("BEGIN; LOCK TABLE pricetime.orders IN ACCESS EXCLUSIVE MODE");
+    database.sql("BEGIN; LOCK TABLE pricetime.parts IN ACCESS EXCLUSIVE MODE");
     database.end_the_writer();
-    let waits = "SELECT FROM pg_locks WHERE NOT granted AND relation = 'pricetime.orders'::regclass";
+    let waits = "SELECT FROM pg_locks WHERE NOT granted AND relation = 'pricetime.parts'::regclass";
     let mut most = 0;
     let until = Instant::now() + Duration::from_secs(20);
     while Instant::now() < until {
@@ -310,7 +312,7 @@ fn what_nobody_waits_for_any_more_is_not_read() {
     });
     let (slow, before) = (readers(database, "history"), read());
     signal(&slow, Signal::STOP);
-    let request = format!("GET {path} HTTP/1.1\r\nhost: exchange\r\n\r\n");
+    let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n");
     let askers: Vec<TcpStream> = (0..40)
         .map(|_| {
             let mut asker = TcpStream::connect(server.http).unwrap();
