@@ -91,9 +91,12 @@ pub enum Question {
     },
 }
 
-/// The way back of an answer: the rows, and the last command whose effects they include.
+/// The rows of an answer and the last command whose effects they include, or the reason why there are none.
+type Found<T> = Result<(T, Sequence), NoAnswer>;
+
+/// The way back of an answer.
 pub struct HistoryAnswer<T> {
-    back: oneshot::Sender<Result<(T, Sequence), NoAnswer>>,
+    back: oneshot::Sender<Found<T>>,
     /// A place in the line, which is given back with the answer, also when the client has gone.
     place: Place,
 }
@@ -106,13 +109,13 @@ pub(crate) struct Place {
 
 impl<T> HistoryAnswer<T> {
     /// Makes the way back of a question that has a place, and the receiver of its answer.
-    pub(crate) fn new(place: Place) -> (HistoryAnswer<T>, oneshot::Receiver<Result<(T, Sequence), NoAnswer>>) {
+    pub(crate) fn new(place: Place) -> (HistoryAnswer<T>, oneshot::Receiver<Found<T>>) {
         let (back, answered) = oneshot::channel();
         (HistoryAnswer { back, place }, answered)
     }
 
     /// Tells the answer.
-    pub fn tell(self, found: Result<(T, Sequence), NoAnswer>) {
+    pub fn tell(self, found: Found<T>) {
         let HistoryAnswer { back, place } = self;
         drop(place);
         drop(back.send(found));
