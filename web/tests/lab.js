@@ -142,7 +142,7 @@ try {
       await page.click("#order [data-close]");
       const { order_id } = await place("100", "1");
       await page.locator(`#panel-open tr[data-key="${order_id}"] .order-id`).click();
-      await page.waitForSelector("#panel-way:has-text('known for orders that this page has placed')");
+      await page.waitForSelector("#panel-way:has-text('known for the last orders that the ticket has placed')");
       await page.click("#order [data-close]");
       await cancelAll();
     }),
