@@ -77,8 +77,8 @@ pub(crate) async fn make(context: &Context, url: &LogUrl, cluster: u64, replicas
         let made = context.create_stream(config).await;
         made.map_err(|error| {
             LogError(format!(
-                "the stream {name} cannot be made beside {url}: {error}. If it is there with other settings, and nobody needs it, remove it \
-                 first (nats stream rm {name})"
+                "the stream {name} cannot be made beside {url}: {error}. If it is there with other settings, and nobody needs \
+                 it, remove it first (nats stream rm {name})"
             ))
         })?;
     }
@@ -104,7 +104,8 @@ pub(crate) async fn left_behind(context: &Context, url: &LogUrl) -> Result<Optio
             }
         };
         return Err(LogError(format!(
-            "the stream {name} is there without {url}, and {fault}: make the log under another name, or remove the stream first if nobody              needs it (nats stream rm {name})"
+            "the stream {name} is there without {url}, and {fault}: make the log under another name, or remove the stream \
+             first if nobody needs it (nats stream rm {name})"
         )));
     }
     Ok(left)
