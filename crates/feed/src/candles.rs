@@ -181,12 +181,11 @@ impl Seconds {
     fn step(&mut self, view: &View, history: Option<&HistoryAt<'_>>, most: usize) -> Result<(), HistoryError> {
         match (self.place, history) {
             (Place::Memory, _) => {
-                let recent = view.listing(self.symbol).recent();
-                let (mut oldest, mut goes_on) = (None, true);
-                for trade in recent {
+                let (mut oldest, mut recent) = (None, view.listing(self.symbol).recent());
+                let goes_on = recent.all(|trade| {
                     oldest = Some(trade.id);
-                    goes_on = goes_on && self.add(trade);
-                }
+                    self.add(trade)
+                });
                 self.place = match (history, self.before) {
                     (Some(_), Some(before)) if goes_on && self.found.is_empty() => Place::Search(before),
                     (Some(_), _) if goes_on => Place::Before(oldest),

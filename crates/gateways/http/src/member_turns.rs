@@ -122,7 +122,7 @@ impl Waiting {
         }
     }
 
-    /// Hands a permit that came back to whoever is next. Returns the way to tell it; `None` if nobody waits.
+    /// Gives a permit that came back to the next member. Returns the way to tell that member; `None` if nobody waits.
     fn next(&mut self) -> Option<oneshot::Sender<Turn>> {
         let called = self.call_next();
         self.free += usize::from(called.is_none());
