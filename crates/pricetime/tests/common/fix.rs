@@ -59,9 +59,20 @@ impl<S: Read + Write> Fix<S> {
 
     /// Sends a message of this kind to a server that may have ended.
     pub fn try_send(&mut self, kind: &str, fields: &str) -> io::Result<()> {
-        let bytes = self.made(kind, self.next, fields);
-        self.next += 1;
+        let bytes = self.numbered(kind, fields);
         self.stream.write_all(&bytes)
+    }
+
+    /// Sends messages, each a kind and its fields, in one packet.
+    pub fn send_together(&mut self, messages: &[(&str, &str)]) {
+        let all: Vec<u8> = messages.iter().flat_map(|(kind, fields)| self.numbered(kind, fields)).collect();
+        self.stream.write_all(&all).unwrap();
+    }
+
+    /// Makes the session's next message.
+    pub fn numbered(&mut self, kind: &str, fields: &str) -> Vec<u8> {
+        self.next += 1;
+        self.made(kind, self.next - 1, fields)
     }
 
     /// Makes a message with this number.

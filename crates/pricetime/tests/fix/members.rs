@@ -111,12 +111,6 @@ fn alice_when_there_is_room(address: SocketAddr) -> Fix {
     })
 }
 
-/// Makes the session's next message.
-fn numbered(fix: &mut Fix, kind: &str, fields: &str) -> Vec<u8> {
-    fix.next += 1;
-    fix.made(kind, fix.next - 1, fields)
-}
-
 /// Second Logons, SequenceResets, Rejects and messages out of turn once counted nowhere, so a member sent as many as it
 /// liked.
 #[test]
@@ -143,10 +137,10 @@ fn each_message_counts_among_those_of_its_member() {
     // for, messages without their header, those that came before, and those whose number is ahead.
     type Made = fn(&mut Fix) -> Vec<u8>;
     let floods: [Made; 8] = [
-        |fix| numbered(fix, "A", "98=0|108=30|"),
-        |fix| numbered(fix, "4", "36=1|"),
-        |fix| numbered(fix, "3", "45=1|"),
-        |fix| numbered(fix, "0", ""),
+        |fix| fix.numbered("A", "98=0|108=30|"),
+        |fix| fix.numbered("4", "36=1|"),
+        |fix| fix.numbered("3", "45=1|"),
+        |fix| fix.numbered("0", ""),
         |_| message("35=D|49=ALICE|34=2|"),
         |fix| fix.made("D", 1, "43=Y|"),
         |fix| fix.made("5", 1, "43=Y|"),
@@ -215,8 +209,7 @@ fn a_mass_cancel_is_one_message() {
     let mut alice = alice_when_there_is_room(server.fix.unwrap());
     // All of the member's messages of a second are free again.
     std::thread::sleep(Duration::from_millis(1_100));
-    let both = [alice.made("q", 2, "11=all|530=7|"), alice.made("1", 3, "112=there?|")].concat();
-    alice.stream.write_all(&both).unwrap();
+    alice.send_together(&[("q", "11=all|530=7|"), ("1", "112=there?|")]);
     let mut told = std::iter::from_fn(|| Some(alice.next())).filter(|told| !told.contains("|150=4|"));
     let (canceled, there) = (told.next().unwrap(), told.next().unwrap());
     assert!(canceled.contains("|35=r|") && canceled.contains("|533=2501|"), "{canceled}");

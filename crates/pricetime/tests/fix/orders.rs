@@ -139,23 +139,14 @@ fn a_name_is_the_amended_orders_at_once() {
         fix.expect(&["150=0", &format!("11={name}")]);
     }
     // No report comes between messages of one packet.
-    let all = [("G", amend("x", "a", 4)), ("D", buy("x")), ("G", amend("x", "b", 4)), ("F", amend("c", "x", 4))];
-    let all = all.map(|(kind, fields)| {
-        fix.next += 1;
-        fix.made(kind, fix.next - 1, &fields)
-    });
-    fix.stream.write_all(&all.concat()).unwrap();
+    let [first, second, cancel] = [("x", "a"), ("x", "b"), ("c", "x")].map(|(name, of)| amend(name, of, 4));
+    fix.send_together(&[("G", &first), ("D", &buy("x")), ("G", &second), ("F", &cancel)]);
     fix.expect(&["150=8", "103=6", "11=x"]);
     fix.expect(&["35=9", "11=x", "41=b", "102=6"]);
     fix.expect(&["150=5", "11=x", "41=a", "38=4"]);
     fix.expect(&["150=4", "11=c", "41=x"]);
     // A name that was refused is free.
-    let all = [("G", amend("y", "b", 9)), ("D", buy("y"))];
-    let all = all.map(|(kind, fields)| {
-        fix.next += 1;
-        fix.made(kind, fix.next - 1, &fields)
-    });
-    fix.stream.write_all(&all.concat()).unwrap();
+    fix.send_together(&[("G", &amend("y", "b", 9)), ("D", &buy("y"))]);
     fix.expect(&["35=9", "11=y", "102=99"]);
     fix.expect(&["150=0", "11=y"]);
     server.stop();
@@ -252,12 +243,8 @@ fn changes_that_follow_each_other_at_once_keep_their_names() {
     fix.expect(&["150=5", "11=g1"]);
     // The second one takes a name that is given, and the third one takes no shares off.
     let (again, other) = (amend("g2", "g1", 7), amend("g3", "g1", 7));
-    let all = [("G", &again), ("G", &again), ("G", &other), ("F", &format!("{}38=7|", of("c", "g1")))];
-    let all = all.map(|(kind, fields)| {
-        fix.next += 1;
-        fix.made(kind, fix.next - 1, fields)
-    });
-    fix.stream.write_all(&all.concat()).unwrap();
+    let cancel = format!("{}38=7|", of("c", "g1"));
+    fix.send_together(&[("G", &again), ("G", &again), ("G", &other), ("F", &cancel)]);
     let mut told: Vec<String> = (0..4).map(|_| fix.next()).collect();
     told.sort_by_key(|told| told.contains("|35=9|"));
     let expected = [["|150=5|", "|11=g2|"], ["|150=4|", "|11=c|"], ["|102=6|", "|11=g2|"], ["|102=99|", "|11=g3|"]];
@@ -328,16 +315,14 @@ fn amendments_that_follow_each_other_are_all_told_of() {
     const AMENDMENTS: usize = 5_000;
     fix.send("D", &format!("11=o|1=1|55=SPY|54=1|38={}|40=2|59=1|44=1|", AMENDMENTS + 1));
     fix.expect(&["150=0", "11=o"]);
-    let first = fix.next;
     let mut all: Vec<u8> = (0..AMENDMENTS)
         .flat_map(|number| {
-            let fields = format!("11=g{number}|41=o|1=1|55=SPY|54=1|40=2|44=1|38={}|", AMENDMENTS - number);
-            fix.made("G", first + number as u64, &fields)
+            fix.numbered("G", &format!("11=g{number}|41=o|1=1|55=SPY|54=1|40=2|44=1|38={}|", AMENDMENTS - number))
         })
         .collect();
     let last = AMENDMENTS - 1;
     let cancel = format!("11=c|41=g{last}|1=1|55=SPY|54=1|38=1|");
-    all.extend(fix.made("F", first + AMENDMENTS as u64, &cancel));
+    all.extend(fix.numbered("F", &cancel));
     let mut sending = fix.stream.try_clone().unwrap();
     std::thread::scope(|scope| {
         scope.spawn(move || sending.write_all(&all).unwrap());
@@ -380,8 +365,7 @@ fn an_order_behind_a_mass_cancel_comes_behind_all_of_it() {
     let order = r#"<order sym="SPY" amount="1" limit="400"/>"#.repeat(2_500);
     server.ask(&format!("<transactions id=\"1\">{order}</transactions>"));
     let mut fix = Fix::log_on(address, "A");
-    let both = [fix.made("q", 2, "11=all|1=1|530=7|"), fix.made("D", 3, &buy("new", "1000000"))].concat();
-    fix.stream.write_all(&both).unwrap();
+    fix.send_together(&[("q", "11=all|1=1|530=7|"), ("D", &buy("new", "1000000"))]);
     // The reports of the canceled orders come at the same time.
     let mut told = std::iter::from_fn(|| Some(fix.next())).filter(|told| !told.contains("|150=4|"));
     let (canceled, new) = (told.next().unwrap(), told.next().unwrap());
