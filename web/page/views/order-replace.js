@@ -1,4 +1,5 @@
-// Puts a new order in the place of one, with other prices or shares, and says what came of it. An order whose replacement is refused stays as it is.
+// Puts a new order in the place of one, with other prices or shares, and says what came of it. An order whose
+// replacement is refused stays as it is.
 
 import { exact, format, group } from "../decimal.js";
 import { Refusal } from "../api.js";

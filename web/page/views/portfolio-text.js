@@ -1,4 +1,5 @@
-// The amounts of a portfolio as they are shown: its figures, the columns of its table, and the note beneath. Knows no element.
+// The amounts of a portfolio as they are shown: its figures, the columns of its table, and the note beneath. Knows no
+// element.
 
 import { MONEY_DECIMALS, atLeast, format, group } from "../decimal.js";
 import { plural } from "../format.js";

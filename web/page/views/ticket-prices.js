@@ -1,4 +1,5 @@
-// Clears what stands in the ticket and means something else by now: prices of another symbol, and a price that is a distance. Knows no element.
+// Clears what stands in the ticket and means something else by now: prices of another symbol, and a price that is a
+// distance. Knows no element.
 
 import { triggerUnit } from "./ticket-order.js";
 

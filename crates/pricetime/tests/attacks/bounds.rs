@@ -192,8 +192,8 @@ fn read_on(mut streams: Vec<TcpStream>, (bytes, begun): (&AtomicUsize, &AtomicUs
     }
 }
 
-/// A regression: the pieces of long answers were made in the order of asking, whoever asked. Each piece for one member
-/// waited for one of each connection of another, and so did each step of a cancel of all orders.
+/// Pieces of long answers were once made in the order in which connections asked for them. A member waited for a piece
+/// of each connection of another one before each of its own, and before each step of a cancel of all orders.
 #[test]
 fn a_member_with_many_long_answers_delays_others_by_a_few_pieces_at_a_time() {
     const LISTS: usize = 200;

@@ -53,7 +53,7 @@ fn all_orders_are_canceled_by_one_command_and_each_is_told() {
 }
 
 /// A cancel of one symbol's orders once walked through all orders of the account that were placed since the symbol's
-/// last one: 10,000 steps at five million. Here one of these is damaged, so that whoever walks that far is told.
+/// last one: 10,000 steps at five million. Here one of these is damaged, and a walk that far would meet it.
 #[test]
 fn a_cancel_of_a_symbol_does_not_walk_through_the_orders_of_others() {
     const OTHERS: usize = 600;
