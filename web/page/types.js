@@ -42,6 +42,7 @@
  * @property {string} [static_up] per cent above the price of the last auction
  * @property {string} [static_down]
  * @property {string} [interruption] seconds of the auction that an order outside the band begins
+ * @property {"nearest"|"pressure"} [auction_ties] the choice among auction prices that are equally good
  * @property {boolean} trading whether orders are placed and execute
  */
 

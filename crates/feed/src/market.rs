@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use history::{Candle, Interval, KEPT, Trade};
 use terms::{
-    AuctionPrice, Phase, Position, Price, Side, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Time, Turnover,
-    auction_price,
+    AuctionPrice, AuctionTerms, Phase, Position, Price, Side, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Time,
+    Turnover, auction_price,
 };
 
 use crate::book::{Book, Level};
@@ -66,10 +66,10 @@ pub struct Traded {
     pub first_trade: Option<u64>,
 }
 
-/// An auction's price, and what it was made of: the number of changes of the book, the reference, and the tick.
+/// An auction's price, and what it was made of: the number of changes of the book, and the terms.
 #[derive(Debug)]
 struct FoundPrice {
-    made_of: (u64, Option<Price>, Price),
+    made_of: (u64, AuctionTerms),
     price: Option<AuctionPrice>,
 }
 
@@ -126,7 +126,7 @@ impl Listing {
         if self.phase.phase == Phase::Open || self.book.crosses_more_than(CROSSED_MAX) {
             return None;
         }
-        let made_of = (self.book.changes, self.reference, self.rules.tick);
+        let made_of = (self.book.changes, self.auction_terms());
         let mut auction = self.auction.lock().unwrap_or_else(PoisonError::into_inner);
         match *auction {
             Some(FoundPrice { made_of: before, price }) if before == made_of => price,
@@ -139,7 +139,11 @@ impl Listing {
             let open = move |(limit, level): (Price, &Level)| (limit, level.shares.plus(self.book.hidden(side, limit)));
             self.book.levels(side).map(open)
         };
-        auction_price(side(Side::Buy), side(Side::Sell), self.reference, self.rules.tick)
+        auction_price(side(Side::Buy), side(Side::Sell), self.auction_terms())
+    }
+
+    fn auction_terms(&self) -> AuctionTerms {
+        AuctionTerms { last: self.reference, tick: self.rules.tick, ties: self.rules.auction_ties }
     }
 
     /// Lists the last trades that memory still has, newest first.

@@ -1,7 +1,7 @@
 //! Rules of a symbol as bytes: bits that say which rules are set, and then their amounts, integers as LEB128. Rules
 //! have one encoding. This file does not know where they are written. Source: docs/JOURNAL.md, rules.
 
-use terms::{Distance, Money, Pause, SymbolRules};
+use terms::{AuctionTies, Distance, Money, Pause, SymbolRules};
 
 use crate::fields::{put_amount, take_amount, take_price, take_shares};
 use crate::varint::{CodecError, put_u64, take_u64};
@@ -22,7 +22,9 @@ const BAND_SIZE: u64 = 1_024;
 const STATIC_UP: u64 = 2_048;
 const STATIC_DOWN: u64 = 4_096;
 const REFERENCE: u64 = 8_192;
-const ALL: u64 = 16_383;
+/// The bit of auctions that follow the pressure where prices are equally good.
+const PRESSURE: u64 = 16_384;
+const ALL: u64 = 32_767;
 
 const NONE: SymbolRules = SymbolRules::NONE;
 
@@ -68,7 +70,8 @@ pub(crate) fn take_rules(bytes: &mut &[u8]) -> Result<SymbolRules, CodecError> {
     if found & !ALL != 0 {
         return Err(CodecError::OutOfBounds("rules"));
     }
-    let mut rules = SymbolRules { is_halted: found & HALTED != 0, ..NONE };
+    let auction_ties = if found & PRESSURE != 0 { AuctionTies::Pressure } else { AuctionTies::Nearest };
+    let mut rules = SymbolRules { is_halted: found & HALTED != 0, auction_ties, ..NONE };
     if found & TICK != 0 {
         rules.tick = take_price(bytes)?;
     }
@@ -129,6 +132,7 @@ fn bits(rules: &SymbolRules) -> u64 {
         (rules.static_up.is_some(), STATIC_UP),
         (rules.static_down.is_some(), STATIC_DOWN),
         (rules.reference.is_some(), REFERENCE),
+        (rules.auction_ties == AuctionTies::Pressure, PRESSURE),
     ];
     found.into_iter().filter(|(is_there, _)| *is_there).fold(0, |bits, (_, bit)| bits | bit)
 }

@@ -14,7 +14,7 @@ use crate::recovery::{self, LoadError};
 /// The number of commands read from the journal ahead of their application, roughly: each further reading begins with
 /// the journal file of its first command.
 const READ_AHEAD: usize = 16_384;
-/// The number of commands between two looks at the clock and at the size of the market.
+/// The number of commands between two looks at the size of the market.
 const LOOK_EVERY: u64 = 4_096;
 
 /// A moment of the past.
@@ -135,6 +135,10 @@ impl<S: Storage> Rewound<S> {
             // These are no more than one reading.
             while let Some(entry) = self.take(|next| moment.has(next) && next.sequence <= newest) {
                 self.apply(&entry, &mut |_, _| {});
+                // One command may execute 10,000 times.
+                if Instant::now() >= deadline {
+                    return Ok(false);
+                }
             }
             if !self.waiting.is_empty() || !self.read(newest, Some((moment, deadline)))? {
                 return Ok(true);
@@ -196,8 +200,7 @@ impl<S: Storage> Rewound<S> {
                 Ok(())
             })?;
             *point = batch.point;
-            let has_looked = point.sequence.0 / LOOK_EVERY != (batch.first.0 - 1) / LOOK_EVERY;
-            let is_late = has_looked && goal.is_some_and(|(_, deadline)| Instant::now() >= deadline);
+            let is_late = goal.is_some_and(|(_, deadline)| Instant::now() >= deadline);
             match is_late || waiting.len() >= READ_AHEAD || point.sequence >= newest {
                 true => Err(Box::new(Enough)),
                 false => Ok(()),

@@ -1,8 +1,8 @@
 //! The phases of symbols, and the one price of an auction: the model tries all prices. See docs/rules/PHASES.md.
 
 use terms::{
-    AccountIndex, BrokenRule, CancelReason, Deadline, Event, NewOrder, OrderId, OrderKind, Phase, Price, Reject, Reply,
-    SelfTrade, Shares, Side, Symbol, SymbolIndex, SymbolPhase, Time,
+    AccountIndex, AuctionTies, BrokenRule, CancelReason, Deadline, Event, NewOrder, OrderId, OrderKind, Phase, Price,
+    Reject, Reply, SelfTrade, Shares, Side, Symbol, SymbolIndex, SymbolPhase, Time,
 };
 
 use crate::exchange::{Model, Terms};
@@ -336,10 +336,17 @@ impl Model {
             let sold: i128 = asks.iter().filter(|ask| ask.limit <= price).map(|ask| open(ask.open)).sum();
             Uncrossed { price, shares: bought.min(sold), surplus: bought - sold }
         };
-        prices.map(at).min_by_key(|found| {
-            let distance = (i128::from(found.price.units()) - i128::from(reference.units())).abs();
-            (-found.shares, found.surplus.abs(), distance, found.price)
-        })
+        let all: Vec<Uncrossed> = prices.map(at).collect();
+        let least = all.iter().map(|found| (-found.shares, found.surplus.abs())).min()?;
+        let best = || all.iter().filter(|found| (-found.shares, found.surplus.abs()) == least);
+        let (all_buy, all_sell) = (best().all(|found| found.surplus > 0), best().all(|found| found.surplus < 0));
+        let distance = |found: &Uncrossed| (i128::from(found.price.units()) - i128::from(reference.units())).abs();
+        let chosen = match self.rules(symbol).auction_ties {
+            AuctionTies::Pressure if all_buy => best().max_by_key(|found| found.price),
+            AuctionTies::Pressure if all_sell => best().min_by_key(|found| found.price),
+            AuctionTies::Pressure | AuctionTies::Nearest => best().min_by_key(|found| (distance(found), found.price)),
+        };
+        chosen.copied()
     }
 
     /// The end time of the auction that ends next.

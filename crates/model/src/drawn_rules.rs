@@ -1,7 +1,7 @@
 //! Rules of symbols as a workload draws them: from the prices and sizes of its orders, so that these just meet the
 //! rules, and just miss them. This module does not know how orders obey rules.
 
-use terms::{Distance, Money, Price, Shares, SymbolRules};
+use terms::{AuctionTies, Distance, Money, Price, Shares, SymbolRules};
 
 use crate::random::Random;
 
@@ -43,6 +43,7 @@ pub(crate) fn draw(random: &mut Random, prices: &[Price], sizes: &[Shares]) -> S
         rules = with_references(random, prices, sizes, rules);
     }
     rules.is_halted = random.percent(8);
+    rules.auction_ties = random.pick(&AuctionTies::ALL);
     if rules.check().is_ok() { rules } else { SymbolRules::NONE }
 }
 

@@ -8,9 +8,9 @@ use clap::{Args, ValueEnum};
 use engine::Engine;
 use serde::Serialize;
 use terms::{
-    AccountIndex, AccountLimit, AccountLimits, Executed, FeeSchedule, Fees, Group, Groups, KillScope, Money, NewOrder,
-    OrderId, OrderKind, Position, Protections, Rule, Side, StateItem, SymbolIndex, SymbolPhase, SymbolRules, Tier,
-    Trigger,
+    AccountIndex, AccountLimit, AccountLimits, AuctionTies, Executed, FeeSchedule, Fees, Group, Groups, KillScope,
+    Money, NewOrder, OrderId, OrderKind, Position, Protections, Rule, Side, StateItem, SymbolIndex, SymbolPhase,
+    SymbolRules, Tier, Trigger,
 };
 
 use crate::inspect;
@@ -122,11 +122,14 @@ pub struct PhaseState {
     pub until_us: Option<u64>,
 }
 
-/// The rules of a symbol: each one with an amount, by its name, and whether it trades.
+/// The rules of a symbol: each one with an amount, by its name, the choice of its auctions, and whether it trades.
 #[derive(Debug, Serialize)]
 pub struct RulesState {
     #[serde(flatten)]
     pub amounts: BTreeMap<&'static str, String>,
+    /// Missing where it is the nearest price.
+    #[serde(rename = "auction-ties", skip_serializing_if = "Option::is_none")]
+    pub auction_ties: Option<&'static str>,
     pub trading: &'static str,
     #[serde(skip)]
     text: String,
@@ -505,7 +508,8 @@ impl RulesState {
         let said =
             Rule::ALL.into_iter().filter_map(|rule| Some((rule.name(), rules.amount(rule)?.as_str().to_owned())));
         let trading = if rules.is_halted { "off" } else { "on" };
-        RulesState { amounts: said.collect(), trading, text: rules.to_string() }
+        let auction_ties = Some(rules.auction_ties.name()).filter(|_| rules.auction_ties != AuctionTies::default());
+        RulesState { amounts: said.collect(), auction_ties, trading, text: rules.to_string() }
     }
 }
 

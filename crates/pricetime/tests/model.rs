@@ -19,8 +19,8 @@ use model::Model;
 use model::workload::{Flavour, Random, Workload};
 use serde_json::Value;
 use terms::{
-    AccountId, AccountLimit, Bond, Command, Deadline, Entry, Execution, Iceberg, KillScope, Money, Op, OpenTerms,
-    OrderId, OrderName, Pause, Place, Query, Reject, Reply, Rule, Sequence, Side, StateItem, Status, Symbol,
+    AccountId, AccountLimit, AuctionTies, Bond, Command, Deadline, Entry, Execution, Iceberg, KillScope, Money, Op,
+    OpenTerms, OrderId, OrderName, Pause, Place, Query, Reject, Reply, Rule, Sequence, Side, StateItem, Status, Symbol,
     SymbolRules, Time,
 };
 
@@ -486,6 +486,8 @@ fn compare_state(state: &Value, model: &Model) {
             StateItem::Rules { symbol, rules } => {
                 let told = &state["totals"]["symbols"][symbol.0 as usize]["rules"];
                 assert_eq!(told["trading"], if rules.is_halted { "off" } else { "on" });
+                let is_pressed = rules.auction_ties == AuctionTies::Pressure;
+                assert_eq!(told.get("auction-ties").is_some_and(|told| told == "pressure"), is_pressed);
                 for rule in Rule::ALL {
                     let amount = rules.amount(rule).map(|amount| amount.as_str().to_owned());
                     assert_eq!(told.get(rule.name()).and_then(Value::as_str), amount.as_deref(), "{}", rule.name());

@@ -114,7 +114,8 @@ CREATE TABLE pricetime.symbol_rules (
     interruption bigint CHECK (interruption BETWEEN 1 AND 86400),
     band_size numeric(19,8) CHECK (band_size > 0),
     static_up numeric(9,2) CHECK (static_up > 0),
-    static_down numeric(9,2) CHECK (static_down > 0 AND static_down < 100)
+    static_down numeric(9,2) CHECK (static_down > 0 AND static_down < 100),
+    auction_ties text CHECK (auction_ties IN ('pressure'))
 );
 COMMENT ON TABLE pricetime.symbol_rules IS
     'The rules for orders in a symbol. A symbol without a row has no rules; null is a rule that is not set.';
@@ -138,6 +139,8 @@ COMMENT ON COLUMN pricetime.symbol_rules.static_up IS
     'The largest distance of a price above the static reference, in per cent.';
 COMMENT ON COLUMN pricetime.symbol_rules.static_down IS
     'The largest distance of a price below the static reference, in per cent.';
+COMMENT ON COLUMN pricetime.symbol_rules.auction_ties IS
+    'pressure: of prices that are equally good, an auction takes the one at the end of the side that has more.';
 
 CREATE TABLE pricetime.symbol_phases (
     symbol bigint PRIMARY KEY REFERENCES pricetime.symbols,

@@ -4,8 +4,8 @@ use std::error::Error;
 use std::num::NonZeroU32;
 
 use terms::{
-    CancelReason, Deadline, Distance, FeeRate, Grace, Group, Money, OrderKind, Pause, Phase, Position, Price,
-    SelfTrade, Shares, Tier, Time, Trigger, Turnover,
+    AuctionTies, CancelReason, Deadline, Distance, FeeRate, Grace, Group, Money, OrderKind, Pause, Phase, Position,
+    Price, SelfTrade, Shares, Tier, Time, Trigger, Turnover,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, Type};
@@ -111,6 +111,7 @@ take_as! {
     OrderKind: &str => OrderKind::named,
     SelfTrade: &str => SelfTrade::named,
     Phase: &str => Phase::named,
+    AuctionTies: &str => AuctionTies::named,
     CancelReason: u8 => CancelReason::from_code,
     Tier: u8 => Tier::new,
     Deadline: Time => Deadline::new,

@@ -4,7 +4,8 @@
 use std::num::NonZeroU32;
 
 use terms::{
-    AccountIndex, AccountLimits, Distance, Grace, Group, KillScope, RulesPart, SymbolIndex, SymbolPhase, SymbolRules,
+    AccountIndex, AccountLimits, AuctionTies, Distance, Grace, Group, KillScope, RulesPart, SymbolIndex, SymbolPhase,
+    SymbolRules,
 };
 
 use crate::column::table;
@@ -71,6 +72,7 @@ table! { symbol_rules: RulesRow, row =>
     band_size: set(row.rules.band_size, NO_RULES.band_size),
     static_up: row.rules.static_up,
     static_down: row.rules.static_down,
+    auction_ties: set(row.rules.auction_ties, NO_RULES.auction_ties).map(AuctionTies::name),
 }
 
 table! { symbol_phases: PhaseRow, row => symbol: row.symbol, phase: row.phase.phase, until: row.phase.until }
@@ -133,6 +135,7 @@ impl RulesRow {
             band_size: fields.maybe()?.unwrap_or(NO_RULES.band_size),
             static_up: fields.maybe::<Distance>()?,
             static_down: fields.maybe::<Distance>()?,
+            auction_ties: fields.maybe()?.unwrap_or(NO_RULES.auction_ties),
             reference: None,
         };
         Ok(RulesRow { symbol, rules })

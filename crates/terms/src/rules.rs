@@ -6,6 +6,7 @@ use std::fmt;
 use crate::amount::{AmountError, Decimal, DecimalText, Money, Price, Shares};
 use crate::distance::Distance;
 use crate::phase::Pause;
+use crate::uncross::AuctionTies;
 
 /// The rules of a symbol. A rule that is not set stands at the bound that every order obeys, so a symbol without rules
 /// equals one whose rules bound nothing.
@@ -40,6 +41,8 @@ pub struct SymbolRules {
     pub is_halted: bool,
     /// The length of the auction that an order begins which would execute outside the band.
     pub interruption: Option<Pause>,
+    /// The choice of an auction among prices that are equally good.
+    pub auction_ties: AuctionTies,
 }
 
 impl SymbolRules {
@@ -62,6 +65,7 @@ impl SymbolRules {
         reference: None,
         is_halted: false,
         interruption: None,
+        auction_ties: AuctionTies::Nearest,
     };
 
     /// Checks that an order could obey the rules. Readers of rules call it; the engine relies on them. Errors: the
@@ -101,10 +105,10 @@ impl SymbolRules {
     /// The parts in which events carry the rules, in their order.
     pub fn parts(&self) -> [RulesPart; 5] {
         let SymbolRules { tick, lot, shares_min, shares_max, value_min, value_max, band_up, band_down, .. } = *self;
-        let SymbolRules { band_size, static_up, static_down, is_halted, interruption, .. } = *self;
+        let SymbolRules { band_size, static_up, static_down, is_halted, interruption, auction_ties, .. } = *self;
         [
             RulesPart::Prices { tick, band_up, band_down, is_halted, interruption },
-            RulesPart::References { band_size, static_up, static_down },
+            RulesPart::References { band_size, static_up, static_down, auction_ties },
             RulesPart::Shares { lot, least: shares_min, most: shares_max },
             RulesPart::ValueMin(value_min),
             RulesPart::ValueMax(value_max),
@@ -117,8 +121,8 @@ impl SymbolRules {
             RulesPart::Prices { tick, band_up, band_down, is_halted, interruption } => {
                 *self = SymbolRules { tick, band_up, band_down, is_halted, interruption, ..*self };
             }
-            RulesPart::References { band_size, static_up, static_down } => {
-                *self = SymbolRules { band_size, static_up, static_down, ..*self };
+            RulesPart::References { band_size, static_up, static_down, auction_ties } => {
+                *self = SymbolRules { band_size, static_up, static_down, auction_ties, ..*self };
             }
             RulesPart::Shares { lot, least, most } => {
                 *self = SymbolRules { lot, shares_min: least, shares_max: most, ..*self };
@@ -174,7 +178,7 @@ impl SymbolRules {
     }
 }
 
-/// A rule with an amount: all but the halt.
+/// A rule with an amount: all but the halt and the choice among equally good prices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Rule {
     Tick,
@@ -248,6 +252,10 @@ impl fmt::Display for SymbolRules {
                 between = ", ";
             }
         }
+        if self.auction_ties != AuctionTies::Nearest {
+            write!(f, "{between}auction-ties {}", self.auction_ties.name())?;
+            between = ", ";
+        }
         if self.is_halted { write!(f, "{between}halted") } else { Ok(()) }
     }
 }
@@ -266,6 +274,7 @@ pub enum RulesPart {
         band_size: Shares,
         static_up: Option<Distance>,
         static_down: Option<Distance>,
+        auction_ties: AuctionTies,
     },
     Shares {
         lot: Shares,
@@ -449,12 +458,13 @@ mod tests {
             static_down: Distance::from_hundredths(2_000),
             is_halted: true,
             interruption: Pause::from_seconds(30),
+            auction_ties: AuctionTies::Pressure,
             ..SymbolRules::NONE
         };
         let mut made = SymbolRules::NONE;
         rules.parts().into_iter().for_each(|part| made.set(part));
         assert_eq!(made, rules);
-        let words = "tick 0.00000005, lot 0.0000001, min-value 0.0000000000000007, band-up 2.5, band-size 0.00000003, static-down 20, interruption 30, halted";
+        let words = "tick 0.00000005, lot 0.0000001, min-value 0.0000000000000007, band-up 2.5, band-size 0.00000003, static-down 20, interruption 30, auction-ties pressure, halted";
         assert_eq!(rules.to_string(), words);
         assert_eq!(SymbolRules::NONE.to_string(), "no rules");
     }

@@ -2,6 +2,45 @@
 
 use crate::amount::{Position, Price};
 
+/// The choice among the prices at which as many shares execute and as few are left over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AuctionTies {
+    /// The price nearest to the reference, and of two as near the lower one.
+    #[default]
+    Nearest,
+    /// The highest price if buyers' shares are left over at each of them, and the lowest if sellers' are. Otherwise as
+    /// [`AuctionTies::Nearest`].
+    Pressure,
+}
+
+impl AuctionTies {
+    /// All choices.
+    pub const ALL: [AuctionTies; 2] = [AuctionTies::Nearest, AuctionTies::Pressure];
+
+    /// The name of the choice wherever rules are shown.
+    pub fn name(self) -> &'static str {
+        match self {
+            AuctionTies::Nearest => "nearest",
+            AuctionTies::Pressure => "pressure",
+        }
+    }
+
+    /// The choice with this name.
+    pub fn named(name: &str) -> Option<AuctionTies> {
+        AuctionTies::ALL.into_iter().find(|ties| ties.name() == name)
+    }
+}
+
+/// The terms on which an auction finds its price, besides its orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AuctionTerms {
+    /// The price of the last execution.
+    pub last: Option<Price>,
+    /// The tick size of the symbol.
+    pub tick: Price,
+    pub ties: AuctionTies,
+}
+
 /// The result of an auction if it ended now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AuctionPrice {
@@ -14,19 +53,19 @@ pub struct AuctionPrice {
     pub surplus: Position,
 }
 
-/// Computes the price at which the most shares execute; among several, the one that leaves the fewest shares over, then
-/// the one nearest to the reference, then the lowest. It is a limit of an order, or the reference where that is a
-/// multiple of the tick size between the best ask and the best bid. Without a last price the reference is halfway
-/// between these two. None if the best bid is below the best ask.
+/// Computes the price at which the most shares execute; among several, one that leaves the fewest shares over; among
+/// several of these, the one that `ties` chooses. It is a limit of an order, or the reference where that is a multiple
+/// of the tick size between the best ask and the best bid. The reference is the last price, or without one the middle
+/// of these two. None if the best bid is below the best ask.
 ///
 /// `bids` and `asks` are the open shares at each limit, the best first, each limit once. The time is proportional to
 /// the number of limits that cross.
 pub fn auction_price(
     bids: impl Iterator<Item = (Price, Position)>,
     asks: impl Iterator<Item = (Price, Position)>,
-    last: Option<Price>,
-    tick: Price,
+    terms: AuctionTerms,
 ) -> Option<AuctionPrice> {
+    let AuctionTerms { last, tick, ties } = terms;
     let (mut bids, mut asks) = (bids.peekable(), asks.peekable());
     let (best_bid, best_ask) = (bids.peek()?.0, asks.peek()?.0);
     if best_bid < best_ask {
@@ -43,20 +82,27 @@ pub fn auction_price(
     // These are two rising runs, which a stable sort merges.
     candidates.sort();
     candidates.dedup();
-    best_of(&candidates, &bids, &asks, reference)
+    let best = best_of(&candidates, &bids, &asks);
+    if ties == AuctionTies::Pressure {
+        let is_left_over = |wanted: fn(&AuctionPrice) -> bool| best.iter().all(wanted);
+        if is_left_over(|found| found.surplus > Position::ZERO) {
+            return best.last().copied();
+        }
+        if is_left_over(|found| found.surplus.is_negative()) {
+            return best.first().copied();
+        }
+    }
+    // The first one of two as near is the lower one.
+    best.into_iter().min_by_key(|found| found.price.units().abs_diff(reference.units()))
 }
 
-/// The best candidate. `candidates`, `bids` and `asks` are sorted by rising price.
-fn best_of(
-    candidates: &[Price],
-    bids: &[(Price, Position)],
-    asks: &[(Price, Position)],
-    reference: Price,
-) -> Option<AuctionPrice> {
+/// The candidates at which the most shares execute, and of these those that leave the fewest over, by rising price.
+/// `candidates`, `bids` and `asks` are sorted by rising price.
+fn best_of(candidates: &[Price], bids: &[(Price, Position)], asks: &[(Price, Position)]) -> Vec<AuctionPrice> {
     let mut demand = bids.iter().fold(Position::ZERO, |sum, (_, shares)| sum.plus(*shares));
     let mut supply = Position::ZERO;
     let (mut bids, mut asks) = (bids.iter().peekable(), asks.iter().peekable());
-    let mut best: Option<(AuctionPrice, Rank)> = None;
+    let (mut best, mut best_rank) = (Vec::new(), None);
     for &price in candidates {
         while let Some((_, shares)) = bids.next_if(|(limit, _)| *limit < price) {
             demand = demand.minus(*shares);
@@ -65,16 +111,16 @@ fn best_of(
             supply = supply.plus(*shares);
         }
         let (shares, surplus) = (demand.min(supply), demand.minus(supply));
-        let rank = Rank {
-            unexecuted: Position::ZERO.minus(shares),
-            left_over: demand.max(supply).minus(shares),
-            distance: price.units().abs_diff(reference.units()),
-        };
-        if best.as_ref().is_none_or(|(_, before)| rank < *before) {
-            best = Some((AuctionPrice { price, shares, surplus }, rank));
+        let rank = Rank { unexecuted: Position::ZERO.minus(shares), left_over: demand.max(supply).minus(shares) };
+        if best_rank.is_none_or(|before| rank < before) {
+            best_rank = Some(rank);
+            best.clear();
+        }
+        if best_rank == Some(rank) {
+            best.push(AuctionPrice { price, shares, surplus });
         }
     }
-    best.map(|(price, _)| price)
+    best
 }
 
 /// The rank of a price: the less, the better.
@@ -83,7 +129,6 @@ struct Rank {
     /// The shares that execute, negated.
     unexecuted: Position,
     left_over: Position,
-    distance: u64,
 }
 
 /// The middle of two prices, the lower one first, rounded down.
@@ -99,13 +144,23 @@ mod tests {
     use super::*;
 
     /// The price, the executed shares and the surplus of these bids and asks.
-    fn found(bids: &[(i64, i128)], asks: &[(i64, i128)], last: Option<i64>, tick: i64) -> Option<(i64, i128, i128)> {
+    fn found_by(
+        ties: AuctionTies,
+        (bids, asks): (&[(i64, i128)], &[(i64, i128)]),
+        last: Option<i64>,
+        tick: i64,
+    ) -> Option<(i64, i128, i128)> {
         let price = |units: i64| Price::from_units(units).unwrap();
         let side = |limits: &[(i64, i128)]| -> Vec<(Price, Position)> {
             limits.iter().map(|&(limit, shares)| (price(limit), Position::from_units(shares))).collect()
         };
-        let found = auction_price(side(bids).into_iter(), side(asks).into_iter(), last.map(price), price(tick))?;
+        let terms = AuctionTerms { last: last.map(price), tick: price(tick), ties };
+        let found = auction_price(side(bids).into_iter(), side(asks).into_iter(), terms)?;
         Some((found.price.units(), found.shares.units(), found.surplus.units()))
+    }
+
+    fn found(bids: &[(i64, i128)], asks: &[(i64, i128)], last: Option<i64>, tick: i64) -> Option<(i64, i128, i128)> {
+        found_by(AuctionTies::Nearest, (bids, asks), last, tick)
     }
 
     #[test]
@@ -141,5 +196,26 @@ mod tests {
         assert_eq!(found(&[(90, 7)], &[(90, 5)], Some(1), 1), Some((90, 5, 2)));
         assert_eq!(found(&[], &[(90, 5)], None, 1), None);
         assert_eq!(found(&[(i64::MAX, 1)], &[(1, 1)], None, 1), Some((1 + (i64::MAX - 1) / 2, 1, 0)));
+    }
+    #[test]
+    fn pressure_chooses_the_end_at_which_the_larger_side_stands() {
+        let by_pressure = |bids, asks, last| found_by(AuctionTies::Pressure, (bids, asks), last, 1);
+        // 500 execute at 199 and at 200, and buyers want 100 more.
+        let (bids, asks) = ([(200, 600), (197, 200)], [(197, 300), (198, 100), (199, 100), (201, 400)]);
+        assert_eq!(by_pressure(&bids, &asks, Some(190)), Some((200, 500, 100)));
+        assert_eq!(found(&bids, &asks, Some(190), 1), Some((199, 500, 100)));
+        // 500 execute from 199 to 201, and sellers offer 100 more.
+        let (bids, asks) = ([(202, 300), (201, 200)], [(198, 200), (199, 400)]);
+        assert_eq!(by_pressure(&bids, &asks, Some(200)), Some((199, 500, -100)));
+        assert_eq!(found(&bids, &asks, Some(200), 1), Some((200, 500, -100)));
+        // Buyers are left over at 101 and sellers at 105: nobody presses, and the reference decides.
+        let (bids, asks) = ([(105, 10), (101, 5)], [(101, 10), (105, 5)]);
+        assert_eq!(by_pressure(&bids, &asks, Some(90)), Some((101, 10, 5)));
+        assert_eq!(by_pressure(&bids, &asks, Some(200)), Some((105, 10, -5)));
+        // Nobody is left over.
+        let (bids, asks) = ([(105, 10)], [(101, 10)]);
+        assert_eq!(by_pressure(&bids, &asks, Some(104)), Some((104, 10, 0)));
+        assert_eq!(by_pressure(&bids, &asks, Some(200)), Some((105, 10, 0)));
+        assert_eq!(by_pressure(&[(89, 7)], &[(90, 5)], None), None);
     }
 }

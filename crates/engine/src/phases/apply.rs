@@ -2,8 +2,8 @@
 //! ends. Orders in a symbol that was always open do not come here.
 
 use terms::{
-    AccountIndex, AuctionPrice, BrokenRule, Event, Execution, Money, NewOrder, OrderKind, Pause, Phase, Price, Reject,
-    Reply, SelfTrade, Shares, Side, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Time, auction_price,
+    AccountIndex, AuctionPrice, AuctionTerms, BrokenRule, Event, Execution, Money, NewOrder, OrderKind, Pause, Phase,
+    Price, Reject, Reply, SelfTrade, Shares, Side, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Time, auction_price,
 };
 
 use crate::engine::Engine;
@@ -47,9 +47,10 @@ impl Engine {
 
     /// The result of an auction if it ended now; none if no orders would execute.
     pub fn auction_price(&self, symbol: SymbolIndex) -> Option<AuctionPrice> {
-        let tick = self.rules(symbol).map_or(Price::MIN, |rules| rules.tick);
+        let SymbolRules { tick, auction_ties: ties, .. } = *self.rules(symbol).unwrap_or(&SymbolRules::NONE);
         let side = |side| self.books.levels(symbol, side).map(|level| (level.price, level.open));
-        auction_price(side(Side::Buy), side(Side::Sell), self.stops.last_price(symbol), tick)
+        let terms = AuctionTerms { last: self.stops.last_price(symbol), tick, ties };
+        auction_price(side(Side::Buy), side(Side::Sell), terms)
     }
 
     /// Puts a symbol into a phase, because a client or a calendar asks for it.

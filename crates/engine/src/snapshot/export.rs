@@ -1,8 +1,9 @@
 //! Exports the state as a stream of items, and computes their hash. It reads the engine and changes nothing.
 
 use terms::{
-    AccountIndex, AccountLimits, Deadline, Distance, Executed, Execution, Fees, Iceberg, KillScope, LogMessage,
-    MarketState, NewOrder, OrderId, Sequence, Side, StateItem, SymbolIndex, SymbolRules, Time, Trail, Trigger,
+    AccountIndex, AccountLimits, AuctionTies, Deadline, Distance, Executed, Execution, Fees, Iceberg, KillScope,
+    LogMessage, MarketState, NewOrder, OrderId, Sequence, Side, StateItem, SymbolIndex, SymbolRules, Time, Trail,
+    Trigger,
 };
 use xxhash_rust::xxh3::Xxh3;
 
@@ -381,7 +382,7 @@ impl StateHash {
 
     fn rules(&mut self, rules: &SymbolRules) {
         let SymbolRules { tick, lot, shares_min, shares_max, value_min, value_max, band_up, band_down, .. } = *rules;
-        let SymbolRules { is_halted, interruption, band_size, static_up, static_down, .. } = *rules;
+        let SymbolRules { is_halted, interruption, band_size, static_up, static_down, auction_ties, .. } = *rules;
         self.word(tick.units() as u64);
         for shares in [lot, shares_min, shares_max] {
             self.word(shares.units() as u64);
@@ -403,6 +404,9 @@ impl StateHash {
             for distance in [static_up, static_down] {
                 self.word(distance.map_or(0, Distance::hundredths).into());
             }
+        }
+        if auction_ties == AuctionTies::Pressure {
+            self.word(53);
         }
     }
 

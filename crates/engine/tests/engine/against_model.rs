@@ -4,9 +4,9 @@ use crate::common::duel::Duel;
 use crate::common::situations::Situations;
 use proptest::prelude::*;
 use terms::{
-    AccountId, Bond, ClientOrderId, Command, DOLLAR, Deadline, Distance, FundsOrder, Money, NewOrder, Op, OrderId,
-    OrderKind, Pause, Phase, Place, Position, Price, Query, SelfTrade, Shares, Side, Symbol, SymbolRules, Time,
-    Trigger,
+    AccountId, AuctionTies, Bond, ClientOrderId, Command, DOLLAR, Deadline, Distance, FundsOrder, Money, NewOrder, Op,
+    OrderId, OrderKind, Pause, Phase, Place, Position, Price, Query, SelfTrade, Shares, Side, Symbol, SymbolRules,
+    Time, Trigger,
 };
 
 #[test]
@@ -152,6 +152,7 @@ fn any_rules() -> impl Strategy<Value = SymbolRules> {
                 static_up: Distance::from_hundredths(band / 2),
                 static_down: Distance::from_hundredths(u32::from(more == 1) * 1_000),
                 reference: Price::from_units(lot).filter(|_| more == 1),
+                auction_ties: if more % 2 == 0 { AuctionTies::Pressure } else { AuctionTies::Nearest },
                 ..SymbolRules::NONE
             };
             if more < 5 && rules.check().is_ok() { rules } else { SymbolRules::NONE }

@@ -5,6 +5,7 @@
 mod common;
 
 mod against_model;
+mod auctions;
 mod bands;
 mod bounds;
 mod costs;

@@ -6,10 +6,10 @@ use engine::{DoneOrders, Engine, Importer};
 use model::Model;
 use model::workload::{Random, Workload};
 use terms::{
-    AccountId, AccountLimit, AccountLimits, BandReferences, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, DOLLAR,
-    Deadline, Distance, Entry, Executed, Fee, FeeRate, Grace, Group, KillScope, Money, NewOrder, Op, OrderId, Pause,
-    Phase, Place, Position, Price, SelfTrade, Sequence, Shares, Side, StateItem, Symbol, SymbolPhase, Tier, Time,
-    Trail, Trigger, TriggersLeft,
+    AccountId, AccountLimit, AccountLimits, AuctionTies, BandReferences, CLIENT_ORDER_ID_KEPT_US, ClientOrderId,
+    Command, DOLLAR, Deadline, Distance, Entry, Executed, Fee, FeeRate, Grace, Group, KillScope, Money, NewOrder, Op,
+    OrderId, Pause, Phase, Place, Position, Price, SelfTrade, Sequence, Shares, Side, StateItem, Symbol, SymbolPhase,
+    Tier, Time, Trail, Trigger, TriggersLeft,
 };
 
 /// Makes an engine after this many random commands.
@@ -159,7 +159,7 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
         }
         StateItem::Rules { symbol, mut rules } => {
             let half = |shares: Shares| Shares::from_units(shares.units() / 2).unwrap();
-            match random.below(15) {
+            match random.below(16) {
                 0 => return StateItem::Rules { symbol: terms::SymbolIndex(symbol.0 + 1), rules },
                 1 => rules.tick = Price::from_units(rules.tick.units() / 2 + 1).unwrap(),
                 2 => rules.lot = half(rules.lot),
@@ -176,6 +176,10 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
                 11 => rules.static_up = if rules.static_up.is_some() { None } else { Some(Distance::MAX) },
                 12 => rules.static_down = if rules.static_down.is_some() { None } else { Some(Distance::DOWN_MAX) },
                 13 => rules.reference = Some(Price::MIN),
+                14 => {
+                    let is_pressed = rules.auction_ties == AuctionTies::Pressure;
+                    rules.auction_ties = if is_pressed { AuctionTies::Nearest } else { AuctionTies::Pressure };
+                }
                 _ => rules.is_halted = !rules.is_halted,
             }
             StateItem::Rules { symbol, rules }

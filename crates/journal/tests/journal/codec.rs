@@ -5,9 +5,9 @@ use std::num::NonZeroU32;
 use journal::{CodecError, decode, encode};
 use proptest::prelude::*;
 use terms::{
-    AccountId, AccountLimits, Among, Bond, ClientOrderId, Command, DOLLAR, Deadline, Distance, FeeRate, Fees,
-    FundsOrder, Grace, Group, KillScope, Money, NewOrder, OrderId, OrderKind, Pause, Phase, Place, Position, Price,
-    SelfTrade, Shares, Side, Symbol, SymbolRules, Tier, Time, Trail, Trigger,
+    AccountId, AccountLimits, Among, AuctionTies, Bond, ClientOrderId, Command, DOLLAR, Deadline, Distance, FeeRate,
+    Fees, FundsOrder, Grace, Group, KillScope, Money, NewOrder, OrderId, OrderKind, Pause, Phase, Place, Position,
+    Price, SelfTrade, Shares, Side, Symbol, SymbolRules, Tier, Time, Trail, Trigger,
 };
 
 fn account() -> impl Strategy<Value = AccountId> {
@@ -199,6 +199,7 @@ fn rules() -> impl Strategy<Value = SymbolRules> {
                 static_up: Distance::from_hundredths(down),
                 static_down: Distance::from_hundredths(down / 2),
                 reference: tick.and_then(Price::from_units).filter(|_| up % 2 == 0),
+                auction_ties: if down % 3 == 0 { AuctionTies::Pressure } else { AuctionTies::Nearest },
             };
             if rules.check().is_ok() { rules } else { SymbolRules { is_halted, ..none } }
         },

@@ -1,8 +1,8 @@
 //! Orders, and the rules of symbols, in the XML protocol.
 
 use terms::{
-    AccountLimit, AccountLimits, Bond, Command, Deadline, Fees, FundsOrder, KillScope, Money, NewOrder, OrderForm,
-    OrderKind, Place, Rule, SelfTrade, Side, Symbol, SymbolRules, Time,
+    AccountLimit, AccountLimits, AuctionTies, Bond, Command, Deadline, Fees, FundsOrder, KillScope, Money, NewOrder,
+    OrderForm, OrderKind, Place, Rule, SelfTrade, Side, Symbol, SymbolRules, Time,
 };
 
 /// The attributes of an `<order>`, each with a blank before it, in the order in which a reply repeats them.
@@ -90,7 +90,9 @@ fn rules_on_the_wire(rules: SymbolRules) -> SymbolRules {
 pub fn rules_attributes(symbol: Symbol, rules: &SymbolRules) -> String {
     let said = |rule: Rule| Some(format!(" {}=\"{}\"", rule.name(), rules.amount(rule)?.as_str()));
     let amounts: String = Rule::ALL.into_iter().filter_map(said).collect();
-    format!(" sym=\"{symbol}\"{amounts}{}", if rules.is_halted { " trading=\"off\"" } else { "" })
+    let is_pressed = rules.auction_ties == AuctionTies::Pressure;
+    let ties = if is_pressed { " auction-ties=\"pressure\"" } else { "" };
+    format!(" sym=\"{symbol}\"{amounts}{ties}{}", if rules.is_halted { " trading=\"off\"" } else { "" })
 }
 
 /// The element that changes fees, a tier or a group, and its attributes, in the order in which a reply repeats them;

@@ -16,7 +16,8 @@ const MARKET: &str = r#"<create><account id="1" balance="100000"/><account id="2
 
 fn all() -> Value {
     json!({"tick": "0.05", "lot": "0.5", "min_shares": "1", "max_shares": "100", "min_value": "20", "max_value": "2000",
-        "band_up": "10", "band_down": "20.5", "band_size": "0.5", "static_up": "50", "static_down": "60.25", "trading": true})
+        "band_up": "10", "band_down": "20.5", "band_size": "0.5", "static_up": "50", "static_down": "60.25",
+        "auction_ties": "pressure", "trading": true})
 }
 
 fn put(http: &Http, symbol: &str, rules: &Value) -> (u16, Value) {

@@ -4,7 +4,9 @@ use crate::common::market::Market;
 use crate::common::postgres::database;
 use crate::common::simple::goes_in_and_comes_out;
 use store::StoreError;
-use terms::{Command, DOLLAR, Distance, Money, Pause, Price, Shares, StateItem, Symbol, SymbolIndex, SymbolRules};
+use terms::{
+    AuctionTies, Command, DOLLAR, Distance, Money, Pause, Price, Shares, StateItem, Symbol, SymbolIndex, SymbolRules,
+};
 
 fn symbol(name: &str) -> Symbol {
     Symbol::parse(name.as_bytes()).unwrap()
@@ -26,6 +28,7 @@ fn rules() -> SymbolRules {
         static_up: Distance::from_hundredths(2_000),
         static_down: Distance::from_hundredths(1_550),
         reference: None,
+        auction_ties: AuctionTies::Pressure,
     }
 }
 
@@ -52,10 +55,12 @@ fn sql_shows_the_rules_that_a_server_goes_on_with() {
     let (database, mut market) = (database(), market());
     market.restart(&database, "one");
     assert_eq!(market.engine.rules(SymbolIndex(0)), Some(&rules()));
-    let shown = "SELECT s.name, r.tick_size, r.lot_size, r.min_shares, r.max_shares, r.min_value, r.max_value, r.band_up,
-        r.band_down, r.band_size, r.static_up, r.static_down, s.static_reference, r.halted FROM pricetime.symbol_rules r JOIN pricetime.symbols s ON s.number = r.symbol ORDER BY s.number";
-    let all = "ALL|0.01000000|0.50000000|1.00000000||5.0000000000000000|1000000.0000000000000000|10.25|0.05|2.00000000|20.00|15.50|100.50000000|t";
-    assert_eq!(database.sql(shown), [all, "HALTED|||||||||||||t", "OLD|||||||||||||t"]);
+    let shown =
+        "SELECT s.name, r.tick_size, r.lot_size, r.min_shares, r.max_shares, r.min_value, r.max_value, r.band_up,
+        r.band_down, r.band_size, r.static_up, r.static_down, s.static_reference, r.auction_ties, r.halted FROM
+        pricetime.symbol_rules r JOIN pricetime.symbols s ON s.number = r.symbol ORDER BY s.number";
+    let all = "ALL|0.01000000|0.50000000|1.00000000||5.0000000000000000|1000000.0000000000000000|10.25|0.05|2.00000000|20.00|15.50|100.50000000|pressure|t";
+    assert_eq!(database.sql(shown), [all, "HALTED||||||||||||||t", "OLD||||||||||||||t"]);
     for name in ["ALL", "HALTED", "OLD"] {
         market.apply(Command::ChangeRules { symbol: symbol(name), rules: SymbolRules::NONE });
     }

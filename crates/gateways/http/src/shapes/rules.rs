@@ -1,7 +1,7 @@
 //! The rules of a symbol, in answers and in requests.
 
 use serde::{Deserialize, Serialize};
-use terms::{Rule, SymbolRules};
+use terms::{AuctionTies, Rule, SymbolRules};
 use utoipa::ToSchema;
 
 use crate::input;
@@ -65,9 +65,23 @@ pub(crate) struct RulesShape {
     #[schema(value_type = Option<schema_values::Pause>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     interruption: Option<String>,
+    /// The choice of an auction among prices at which as many shares execute and as few are left over. It is `nearest`
+    /// if it is missing: the price nearest to that of the last execution.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    auction_ties: Option<TiesShape>,
     /// Whether orders are placed and execute. While they do not, they can be canceled.
     #[serde(default = "trades")]
     trading: bool,
+}
+
+/// The choice of an auction among prices that are equally good: the one nearest to the price of the last execution, or
+/// the one at the end of the side that has more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[schema(as = AuctionTies)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum TiesShape {
+    Nearest,
+    Pressure,
 }
 
 fn trades() -> bool {
@@ -76,7 +90,8 @@ fn trades() -> bool {
 
 impl RulesShape {
     pub(crate) fn of(rules: &SymbolRules) -> RulesShape {
-        let mut shape = RulesShape { trading: !rules.is_halted, ..RulesShape::default() };
+        let auction_ties = (rules.auction_ties == AuctionTies::Pressure).then_some(TiesShape::Pressure);
+        let mut shape = RulesShape { auction_ties, trading: !rules.is_halted, ..RulesShape::default() };
         for rule in Rule::ALL {
             *shape.field_mut(rule).1 = rules.amount(rule).map(|amount| amount.as_str().to_owned());
         }
@@ -85,7 +100,11 @@ impl RulesShape {
 
     /// Reads the rules. Errors: the field that is invalid, or rules that no order could obey.
     pub(crate) fn read(mut self) -> Result<SymbolRules, Problem> {
-        let mut rules = SymbolRules { is_halted: !self.trading, ..SymbolRules::NONE };
+        let auction_ties = match self.auction_ties {
+            None | Some(TiesShape::Nearest) => AuctionTies::Nearest,
+            Some(TiesShape::Pressure) => AuctionTies::Pressure,
+        };
+        let mut rules = SymbolRules { is_halted: !self.trading, auction_ties, ..SymbolRules::NONE };
         for rule in Rule::ALL {
             let (name, asked) = self.field_mut(rule);
             if let Some(asked) = asked {

@@ -1,6 +1,6 @@
 //! Parses the rules and the phase of a symbol from attributes. Source: docs/PROTOCOL.md, rules and phases.
 
-use terms::{Command, Phase, Rule, SymbolRules};
+use terms::{AuctionTies, Command, Phase, Rule, SymbolRules};
 
 use super::fault::ChildFault;
 use super::fields::{Fields, decimal, given, symbol};
@@ -8,12 +8,12 @@ use super::reader::Value;
 
 const AMOUNTS: usize = Rule::ALL.len();
 /// The number of attributes that rules may have.
-pub(super) const RULES_FIELDS: usize = AMOUNTS + 2;
+pub(super) const RULES_FIELDS: usize = AMOUNTS + 3;
 
 /// The attributes of a phase: the symbol, and its phase.
 pub(super) const PHASE_NAMES: [&str; 2] = ["sym", "is"];
 
-/// Returns the attributes: the symbol, the rules with an amount, and whether it trades.
+/// Returns the attributes: the symbol, the rules with an amount, the choice of auctions, and whether it trades.
 pub(super) const fn rules_names() -> [&'static str; RULES_FIELDS] {
     let mut names = ["sym"; RULES_FIELDS];
     let mut at = 0;
@@ -21,6 +21,7 @@ pub(super) const fn rules_names() -> [&'static str; RULES_FIELDS] {
         names[at + 1] = Rule::ALL[at].name();
         at += 1;
     }
+    names[RULES_FIELDS - 2] = "auction-ties";
     names[RULES_FIELDS - 1] = "trading";
     names
 }
@@ -28,9 +29,10 @@ pub(super) const fn rules_names() -> [&'static str; RULES_FIELDS] {
 /// Reads the rules of a symbol. A missing value is no rule.
 pub(super) fn rules_command<'a>(fields: &Fields<'a, RULES_FIELDS>) -> Result<Command, ChildFault<'a>> {
     fields.known("rules")?;
-    let [sym, amounts @ .., trading] = fields.values;
+    let [sym, amounts @ .., ties, trading] = fields.values;
     let symbol = symbol(given(sym, "rules", "sym")?)?;
-    let mut rules = SymbolRules { is_halted: is_halted(trading)?, ..SymbolRules::NONE };
+    let mut rules =
+        SymbolRules { auction_ties: auction_ties(ties)?, is_halted: is_halted(trading)?, ..SymbolRules::NONE };
     for (rule, amount) in Rule::ALL.into_iter().zip(amounts) {
         let Some(amount) = amount else { continue };
         decimal(rule.name(), &amount.trimmed(), |amount| rules.set_amount(rule, amount))?;
@@ -46,6 +48,12 @@ pub(super) fn phase_command<'a>(fields: &Fields<'a, 2>) -> Result<Command, Child
     let symbol = symbol(sym)?;
     let phase = named(&is.trimmed()).ok_or(ChildFault::Order("is must be open, halted or auction"))?;
     Ok(Command::ChangePhase { symbol, phase, due: None })
+}
+
+fn auction_ties(ties: Option<Value<'_>>) -> Result<AuctionTies, ChildFault<'static>> {
+    let Some(ties) = ties else { return Ok(AuctionTies::Nearest) };
+    let named = std::str::from_utf8(&ties.trimmed()).ok().and_then(AuctionTies::named);
+    named.ok_or(ChildFault::Order("auction-ties must be nearest or pressure"))
 }
 
 fn is_halted(trading: Option<Value<'_>>) -> Result<bool, ChildFault<'static>> {

@@ -2,7 +2,9 @@
 
 use crate::common::{check_create, check_refused, commands, parse, reply_with};
 use exchange::Answer;
-use terms::{Command, DOLLAR, Distance, Money, Pause, Phase, Price, Reject, Reply, Shares, Symbol, SymbolRules};
+use terms::{
+    AuctionTies, Command, DOLLAR, Distance, Money, Pause, Phase, Price, Reject, Reply, Shares, Symbol, SymbolRules,
+};
 
 fn rules_of(attributes: &str) -> SymbolRules {
     let commands = commands(format!("<create><rules sym=\"SPY\" {attributes}/></create>"));
@@ -19,7 +21,8 @@ fn shares(units: i64) -> Shares {
 fn every_attribute_is_a_rule_and_what_is_not_said_is_none() {
     assert_eq!(rules_of(""), SymbolRules::NONE);
     let all = "tick='0.01' lot=' 0.5 ' min-shares='1' max-shares='1000' min-value='10' max-value='1000000' band-up='10.5' \
-               band-down='0.25' band-size='2' static-up='20' static-down='15' reference='10.05' interruption='300' trading='off'";
+               band-down='0.25' band-size='2' static-up='20' static-down='15' reference='10.05' interruption='300' \
+               auction-ties='pressure' trading='off'";
     let expected = SymbolRules {
         tick: Price::from_units(1_000_000).unwrap(),
         lot: shares(50_000_000),
@@ -35,9 +38,10 @@ fn every_attribute_is_a_rule_and_what_is_not_said_is_none() {
         static_up: Distance::from_hundredths(2_000),
         static_down: Distance::from_hundredths(1_500),
         reference: Price::from_units(1_005_000_000),
+        auction_ties: AuctionTies::Pressure,
     };
     assert_eq!(rules_of(all), expected);
-    assert_eq!(rules_of("trading='on' tick='0.00000001'"), SymbolRules::NONE);
+    assert_eq!(rules_of("trading='on' tick='0.00000001' auction-ties='nearest'"), SymbolRules::NONE);
 }
 
 #[test]
@@ -63,6 +67,7 @@ fn rules_that_cannot_be_are_an_error() {
         ("band-up=\"1\" band-size=\"0\"", "band-size is not above zero"),
         ("band-up=\"1\" reference=\"1\"", "a reference needs a static band: set static-up or static-down, too"),
         ("band-up=\"10001\"", "band-up is out of range; at most 10000"),
+        ("auction-ties=\"last\"", "auction-ties must be nearest or pressure"),
         ("band-up=\"1.005\"", "band-up has more than 2 decimal places"),
         ("band-down=\"100\"", "the band reaches down to zero; at most 99.99 per cent"),
         ("min-shares=\"2\" max-shares=\"1\"", "the fewest shares, 2, are above the most, 1"),
