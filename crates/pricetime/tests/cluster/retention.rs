@@ -7,7 +7,7 @@ use crate::common::folder::Folder;
 use crate::common::server::{Launch, Server};
 use crate::common::wait::wait_until;
 
-use super::log_servers::{LogServers, cluster};
+use super::log_servers::{LogServers, cluster, status};
 use super::nodes::{CREATE, buy, hash, node, sell, settle, stop_and_compare};
 
 /// The number of messages before a mark that are kept in any case.
@@ -107,4 +107,44 @@ fn the_log_forgets_where_nodes_start_anew_more_often_than_messages_get_old() {
         servers.state("market")["first_seq"].as_u64().unwrap() > 40
     });
     stop_and_compare(&folder, nodes, |number| node(&folder, number, &url).start());
+}
+
+/// The first mark behind a stop that was longer than messages are kept once forgot what a node that started a little
+/// later than the others still needed.
+#[test]
+fn a_node_that_starts_later_than_others_behind_a_long_stop_finds_what_it_needs() {
+    let folder = Folder::new("cluster-retention-stop");
+    let servers = LogServers::start(folder.path(), 1);
+    let url = servers.url("market");
+    let words = ["--replicas", "1", "--marks-every", "1s", "--keep", "60s"];
+    wait_until("the log is made", Duration::from_secs(60), || {
+        cluster(&[&["create", "--store", &url], &words[..]].concat()).is_ok()
+    });
+    let start = |number: u16| (number, node(&folder, number, &url).start());
+    let mut nodes: Vec<(u16, Server)> = (1..=3).map(start).collect();
+    nodes[0].1.ask(CREATE);
+    settle(&nodes);
+    drop(nodes.pop());
+    servers.repeat_first("market", WINDOW + 500);
+    nodes.into_iter().for_each(|(_, server)| drop(server.stop()));
+    std::thread::sleep(Duration::from_secs(61));
+    // Messages are kept for half a minute more.
+    let mut nodes: Vec<(u16, Server)> = (1..=2).map(start).collect();
+    let mut round = 0;
+    let mut trade = |nodes: &[(u16, Server)]| {
+        round += 1;
+        nodes[round as usize % 2].1.ask(&sell(round));
+    };
+    wait_until("the nodes agree on a mark", Duration::from_secs(25), || {
+        trade(&nodes);
+        status(&url).0.matches(": 2 have ").count() == 2
+    });
+    std::thread::sleep(Duration::from_secs(1));
+    assert_eq!(servers.state("market")["first_seq"], 1);
+    nodes.push(start(3));
+    wait_until("the log forgets its beginning", Duration::from_secs(90), || {
+        trade(&nodes);
+        servers.state("market")["first_seq"].as_u64().unwrap() > 40
+    });
+    stop_and_compare(&folder, nodes, |number| start(number).1);
 }
