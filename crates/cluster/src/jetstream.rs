@@ -28,6 +28,7 @@ use crate::node_copy::give;
 use crate::node_status::NodeStatus;
 use crate::retention::{self, AgreedMark};
 use crate::servers::{BETWEEN_TRIES, connect, missing, stream_if_there};
+use crate::side_streams;
 use crate::status_poll::ask;
 use crate::status_subject;
 use crate::stream_config::{LogTerms, subject, weaknesses};
@@ -94,6 +95,11 @@ impl FoundLog {
     /// Whether it has or had a message.
     pub fn is_begun(&self) -> bool {
         self.end > self.behind()
+    }
+
+    /// Ends its creation, if that was interrupted at the end. Errors: no server answers, or they refuse.
+    pub fn end_creation(&self) -> Result<(), LogError> {
+        self.runtime.block_on(side_streams::end_creation(&self.context, &self.url))
     }
 
     /// The position before its first message.

@@ -13,6 +13,8 @@ use crate::servers::named_stream_if_there;
 
 /// The key under which a stream has the number of its cluster.
 pub(crate) const CLUSTER: &str = "pricetime-cluster";
+/// The key that the streams have while their log is made. Streams without it are beside a log that was there once.
+const BEING_MADE: &str = "pricetime-being-made";
 /// The number of editions of the members that are kept. The last one counts; the others show who changed what.
 const EDITIONS_KEPT: i64 = 64;
 /// The time for which a signed request is remembered: longer than one may be old (62 s), even if the nodes' clocks are
@@ -69,10 +71,50 @@ fn needed(url: &LogUrl, cluster: u64, replicas: usize) -> [Config; 2] {
     [members, signed]
 }
 
-/// Makes both streams where they are missing. Errors: the servers refuse, or there are such streams with another
-/// content.
+/// Makes both streams of a log that is made next, where an interrupted creation has not made them. Errors: those of
+/// `make`.
+pub(crate) async fn begin_creation(
+    context: &Context,
+    url: &LogUrl,
+    cluster: u64,
+    replicas: usize,
+) -> Result<(), LogError> {
+    let being_made = |mut config: Config| {
+        config.metadata.insert(BEING_MADE.to_owned(), "yes".to_owned());
+        config
+    };
+    make_all(context, url, needed(url, cluster, replicas).map(being_made)).await
+}
+
+/// Says in both streams, where they do not say so yet, that their log is there. Errors: no server answers, or they
+/// refuse.
+pub(crate) async fn end_creation(context: &Context, url: &LogUrl) -> Result<(), LogError> {
+    for name in [members_stream(url), signed_stream(url)] {
+        let Some(found) = named_stream_if_there(context, url, &name).await? else { continue };
+        let mut config = found.cached_info().config.clone();
+        if config.metadata.remove(BEING_MADE).is_none() {
+            continue;
+        }
+        let ended = context.update_stream(&config).await;
+        ended.map_err(|error| {
+            LogError(format!(
+                "the stream {name} cannot be told that {url} is made: {error}. The log is there; give `pricetime cluster create --if-missing` \
+                 before you use it"
+            ))
+        })?;
+    }
+    Ok(())
+}
+
+/// Makes both streams of a log that is there, where they are missing. Errors: the servers refuse, or there are such
+/// streams with another content.
 pub(crate) async fn make(context: &Context, url: &LogUrl, cluster: u64, replicas: usize) -> Result<(), LogError> {
-    for config in needed(url, cluster, replicas) {
+    end_creation(context, url).await?;
+    make_all(context, url, needed(url, cluster, replicas)).await
+}
+
+async fn make_all(context: &Context, url: &LogUrl, streams: [Config; 2]) -> Result<(), LogError> {
+    for config in streams {
         let name = config.name.clone();
         let made = context.create_stream(config).await;
         made.map_err(|error| {
@@ -86,17 +128,23 @@ pub(crate) async fn make(context: &Context, url: &LogUrl, cluster: u64, replicas
 }
 
 /// The number of the cluster of which an interrupted creation has made streams, where there is no log yet; none where
-/// there are no such streams either. Errors: one of them is of something else, or has had messages, so that it may be
-/// beside a log that is lost; or no server answers.
+/// there are no such streams either. Errors: one of them is of something else, or may be beside a log that is lost; or
+/// no server answers.
 pub(crate) async fn left_behind(context: &Context, url: &LogUrl) -> Result<Option<u64>, LogError> {
     let mut left = None;
     for name in [members_stream(url), signed_stream(url)] {
         let Some(found) = named_stream_if_there(context, url, &name).await? else { continue };
         let info = found.cached_info();
+        let is_being_made = info.config.metadata.contains_key(BEING_MADE);
         let named = info.config.metadata.get(CLUSTER).and_then(|text| u64::from_str_radix(text, 16).ok());
         let fault = match named {
             None => "is of something else: it names no cluster",
-            Some(_) if info.state.last_sequence > 0 => "has had messages, so its log may be lost",
+            Some(_) if info.state.last_sequence > 0 => {
+                "has had messages, so its log may be lost (then see `pricetime cluster recover`)"
+            }
+            Some(_) if !is_being_made => {
+                "no creation was interrupted, so its log may be lost (then see `pricetime cluster recover`)"
+            }
             Some(cluster) if left.is_some_and(|other| other != cluster) => "is of another cluster than the other one",
             Some(cluster) => {
                 left = Some(cluster);

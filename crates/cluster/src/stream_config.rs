@@ -16,7 +16,8 @@ use crate::versions::{NEWEST, OLDEST};
 /// The key of the interval at which its nodes compare their states, and the interval where it is missing.
 const MARKS: &str = "pricetime-marks-seconds";
 const MARKS_SECONDS: u64 = 300;
-/// The key of the seconds for which messages are kept that nodes have snapshots of. Without it, they are kept for ever.
+/// The key of the age in seconds from which messages are forgotten that nodes have in snapshots. Without it, they are
+/// kept for ever.
 const KEEP: &str = "pricetime-keep-seconds";
 /// The key of the version of the nodes' messages.
 const MESSAGES: &str = "pricetime-messages";
@@ -33,7 +34,7 @@ pub struct LogTerms {
     pub cluster: u64,
     /// The interval at which its nodes compare their states.
     pub marks_every: Duration,
-    /// The time for which messages are kept once two nodes have snapshots that hold them; none for ever.
+    /// The age from which messages are forgotten that two nodes have in snapshots; none where they are kept for ever.
     pub keep: Option<Duration>,
     /// The version of messages that its nodes write.
     pub messages_version: u8,
@@ -111,14 +112,16 @@ pub fn create(url: &LogUrl, replicas: usize, terms: &LogTerms) -> Result<u64, Lo
     let (runtime, _, context) = connect(url)?;
     runtime.block_on(async {
         if stream_if_there(&context, url).await?.is_some() {
+            side_streams::end_creation(&context, url).await?;
             return Err(LogError(format!("{url} is there already, and is left as it is")));
         }
         let cluster = side_streams::left_behind(&context, url).await?.unwrap_or(terms.cluster);
-        side_streams::make(&context, url, cluster, replicas).await?;
+        side_streams::begin_creation(&context, url, cluster, replicas).await?;
         let first_sequence = terms.behind.map(|last| last.position.saturating_add(1));
         let metadata = LogTerms { cluster, ..*terms }.metadata();
         let made = context.create_stream(Config { metadata, first_sequence, ..needed(url, replicas) }).await;
         made.map_err(|error| LogError(format!("{url} cannot be made: {error}")))?;
+        side_streams::end_creation(&context, url).await?;
         Ok(cluster)
     })
 }

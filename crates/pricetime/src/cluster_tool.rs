@@ -87,8 +87,8 @@ struct TermArgs {
     /// Time after which the nodes compare their states, if anything has happened: 1s or more
     #[arg(long, default_value = "5m", value_name = "TIME")]
     marks_every: Span,
-    /// Time that the log keeps messages after two nodes have snapshots that hold them: 1s or more. A node that was away
-    /// for longer begins with a copy of another node's data
+    /// Age from which the log forgets messages that two nodes have in snapshots: 1s or more. A node that was away for
+    /// longer begins with a copy of another node's data
     #[arg(long, default_value = "7d", value_name = "TIME")]
     keep: Span,
     /// Version of the first messages, of those that this program reads and writes
@@ -117,6 +117,7 @@ pub fn run(args: &ClusterArgs) -> Result<ExitCode, String> {
         ClusterCommand::Create { store, if_missing, terms } => {
             let url: LogUrl = store.parse().map_err(words)?;
             if let (true, Some(found)) = (*if_missing, jetstream::find_if_there(&url).map_err(words)?) {
+                found.end_creation().map_err(words)?;
                 println!("{url} is there already, the log of cluster {:016x}", found.terms.cluster);
                 return Ok(ExitCode::SUCCESS);
             }

@@ -141,44 +141,102 @@ fn a_signed_request_waits_for_a_leader_as_long_as_a_command_does() {
     drop(server.stop());
 }
 
+/// The number of the cluster in a stream's metadata, and whether its log is still to be made.
+fn marks(servers: &LogServers, stream: &str) -> (String, bool) {
+    let info = servers.ask(&format!("$JS.API.STREAM.INFO.{stream}"), "");
+    let metadata = &info["config"]["metadata"];
+    let number = metadata["pricetime-cluster"].as_str().unwrap_or_else(|| panic!("{stream}: {info}"));
+    (number.to_owned(), !metadata["pricetime-being-made"].is_null())
+}
+
+/// Marks the streams beside a log as they are before the end of a creation.
+fn mark_as_being_made(servers: &LogServers) {
+    for stream in ["market-members", "market-signed"] {
+        let mut config = servers.ask(&format!("$JS.API.STREAM.INFO.{stream}"), "")["config"].clone();
+        config["metadata"]["pricetime-being-made"] = json!("yes");
+        let set = servers.ask(&format!("$JS.API.STREAM.UPDATE.{stream}"), &config.to_string());
+        assert!(set["error"].is_null(), "{set}");
+    }
+}
+
 /// A creation that was interrupted between the streams once could never be repeated under that name: another try drew
 /// another number, and the first stream had the first one.
 #[test]
 fn a_creation_that_was_interrupted_can_be_repeated() {
     let folder = Folder::new("cluster-side-interrupted");
     let servers = LogServers::start(folder.path(), 1);
-    let url = servers.create("market", 1);
-    let number = |stream: &str| {
-        let info = servers.ask(&format!("$JS.API.STREAM.INFO.{stream}"), "");
-        info["config"]["metadata"]["pricetime-cluster"].as_str().unwrap().to_owned()
+    servers.create("other", 1);
+    let (url, all) = (servers.url("market"), ["market", "market-members", "market-signed"]);
+    let create = |further: &[&str]| cluster(&[&["create", "--store", &url, "--replicas", "1"], further].concat());
+    // Another stream has the subject of the next one, so each creation ends before that.
+    let interrupted_before = |subject: &str| {
+        let blocks = json!({ "name": "blocks", "subjects": [format!("pricetime.market.{subject}")] });
+        let made = servers.ask("$JS.API.STREAM.CREATE.blocks", &blocks.to_string());
+        assert!(made["error"].is_null(), "{made}");
+        let refused = create(&[]).unwrap_err();
+        assert!(refused.contains("cannot be made"), "{refused}");
+        servers.lose("blocks");
     };
-    let first = number("market");
-    servers.lose("market");
-    let made = cluster(&["create", "--store", &url, "--replicas", "1", "--if-missing"]).unwrap();
-    assert!(made.contains(&format!("cluster {first}, with 1 replicas")), "{made}");
-    servers.lose("market");
+    interrupted_before("signed");
+    let (first, is_being_made) = marks(&servers, "market-members");
+    assert!(is_being_made);
+    interrupted_before("log");
+    assert_eq!(marks(&servers, "market-signed"), (first.clone(), true));
+    let made = create(&["--if-missing"]).unwrap();
+    assert!(made.contains(&format!("made {url}, the log of cluster {first}, with 1 replicas")), "{made}");
+    let is_all_made = || all.iter().all(|stream| marks(&servers, stream) == (first.clone(), false));
+    assert!(is_all_made());
+    // The last step of a creation is done by whatever command comes next.
+    mark_as_being_made(&servers);
+    assert!(create(&["--if-missing"]).unwrap().contains("is there already"));
+    assert!(is_all_made());
+    mark_as_being_made(&servers);
+    assert!(create(&[]).unwrap_err().contains("is there already"));
+    assert!(is_all_made());
+    mark_as_being_made(&servers);
     servers.lose("market-signed");
-    let made = cluster(&["create", "--store", &url, "--replicas", "1"]).unwrap();
-    assert!(made.contains(&format!("cluster {first}, with 1 replicas")), "{made}");
-    let all = ["market", "market-members", "market-signed"];
-    assert!(all.iter().all(|stream| number(stream) == first));
+    cluster(&["upgrade", "--store", &url]).unwrap();
+    assert!(is_all_made());
     let server = node(&folder, 1, &url).start();
     assert!(server.ask(CREATE).contains("created"));
     drop(server.stop());
-    // A stream that has had messages may be of a log that is lost.
-    servers.ask("pricetime.market.members", "somebody's edition");
+}
+
+/// A log was lost whose cluster had neither members nor signed requests. The streams beside it looked like those of an
+/// interrupted creation, and `create --if-missing` once made an empty log under the lost one's number.
+#[test]
+fn a_log_that_is_lost_is_not_made_again_under_its_name() {
+    let folder = Folder::new("cluster-side-lost");
+    let servers = LogServers::start(folder.path(), 1);
+    let url = servers.create("market", 1);
+    let first = marks(&servers, "market-members").0;
+    let server = node(&folder, 1, &url).start();
+    assert!(server.ask(CREATE).contains("created"));
+    drop(server.stop());
     servers.lose("market");
     let data = folder.path().join("node-1").to_str().unwrap().to_owned();
-    for words in [&["create"][..], &["recover", "--data", &data]] {
+    let refused = |words: &[&str], why: &str| {
         let refused = cluster(&[words, &["--store", &url, "--replicas", "1"]].concat()).unwrap_err();
         assert!(
             refused.contains("the stream market-members is there without ")
-                && refused.contains("has had messages, so its log may be lost")
+                && refused.contains(why)
+                && refused.contains("(then see `pricetime cluster recover`)")
                 && refused.contains("nats stream rm market-members"),
             "{refused}"
         );
+        let log = servers.ask("$JS.API.STREAM.INFO.market", "");
+        assert_eq!(log["error"]["code"], 404, "{log}");
+    };
+    let recover = ["recover", "--data", &data];
+    for words in [&["create"][..], &["create", "--if-missing"], &recover] {
+        refused(words, "no creation was interrupted, so its log may be lost");
     }
+    // A log that has had messages was there, however its creation ended.
+    mark_as_being_made(&servers);
+    servers.ask("pricetime.market.members", "somebody's edition");
+    refused(&["create", "--if-missing"], "has had messages, so its log may be lost");
     servers.lose("market-members");
-    let made = cluster(&["recover", "--data", &data, "--store", &url, "--replicas", "1"]).unwrap();
-    assert!(made.contains(&format!("cluster {first}, with 1 replicas")), "{made}");
+    servers.lose("market-signed");
+    let made = cluster(&[&recover[..], &["--store", &url, "--replicas", "1"]].concat()).unwrap();
+    assert!(made.contains("with 1 replicas") && !made.contains(&first), "{made}");
 }
