@@ -202,12 +202,22 @@ test("after “Older” and one more execution there is no hole", async () => {
   assert.equal(mine.executions.length, 2_001, "what a page on its way goes on from stays");
   await older;
   says({ type: "update", orders: [], executions: [execution(6_002)] });
-  assert.deepEqual([mine.executions.length, mine.executed.next], [2_000, 4_003]);
+  assert.deepEqual([mine.executions.length, mine.executed.next], [4_000, 2_003], "what was asked for stays");
+  says({ type: "update", orders: [], executions: [] });
   await mine.moreExecutions();
   assert.deepEqual(
     mine.executions.map(({ trade_id }) => trade_id),
-    down(6_002, 2_003),
+    down(6_002, 3),
   );
+});
+
+test("orders that come and go take away no executions that were asked for", async () => {
+  const { holdings: mine, says } = executed(down(5_000, 1));
+  says({ type: "snapshot", orders: [] });
+  await mine.moreExecutions();
+  await mine.moreExecutions();
+  says({ type: "update", orders: [order(1)], executions: [] });
+  assert.deepEqual([mine.executions.length, mine.executed.next], [4_000, 1_001]);
 });
 
 test("of a trade with itself an account keeps both sides, or none", async () => {

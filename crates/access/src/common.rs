@@ -3,7 +3,7 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use sha2::{Digest, Sha256};
 
@@ -72,6 +72,9 @@ pub enum NotPut {
 pub(crate) struct InCommon {
     log: Arc<dyn MembersLog>,
     has: Mutex<Has>,
+    /// The last edition that was taken while another program held the file's lock. Whoever holds that lock here and
+    /// replaces members holds this one, too.
+    taken: Mutex<u64>,
     /// Whether this server's edition is known to equal the log's edition of that number. It has to be compared again
     /// after the log was away.
     is_compared: AtomicBool,
@@ -119,7 +122,7 @@ impl InCommon {
         // An edition of another cluster's log says nothing about this log.
         let has = Has::read(path).filter(|has| has.cluster == log.cluster());
         let has = has.unwrap_or(Has { cluster: log.cluster(), ..Has::default() });
-        InCommon { log, has: Mutex::new(has), is_compared: AtomicBool::new(false) }
+        InCommon { log, has: Mutex::new(has), taken: Mutex::new(0), is_compared: AtomicBool::new(false) }
     }
 
     fn has(&self) -> Has {
@@ -190,7 +193,10 @@ impl InCommon {
         if let Some(folder) = folder_of(path) {
             std::fs::create_dir_all(folder).map_err(|error| ForNow(format!("{}: {error}", folder.display())))?;
         }
-        let Some(mut locked) = lock(path).map_err(ForNow)? else { return Ok(Stands::Edited) };
+        let Some(mut locked) = lock(path).map_err(ForNow)? else {
+            return self.take_without_file(path, last, use_table).map(|()| Stands::Edited);
+        };
+        let _changing = self.changing();
         if last > self.has().edition {
             return self.take(&mut locked, last, use_table).map(|()| Stands::AtLast);
         }
@@ -226,11 +232,45 @@ impl InCommon {
 
     /// Takes an edition. It counts also where the file cannot be written.
     fn take(&self, locked: &mut Locked, edition: u64, use_table: &mut dyn FnMut(Table)) -> Result<(), Disagreement> {
+        let (table, read) = self.read_table(edition)?;
+        use_table(table);
+        let (record, text) = read.split_once('\n').unwrap_or_default();
+        self.write(locked, edition, (record, text)).map_err(ForNow)
+    }
+
+    /// Takes an edition once while another program holds the lock of the file, which follows when the lock is free. A
+    /// change of this server that holds it takes the edition by itself.
+    fn take_without_file(
+        &self,
+        path: &Path,
+        edition: u64,
+        use_table: &mut dyn FnMut(Table),
+    ) -> Result<(), Disagreement> {
+        let mut taken = match self.taken.try_lock() {
+            Ok(taken) => taken,
+            Err(TryLockError::Poisoned(taken)) => taken.into_inner(),
+            Err(TryLockError::WouldBlock) => return Ok(()),
+        };
+        if edition > self.has().edition.max(*taken) {
+            let (table, _) = self.read_table(edition)?;
+            use_table(table);
+            *taken = edition;
+            tracing::warn!(edition, file = %path.display(), "another program locks the access file: the members of the log count, and the file follows when it is free");
+        }
+        Ok(())
+    }
+
+    fn changing(&self) -> MutexGuard<'_, u64> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads an edition: its table, and its record and text.
+    fn read_table(&self, edition: u64) -> Result<(Table, String), Disagreement> {
         let of_it = |why: &str| ForEver(format!("edition {edition} of the members in the log: {why}"));
         let read = self.read(edition)?;
-        let (record, text) = read.split_once('\n').ok_or_else(|| of_it("it has no record"))?;
-        use_table(file::parse(text).map_err(|why| of_it(&why))?);
-        self.write(locked, edition, (record, text)).map_err(ForNow)
+        let (_, text) = read.split_once('\n').ok_or_else(|| of_it("it has no record"))?;
+        let table = file::parse(text).map_err(|why| of_it(&why))?;
+        Ok((table, read))
     }
 
     /// Writes an edition into the file.
@@ -287,6 +327,7 @@ impl InCommon {
     ) -> Result<bool, Unchanged> {
         for _ in 0..TRIES {
             let mut locked = Locked::take(path).map_err(Unchanged::Failed)?;
+            let _changing = self.changing();
             let last = self.last().map_err(|why| Unchanged::Away(why.why()))?;
             let Some(last) = last else { return Ok(false) };
             let taken =

@@ -118,6 +118,12 @@ impl Table {
         self.members.get(name)
     }
 
+    /// Whether each member but the one of this name has the same rights in the other table, too.
+    pub(crate) fn others_keep_their_rights(&self, after: &Table, changed: Option<&str>) -> bool {
+        let mut others = self.members.values().filter(|member| changed != Some(&member.name));
+        others.all(|member| after.member(&member.name).is_some_and(|there| there.rights == member.rights))
+    }
+
     /// Sorts the keys that will expire. Called when all keys are there.
     pub(crate) fn complete(&mut self) {
         let expiring = self.expiring.get_mut().unwrap_or_else(PoisonError::into_inner);

@@ -21,7 +21,7 @@ pub(crate) fn changed(text: &str, change: &Change<'_>) -> Result<(String, Table)
     if is_done(&before, &table, change) { Ok((new, table)) } else { Err(Unchanged::WrittenOtherwise) }
 }
 
-/// Whether the file says what was asked for, and has the other members and keys that it had.
+/// Whether the file says what was asked for, and has the other members and keys that it had, with their rights.
 fn is_done(before: &Table, after: &Table, change: &Change<'_>) -> bool {
     let has_key = |key: &NewKey<'_>| after.key(key.id).is_some_and(|there| there.member.name == key.member);
     let has_member = |name: &str, member: &NewMember<'_>| {
@@ -29,6 +29,17 @@ fn is_done(before: &Table, after: &Table, change: &Change<'_>) -> bool {
         let asked = alone.as_ref().and_then(|alone| alone.member(name));
         asked.zip(after.member(name)).is_some_and(|(asked, there)| asked.rights == there.rights)
     };
+    let changed = match change {
+        Change::Rights(name, _) | Change::Revoked(Revoked::Member(name)) => Some(*name),
+        Change::Member(..)
+        | Change::KeyOfNew(..)
+        | Change::Key(_)
+        | Change::Revoked(Revoked::Key(_))
+        | Change::Mode(_) => None,
+    };
+    if !before.others_keep_their_rights(after, changed) {
+        return false;
+    }
     let (is_it, members, keys) = match change {
         Change::Mode(mode) => return after.mode == *mode,
         Change::Member(name, member) => (has_member(name, member), before.members() + 1, before.len()),

@@ -25,7 +25,7 @@ pub enum HistoryError {
     /// The file of leaps is damaged.
     #[error(
         "{HISTORY_FOLDER}/{name} is damaged: its checksum does not hold. Only retention needs it, and removes nothing by age meanwhile. \
-         Stop the server, and restore this file from a backup, or remove it: then retention takes leaps of the clock before for age"
+         Stop the server, and restore this file from a backup, or remove it: then all that the history has counts as no older than the next start"
     )]
     Leaps { name: &'static str },
     /// All records of a block are damaged.

@@ -219,6 +219,9 @@ impl History {
             }
         });
         self.settle(open)?;
+        if self.heads.through > Sequence::ZERO {
+            self.leaps.make_up_for_a_missing_file(market.time());
+        }
         self.leaps.begin(market.time());
         Ok(true)
     }

@@ -49,8 +49,12 @@ pub(crate) struct Leaps {
 struct Leap {
     /// The market's time behind it.
     to: Time,
+    /// Its length; [`UNKNOWN`] where it is not known how old what was before it is.
     by_us: u64,
 }
+
+/// The length of a leap before which ages are unknown: all that was before it counts as of its end.
+const UNKNOWN: u64 = u64::MAX;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Seen {
@@ -124,6 +128,19 @@ impl Leaps {
         self.seen = Some(Seen { time, at, looked: at, free });
     }
 
+    /// Takes all that was before `time` for no older than that, if the file is missing and leaps are noted: it held the
+    /// leaps from before.
+    pub(crate) fn make_up_for_a_missing_file(&mut self, time: Time) {
+        let is_missing = self.compared_until.is_none() && !self.is_damaged && self.all.is_empty();
+        if is_missing && self.passed.is_some() {
+            tracing::warn!(
+                "the history has no file of leaps: for retention all that happened before this start counts as no older than it"
+            );
+            self.push(Leap { to: time, by_us: UNKNOWN });
+            self.is_unsaved = true;
+        }
+    }
+
     /// Begins or ends to pass over what market time moves: a node reads its log. The next look behind it is one for all
     /// that was read.
     pub(crate) fn reads_a_log(&mut self, is_reading: bool) {
@@ -165,13 +182,17 @@ impl Leaps {
     }
 
     fn note(&mut self, to: Time, ahead: Duration) {
-        self.all.push(Leap { to, by_us: micros(ahead) });
+        self.push(Leap { to, by_us: micros(ahead) });
+        tracing::warn!(seconds = ahead.as_secs(), "market time has leapt ahead; retention does not count that as age");
+    }
+
+    fn push(&mut self, leap: Leap) {
+        self.all.push(leap);
         if self.all.len() > LEAPS_MAX {
             // Together they count as of the later one, so nothing is older than it is.
             let first = self.all.remove(0);
             self.all[0].by_us = self.all[0].by_us.saturating_add(first.by_us);
         }
-        tracing::warn!(seconds = ahead.as_secs(), "market time has leapt ahead; retention does not count that as age");
     }
 
     /// Forgets the leaps that ended longer ago than `age_us`: all that was before them is older than that without them.
@@ -183,6 +204,8 @@ impl Leaps {
 
     /// The age of what happened at a time, in microseconds that passed.
     pub(crate) fn age_us(&self, of: Time, now: Time) -> u64 {
+        let known_from = self.all.iter().filter(|leap| leap.by_us == UNKNOWN).map(|leap| leap.to).max();
+        let of = known_from.map_or(of, |from| of.max(from));
         let leapt = self.all.iter().filter(|leap| leap.to > of).map(|leap| leap.by_us);
         now.0.saturating_sub(of.0).saturating_sub(leapt.fold(0, u64::saturating_add))
     }
@@ -277,6 +300,27 @@ mod tests {
         assert_eq!(leaps.all.len(), LEAPS_MAX);
         let ages = [old, new].map(|time| leaps.age_us(time, Time(now.0 + (9 + 40 * 1_199) * DAY)));
         assert_eq!(ages, [DAY + HOUR, 0], "leaps that count together make nothing older than it is");
+    }
+
+    /// Without its leaps, all that a wrong clock had passed over was old, and was removed.
+    #[test]
+    fn without_the_file_nothing_is_older_than_the_start() {
+        let (mut leaps, clock) = new();
+        leaps.make_up_for_a_missing_file(Time(NOON));
+        leaps.begin(Time(NOON));
+        let (before, later) = (Time(NOON - 400 * DAY), Time(NOON + 2 * DAY));
+        assert_eq!(leaps.age_us(before, Time(NOON)), 0);
+        leaps.look(Time(NOON + 1));
+        clock.store(30, Ordering::Relaxed);
+        leaps.look(later);
+        assert_eq!([before, Time(NOON), later].map(|of| leaps.age_us(of, later)), [2 * DAY, 2 * DAY, 0]);
+        let written = text(later, &leaps.all);
+        assert_eq!(parse(&written), Some((later, leaps.all.clone())), "a later start knows of it");
+        let all = leaps.all.clone();
+        leaps.make_up_for_a_missing_file(later);
+        assert_eq!(leaps.all, all, "what is there is not missing");
+        leaps.forget(DAY, later);
+        assert_eq!(leaps.all, []);
     }
 
     #[test]

@@ -189,11 +189,19 @@ pub fn begin<S: Storage>(storage: &S, options: Options) -> Result<(), JournalErr
     Journal::recover(storage.clone(), options, JournalPoint::ZERO, Time::ZERO, &mut |_| Ok(())).map(drop)
 }
 
+/// The file in a data folder that says that its market has members. A backup has it, and does not have the access file:
+/// a server that is started on a backup, or after the access file was lost, must not open the market to everybody
+/// without notice. It is written behind the start of a market.
+pub const HAS_MEMBERS_NAME: &str = "members";
+
 /// A file in a data folder, beside journal and snapshots, that only a market leaves there.
 fn trace_of_a_market<S: Storage>(storage: &S) -> Result<Option<String>, RecoveryError> {
     let names = storage.list().map_err(RecoveryError::Folder)?;
-    if let Some(aside) = names.into_iter().find(|name| name.starts_with(history::SET_ASIDE)) {
+    if let Some(aside) = names.iter().find(|name| name.starts_with(history::SET_ASIDE)) {
         return Ok(Some(format!("the folder {aside}")));
+    }
+    if names.iter().any(|name| name == HAS_MEMBERS_NAME) {
+        return Ok(Some(format!("the file {HAS_MEMBERS_NAME}")));
     }
     Ok(history::is_there(storage)?.then(|| format!("files in {HISTORY_FOLDER}")))
 }

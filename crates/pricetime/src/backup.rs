@@ -21,12 +21,11 @@ use journal::{
     Disk, HEADER_BYTES, JournalPoint, Options, Storage, make_folder, mark_finished, mark_unfinished, snapshot,
 };
 use market::follower::Here;
-use market::recovery::{self, Recovered, RecoveryError};
+use market::recovery::{self, HAS_MEMBERS_NAME, Recovered, RecoveryError};
 use terms::Sequence;
 
 use crate::inspect;
 use crate::live_copy::LiveCopy;
-use crate::members::KNOWN_NAME;
 use crate::setting_units::Umask;
 
 /// The number of attempts when the server retires or seals files during the copy.
@@ -77,7 +76,7 @@ pub fn fetch_from(url: &LogUrl, target: &Path) -> Result<Fetched, String> {
 fn belongs(name: &str) -> bool {
     match name.split_once('/') {
         Some((folder, name)) => folder == HISTORY_FOLDER && history::is_file_name(name),
-        None => name == KNOWN_NAME || journal::is_segment(name) || snapshot::is_snapshot(name),
+        None => name == HAS_MEMBERS_NAME || journal::is_segment(name) || snapshot::is_snapshot(name),
     }
 }
 
@@ -121,7 +120,7 @@ fn copy(disk: &Disk, live_copy: &mut LiveCopy) -> Result<(), String> {
     if let Some(newest) = &newest {
         live_copy.bring_up(Path::new(&newest.name))?;
     }
-    live_copy.bring_up_if_there(Path::new(KNOWN_NAME))?;
+    live_copy.bring_up_if_there(Path::new(HAS_MEMBERS_NAME))?;
     copy_history(live_copy)?;
     copy_journal(disk, live_copy, newest.map_or(JournalPoint::ZERO.sequence, |newest| newest.sequence))
 }

@@ -12,6 +12,7 @@ use cluster::LogUrl;
 use exchange::{Exchange, Guarded, Metrics, Newcomers};
 use http_gateway::Elsewhere;
 use market::Failed;
+use market::recovery::HAS_MEMBERS_NAME;
 use store::StoreUrl;
 
 use crate::common_members::Common;
@@ -20,11 +21,6 @@ use crate::store_location::StoreLocation;
 
 /// The access file in the data folder, which counts without a setting.
 pub const FILE_NAME: &str = "access.toml";
-
-/// The file in a data folder that says that its market has members. A backup has it, and does not have the access file:
-/// a server that is started on a backup, or after the access file was lost, must not open the market to everybody
-/// without notice.
-pub const KNOWN_NAME: &str = "members";
 
 /// The members of a running server. Their file is followed until this is dropped.
 pub struct Members {
@@ -102,7 +98,7 @@ pub fn refuse_forgotten(settings: &Settings) -> Result<(), String> {
         true => ("this node has no key to them", "Give it the key with --members-key".to_owned()),
         false => ("there is no access file", way_back(settings)),
     };
-    let none_more = format!("remove the file {}", settings.data.join(KNOWN_NAME).display());
+    let none_more = format!("remove the file {}", settings.data.join(HAS_MEMBERS_NAME).display());
     Err(forgotten(settings.data.display(), fault, &way, &none_more))
 }
 
@@ -150,12 +146,12 @@ fn forgotten(place: impl Display, fault: &str, way: &str, none_more: &str) -> St
 
 /// Whether it is noted in a data folder that its market has members.
 pub fn is_marked(data: &Path) -> bool {
-    data.join(KNOWN_NAME).exists()
+    data.join(HAS_MEMBERS_NAME).exists()
 }
 
 /// Notes durably in a data folder that its market has members, if that is not noted yet.
 pub fn mark(data: &Path) -> Result<(), String> {
-    let path = data.join(KNOWN_NAME);
+    let path = data.join(HAS_MEMBERS_NAME);
     match path.exists() {
         true => Ok(()),
         false => note(&path).map_err(|error| {

@@ -44,6 +44,8 @@ export class Holdings extends Observable {
 
   /** @type {{executions: Execution[], symbol: string|null, trades: Map<number, Side>}} */
   #own = { executions: [], symbol: null, trades: new Map() };
+  /** The executions that were asked for beyond the first page, which raise the bound. */
+  #executionsAsked = 0;
   #feed;
   #api;
 
@@ -112,8 +114,10 @@ export class Holdings extends Observable {
       const { executions, next } = await this.#api.executions(id, before);
       return () => {
         const known = new Set(this.executions.map(keyOf));
+        const older = executions.filter((execution) => !known.has(keyOf(execution)));
+        if (before !== null) this.#executionsAsked += older.length;
         // An answer may also have overtaken the feed.
-        this.executions = [...this.executions, ...executions.filter((execution) => !known.has(keyOf(execution)))].sort((a, b) => b.trade_id - a.trade_id);
+        this.executions = [...this.executions, ...older].sort((a, b) => b.trade_id - a.trade_id);
         return next;
       };
     });
@@ -137,9 +141,9 @@ export class Holdings extends Observable {
     }
     if (message.type === "update" && message.executions.length > 0) {
       this.#execute(message.executions);
+      this.#boundExecutions();
     }
     this.#boundOrders();
-    this.#boundExecutions();
     this.changed();
   }
 
@@ -162,11 +166,12 @@ export class Holdings extends Observable {
     if (this.history.state !== "unasked") this.history.next = kept.at(-1)?.order_id ?? null;
   }
 
-  /** Executions beyond the bound fall out, the oldest first. */
+  /** Executions beyond the bound fall out, the oldest first. Those that were asked for raise it. */
   #boundExecutions() {
-    if (this.executions.length <= KEPT || this.executed.state === "asking") return;
+    const most = KEPT + this.#executionsAsked;
+    if (this.executions.length <= most || this.executed.state === "asking") return;
     // A page begins behind a trade, so both sides of one are kept.
-    const { trade_id: oldest } = this.executions[KEPT - 1];
+    const { trade_id: oldest } = this.executions[most - 1];
     const kept = this.executions.filter(({ trade_id }) => trade_id >= oldest);
     if (kept.length === this.executions.length) return;
     this.executions = kept;
@@ -176,6 +181,7 @@ export class Holdings extends Observable {
   #forgetLists() {
     this.orders = new Map();
     this.executions = [];
+    this.#executionsAsked = 0;
     this.history = { state: "unasked", next: null };
     this.executed = { state: "unasked", next: null };
   }

@@ -171,7 +171,10 @@ fn a_change_that_would_do_something_else_is_refused() {
     let text = std::fs::read_to_string(&path).expect("a file");
     let more = "[[member]]\nname = \"alice\"\nroles = [\"trader\"]\n".to_owned()
         + "[[ member ]]\nname = \"bob\"\nroles = [\"trader\"]\n"
-        + &super::key("b1", &format!("secret = \"{SECRET}\""));
+        + &super::key("b1", &format!("secret = \"{SECRET}\""))
+        + "[[member]]\nname = \"igor\"\nroles = [\"issuer\"]\n"
+        + &super::key("i1", &format!("secret = \"{SECRET}\""))
+        + "[member.budget]\nfrom = \"900\"\n";
     let inline = format!(
         "[[member]]\nname = \"carol\"\nkey = [{{ id = \"c1\", secret = \"{SECRET}\" }}]\nroles = [\"trader\"]\n"
     );
@@ -184,6 +187,8 @@ fn a_change_that_would_do_something_else_is_refused() {
         Change::Revoked(Revoked::Member("alice")),
         // Her key stands among the lines that are replaced.
         Change::Rights("carol", rights),
+        // The member's budget stands behind the key.
+        Change::Revoked(Revoked::Key("i1")),
     ] {
         assert_eq!(access.change(&change, AUTHOR), Err(Unchanged::WrittenOtherwise));
         assert_eq!(std::fs::read_to_string(&path).expect("a file"), text);

@@ -234,6 +234,25 @@ fn a_file_that_is_locked_for_long_holds_nobody_up() {
     drop(locked);
 }
 
+/// A revoked key traded on for as long as a program held the lock, and nothing said so.
+#[test]
+fn a_later_edition_counts_while_another_program_locks_the_file() {
+    let log = Log::default();
+    let (one, two) = (Server::new(&log, &text(&["alice", "bob"])), Server::new(&log, ""));
+    let common = two.access.common().expect("in common");
+    let look = || common.agree_if_free(&two.path, true, &mut |table| two.access.replace(table));
+    assert_eq!(look(), Ok(Stands::AtLast));
+    let locked = Locked::take(&two.path).expect("nobody changes it");
+    assert_eq!((one.revoke("alice"), look()), (Ok(()), Ok(Stands::Edited)));
+    assert!(two.has("bob") && !two.has("alice"));
+    let mut times = 0;
+    assert_eq!(common.agree_if_free(&two.path, true, &mut |_| times += 1), Ok(Stands::Edited));
+    assert_eq!(times, 0, "it is taken once");
+    drop(locked);
+    assert_eq!(look(), Ok(Stands::AtLast));
+    assert_eq!(std::fs::read_to_string(&two.path).expect("a file"), text(&["bob"]));
+}
+
 /// The edit counted on that server alone, until another change was made.
 #[test]
 fn what_is_written_by_hand_while_a_server_starts_counts_on_all() {

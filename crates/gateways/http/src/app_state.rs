@@ -12,7 +12,7 @@ use exchange::{
 use feed::{FeedFailure, FeedHandle, ReadModel};
 use terms::Time;
 use tls::ServerTls;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::sync::{Semaphore, oneshot};
 use tokio::time::sleep_until;
 
 use crate::account_turns::AccountTurns;
@@ -26,6 +26,7 @@ use crate::member_turns::{MemberTurns, Turn};
 use crate::members::Members;
 use crate::outbox::Outbox;
 use crate::outbox_budget::OutboxBudget;
+use crate::past_events_room::PastEventsRoom;
 use crate::problem::Problem;
 use crate::publish_cost::PublishCost;
 use crate::rewind_port::PastMarkets;
@@ -151,8 +152,7 @@ struct Inner {
     cancels_in_turn: AccountTurns,
     /// A permit for each canceled order of a long list that its client has not taken yet.
     listing: Arc<Semaphore>,
-    /// A permit for each event and change of a page of past events that its client has not taken yet.
-    past_events: Arc<Semaphore>,
+    past_events: PastEventsRoom,
     telling: PublishCost,
     budget: OutboxBudget,
     /// Time for which a client of a WebSocket may send nothing, or take nothing.
@@ -170,8 +170,6 @@ const GATHERED_AT_ONCE: usize = 4;
 const CANCELING_AT_ONCE: usize = 1024;
 /// Canceled orders that wait in long lists to be told, over all clients: 32 MiB of ids.
 const LISTED_AT_ONCE: usize = 4 << 20;
-/// Events and changes of past markets that wait to be told, over all clients: some 200 bytes each.
-const PAST_EVENTS_AT_ONCE: usize = 1 << 18;
 
 impl AppState {
     pub(crate) fn new(
@@ -208,7 +206,7 @@ impl AppState {
             canceling: MemberTurns::of(CANCELING_AT_ONCE),
             cancels_in_turn: AccountTurns::default(),
             listing: Arc::new(Semaphore::new(LISTED_AT_ONCE)),
-            past_events: Arc::new(Semaphore::new(PAST_EVENTS_AT_ONCE)),
+            past_events: PastEventsRoom::default(),
             telling: PublishCost::default(),
             budget: OutboxBudget::default(),
             silence_max,
@@ -414,11 +412,8 @@ impl AppState {
         &self.0.listing
     }
 
-    /// Takes room for this many events and changes of a past market, until their client has them. Returns `None` if
-    /// others have taken all of it.
-    pub(crate) fn room_for_past_events(&self, count: usize) -> Option<OwnedSemaphorePermit> {
-        let permits = u32::try_from(count.min(PAST_EVENTS_AT_ONCE)).ok()?;
-        Arc::clone(&self.0.past_events).try_acquire_many_owned(permits).ok()
+    pub(crate) fn past_events(&self) -> &PastEventsRoom {
+        &self.0.past_events
     }
 
     pub(crate) fn writing(&self) -> &MemberTurns {

@@ -48,6 +48,7 @@ pub mod outbox;
 mod outbox_budget;
 mod page;
 mod page_files;
+mod past_events_room;
 pub mod problem;
 pub mod problem_code;
 mod process;

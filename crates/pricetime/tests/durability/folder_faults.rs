@@ -284,6 +284,11 @@ fn a_folder_with_a_trace_of_a_market_is_not_served_without_journal_and_snapshots
     refused("a history without its checkpoint");
     std::fs::rename(data.join("history"), data.join("history-through-7")).unwrap();
     refused("a history that was set aside");
+    std::fs::remove_dir_all(data.join("history-through-7")).unwrap();
+    std::fs::write(data.join("members"), "").unwrap();
+    let ended = Launch::new(&data).with(SMALL).with("--open-to-anyone").try_start().err().expect("it is refused");
+    assert!(ended.stderr.contains("has the file members, but neither a journal nor a snapshot"), "{}", ended.stderr);
+    assert!(!files(&data).iter().any(|name| name.starts_with(JOURNAL)), "nothing was begun");
 }
 
 /// A regression: the history was begun before the journal was looked at, where there was no snapshot.

@@ -22,6 +22,7 @@ use crate::chunked_answer::{self, Frame, Piece};
 use crate::current_principal;
 use crate::history_pages;
 use crate::input::{self, Parameters, PathParameter};
+use crate::past_events_room::NoRoom;
 use crate::problem::Problem;
 use crate::problem_code::Code;
 use crate::rewind_port::{NotShown, PastMarket, PastMoment, PastQuestion};
@@ -234,15 +235,18 @@ pub(crate) async fn events(
         Ok((began, head, page))
     };
     let (began, head, mut page) = ground.look(&app, PastMoment::Command(from), look)?.result().await?;
-    let others = || busy("others have not taken their pages of the past yet: ask again in a second");
-    let room = app.room_for_past_events(page.events.len() + page.changes).ok_or_else(others)?;
+    let member = current_principal::asker().map(|asker| asker.principal.member().to_owned());
+    let place = app.past_events().take(member, page.events.len() + page.changes).map_err(|full| match full {
+        NoRoom::Member => busy("take the pages of past events that you asked for before: then ask again"),
+        NoRoom::All => busy("others have not taken their pages of the past yet: ask again in a second"),
+    })?;
     number(&app, began, ground.symbol, &mut page.events).await?;
     let events = page.events.into_iter();
     let frame = (Frame::around(&head), account.map_or(Read::Market, Read::Account));
     let told = chunked_answer::answer(&app, frame, events, |_, events| async { Ok(written(events)) });
     let held = |body: Body| {
         Body::from_stream(body.into_data_stream().inspect(move |_| {
-            let _held = &room;
+            let _held = &place;
         }))
     };
     told.await.map(|response: Response| response.map(held))
