@@ -112,6 +112,8 @@ pub struct Guess<'a> {
     turn: Instant,
     counted: CountedTry,
     place: GuessPlace,
+    /// The wrong passwords of its address before it; none where its member has logged in before.
+    earlier: u32,
     is_compared: bool,
 }
 
@@ -161,25 +163,26 @@ impl Tries {
     pub fn guess(&self, address: IpAddr, name: &str, now: Instant) -> Result<Guess<'_>, Duration> {
         let mut state = self.lock();
         let who = (self.hasher.hash_one(name), source_of(address));
-        let guess = |counted: CountedTry, turn: Instant, place| Guess {
+        let guess = |counted: CountedTry, turn: Instant, place, earlier| Guess {
             tries: self,
             who,
             turn: counted.turn.max(turn),
             counted,
             place,
+            earlier,
             is_compared: false,
         };
         if let Some(familiar) = state.familiar.get_mut(&who) {
-            return Ok(guess(familiar.wrong.count(now)?, now, GuessPlace::Familiar));
+            return Ok(guess(familiar.wrong.count(now)?, now, GuessPlace::Familiar, 0));
         }
         let source = state.source(who.1, now);
-        let turn = source.budget_turn(now)?;
+        let (turn, earlier) = (source.budget_turn(now)?, source.wrong(now));
         let (counted, place) = match source.count(who.0, now)? {
             Some(counted) => (counted, GuessPlace::Name),
             None => (source.count_further(who.0, now)?, GuessPlace::FurtherNames),
         };
         source.budget_whole = source.budget_whole.max(now) + GUESS_WAIT;
-        Ok(guess(counted, turn, place))
+        Ok(guess(counted, turn, place, earlier))
     }
 
     /// Counts a member's password from a device from which the member has logged in before, whatever address it has
@@ -189,7 +192,7 @@ impl Tries {
         let counted = self.lock().count_of_device(who.0, now);
         let Some(counted) = counted else { return self.guess(address, name, now) };
         let (turn, place) = (counted.turn, GuessPlace::Device);
-        let of_device = Guess { tries: self, who, turn, counted, place, is_compared: false };
+        let of_device = Guess { tries: self, who, turn, counted, place, earlier: 0, is_compared: false };
         if turn <= now {
             return Ok(of_device);
         }
@@ -211,6 +214,12 @@ impl Guess<'_> {
     /// Whether its member has logged in from its address or its device before.
     pub fn is_familiar(&self) -> bool {
         matches!(self.place, GuessPlace::Device | GuessPlace::Familiar)
+    }
+
+    /// The wrong passwords of its address before it that are remembered, of whatever members. None where its member has
+    /// logged in before.
+    pub fn earlier(&self) -> u32 {
+        self.earlier
     }
 
     /// Lets the password count from now on, unless it is right.
@@ -327,6 +336,12 @@ impl Source {
     /// Counts a password of a name that is not remembered.
     fn count_further(&mut self, name: u64, now: Instant) -> Result<CountedTry, Duration> {
         self.further.entry(name % FURTHER_GROUPS).or_insert(Wrong { wrong: 0, next: now }).count(now)
+    }
+
+    /// The wrong passwords that are remembered.
+    fn wrong(&self, now: Instant) -> u32 {
+        let remembered = self.names.values().chain(self.further.values()).filter(|its| !its.is_over(now));
+        remembered.fold(0, |sum, its| sum.saturating_add(its.wrong))
     }
 
     /// Returns the turn of a further password. Errors: it is too far off, by this much.
@@ -460,6 +475,20 @@ mod tests {
         let mut guess = tries.guess(from, name, now).ok()?;
         guess.compared();
         Some(guess.turn() - now)
+    }
+
+    #[test]
+    fn a_password_is_told_from_those_of_an_address_that_guessed_before() {
+        let (tries, now) = (Tries::default(), Instant::now());
+        let [guesser, newcomer] = ["192.0.2.1", "192.0.2.2"].map(address);
+        let earlier = |from| tries.guess(from, "dave", now).expect("a turn").earlier();
+        assert_eq!([guesser, newcomer].map(earlier), [0, 0]);
+        for number in 0..3 {
+            assert!(guess(&tries, guesser, &format!("name-{number}"), now).is_some());
+        }
+        assert_eq!([guesser, newcomer].map(earlier), [3, 0]);
+        assert!(log_in(&tries, guesser, "dave", now).is_some());
+        assert_eq!(earlier(guesser), 0, "dave has logged in from there");
     }
 
     fn log_in(tries: &Tries, from: IpAddr, name: &str, now: Instant) -> Option<Duration> {

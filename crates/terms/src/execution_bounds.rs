@@ -34,7 +34,7 @@ pub struct ExecutionBounds {
 impl ExecutionBounds {
     /// The bounds of every exchange.
     pub const ALL: ExecutionBounds =
-        ExecutionBounds { command: EXECUTIONS_MAX, turn: 100_000, small: 100, share: 100, turns: 100_000 };
+        ExecutionBounds { command: EXECUTIONS_MAX, turn: 25_000, small: 5, share: 100, turns: 100_000 };
 
     /// Bounds in which each command may make this many executions, whatever other commands did. For tests.
     pub const fn of_command(command: u32) -> ExecutionBounds {

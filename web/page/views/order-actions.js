@@ -42,7 +42,7 @@ export function orderActions({ api, market, quote, confirm }) {
     return moveOf({ book: market.book, last: quote.last }, order, which, to, (text) => price(text, order.symbol));
   }
 
-  /** Whether an order is to get another price. Where it would execute at once that is asked in any case; what the server would refuse is not sent. @param {Order} order @param {Which} which @param {string} to @param {boolean} asks whether it is asked otherwise, too, where somebody wants to be */
+  /** Whether an order is to get another price. Where it would execute at once, or where that is not known of a dragged one, it is asked in any case; what the server would refuse is not sent. @param {Order} order @param {Which} which @param {string} to @param {boolean} asks whether it is asked otherwise, too, where somebody wants to be */
   async function isSure(order, which, to, asks) {
     const would = foretell(order, which, to);
     if (would?.refused) {
@@ -54,9 +54,10 @@ export function orderActions({ api, market, quote, confirm }) {
       ["Order", `${order.order_id}: ${order.side} ${group(order.open)} ${order.symbol}`],
       ["From", `${NAMES[which]} ${from === null ? "" : price(from, order.symbol)}`],
       ["To", price(to, order.symbol)],
-      ["Now", would?.text ?? ""],
+      ["Now", would?.text ?? "not known: the book is not shown as it is now"],
     ]);
-    return would?.crosses || asks ? confirm(lines, "Move", would?.crosses) : true;
+    const mayCross = would?.crosses || (asks && would === null);
+    return mayCross || asks ? confirm(lines, "Move", mayCross) : true;
   }
 
   /** Gives an order another price: its limit, or what it waits for. @param {Order} order @param {Which} which @param {string} to */

@@ -105,7 +105,7 @@ fn commands_that_reach_their_bounds_give_the_same_states_and_events() {
 /// The gate for the bounds of commands.
 #[test]
 fn the_bounds_of_commands_are_those_of_these_rules() {
-    let executions = ExecutionBounds { command: 10_000, turn: 100_000, small: 100, share: 100, turns: 100_000 };
+    let executions = ExecutionBounds { command: 10_000, turn: 25_000, small: 5, share: 100, turns: 100_000 };
     let cancels = CancelBounds { command: 1_000, turn: 10_000, small: 100 };
     let day_us = 24 * 60 * 60 * 1_000_000;
     assert_eq!(

@@ -213,7 +213,8 @@ impl Members {
         sleep_until(guess.turn().into()).await;
         // A password that waits for its turn takes no permit from others. The permit is held until the comparison is
         // done, also when the client has hung up.
-        let comparing = self.passwords.turn(&member, address, guess.is_familiar()).await.ok_or_else(too_many)?;
+        let standing = (guess.is_familiar(), guess.earlier());
+        let comparing = self.passwords.turn(&member, address, standing).await.ok_or_else(too_many)?;
         guess.compared();
         let access = self.access.clone();
         let compared = tokio::task::spawn_blocking(move || {

@@ -1,6 +1,7 @@
 //! Turns at comparing passwords. Each comparison takes a core and megabytes for tens of milliseconds, so few run at
 //! once. A member that has logged in from an address before comes first there, with one try at a time, and each second
-//! turn is for the others. Of these the address that tries the most, and the member that is tried the most, give way.
+//! turn is for the others. Of these give way: the address with the most tries that wait, then the one with the most wrong
+//! passwords before, then the member that is tried the most.
 
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
@@ -40,6 +41,8 @@ type NameAndAddress = (u64, IpAddr);
 struct WaitingTry {
     who: NameAndAddress,
     is_familiar: bool,
+    /// The wrong passwords of its address before it.
+    earlier: u32,
     begins: oneshot::Sender<HashTurn>,
 }
 
@@ -53,8 +56,13 @@ pub(crate) struct HashTurn {
 impl Passwords {
     /// Waits for a turn to compare a password of this member from this address. Returns `None` if too many wait and
     /// this one gives way. `is_familiar`: the member has logged in from there before. That counts for one try of a
-    /// member at a time.
-    pub(crate) async fn turn(&self, member: &str, address: IpAddr, is_familiar: bool) -> Option<HashTurn> {
+    /// member at a time. `earlier` is the number of wrong passwords of the address before.
+    pub(crate) async fn turn(
+        &self,
+        member: &str,
+        address: IpAddr,
+        (is_familiar, earlier): (bool, u32),
+    ) -> Option<HashTurn> {
         let begun = {
             let mut state = self.0.lock();
             let who = (self.0.hasher.hash_one(member), source_of(address));
@@ -66,7 +74,7 @@ impl Passwords {
                 return Some(HashTurn { shared: Arc::clone(&self.0), mark });
             }
             let (begins, begun) = oneshot::channel();
-            state.waiting.push(WaitingTry { who, is_familiar, begins });
+            state.waiting.push(WaitingTry { who, is_familiar, earlier, begins });
             if state.waiting.len() > WAITING_MAX {
                 state.one_gives_way();
             }
@@ -89,13 +97,14 @@ impl QueueState {
         waits || self.comparing.contains(&Some(name))
     }
 
-    /// Sends away the newest try of the address with the most waiting ones, and among these of the member that is tried
-    /// the most.
+    /// Sends away the newest try of the address with the most waiting ones, among these of one with the most wrong
+    /// passwords before, and among these of the member that is tried the most.
     fn one_gives_way(&mut self) {
         let of_address = |who: NameAndAddress| self.waiting.iter().filter(|other| other.who.1 == who.1).count();
         let of_member = |who: NameAndAddress| self.waiting.iter().filter(|other| other.who.0 == who.0).count();
         let strange = self.waiting.iter().enumerate().filter(|(_, waiting)| !waiting.is_familiar);
-        let worst = strange.max_by_key(|(at, waiting)| (of_address(waiting.who), of_member(waiting.who), *at));
+        let worst =
+            strange.max_by_key(|(at, waiting)| (of_address(waiting.who), waiting.earlier, of_member(waiting.who), *at));
         let worst = worst.map_or(self.waiting.len().saturating_sub(1), |(at, _)| at);
         self.waiting.remove(worst);
     }
@@ -142,11 +151,12 @@ mod tests {
 
     type Asked = Pin<Box<dyn Future<Output = Option<HashTurn>>>>;
 
-    /// Asks for a turn. All but Bob have logged in from 10.0.0.1 before.
+    /// Asks for a turn. All but Bob have logged in from 10.0.0.1 before. From 203.0.113.x one password was wrong.
     fn ask(passwords: &Passwords, member: &str, address: [u8; 4]) -> Asked {
         let (passwords, member) = (passwords.clone(), member.to_owned());
         let is_familiar = member != "bob" && address == [10, 0, 0, 1];
-        Box::pin(async move { passwords.turn(&member, address.into(), is_familiar).await })
+        let earlier = u32::from(address.starts_with(&[203, 0, 113]));
+        Box::pin(async move { passwords.turn(&member, address.into(), (is_familiar, earlier)).await })
     }
 
     async fn is_ready(asked: &mut Asked) -> Option<bool> {
@@ -260,6 +270,18 @@ mod tests {
         run(async {
             let passwords = Passwords::default();
             let many = (0..64).map(|at| ("alice".to_owned(), [192, 0, 2, at]));
+            let (_held, mut others) = busy(&passwords, many).await;
+            let mut bob = ask(&passwords, "bob", [10, 0, 0, 1]);
+            assert_eq!((is_ready(&mut bob).await, is_ready(&mut others[63]).await), (None, Some(false)));
+        });
+    }
+
+    /// A hundred addresses that guessed kept out everybody who had not logged in from there before.
+    #[test]
+    fn whoever_comes_anew_does_not_give_way_to_addresses_that_guess() {
+        run(async {
+            let passwords = Passwords::default();
+            let many = (0..64).map(|at| (format!("guessed-{at}"), [203, 0, 113, at]));
             let (_held, mut others) = busy(&passwords, many).await;
             let mut bob = ask(&passwords, "bob", [10, 0, 0, 1]);
             assert_eq!((is_ready(&mut bob).await, is_ready(&mut others[63]).await), (None, Some(false)));
