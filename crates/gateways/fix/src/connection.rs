@@ -191,7 +191,8 @@ async fn catch_up(
     Ok(())
 }
 
-/// Waits for work of the session, and sends Heartbeats meanwhile.
+/// Waits for work of the session, and sends Heartbeats meanwhile. The work goes on while one is written: it may have a
+/// turn that others wait for, and gives it back however slowly the client reads.
 async fn beating<T>(
     work: impl Future<Output = T>,
     stream: &mut (impl AsyncWrite + Unpin),
@@ -203,10 +204,16 @@ async fn beating<T>(
         tokio::select! {
             biased;
             done = &mut work => return Ok(done),
-            () = sleep_until(session.next_beat().into()) => {
-                session.beat(Instant::now());
-                send(stream, session, metrics).await?;
+            () = sleep_until(session.next_beat().into()) => session.beat(Instant::now()),
+        }
+        let mut sent = pin!(send(stream, session, metrics));
+        tokio::select! {
+            biased;
+            done = &mut work => {
+                sent.await?;
+                return Ok(done);
             }
+            written = &mut sent => written?,
         }
     }
 }
@@ -234,6 +241,8 @@ async fn take_messages(
                 }
                 go_on(stream, session, trader).await?;
                 if trader.is_behind() {
+                    // The session may end there, and what it gathered came before.
+                    flush(&mut asked, stream, session, trader).await?;
                     catch_up(reports, stream, session, trader).await?;
                 }
             }
@@ -321,7 +330,11 @@ async fn take(
         session.end(&closed);
         return Ok(());
     }
-    if !session.take(&message, || trader.take_message(), Instant::now()) {
+    // A session answers to what is its own, or ends with it, behind the requests that came before.
+    if !session.is_next_request(&message) {
+        flush(asked, stream, session, trader).await?;
+    }
+    if session.has_ended() || !session.take(&message, || trader.take_message(), Instant::now()) {
         return Ok(());
     }
     // The exchange counts the messages that it gets.
@@ -513,12 +526,18 @@ pub(crate) async fn stop_requested(stopped: &mut watch::Receiver<bool>) {
 #[cfg(test)]
 mod tests {
     use std::future::poll_fn;
-    use std::task::Poll;
+    use std::task::{Context, Poll, Waker};
+
+    use terms::{AccountId, ClientOrderId};
+    use tokio::sync::mpsc::unbounded_channel;
+    use tokio::time::sleep;
 
     use super::*;
     use crate::message::Fields;
+    use crate::orders::{Change, OrderRef};
     use crate::reports::Happening;
     use crate::tests::kept_requests::{KeptRequests, log_on};
+    use crate::tests::spy_market::SpyMarket;
 
     /// Returns how often other tasks had a turn before this ended.
     async fn turns_of_others(work: impl Future<Output = io::Result<()>>) -> usize {
@@ -540,14 +559,110 @@ mod tests {
         frame::framed(body.replace('|', "\x01").as_bytes())
     }
 
+    /// Begins a session that sends a Heartbeat each second.
+    fn beating_each_second() -> Session {
+        let logon = "35=A|49=ALICE|56=PRICETIME|34=1|52=20260101-00:00:00|98=0|108=1|".replace('|', "\x01");
+        let logon = Message::read(logon.as_bytes()).expect("it is one");
+        Session::begin(&Logon::read(&logon).expect("it is a Logon"), Instant::now())
+    }
+
+    /// Takes these messages in a session. The exchange refuses those that it gets. Returns the kinds of messages that
+    /// the client is told.
+    async fn told(
+        kept: &KeptRequests,
+        (mut session, mut trader, mut reports): (Session, Trader, UnboundedReceiver<QueuedReports>),
+        mut bytes: Vec<u8>,
+    ) -> Vec<String> {
+        let (mut written, last_message) = (Vec::new(), LastMessage::default());
+        let taken = take_messages(&mut bytes, &mut written, (&mut session, &mut trader, &mut reports), &last_message);
+        let refused = async {
+            while kept.counts().0 == 0 {
+                yield_now().await;
+            }
+            kept.refuse_batches();
+        };
+        let both = async { tokio::join!(taken, refused) };
+        let (taken, ()) = timeout(Duration::from_secs(10), both).await.expect("the exchange is asked and answers");
+        assert!(taken.is_ok());
+        written.extend(session.take_out());
+        let written = String::from_utf8(written).expect("it is text");
+        written.split("\x0135=").skip(1).filter_map(|message| Some(message.split_once('\x01')?.0.to_owned())).collect()
+    }
+
+    const ORDER: &str = "11=a|1=1|55=SPY|54=1|38=1|40=2|59=1|44=1|";
+
+    /// Orders were submitted, and answered, behind the Logout of their session: where it ended while it took reports
+    /// between them, and where the message behind them ended it. A TestRequest was answered before them.
+    #[tokio::test]
+    async fn orders_are_answered_before_what_comes_behind_them() {
+        let kept = Arc::<KeptRequests>::default();
+        let (_model, market) = SpyMarket::new(Arc::<KeptRequests>::clone(&kept), 0);
+        let own = [("1", 3, "112=there?|", "0"), ("5", 3, "", "5"), ("D", 2, ORDER, "5")];
+        for (kind, number, fields, answer) in own {
+            let bytes = [message("D", 2, ORDER), message(kind, number, fields)].concat();
+            assert_eq!(told(&kept, log_on(&market), bytes).await, ["A", "8", answer], "{kind} {number}");
+        }
+        let (session, mut trader, _reports) = log_on(&market);
+        let cancel = |number: usize| {
+            let name = format!("c{number}");
+            let order = OrderRef::Client(ClientOrderId::parse(name.as_bytes()).expect("it is a name"));
+            let account = AccountId::parse(b"1").expect("digits");
+            ClientRequest::Cancel(Change { cl_ord_id: name, account, order, original: None })
+        };
+        {
+            let (cancels, mut answers) = ((0..2_049).map(cancel).collect(), Answers::default());
+            let mut submitted = pin!(trader.submit(cancels, &mut answers));
+            assert!(submitted.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+            kept.refuse_batches();
+        }
+        assert!(trader.is_behind(), "the reports of the cancels are to come");
+        // No more reports come.
+        let (_, reports) = unbounded_channel();
+        assert_eq!(told(&kept, (session, trader, reports), message("D", 2, ORDER)).await, ["A", "8", "5"]);
+    }
+
+    /// Asks for a list of open orders, and reads nothing of what is written.
+    async fn list_to_nobody(market: &FixBackend) -> io::Result<()> {
+        let (mut stream, _unread) = tokio::io::duplex(1);
+        let (mut session, (_session, mut trader, mut reports)) = (beating_each_second(), log_on(market));
+        let talk = (&mut session, &mut trader, &mut reports);
+        let mut bytes = message("AF", 2, "584=all|585=7|1=1|");
+        take_messages(&mut bytes, &mut stream, talk, &LastMessage::default()).await
+    }
+
+    /// Sessions whose clients did not read were given the turns at lists while they wrote Heartbeats, and kept them for
+    /// ten seconds: some of them one after the other kept the lists of all others waiting for minutes.
+    #[tokio::test]
+    async fn a_session_that_writes_a_heartbeat_keeps_no_turn_of_others() {
+        let (_model, market) = SpyMarket::new(Arc::<KeptRequests>::default(), 1);
+        let turns = [market.listing().take(None).await, market.listing().take(None).await];
+        let third = async {
+            while market.metrics().unsent() == 0 {
+                sleep(Duration::from_millis(20)).await;
+            }
+            // Both write by now.
+            sleep(Duration::from_millis(200)).await;
+            drop(turns);
+            let (account, mut trader) = (AccountId::parse(b"1").expect("digits"), log_on(&market).1);
+            let asked = ClientRequest::StatusOfAll { id: "all".to_owned(), account, symbol: None };
+            let is_begun = trader.submit(vec![asked], &mut Answers::default()).await.is_ok() && trader.lists();
+            is_begun && trader.list_some(&mut Answers::default()).await.is_ok()
+        };
+        let third = timeout(Duration::from_secs(6), third);
+        let others = async { tokio::join!(list_to_nobody(&market), list_to_nobody(&market)) };
+        tokio::select! {
+            biased;
+            done = third => assert!(matches!(done, Ok(true)), "the turns of the others are given back"),
+            others = others => panic!("nobody reads: {others:?}"),
+        }
+    }
+
     /// A session that waited for the history for minutes said nothing, and its client took it for dead.
     #[tokio::test]
     async fn a_session_that_waits_for_an_answer_sends_heartbeats() {
         let (_kept, market) = KeptRequests::new();
         let (_session, mut trader, mut reports) = log_on(&market);
-        let logon = "35=A|49=ALICE|56=PRICETIME|34=1|52=20260101-00:00:00|98=0|108=1|".replace('|', "\x01");
-        let logon = Message::read(logon.as_bytes()).expect("it is one");
-        let mut session = Session::begin(&Logon::read(&logon).expect("it is a Logon"), Instant::now());
+        let mut session = beating_each_second();
         let (mut bytes, mut written) = (message("H", 2, "11=a|1=1|55=SPY|54=1|"), Vec::new());
         let talk = (&mut session, &mut trader, &mut reports);
         let last_message = LastMessage::default();
@@ -563,7 +678,7 @@ mod tests {
     async fn all_reports_that_wait_are_told_between_two_reads() {
         let (_kept, market) = KeptRequests::new();
         let (mut session, mut trader, _reports) = log_on(&market);
-        let (sender, mut told) = tokio::sync::mpsc::unbounded_channel();
+        let (sender, mut told) = unbounded_channel();
         for _ in 0..10 {
             let happened = QueuedReports::new(vec![Happening::of_nothing(); 3], &GatewayMetrics::new("fix"));
             assert!(sender.send(happened).is_ok());

@@ -40,4 +40,5 @@ pub use settings::Settings;
 #[cfg(test)]
 mod tests {
     pub(crate) mod kept_requests;
+    pub(crate) mod spy_market;
 }

@@ -100,72 +100,14 @@ fn begin(view: &View, account: AccountId, symbol: Option<Symbol>) -> Result<(Wal
 #[cfg(test)]
 mod tests {
     use std::pin::pin;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::sync::{Arc, Mutex};
+    use std::sync::Arc;
     use std::task::{Context, Poll, Waker};
-
-    use exchange::{Batch, Exchange, GatewayMetrics, Lookup};
-    use feed::Listener;
-    use terms::{AccountIndex, MarketState, Money, Position, Price, Sequence, Shares, StateItem, Time};
 
     use super::*;
     use crate::answers::Answers;
-    use crate::market::Question;
     use crate::orders::ClientRequest;
     use crate::tests::kept_requests::{KeptRequests, log_on};
-
-    /// A market in which account 1 has orders in SPY alone.
-    struct Spy(u64);
-
-    impl MarketState for Spy {
-        fn sequence(&self) -> Sequence {
-            Sequence(self.0)
-        }
-
-        fn time(&self) -> Time {
-            Time(1)
-        }
-
-        fn next_order(&self) -> OrderId {
-            OrderId(self.0 + 1)
-        }
-
-        fn export(&self, visit: &mut dyn FnMut(StateItem)) {
-            visit(StateItem::Head { sequence: self.sequence(), time: self.time(), next_order: self.next_order() });
-            visit(StateItem::Account { id: account(), balance: Money::ZERO });
-            for name in ["SPY", "QQQ"] {
-                visit(StateItem::Symbol { name: symbol(name), issued: Position::ZERO });
-            }
-            for order in 1..=self.0 {
-                visit(StateItem::Order {
-                    order: OrderId(order),
-                    account: AccountIndex(0),
-                    symbol: SymbolIndex(0),
-                    side: Side::Buy,
-                    limit: Price::MIN,
-                    open: Shares::MIN,
-                });
-            }
-        }
-    }
-
-    struct Model(View);
-
-    impl super::Model for Model {
-        fn view(&self) -> &View {
-            &self.0
-        }
-
-        fn listen(&mut self, _: AccountIndex, _: &Arc<dyn Listener>) {}
-    }
-
-    struct Nothing;
-
-    impl Exchange for Nothing {
-        fn submit(&self, _: Box<Batch>) {}
-
-        fn look_up(&self, _: Lookup) {}
-    }
+    use crate::tests::spy_market::SpyMarket;
 
     fn account() -> AccountId {
         AccountId::parse(b"1").expect("digits")
@@ -178,14 +120,7 @@ mod tests {
     /// Lists open orders of an account with this many. Returns their number, or why they are not listed, and the number
     /// of looks.
     fn listed(orders: u64, of: Option<&str>) -> (Result<usize, String>, usize) {
-        let (model, looks) = (Mutex::new(Model(View::new(&Spy(orders), None))), Arc::new(AtomicUsize::new(0)));
-        let counted = Arc::clone(&looks);
-        let ask = move |question: Question| {
-            counted.fetch_add(1, Ordering::Relaxed);
-            question(&mut *model.lock().expect("nobody panics"));
-        };
-        let feed = (Box::new(ask) as Box<_>, Box::new(|| true) as Box<_>);
-        let market = FixBackend::asking(Arc::new(Nothing), feed, None, GatewayMetrics::new("fix"), false);
+        let (model, market) = SpyMarket::new(Arc::<KeptRequests>::default(), orders);
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         let listed = runtime.block_on(list(&market, None, account(), of.map(symbol)));
         let listed = listed.unwrap_or_else(|_| panic!("the feed runs"));
@@ -193,18 +128,15 @@ mod tests {
             assert!(listed.is_sorted_by_key(|listed| listed.order), "oldest first");
             listed.len()
         });
-        (listed, looks.load(Ordering::Relaxed))
+        let looks = model.lock().expect("nobody panics").looks;
+        (listed, looks)
     }
 
     /// Two clients whose lists waited for the history kept all other lists waiting.
     #[test]
     fn a_list_that_waits_for_the_history_keeps_no_other_one_waiting() {
-        let (kept, model) = (Arc::<KeptRequests>::default(), Arc::new(Mutex::new(Model(View::new(&Spy(1), None)))));
-        let asked = Arc::clone(&model);
-        let ask = move |question: Question| question(&mut *asked.lock().expect("nobody panics"));
-        let feed = (Box::new(ask) as Box<_>, Box::new(|| true) as Box<_>);
-        let exchange: Arc<dyn Exchange> = Arc::<KeptRequests>::clone(&kept);
-        let market = FixBackend::asking(exchange, feed, None, GatewayMetrics::new("fix"), false);
+        let kept = Arc::<KeptRequests>::default();
+        let (model, market) = SpyMarket::new(Arc::<KeptRequests>::clone(&kept), 1);
         let mut context = Context::from_waker(Waker::noop());
         let mut traders = [(); 3].map(|()| log_on(&market).1);
         for trader in &mut traders {
@@ -214,7 +146,7 @@ mod tests {
             assert!(trader.lists());
         }
         // The order is done before it is listed.
-        *model.lock().expect("nobody panics") = Model(View::new(&Spy(0), None));
+        model.lock().expect("nobody panics").set_orders(0);
         let list = |trader: crate::trader::Trader| {
             Box::pin(async move {
                 let mut trader = trader;

@@ -172,6 +172,12 @@ impl Session {
         self.ends
     }
 
+    /// Whether a message is for the exchange and its turn has come.
+    pub(crate) fn is_next_request(&self, message: &Message<'_>) -> bool {
+        let is_next = |(number, _)| number == self.next_in;
+        !OF_SESSIONS.contains(&message.kind()) && self.header(message).is_ok_and(is_next)
+    }
+
     /// Takes a message; `count` counts it against its member's limits. Returns true if it is for the exchange and its
     /// turn has come: then it is not counted yet.
     pub(crate) fn take(
