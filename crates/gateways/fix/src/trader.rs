@@ -33,6 +33,8 @@ const CHECKED_EVERY: Duration = Duration::from_millis(250);
 /// The text that a session gets where the feed has failed.
 pub(crate) const NO_FEED: &str =
     "the server has no feed any more, by a fault of its own: trade over XML until it is started again";
+/// The text of a refused order whose name an amendment gave to another one.
+const NAME_OF_AN_AMENDED_ORDER: &str = "this ClOrdID(11) is what an order is called since it was amended";
 /// Open orders of which the reports are made at once, some 50 KB. Further ones follow when these are sent.
 const LISTED_AT_ONCE: usize = 128;
 /// Ops that are submitted together, at most.
@@ -226,12 +228,12 @@ impl Trader {
                 }
                 ClientRequest::Place(placing) if self.amended(placing.cl_ord_id.as_str()).is_some() => {
                     self.submit_together(std::mem::take(&mut together), answers).await?;
-                    self.refuse(
-                        &placing,
-                        OrdRejReason::Duplicate,
-                        "this ClOrdID(11) is what an order is called since it was amended",
-                        answers,
-                    );
+                    // The exchange does not get it, so it is counted here.
+                    let (reason, text) = match self.take_message() {
+                        Ok(()) => (OrdRejReason::Duplicate, NAME_OF_AN_AMENDED_ORDER.to_owned()),
+                        Err(past) => (OrdRejReason::Other, past.to_string()),
+                    };
+                    self.refuse(&placing, reason, &text, answers);
                 }
                 ClientRequest::Place(_) | ClientRequest::Cancel(_) | ClientRequest::Status { .. } => {
                     together.push(asked)

@@ -193,6 +193,38 @@ fn an_amendment_is_one_message_and_one_beyond_the_limit_is_told_so() {
     server.stop();
 }
 
+/// An order under the name of an amended one was refused without being counted, so a member sent as many as it liked.
+#[test]
+fn an_order_under_the_name_of_an_amended_one_counts() {
+    let folder = Folder::new("fix-amended-name-limit");
+    let access = AccessFile::new(&folder);
+    access.write(&limited("messages_per_second = 1"));
+    let server = access.launch(&folder).with("--fix 127.0.0.1:0").start();
+    market(&Http::new(server.http));
+    let mut alice = alice_when_there_is_room(server.fix.unwrap());
+    let mut until_done = |kind: &str, fields: &str, done: &str| {
+        wait_for("a message to have room", PATIENCE, || {
+            alice.send(kind, fields);
+            alice.next().contains(done).then_some(())
+        });
+    };
+    until_done("D", "11=a|55=SPY|54=1|38=9|40=2|59=1|44=100|", "|150=0|");
+    until_done("G", "11=a2|41=a|55=SPY|54=1|38=8|40=2|44=100|", "|150=5|");
+    // All of the member's messages of a second are free again.
+    std::thread::sleep(Duration::from_millis(1_100));
+    let again = ("D", "11=a2|55=SPY|54=1|38=1|40=2|59=1|44=100|");
+    alice.send_together(&[again; 20]);
+    let told: Vec<String> = (0..20).map(|_| alice.next()).collect();
+    let past = "|58=too many messages: this member may send 1 a second; try again|";
+    let are = |fields: &[&str]| {
+        let is_it = |told: &&String| told.contains("|150=8|") && fields.iter().all(|field| told.contains(field));
+        told.iter().filter(is_it).count()
+    };
+    let (taken, beyond) = (are(&["|103=6|", "since it was amended|"]), are(&["|103=99|", past]));
+    assert!(told[0].contains("|103=6|") && beyond > 0 && taken + beyond == 20, "{told:#?}");
+    server.stop();
+}
+
 /// Each step of a mass cancel counted, so a member with many open orders was refused what it sent behind it.
 #[test]
 fn a_mass_cancel_is_one_message() {
