@@ -72,9 +72,8 @@ impl Book {
 
     /// Returns whether more than this many limits of a side cross the best limit of the other one.
     pub(crate) fn crosses_more_than(&self, most: usize) -> bool {
-        let behind = |side| self.levels(side).nth(most).map(|(limit, _)| limit);
-        let (bids, asks) = (behind(Side::Buy).zip(self.best(Side::Sell)), behind(Side::Sell).zip(self.best(Side::Buy)));
-        bids.is_some_and(|(bid, best_ask)| bid >= best_ask) || asks.is_some_and(|(ask, best_bid)| ask <= best_bid)
+        let limits = |side| self.levels(side).map(|(limit, _)| limit);
+        cross_more_than(limits(Side::Buy), limits(Side::Sell), most)
     }
 
     /// Returns the state of a level.
@@ -211,11 +210,51 @@ impl Book {
     }
 }
 
+/// Returns whether more than `most` limits of a side cross the best limit of the other one. Both sides have the best
+/// first. Of each it looks at those that cross, and at one more.
+fn cross_more_than(bids: impl Iterator<Item = Price>, asks: impl Iterator<Item = Price>, most: usize) -> bool {
+    let (mut bids, mut asks) = (bids.peekable(), asks.peekable());
+    let (Some(best_bid), Some(best_ask)) = (bids.peek().copied(), asks.peek().copied()) else { return false };
+    bids.take_while(|bid| *bid >= best_ask).nth(most).is_some()
+        || asks.take_while(|ask| *ask <= best_bid).nth(most).is_some()
+}
+
+#[cfg(test)]
+impl Book {
+    /// Makes a book with levels at these prices, on which no order stands.
+    pub(crate) fn of_limits(bids: impl Iterator<Item = Price>, asks: impl Iterator<Item = Price>) -> Book {
+        let mut book = Book::default();
+        for (side, limit) in bids.map(|bid| (Side::Buy, bid)).chain(asks.map(|ask| (Side::Sell, ask))) {
+            book.add(side, limit);
+        }
+        book
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use std::cell::Cell;
+
     use super::*;
+
+    /// 20,000 limits were passed each time although none crossed.
+    #[test]
+    fn only_limits_that_cross_are_looked_at_and_one_more_of_each_side() {
+        let looks = |(bids, asks): (std::ops::Range<i64>, std::ops::Range<i64>), most: usize| {
+            let looks = Cell::new(0);
+            let count = |_: &Price| looks.set(looks.get() + 1);
+            let price = |units| Price::from_units(units).unwrap();
+            let crosses = cross_more_than(bids.rev().map(price).inspect(count), asks.map(price).inspect(count), most);
+            (crosses, looks.get())
+        };
+        assert_eq!(looks((1..10_000, 10_000..20_000), 9), (false, 2), "none crosses");
+        assert_eq!(looks((1..10_000, 9_996..20_000), 9), (false, 10), "four of each side");
+        assert_eq!(looks((1..10_000, 5_000..20_000), 9), (true, 11), "ten bids and the best ask");
+        assert_eq!(looks((1..10_000, 9_999..10_000), 9_999), (false, 3), "the asks end");
+        assert_eq!(looks((0..0, 1..10_000), 0), (false, 1));
+    }
 
     #[test]
     fn limits_that_cross_are_counted_of_either_side() {

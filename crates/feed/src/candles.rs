@@ -9,8 +9,10 @@ use crate::view::View;
 const TRADES_MAX: usize = 5_000;
 const TRADES_AT_ONCE: usize = 512;
 /// Trades of all symbols that are read to find one of a symbol: at once, and at most.
-const SEARCHED_AT_ONCE: usize = 8_192;
-const SEARCHED_MAX: usize = 20 * SEARCHED_AT_ONCE;
+const SEARCHED_AT_ONCE: usize = TRADES_AT_ONCE;
+const SEARCHED_MAX: usize = 320 * SEARCHED_AT_ONCE;
+/// Trades of a symbol that are passed, at most, to find the last one before a time where that search cannot.
+const PASSED_MAX: usize = TRADES_MAX;
 
 /// Returns the last `limit` candles that began before `before`, oldest first.
 pub(crate) fn candles(
@@ -43,7 +45,8 @@ pub(crate) fn candles(
             let mut seconds = Seconds::new(symbol, (None, before), limit);
             // Mostly a few trades suffice.
             let mut most = 16;
-            while seconds.go_on(view, history, most)? {
+            // A second whose trades are more than may be read at once is left out.
+            while seconds.go_on(view, history, most)? && !seconds.is_cut {
                 most = (2 * most).min(TRADES_AT_ONCE);
             }
             seconds.finish()
@@ -53,7 +56,8 @@ pub(crate) fn candles(
     Ok(candles)
 }
 
-/// Returns the last `limit` candles that began before `before`, oldest first, if memory has them all.
+/// Returns the last `limit` candles that began before `before`, oldest first, if memory has them: so many, or all that
+/// there are.
 pub(crate) fn candles_in_memory(
     view: &View,
     symbol: SymbolIndex,
@@ -61,12 +65,25 @@ pub(crate) fn candles_in_memory(
     before: Option<Time>,
     limit: usize,
 ) -> Result<Option<Vec<Candle>>, HistoryError> {
+    let has_all = memory_has_all(view, symbol, interval, before, limit);
     // Memory may lack trades of the oldest second that it knows.
-    let wanted = if interval == Interval::Second { limit.saturating_add(1) } else { limit };
+    let wanted = if interval == Interval::Second && !has_all { limit.saturating_add(1) } else { limit };
     let mut found = candles(view, None, symbol, interval, before, wanted)?;
-    let suffices = found.len() == wanted;
+    let suffices = has_all || found.len() == wanted;
     found.drain(..found.len().saturating_sub(limit));
     Ok(suffices.then_some(found))
+}
+
+/// Whether the history has no candle of these that memory does not have.
+fn memory_has_all(view: &View, symbol: SymbolIndex, interval: Interval, before: Option<Time>, limit: usize) -> bool {
+    let listing = view.listing(symbol);
+    let is_whole = |interval| listing.series(interval).is_some_and(|series| series.whole_from.is_none());
+    view.has_put_back()
+        && match interval {
+            Interval::Second => !listing.has_older || listing.latest_seconds.has_last(before, limit),
+            Interval::FiveMinutes | Interval::FifteenMinutes => is_whole(Interval::Minute),
+            Interval::Minute | Interval::Hour | Interval::Day => is_whole(interval),
+        }
 }
 
 fn joined(shorter: &[Candle], interval: Interval) -> Vec<Candle> {
@@ -99,8 +116,8 @@ fn kept(
     Ok(candles)
 }
 
-/// Candles of a second while they are made of a symbol's trades, from the newest one back: of the trades that memory
-/// has, and then of those in the files.
+/// Candles of a second while they are made of a symbol's trades, from the newest one back: of the last seconds that
+/// memory has whole, of the trades that memory has, and then of those in the files.
 #[derive(Debug)]
 pub struct Seconds {
     symbol: SymbolIndex,
@@ -109,11 +126,15 @@ pub struct Seconds {
     limit: usize,
     /// The candles, newest first.
     found: Vec<Candle>,
+    /// The first candles of these, which memory has whole: none of their trades is read.
+    known: usize,
     place: Place,
     /// The number of trades that may still be read of the files.
     left: usize,
     /// Whether the oldest candle lacks trades.
     is_cut: bool,
+    /// The damage for which the last trade before a time is looked for in another way.
+    damage: Option<HistoryError>,
 }
 
 /// The trades that are read next.
@@ -127,6 +148,8 @@ enum Place {
     AllSymbols(Searched),
     /// The trades of the symbol before this one; without it the newest.
     Before(Option<u64>),
+    /// The same, while all so far were too new. This many may still be passed.
+    Passing(Option<u64>, usize),
     End,
 }
 
@@ -146,7 +169,7 @@ impl Seconds {
     /// ends with a whole second.
     pub fn new(symbol: SymbolIndex, (from, before): (Option<Time>, Option<Time>), limit: usize) -> Seconds {
         let (found, place) = (Vec::new(), if limit == 0 { Place::End } else { Place::Memory });
-        Seconds { symbol, from, before, limit, found, place, left: TRADES_MAX, is_cut: false }
+        Seconds { symbol, from, before, limit, found, known: 0, place, left: TRADES_MAX, is_cut: false, damage: None }
     }
 
     /// Makes it of all trades of the stretch, and not only of the last 5,000 in the files.
@@ -160,64 +183,128 @@ impl Seconds {
     }
 
     /// Reads the next trades: of the symbol at most `most` in the files. Returns false when the candles are made.
+    /// Errors: among others, no candle is kept whole, and those before a time cannot be found.
     pub fn go_on(&mut self, view: &View, history: Option<&HistoryAt<'_>>, most: usize) -> Result<bool, HistoryError> {
         match self.step(view, history, most) {
-            // Trades that are no longer kept are older than those that were found.
-            Err(HistoryError::NoLongerKept { .. }) if !self.found.is_empty() => self.place = Place::End,
+            Err(HistoryError::NoLongerKept { until }) => {
+                // Trades that are no longer kept are older than those that were found, and may be of the same second.
+                let oldest = self.found.get(self.known..).and_then(<[Candle]>::last);
+                self.is_cut = oldest.is_some_and(|oldest| oldest.start <= until);
+                if self.whole() == 0 {
+                    return Err(HistoryError::NoLongerKept { until });
+                }
+                self.place = Place::End;
+            }
             read => read?,
         }
         Ok(!matches!(self.place, Place::End))
     }
 
-    /// The candles, oldest first.
+    /// The candles, oldest first. One that lacks trades is not among them.
     pub fn finish(mut self) -> Vec<Candle> {
-        if self.is_cut && self.found.len() > 1 {
-            self.found.pop();
-        }
+        self.found.truncate(self.whole());
         self.found.reverse();
         self.found
     }
 
+    /// Returns the number of candles that lack no trades.
+    fn whole(&self) -> usize {
+        self.found.len().saturating_sub(usize::from(self.is_cut))
+    }
+
     fn step(&mut self, view: &View, history: Option<&HistoryAt<'_>>, most: usize) -> Result<(), HistoryError> {
         match (self.place, history) {
-            (Place::Memory, _) => {
-                let (mut oldest, mut recent) = (None, view.listing(self.symbol).recent());
-                let goes_on = recent.all(|trade| {
-                    oldest = Some(trade.id);
-                    self.add(trade)
-                });
-                self.place = match (history, self.before) {
-                    (Some(_), Some(before)) if goes_on && self.found.is_empty() => Place::Search(before),
-                    (Some(_), _) if goes_on => Place::Before(oldest),
-                    (Some(_) | None, _) => Place::End,
-                };
-            }
+            (Place::Memory, _) => self.place = self.take_memory(view, history.is_some()),
             (Place::Search(before), Some(history)) => {
-                let searched = search(view, history, self.symbol, before)?;
-                self.place = searched.map_or(Place::End, Place::AllSymbols);
+                self.place = match search(view, history, self.symbol, before) {
+                    Err(error) if error.is_damage() => self.pass(view, Some(error)),
+                    searched => searched?.map_or(Place::End, Place::AllSymbols),
+                };
             }
             (Place::AllSymbols(Searched { mut at, floor, since, left }), Some(history)) => {
                 let looked_at = (at - floor).min(SEARCHED_AT_ONCE.min(left) as u64) as usize;
                 let left = left - looked_at;
-                self.place = match history.trade_back(self.symbol, &mut at, looked_at)? {
-                    Some(trade) if self.add(&trade) => Place::Before(Some(trade.id)),
-                    None if at == floor && floor > 0 => Place::Search(since),
-                    None if at > floor && left > 0 => Place::AllSymbols(Searched { at, floor, since, left }),
-                    Some(_) | None => Place::End,
+                self.place = match history.trade_back(self.symbol, &mut at, looked_at) {
+                    // The damaged trade may be another symbol's.
+                    Err(error) if error.is_damage() => self.pass(view, Some(error)),
+                    found => match found? {
+                        Some(trade) if self.add(&trade) => Place::Before(Some(trade.id)),
+                        None if at == floor && floor > 0 => Place::Search(since),
+                        None if at > floor && left > 0 => Place::AllSymbols(Searched { at, floor, since, left }),
+                        None if at > floor => self.pass(view, None),
+                        Some(_) | None => Place::End,
+                    },
                 };
             }
             (Place::Before(trade), Some(history)) => {
-                let looked_at = most.min(self.left);
-                let bounds = PageBounds { entries: looked_at, looked_at };
-                let (page, next) = history.trades_of(self.symbol, trade, bounds)?.unwrap_or_default();
-                self.left -= looked_at;
-                let goes_on = page.iter().all(|trade| self.add(trade));
-                self.is_cut = goes_on && next.is_some() && self.left == 0;
-                self.place = if goes_on && next.is_some() && self.left > 0 { Place::Before(next) } else { Place::End };
+                // A single candle is made of all its trades, however many they are.
+                let looked_at = if self.left == 0 { most } else { most.min(self.left) };
+                self.left = self.left.saturating_sub(looked_at);
+                let next = self.read(history, trade, looked_at)?;
+                self.is_cut = next.is_some() && self.left == 0;
+                let goes_on = next.is_some() && (self.left > 0 || self.whole() == 0);
+                self.place = if goes_on { Place::Before(next) } else { Place::End };
             }
-            (Place::Search(_) | Place::AllSymbols(_) | Place::Before(_) | Place::End, _) => self.place = Place::End,
+            (Place::Passing(trade, left), Some(history)) => {
+                let looked_at = most.min(left);
+                let next = self.read(history, trade, looked_at)?;
+                let left = left.saturating_sub(looked_at);
+                self.place = match next {
+                    Some(_) if self.found.len() > self.known => Place::Before(next),
+                    Some(_) if left > 0 => Place::Passing(next, left),
+                    Some(_) if self.found.is_empty() => return Err(self.damage.take().unwrap_or(HistoryError::Buried)),
+                    Some(_) | None => Place::End,
+                };
+            }
+            (Place::Search(_) | Place::AllSymbols(_) | Place::Before(_) | Place::Passing(..) | Place::End, _) => {
+                self.place = Place::End;
+            }
         }
         Ok(())
+    }
+
+    /// Makes the candles that memory has. Returns the place of the trades before them.
+    fn take_memory(&mut self, view: &View, has_history: bool) -> Place {
+        let (listing, end) = (view.listing(self.symbol), self.before);
+        for candle in listing.latest_seconds.before(end).iter().rev() {
+            if self.found.len() == self.limit || self.from.is_some_and(|from| candle.start < from) {
+                return Place::End;
+            }
+            self.found.push(*candle);
+            self.before = Some(candle.start);
+        }
+        self.known = self.found.len();
+        if self.known == self.limit {
+            return Place::End;
+        }
+        let (mut oldest, mut recent) = (None, listing.recent());
+        let goes_on = recent.all(|trade| {
+            oldest = Some(trade.id);
+            self.add(trade)
+        });
+        match self.before {
+            _ if !goes_on || !has_history => Place::End,
+            Some(before) if self.found.len() == self.known && end.is_some() => Place::Search(before),
+            // All trades of memory are of the last seconds, which are whole: the ones before them are not far.
+            Some(_) if self.found.len() == self.known => Place::Passing(oldest, PASSED_MAX),
+            Some(_) | None => Place::Before(oldest),
+        }
+    }
+
+    /// Goes back along the symbol's own trades from the oldest one that memory has, until one is old enough.
+    fn pass(&mut self, view: &View, damage: Option<HistoryError>) -> Place {
+        self.damage = damage;
+        let oldest = view.listing(self.symbol).recent().next_back();
+        Place::Passing(oldest.map(|trade| trade.id), PASSED_MAX)
+    }
+
+    /// Adds trades of the symbol in the files: those before one, or the newest. Returns where to go on; `None` if there
+    /// are no more, or none that count.
+    fn read(&mut self, history: &HistoryAt<'_>, before: Option<u64>, most: usize) -> Result<Option<u64>, HistoryError> {
+        let bounds = PageBounds { entries: most, looked_at: most };
+        let (page, next) = history.trades_of(self.symbol, before, bounds)?.unwrap_or_default();
+        let goes_on = page.iter().all(|trade| self.add(trade));
+        Ok(next.filter(|_| goes_on))
     }
 
     /// Adds an older trade than those before. Returns whether older ones may count, too.

@@ -16,6 +16,7 @@ mod candles;
 mod feed;
 mod followed;
 mod holdings;
+mod latest_seconds;
 mod listeners;
 mod market;
 mod order_progress;

@@ -10,6 +10,7 @@ use terms::{
 };
 
 use crate::book::{Book, Level};
+use crate::latest_seconds::LatestSeconds;
 use crate::remembered::Remembered;
 
 /// Trades of each symbol that a start puts back into memory.
@@ -40,6 +41,7 @@ pub struct Listing {
     recent: VecDeque<Trade>,
     /// Whether there were trades before those that memory keeps.
     pub has_older: bool,
+    pub(crate) latest_seconds: LatestSeconds,
     series: [Series; KEPT.len()],
     /// The number of the first trade of each minute, oldest first; only for minutes that began since the start.
     first_trades: VecDeque<(Time, u64)>,
@@ -66,7 +68,8 @@ pub struct Traded {
     pub first_trade: Option<u64>,
 }
 
-/// An auction's price, and what it was made of: the number of changes of the book, and the terms.
+/// An auction's price, or that there is none, and what it was made of: the number of changes of the book, and the
+/// terms.
 #[derive(Debug)]
 struct FoundPrice {
     made_of: (u64, AuctionTerms),
@@ -110,6 +113,7 @@ impl Listing {
             last: None,
             recent: VecDeque::new(),
             has_older: false,
+            latest_seconds: LatestSeconds::default(),
             series: Default::default(),
             first_trades: VecDeque::new(),
             watched: false,
@@ -123,7 +127,7 @@ impl Listing {
     /// side cross. It is computed once for each change of the book, however often it is asked for: the time is
     /// proportional to the number of limits that cross.
     pub fn auction_price(&self) -> Option<AuctionPrice> {
-        if self.phase.phase == Phase::Open || self.book.crosses_more_than(CROSSED_MAX) {
+        if self.phase.phase == Phase::Open {
             return None;
         }
         let made_of = (self.book.changes, self.auction_terms());
@@ -135,6 +139,9 @@ impl Listing {
     }
 
     fn find_auction_price(&self) -> Option<AuctionPrice> {
+        if self.book.crosses_more_than(CROSSED_MAX) {
+            return None;
+        }
         let side = |side| {
             let open = move |(limit, level): (Price, &Level)| (limit, level.shares.plus(self.book.hidden(side, limit)));
             self.book.levels(side).map(open)
@@ -147,7 +154,7 @@ impl Listing {
     }
 
     /// Lists the last trades that memory still has, newest first.
-    pub fn recent(&self) -> impl Iterator<Item = &Trade> {
+    pub fn recent(&self) -> impl DoubleEndedIterator<Item = &Trade> {
         self.recent.iter().rev()
     }
 
@@ -220,6 +227,7 @@ impl Listing {
 
     /// Adds a trade to the recent ones, without news for subscribers.
     pub(crate) fn remember(&mut self, trade: Trade, all: &mut Remembered) {
+        self.latest_seconds.take(&trade, self.last.is_none() && self.has_older);
         self.drop_trades(all.trades_each() - 1, all);
         self.recent.push_back(trade);
         all.trades += 1;
@@ -375,6 +383,27 @@ mod tests {
         assert_eq!(shown(DAY + 2), Some((5, 5, 4, 2)));
         assert_eq!(shown(2 * DAY), Some((4, 4, 4, 1)));
         assert_eq!(shown(2 * DAY + 1), None);
+    }
+
+    /// The limits that cross were counted each time somebody asked, also where nothing had changed.
+    #[test]
+    fn the_price_of_an_auction_is_looked_for_once_for_each_change_also_where_there_is_none() {
+        const MANY: i64 = CROSSED_MAX as i64;
+        let price = |units| Price::from_units(units).unwrap();
+        // One limit of each side crosses; none does; too many do.
+        for (best_bid, is_found) in [(MANY + 1, true), (MANY, false), (2 * MANY + 1, false)] {
+            let mut listing = Listing::new(Symbol::parse(b"S").unwrap());
+            listing.phase.phase = Phase::Auction;
+            listing.book = Book::of_limits((1..=best_bid).map(price), (MANY + 1..=2 * MANY + 1).map(price));
+            let found = listing.auction_price();
+            assert_eq!(found.is_some(), is_found, "the best bid is {best_bid}");
+            // What is in its place now is told as long as nothing changes.
+            let other = AuctionPrice { price: price(7), shares: Position::ZERO, surplus: Position::ZERO };
+            listing.auction.lock().unwrap().as_mut().unwrap().price = Some(other);
+            assert_eq!(listing.auction_price(), Some(other), "it is not looked for again");
+            listing.book.changes += 1;
+            assert_eq!(listing.auction_price(), found, "it is looked for after a change");
+        }
     }
 
     /// A book that nobody followed had the same number however it changed.

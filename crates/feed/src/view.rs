@@ -399,6 +399,11 @@ impl View {
         Prefetch { accounts: &self.accounts, listings: &self.listings, orders: &self.orders }
     }
 
+    /// Whether memory has what the history knew of trades and candles at the start.
+    pub(crate) fn has_put_back(&self) -> bool {
+        self.recalled.is_empty()
+    }
+
     /// Puts back what the history knew of trades, once all events up to there were followed.
     fn recall_before(&mut self, next: Sequence) {
         if next > self.trades_known && !self.recalled.is_empty() {

@@ -145,7 +145,7 @@ fn bits(bytes: usize) -> impl Iterator<Item = usize> {
 }
 
 /// Flips a bit in a file that may be open elsewhere.
-fn flip(disk: &SimulatedDisk, name: &str, bit: usize) {
+pub fn flip(disk: &SimulatedDisk, name: &str, bit: usize) {
     let (file, at, mut byte) = (disk.open(&path(name)).unwrap(), bit as u64 / 8, [0]);
     file.read_exact_at(&mut byte, at).unwrap();
     file.write_all_at(&[byte[0] ^ (1 << (bit % 8))], at).unwrap();

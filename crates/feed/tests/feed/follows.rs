@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::common::{Market, Nobody, apply, batch, follow, follow_sized, look, start};
+use crate::common::{Market, Nobody, apply, batch, follow, follow_sized, look, scene, start};
 use feed::{History, Interval, Listeners, ReadModel, View};
 use history::{HISTORY_FOLDER, HistoryError, Keeper, Sizes};
 use journal::Disk;
@@ -246,7 +246,33 @@ fn candles_that_memory_has_wait_for_no_history() {
     assert!(matches!(model.history(), Err(HistoryError::Ended)));
     let (symbol, minute) = (SymbolIndex(0), Interval::Minute);
     assert_eq!(model.candles(symbol, minute, None, 1).unwrap().len(), 1);
-    assert!(matches!(model.candles(symbol, minute, None, usize::MAX), Err(HistoryError::Ended)));
+    // Months of a young symbol are asked for as 62 days: memory has all that there are.
+    for (interval, limit) in Interval::ALL.into_iter().flat_map(|interval| [(interval, 62), (interval, usize::MAX)]) {
+        let all = market.candles(symbol, interval);
+        let last = &all[all.len().saturating_sub(limit)..];
+        assert_eq!(model.candles(symbol, interval, None, limit).unwrap(), last, "{}", interval.name());
+    }
+}
+
+/// A view that has not put back yet what the history knew has no candles, and they are not all that there are.
+#[test]
+fn a_view_that_is_behind_its_history_asks_it_for_candles() {
+    let mut market = Market::new(6);
+    for _ in 0..80 {
+        market.turn();
+    }
+    let disk = SimulatedDisk::new();
+    let (_, mut history) = follow(&market, &disk, 80);
+    history.checkpoint().unwrap();
+    let mut view = View::new(&market.engine_after(40), Some(&history));
+    view.recall(&history).unwrap();
+    let mut model = scene(view, history);
+    let symbol = SymbolIndex(0);
+    let closed = market.candles(symbol, Interval::Minute).len() - 1;
+    assert!(closed > 3 && model.view.listing(symbol).last.is_none());
+    assert_eq!(model.candles(symbol, Interval::Minute, None, usize::MAX).unwrap().len(), closed);
+    (40..80).for_each(|turn| model.view.apply(&batch(&market, turn)));
+    market.check_candles(&model);
 }
 
 /// The machine may lose commands that were written and not synced, and the history may lose fewer: an order that a lost

@@ -25,7 +25,7 @@ fn market_of(workload: Workload, seed: u64, turns: usize) -> Market {
     market
 }
 
-fn tend(history: &mut History, view: &View, steps: usize) {
+pub fn tend(history: &mut History, view: &View, steps: usize) {
     (0..steps).take_while(|_| history.tend(view.time())).for_each(drop);
 }
 
@@ -39,12 +39,12 @@ fn busy_market(seed: u64, turns: usize) -> Market {
 }
 
 /// Works on old parts until nothing is left to do.
-fn tend_to_all(history: &mut History, view: &View) {
+pub fn tend_to_all(history: &mut History, view: &View) {
     let steps = (0..100_000).take_while(|_| history.tend(view.time())).count();
     assert!(steps < 100_000, "there is no end to it");
 }
 
-fn open(disk: &SimulatedDisk, market: &Market, turns: usize) -> Result<(View, History), HistoryError> {
+pub fn open(disk: &SimulatedDisk, market: &Market, turns: usize) -> Result<(View, History), HistoryError> {
     let engine = market.engine_after(turns);
     let history = History::open_sized(disk, &engine, SMALL)?;
     let mut view = View::new(&engine, Some(&history));

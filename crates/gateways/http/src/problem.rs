@@ -156,6 +156,9 @@ impl Problem {
         if matches!(error, HistoryError::NoLongerKept { .. }) {
             return Problem::no_longer_kept();
         }
+        if matches!(error, HistoryError::Buried) {
+            return Problem::new(Code::TooMuchToSearch, error.to_string());
+        }
         if error.is_damage() {
             // The history has logged it, once.
             return Problem::damaged("the server's record of this is damaged; the operator can restore it");

@@ -179,6 +179,8 @@ codes! {
             "More shares of the symbol than an account, a request or all accounts together may be given";
         ReplayTooLarge "replay-too-large", "Too much to replay",
             "To show that moment would take more commands, or memory, than the server's settings allow";
+        TooMuchToSearch "too-much-to-search", "Too much to search",
+            "Candles of seconds at that time lie behind more trades than are read for one answer";
         NoAccounts "no-accounts", "No accounts", "The member has no accounts that could be killed";
         TooManyAccounts "too-many-accounts", "Too many accounts",
             "The server keeps no more accounts, or a member has more than are killed together";

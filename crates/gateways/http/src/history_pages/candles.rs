@@ -150,7 +150,12 @@ async fn first_of_files(
         let Some(Window { first, until }) = window else { break };
         if interval == Interval::Second && first < until {
             let stretch = (Some(first), Some(until));
-            let seconds = read_seconds(app, Seconds::new(symbol, stretch, usize::MAX).without_bound()).await?;
+            let seconds = read_seconds(app, Seconds::new(symbol, stretch, usize::MAX).without_bound());
+            let seconds = match seconds.await {
+                // The next page gets the error.
+                Err(HistoryFault::Unreadable(HistoryError::Buried)) if !found.is_empty() => break,
+                seconds => seconds?,
+            };
             trades += seconds.trades();
             candles = seconds.finish();
         }

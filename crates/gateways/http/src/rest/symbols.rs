@@ -232,7 +232,7 @@ pub(crate) struct Candles {
     get, path = "/symbols/{symbol}/candles", operation_id = "listCandles", tag = "Symbols",
     params(("symbol" = schema_values::Symbol, Path, description = "The symbol's name"), Candles),
     responses((status = 200, description = "A page of candles", body = CandlesShape)),
-    extensions(("x-refusals" = json!([Code::UnknownSymbol, RECORD]))),
+    extensions(("x-refusals" = json!([Code::UnknownSymbol, Code::TooMuchToSearch, RECORD]))),
 )]
 pub(crate) async fn candles(
     State(app): State<AppState>,
