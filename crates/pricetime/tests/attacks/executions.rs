@@ -132,8 +132,8 @@ fn a_request_of_sweeps_lets_others_have_their_turn() {
     attack.end(&format!("{symbols} orders, {} executions", symbols * shares));
 }
 
-/// Each of these orders executes a hundred times, and no other command comes between them. Whoever follows their accounts
-/// has more to do than the market, and all others once waited for that: 24 s for 9,900 orders.
+/// Each of these orders executes a hundred times, and no other command comes between them. Whoever follows their
+/// accounts has more to do than the market, and all others once waited for that: 24 s for 9,900 orders.
 #[test]
 fn a_request_of_orders_whose_accounts_are_followed_lets_others_have_their_turn() {
     let orders = size(4_000, 9_900);

@@ -1,7 +1,7 @@
 //! Turns at comparing passwords. Each comparison takes a core and megabytes for tens of milliseconds, so few run at
 //! once. A member that has logged in from an address before comes first there, with one try at a time, and each second
-//! turn is for the others. Of these give way: the address with the most tries that wait, then the one with the most wrong
-//! passwords before, then the member that is tried the most.
+//! turn is for the others. Of these give way: the address with the most tries that wait, then the one with the most
+//! wrong passwords before, then the member that is tried the most.
 
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
