@@ -302,7 +302,7 @@ mod tests {
         assert_eq!(ages, [DAY + HOUR, 0], "leaps that count together make nothing older than it is");
     }
 
-    /// Without its leaps, all that a wrong clock had passed over was old, and was removed.
+    /// All that a wrong clock had passed over was old without the file, and was removed.
     #[test]
     fn without_the_file_nothing_is_older_than_the_start() {
         let (mut leaps, clock) = new();

@@ -7,7 +7,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Events and changes of past markets that wait to be told, over all clients: some 200 bytes each.
 const ALL: u32 = 1 << 18;
-/// Those of one member, at most: a page has some 11,000.
+/// Events and changes of one member that wait, at most: a page has some 11,000.
 const OF_MEMBER: u32 = ALL / 8;
 
 /// A permit for each event and change of a page that its client has not taken yet.
