@@ -143,15 +143,18 @@ mod tests {
 
     use super::*;
 
+    /// Limits of a side, with the shares at each.
+    type Limits = [(i64, i128)];
+
     /// The price, the executed shares and the surplus of these bids and asks.
     fn found_by(
         ties: AuctionTies,
-        (bids, asks): (&[(i64, i128)], &[(i64, i128)]),
+        (bids, asks): (&Limits, &Limits),
         last: Option<i64>,
         tick: i64,
     ) -> Option<(i64, i128, i128)> {
         let price = |units: i64| Price::from_units(units).unwrap();
-        let side = |limits: &[(i64, i128)]| -> Vec<(Price, Position)> {
+        let side = |limits: &Limits| -> Vec<(Price, Position)> {
             limits.iter().map(|&(limit, shares)| (price(limit), Position::from_units(shares))).collect()
         };
         let terms = AuctionTerms { last: last.map(price), tick: price(tick), ties };
@@ -159,7 +162,7 @@ mod tests {
         Some((found.price.units(), found.shares.units(), found.surplus.units()))
     }
 
-    fn found(bids: &[(i64, i128)], asks: &[(i64, i128)], last: Option<i64>, tick: i64) -> Option<(i64, i128, i128)> {
+    fn found(bids: &Limits, asks: &Limits, last: Option<i64>, tick: i64) -> Option<(i64, i128, i128)> {
         found_by(AuctionTies::Nearest, (bids, asks), last, tick)
     }
 
