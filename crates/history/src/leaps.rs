@@ -311,7 +311,7 @@ mod tests {
         let (before, later) = (Time(NOON - 400 * DAY), Time(NOON + 2 * DAY));
         assert_eq!(leaps.age_us(before, Time(NOON)), 0);
         leaps.look(Time(NOON + 1));
-        clock.store(30, Ordering::Relaxed);
+        clock.store(48, Ordering::Relaxed);
         leaps.look(later);
         assert_eq!([before, Time(NOON), later].map(|of| leaps.age_us(of, later)), [2 * DAY, 2 * DAY, 0]);
         let written = text(later, &leaps.all);
