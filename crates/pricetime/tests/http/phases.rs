@@ -327,7 +327,8 @@ fn orders_that_end_with_an_auction_take_no_part_in_it() {
 /// needed a turn of its own to open.
 #[test]
 fn an_opening_of_many_symbols_is_answered_with_their_phases_and_ends_with_few_commands() {
-    const WHOLE: usize = 10;
+    // Each of the first ones executes 5,000 times, and together they execute as often as the commands of a turn may.
+    const WHOLE: usize = 5;
     const CUT: usize = 20;
     let folder = Folder::new("phases-many");
     let server = Launch::new(&folder.data()).start();
@@ -339,7 +340,7 @@ fn an_opening_of_many_symbols_is_answered_with_their_phases_and_ends_with_few_co
             r#"<symbol sym="S{at}"><account id="2">20000</account></symbol><phase sym="S{at}" is="auction"/>"#
         ))
     ));
-    let icebergs = |at: usize| if at < WHOLE { 100 } else { 2 };
+    let icebergs = |at: usize| if at < WHOLE { 50 } else { 2 };
     let sells =
         every(&|at| format!(r#"<order sym="S{at}" amount="-100" limit="10" display="1"/>"#).repeat(icebergs(at)));
     let buys = every(&|at| format!(r#"<order sym="S{at}" amount="{}" limit="10"/>"#, icebergs(at) * 100));
