@@ -292,7 +292,9 @@ fn rules_have_one_encoding_and_bounds() {
     assert_eq!(refused(&[64, 0xc1, 0x84, 0x3d]), CodecError::OutOfBounds("price band"), "1,000,001 hundredths");
     // The most shares are fewer than the fewest; a bit has no rule; a band reaches down to zero.
     assert_eq!(refused(&[12, 3, 2]), CodecError::OutOfBounds("rules"));
-    assert_eq!(refused(&[0x80, 0x80, 1]), CodecError::OutOfBounds("rules"));
+    assert_eq!(refused(&[0x80, 0x80, 2]), CodecError::OutOfBounds("rules"));
+    let pressed = SymbolRules { auction_ties: AuctionTies::Pressure, ..none };
+    assert_eq!(encoded(pressed), [16, 1, b'S', 0x80, 0x80, 1]);
     assert_eq!(refused(&[0x80, 8, 2]), CodecError::OutOfBounds("rules"), "a band-size without a band");
     let (static_up, reference) = (Distance::from_hundredths(100), Price::from_units(9));
     let fixed = SymbolRules { static_up, reference, ..none };
