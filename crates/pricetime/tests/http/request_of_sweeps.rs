@@ -124,8 +124,8 @@ fn a_kill_in_the_middle_of_a_request_of_sweeps_changes_nothing_of_what_it_comes_
         let last = format!("/api/v1/orders/{}?account=1", sweeps[SYMBOLS - 1]);
         let last = Http::new(server.http).read(&last);
         let is_cut = last["delayed"] == true;
-        // Sweeps of several symbols go on in turns of as many executions, so this one is about as far as the others. All
-        // their parts, and those of the short order, are multiples of the first one.
+        // Sweeps of several symbols go on in turns of as many executions, so this one is about as far as the others.
+        // All their parts, and those of the short order, are multiples of the first one.
         let executed: u64 = last["executed"].as_str().unwrap().parse().unwrap();
         assert!(!is_cut || executed < SHARES && executed.is_multiple_of(SMALL), "{last}");
         server.stop();
