@@ -72,8 +72,8 @@ pub enum NotPut {
 pub(crate) struct InCommon {
     log: Arc<dyn MembersLog>,
     has: Mutex<Has>,
-    /// The last edition that was taken while another program held the file's lock. Whoever holds that lock here and
-    /// replaces members holds this one, too.
+    /// The last edition that was taken while another program held the file's lock. A thread of this server that holds
+    /// the file's lock takes this one before it replaces members.
     taken: Mutex<u64>,
     /// Whether this server's edition is known to equal the log's edition of that number. It has to be compared again
     /// after the log was away.
