@@ -232,10 +232,10 @@ impl InCommon {
 
     /// Takes an edition. It counts also where the file cannot be written.
     fn take(&self, locked: &mut Locked, edition: u64, use_table: &mut dyn FnMut(Table)) -> Result<(), Disagreement> {
-        let (table, read) = self.read_table(edition)?;
+        let read = self.read(edition)?;
+        let (table, record_and_text) = parsed(edition, &read)?;
         use_table(table);
-        let (record, text) = read.split_once('\n').unwrap_or_default();
-        self.write(locked, edition, (record, text)).map_err(ForNow)
+        self.write(locked, edition, record_and_text).map_err(ForNow)
     }
 
     /// Takes an edition once while another program holds the lock of the file, which follows when the lock is free. A
@@ -252,8 +252,7 @@ impl InCommon {
             Err(TryLockError::WouldBlock) => return Ok(()),
         };
         if edition > self.has().edition.max(*taken) {
-            let (table, _) = self.read_table(edition)?;
-            use_table(table);
+            use_table(parsed(edition, &self.read(edition)?)?.0);
             *taken = edition;
             tracing::warn!(edition, file = %path.display(), "another program locks the access file: the members of the log count, and the file follows when it is free");
         }
@@ -262,15 +261,6 @@ impl InCommon {
 
     fn changing(&self) -> MutexGuard<'_, u64> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Reads an edition: its table, and its record and text.
-    fn read_table(&self, edition: u64) -> Result<(Table, String), Disagreement> {
-        let of_it = |why: &str| ForEver(format!("edition {edition} of the members in the log: {why}"));
-        let read = self.read(edition)?;
-        let (_, text) = read.split_once('\n').ok_or_else(|| of_it("it has no record"))?;
-        let table = file::parse(text).map_err(|why| of_it(&why))?;
-        Ok((table, read))
     }
 
     /// Writes an edition into the file.
@@ -364,6 +354,13 @@ impl InCommon {
         }
         Err(Unchanged::Away(format!("others changed the members {TRIES} times meanwhile")))
     }
+}
+
+/// Parses an edition that was read. Returns its table, and its record and text.
+fn parsed(edition: u64, read: &str) -> Result<(Table, (&str, &str)), Disagreement> {
+    let of_it = |why: &str| ForEver(format!("edition {edition} of the members in the log: {why}"));
+    let (record, text) = read.split_once('\n').ok_or_else(|| of_it("it has no record"))?;
+    Ok((file::parse(text).map_err(|why| of_it(&why))?, (record, text)))
 }
 
 fn digest(text: &str) -> [u8; 32] {
