@@ -38,6 +38,7 @@ mod live_count;
 mod long_snapshots;
 mod manual;
 mod member_rounds;
+mod member_shares;
 pub mod member_turns;
 pub mod members;
 mod messages;

@@ -1,9 +1,10 @@
 //! The room for pages of past events that wait for their clients, of which each member takes its share at most.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::member_shares::MemberShares;
 
 /// Events and changes of past markets that wait to be told, over all clients: some 200 bytes each.
 const ALL: u32 = 1 << 18;
@@ -13,8 +14,7 @@ const OF_MEMBER: u32 = ALL / 8;
 /// A permit for each event and change of a page that its client has not taken yet.
 pub(crate) struct PastEventsRoom {
     all: Arc<Semaphore>,
-    /// The share of each member that has asked.
-    shares: Mutex<HashMap<String, Arc<Semaphore>>>,
+    shares: MemberShares,
 }
 
 /// The place of a page, until it is dropped.
@@ -34,7 +34,7 @@ pub(crate) enum NoRoom {
 
 impl Default for PastEventsRoom {
     fn default() -> PastEventsRoom {
-        PastEventsRoom { all: semaphore(ALL), shares: Mutex::default() }
+        PastEventsRoom { all: Arc::new(Semaphore::new(ALL as usize)), shares: MemberShares::new(OF_MEMBER as usize) }
     }
 }
 
@@ -42,19 +42,11 @@ impl PastEventsRoom {
     /// Takes room for a page of this many events and changes. Clients without a name have no share.
     pub(crate) fn take(&self, member: Option<String>, count: usize) -> Result<PagePlace, NoRoom> {
         let permits = u32::try_from(count).unwrap_or(OF_MEMBER).min(OF_MEMBER);
-        let share = member.map(|member| {
-            let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(shares.entry(member).or_insert_with(|| semaphore(OF_MEMBER)))
-        });
-        let of_member = share.map(|share| share.try_acquire_many_owned(permits)).transpose();
+        let of_member = member.map(|member| self.shares.of(member).try_acquire_many_owned(permits)).transpose();
         let of_member = of_member.map_err(|_| NoRoom::Member)?;
         let place = Arc::clone(&self.all).try_acquire_many_owned(permits).map_err(|_| NoRoom::All)?;
         Ok(PagePlace { _of_member: of_member, _place: place })
     }
-}
-
-fn semaphore(permits: u32) -> Arc<Semaphore> {
-    Arc::new(Semaphore::new(permits as usize))
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! The database as the history: bounds how many questions wait for it, and returns each answer with the sequence that
 //! it is true for.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use terms::Sequence;
@@ -11,6 +10,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::current_principal;
 use crate::history_port::{HistoryAnswer, HistoryFault, HistoryPort, Place, Question, UNANSWERED_OF_MEMBER_MAX};
+use crate::member_shares::MemberShares;
 
 /// Questions of a kind without an answer, at most; others wait for room, for a bounded time.
 const UNANSWERED_MAX: usize = 64;
@@ -28,19 +28,19 @@ pub(crate) struct SqlHistory {
 #[derive(Clone)]
 struct Room {
     all: Arc<Semaphore>,
-    /// The room of each member that has asked.
-    shares: Arc<Mutex<HashMap<String, Arc<Semaphore>>>>,
+    shares: Arc<MemberShares>,
 }
 
 impl Room {
     fn new() -> Room {
-        Room { all: Arc::new(Semaphore::new(UNANSWERED_MAX)), shares: Arc::default() }
+        let shares = Arc::new(MemberShares::new(UNANSWERED_OF_MEMBER_MAX));
+        Room { all: Arc::new(Semaphore::new(UNANSWERED_MAX)), shares }
     }
 
     /// Waits for a place, for a bounded time. Errors: the member has its share, or the room is full.
     async fn enter(&self, member: Option<String>) -> Result<Place, HistoryFault> {
         let until = Instant::now() + ROOM_PATIENCE;
-        let share = match member.map(|member| self.share_of(member)) {
+        let share = match member.map(|member| self.shares.of(member)) {
             Some(share) => {
                 let taken = timeout_at(until, share.acquire_owned()).await.map_err(|_| HistoryFault::Crowded)?;
                 Some(taken.map_err(|_| HistoryFault::NotReady)?)
@@ -50,11 +50,6 @@ impl Room {
         let place = timeout_at(until, Arc::clone(&self.all).acquire_owned()).await;
         let place = place.map_err(|_| HistoryFault::Away)?.map_err(|_| HistoryFault::NotReady)?;
         Ok(Place { _share: share, _place: place })
-    }
-
-    fn share_of(&self, member: String) -> Arc<Semaphore> {
-        let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(shares.entry(member).or_insert_with(|| Arc::new(Semaphore::new(UNANSWERED_OF_MEMBER_MAX))))
     }
 }
 
