@@ -38,6 +38,23 @@ fn busy_market(seed: u64, turns: usize) -> Market {
     markets.take(1000).find(is_busy).unwrap()
 }
 
+/// Follows the first turns of a market with a history that keeps this much, while the keeper works between the turns
+/// and then to the end.
+pub fn follow_keeping(market: &Market, disk: &SimulatedDisk, keep: Keep, turns: usize) -> (View, History) {
+    let (mut view, history) = follow_sized(market, disk, 0, SMALL);
+    let mut history = history.keeping(keep);
+    for turn in 0..turns {
+        apply(market, &mut view, &mut history, turn..turn + 1);
+        if turn % 20 == 3 {
+            history.checkpoint().unwrap();
+        }
+        tend(&mut history, &view, 9);
+    }
+    history.checkpoint().unwrap();
+    tend_to_all(&mut history, &view);
+    (view, history)
+}
+
 /// Works on old parts until nothing is left to do.
 pub fn tend_to_all(history: &mut History, view: &View) {
     let steps = (0..100_000).take_while(|_| history.tend(view.time())).count();
@@ -236,17 +253,7 @@ fn whoever_asks_for_what_is_gone_is_told_so_and_all_else_is_as_it_was() {
     ]) {
         let market = if seed < 42 { Market::of_stops(seed, 240) } else { market(seed - 2, 240) };
         let disk = SimulatedDisk::new();
-        let (mut view, history) = follow_sized(&market, &disk, 0, SMALL);
-        let mut history = history.keeping(keep);
-        for turn in 0..240 {
-            apply(&market, &mut view, &mut history, turn..turn + 1);
-            if turn % 20 == 3 {
-                history.checkpoint().unwrap();
-            }
-            tend(&mut history, &view, 9);
-        }
-        history.checkpoint().unwrap();
-        tend_to_all(&mut history, &view);
+        let (view, history) = follow_keeping(&market, &disk, keep, 240);
         is_sound(&disk);
         let gone_of_each = verify(&disk, &mut |_| {}).unwrap().unwrap().gone;
         notes_gone += gone_of_each[2];

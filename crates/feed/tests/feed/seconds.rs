@@ -1,8 +1,8 @@
 //! Candles of a second are made of what memory has, and of few of the trades in the files, however many are newer.
 
-use crate::common::{EAGER, Market, Nobody, SMALL, apply, batch, follow, follow_sized, scene};
+use crate::common::{EAGER, Market, Nobody, apply, batch, follow, scene};
 use crate::damage::flip;
-use crate::parts::{open, tend, tend_to_all};
+use crate::parts::{follow_keeping, open};
 use engine::{DoneOrders, Engine};
 use feed::{Candle, History, HistoryError, Interval, Listeners, ReadModel, Seconds, View};
 use history::{Keep, Keeper, Sizes, verify};
@@ -259,18 +259,7 @@ fn a_candle_whose_first_trades_are_no_longer_kept_is_not_told() {
             (0..each).for_each(|_| trade(&mut market, at(second), BUSY, 1));
         }
         let (disk, turns) = (SimulatedDisk::new(), market.batches.len());
-        let (mut view, history) = follow_sized(&market, &disk, 0, SMALL);
-        let mut history = history.keeping(Keep { age_us: None, bytes: Some(1) });
-        for turn in 0..turns {
-            apply(&market, &mut view, &mut history, turn..turn + 1);
-            if turn % 20 == 3 {
-                history.checkpoint().unwrap();
-            }
-            tend(&mut history, &view, 9);
-        }
-        history.checkpoint().unwrap();
-        tend_to_all(&mut history, &view);
-        drop(history);
+        drop(follow_keeping(&market, &disk, Keep { age_us: None, bytes: Some(1) }, turns));
         let [_, gone, _] = verify(&disk, &mut |_| {}).unwrap().unwrap().gone;
         let whole: Vec<u64> = (gone.div_ceil(each)..seconds).collect();
         assert!(gone > 0 && whole.is_empty() == (each == 100), "{gone} of {seconds} times {each} are gone");
