@@ -148,7 +148,8 @@ enum Place {
     AllSymbols(Searched),
     /// The trades of the symbol before this one; without it the newest.
     Before(Option<u64>),
-    /// Trades of the symbol before this one, while all so far were too new; the number of those that may still be passed.
+    /// Trades of the symbol before this one, while all so far were too new, and the number of those that may still be
+    /// passed.
     Passing(Option<u64>, usize),
     End,
 }
