@@ -91,6 +91,7 @@ test("a candle is updated in place, and a new span appended", () => {
 test("older candles come in front, and a snapshot after a loss keeps them", () => {
   const candles = new Candles();
   candles.snapshot([candle(120), candle(180)]);
+  assert.equal(candles.older, true, "a short snapshot says nothing about older ones");
   candles.putOlder([candle(0), candle(60), candle(120)]);
   assert.deepEqual(
     candles.all.map(({ start }) => start),

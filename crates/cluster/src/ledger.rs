@@ -194,7 +194,7 @@ impl<S: Storage, C: LogClient> ClusterLedger<S, C> {
         ledger.epoch = last.saturating_add(1);
         ledger.standing.begins(member.node.number(), Some(ledger.epoch));
         let begins = ledger.message(0, (0, 1), (0, Bytes::new())).to_bytes();
-        ledger.send(engine, &[begins], None)?;
+        ledger.send(engine, &[begins], None, &mut || {})?;
         Ok(ledger)
     }
 
@@ -243,12 +243,14 @@ impl<S: Storage, C: LogClient> ClusterLedger<S, C> {
     }
 
     /// Sends the messages of one batch, unless they were sent before, at these first and last times, and takes
-    /// everything that comes until the batch is taken. Returns its time.
+    /// everything that comes until the batch is taken. Returns its time. Calls `abandon` each time that it looks after
+    /// its patience has ended.
     fn send(
         &mut self,
         engine: &mut Engine,
         messages: &[Bytes],
         before: Option<(Duration, Duration)>,
+        abandon: &mut dyn FnMut(),
     ) -> Result<Time, ClusterError> {
         let begun = self.client.passed();
         self.sent_at = before.map_or(begun, |(first, _)| first);
@@ -274,6 +276,7 @@ impl<S: Storage, C: LogClient> ClusterLedger<S, C> {
             }
             if waited >= self.member.patience {
                 self.refuse_waiting();
+                abandon();
             }
         }
     }
@@ -507,17 +510,17 @@ impl<S: Storage, C: LogClient> Ledger for ClusterLedger<S, C> {
         self.asked.add(caller, commands);
     }
 
-    fn order(&mut self, engine: &mut Engine, time: Time) -> Result<Time, ClusterError> {
+    fn order(&mut self, engine: &mut Engine, time: Time, abandon: &mut dyn FnMut()) -> Result<Time, ClusterError> {
         if self.count == 0 {
             self.follow(engine)?;
             return Ok(time.max(engine.time()));
         }
         if let Some(SentStatement { message, first, last }) = self.stating.clone() {
-            self.send(engine, &[message], Some((first, last)))?;
+            self.send(engine, &[message], Some((first, last)), abandon)?;
         }
         let messages = self.messages(self.next_number(engine));
         let (commands, begun) = (std::mem::take(&mut self.count), self.client.passed());
-        let time = self.send(engine, &messages, None)?;
+        let time = self.send(engine, &messages, None, abandon)?;
         self.sent = Some(SentMessage { commands, took: self.client.passed().saturating_sub(begun) });
         Ok(time)
     }

@@ -181,6 +181,7 @@ fn weaknesses(needed: &Config, found: &Config) -> Vec<&'static str> {
     let is_of_cluster = found.metadata.get(CLUSTER) == needed.metadata.get(CLUSTER);
     let checks = [
         (is_of_cluster, "it is of another cluster"),
+        (!found.metadata.contains_key(BEING_MADE), "its creation has not ended: `create --if-missing` ends it"),
         (found.storage == needed.storage || found.storage == StorageType::File, "its storage is not file"),
         (found.retention == needed.retention, "its retention is not limits"),
         (found.discard == needed.discard, "its discard is another one"),

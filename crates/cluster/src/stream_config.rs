@@ -115,15 +115,28 @@ pub fn create(url: &LogUrl, replicas: usize, terms: &LogTerms) -> Result<u64, Lo
             side_streams::end_creation(&context, url).await?;
             return Err(LogError(format!("{url} is there already, and is left as it is")));
         }
-        let cluster = side_streams::left_behind(&context, url).await?.unwrap_or(terms.cluster);
-        side_streams::begin_creation(&context, url, cluster, replicas).await?;
-        let first_sequence = terms.behind.map(|last| last.position.saturating_add(1));
-        let metadata = LogTerms { cluster, ..*terms }.metadata();
-        let made = context.create_stream(Config { metadata, first_sequence, ..needed(url, replicas) }).await;
-        made.map_err(|error| LogError(format!("{url} cannot be made: {error}")))?;
+        let made = make(&context, url, replicas, terms).await;
+        // Somebody else may make it at the same time: then this goes on with the number that the other one drew.
+        let is_there = async || Ok::<_, LogError>(stream_if_there(&context, url).await?.is_some());
+        let made = if made.is_err() && !is_there().await? { make(&context, url, replicas, terms).await } else { made };
+        if made.is_ok() || !is_there().await? {
+            return made;
+        }
         side_streams::end_creation(&context, url).await?;
-        Ok(cluster)
+        Err(LogError(format!("{url} is there already, and is left as it is")))
     })
+}
+
+/// Makes the streams of a log. Returns the number of its cluster. Errors: the servers refuse.
+async fn make(context: &Context, url: &LogUrl, replicas: usize, terms: &LogTerms) -> Result<u64, LogError> {
+    let cluster = side_streams::left_behind(context, url).await?.unwrap_or(terms.cluster);
+    side_streams::begin_creation(context, url, cluster, replicas).await?;
+    let first_sequence = terms.behind.map(|last| last.position.saturating_add(1));
+    let metadata = LogTerms { cluster, ..*terms }.metadata();
+    let made = context.create_stream(Config { metadata, first_sequence, ..needed(url, replicas) }).await;
+    made.map_err(|error| LogError(format!("{url} cannot be made: {error}")))?;
+    side_streams::end_creation(context, url).await?;
+    Ok(cluster)
 }
 
 /// The configuration that a log's stream needs.

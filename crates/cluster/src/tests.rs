@@ -323,7 +323,7 @@ fn go_another_way(disk: &SimulatedDisk) {
     let mut alone = JournalLedger::new(journal, None, coverage, true, low);
     alone.command(&create(999_999));
     let time = engine.time();
-    alone.order(&mut engine, time).expect("it has no faults");
+    alone.order(&mut engine, time, &mut || {}).expect("it has no faults");
 }
 
 #[test]

@@ -127,6 +127,18 @@ impl Batch {
         self.post();
     }
 
+    /// Gives the batch back before its outcome is known, and leaves one with the same requests, which nobody waits for.
+    /// Commands have no answers then; queries alone are refused.
+    pub fn abandon_early(self: &mut Box<Self>, why: Unavailable) {
+        let mut left = Batch::with(Back::Once(None));
+        left.requests = self.requests.clone();
+        let batch = std::mem::replace(self, left);
+        match batch.requests.ops().iter().all(|op| matches!(op, Op::Query(_))) {
+            true => batch.refuse(why),
+            false => batch.abandon(),
+        }
+    }
+
     /// Gives the batch back with the same refusal for each op: nothing was changed.
     pub fn refuse(mut self: Box<Self>, why: Unavailable) {
         let ops = self.requests.ops().len();

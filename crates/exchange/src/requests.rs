@@ -243,11 +243,12 @@ fn denial(rights: &Rights, mode: Mode, op: &Op, room: Result<(), Limit>) -> Opti
     let past_room =
         || room.or_else(|past| if rights.limits.lets_through(op) { Ok(()) } else { Err(Denial::Past(past)) });
     let past = |command| rights.limits.check(command).map_err(Denial::Past);
-    let checked = match op {
-        Op::Command(command) => rights.check(op).and_then(|()| past_room()).and_then(|()| past(command)),
-        Op::Query(_) => rights.check(op).and_then(|()| past_room()),
-    };
-    checked.err()
+    // A message beyond the limit is told so whatever it asks for.
+    let checked = past_room().and_then(|()| rights.check(op));
+    match op {
+        Op::Command(command) => checked.and_then(|()| past(command)).err(),
+        Op::Query(_) => checked.err(),
+    }
 }
 
 #[cfg(test)]
@@ -279,6 +280,21 @@ mod tests {
             requests.deny_unless(|_| rights.clone(), Mode::default());
             assert!((0..accounts.len()).all(|op| requests.denial(op).is_some()), "{lost}");
         }
+    }
+
+    /// A member who named others' accounts was told each time that they are unknown, however often he asked.
+    #[test]
+    fn beyond_its_messages_a_member_is_told_so_whatever_it_asks_for() {
+        let [own, foreign] = [b"1", b"2"].map(|id| AccountId::parse(id).expect("a digit"));
+        let limits = Limits::default().with_messages(NonZeroU32::new(2));
+        let rights = Rights { roles: [Role::Trader].into(), accounts: [own].into(), limits, ..Rights::default() };
+        let rights = Arc::new(rights);
+        let mut requests = Requests::default();
+        (0..3).for_each(|_| requests.push(&[Op::Query(Query { account: foreign, order: OrderId(1).into() })]));
+        requests.deny_unless(|_| rights.clone(), Mode::default());
+        let denials = [0, 1, 2].map(|op| requests.denial(op));
+        let not_theirs = Some(Denial::NotTheirs);
+        assert_eq!(denials, [not_theirs, not_theirs, Some(Denial::Past(Limit::MessagesPerSecond(2)))]);
     }
 
     /// A batch of several clients was counted as a whole or not at all, so a message that takes several requests

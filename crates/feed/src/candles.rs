@@ -80,7 +80,11 @@ fn memory_has_all(view: &View, symbol: SymbolIndex, interval: Interval, before: 
     let is_whole = |interval| listing.series(interval).is_some_and(|series| series.whole_from.is_none());
     view.has_put_back()
         && match interval {
-            Interval::Second => !listing.has_older || listing.latest_seconds.has_last(before, limit),
+            // Where all of its trades are no longer kept, memory has none.
+            Interval::Second => {
+                let has_last = || listing.last.is_some() && listing.latest_seconds.has_last(before, limit);
+                !listing.has_older || has_last()
+            }
             Interval::FiveMinutes | Interval::FifteenMinutes => is_whole(Interval::Minute),
             Interval::Minute | Interval::Hour | Interval::Day => is_whole(interval),
         }
@@ -133,6 +137,8 @@ pub struct Seconds {
     left: usize,
     /// Whether the oldest candle lacks trades.
     is_cut: bool,
+    /// The time before which a search that was too long would have gone on.
+    since: Time,
     /// The damage for which the last trade before a time is looked for in another way.
     damage: Option<HistoryError>,
 }
@@ -170,7 +176,19 @@ impl Seconds {
     /// ends with a whole second.
     pub fn new(symbol: SymbolIndex, (from, before): (Option<Time>, Option<Time>), limit: usize) -> Seconds {
         let (found, place) = (Vec::new(), if limit == 0 { Place::End } else { Place::Memory });
-        Seconds { symbol, from, before, limit, found, known: 0, place, left: TRADES_MAX, is_cut: false, damage: None }
+        Seconds {
+            symbol,
+            from,
+            before,
+            limit,
+            found,
+            known: 0,
+            place,
+            left: TRADES_MAX,
+            is_cut: false,
+            since: Time::ZERO,
+            damage: None,
+        }
     }
 
     /// Makes it of all trades of the stretch, and not only of the last 5,000 in the files.
@@ -232,7 +250,10 @@ impl Seconds {
                         Some(trade) if self.add(&trade) => Place::Before(Some(trade.id)),
                         None if at == floor && floor > 0 => Place::Search(since),
                         None if at > floor && left > 0 => Place::AllSymbols(Searched { at, floor, since, left }),
-                        None if at > floor => self.pass(view, None),
+                        None if at > floor => {
+                            self.since = since;
+                            self.pass(view, None)
+                        }
                         Some(_) | None => Place::End,
                     },
                 };
@@ -250,10 +271,14 @@ impl Seconds {
                 let looked_at = most.min(left);
                 let next = self.read(history, trade, looked_at)?;
                 let left = left.saturating_sub(looked_at);
+                self.left = self.left.saturating_sub(looked_at);
                 self.place = match next {
                     Some(_) if self.found.len() > self.known => Place::Before(next),
                     Some(_) if left > 0 => Place::Passing(next, left),
-                    Some(_) if self.found.is_empty() => return Err(self.damage.take().unwrap_or(HistoryError::Buried)),
+                    Some(_) if self.found.is_empty() => {
+                        let buried = HistoryError::Buried { since: self.since };
+                        return Err(self.damage.take().unwrap_or(buried));
+                    }
                     Some(_) | None => Place::End,
                 };
             }

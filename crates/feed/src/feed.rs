@@ -229,6 +229,20 @@ impl<W> ReadModel<W> {
         }
     }
 
+    /// Returns the last `limit` candles to be published, oldest first. Those of a second come from memory alone: none if
+    /// it does not have all of them, because publishing waits for no disk.
+    pub fn candles_to_tell(
+        &self,
+        symbol: SymbolIndex,
+        interval: Interval,
+        limit: usize,
+    ) -> Result<Vec<Candle>, HistoryError> {
+        match interval {
+            Interval::Second => Ok(candles_in_memory(&self.view, symbol, interval, None, limit)?.unwrap_or_default()),
+            _ => self.candles(symbol, interval, None, limit),
+        }
+    }
+
     /// Returns an open order with its time, kind and trigger as it was placed: the view does not know these of orders
     /// that were open at the start. The time stays zero where the history does not know it either.
     pub fn as_placed(&self, open: &Open) -> Result<Open, HistoryError> {

@@ -43,12 +43,12 @@ pub enum HistoryError {
     /// The record is no longer kept: retention removed it. All removed events happened up to this time.
     #[error("no longer kept: the history keeps what is newer")]
     NoLongerKept { until: Time },
-    /// The record lies behind more records than are read for one question.
+    /// The record lies behind more records than are read for one question; those before a time may be found.
     #[error(
         "the candles of seconds at that time lie behind more trades than are read for one answer; candles of a minute are there, and \
-         candles of seconds of other times may be"
+         candles of seconds before {} may be", .since.0
     )]
-    Buried,
+    Buried { since: Time },
     #[error("the history's {name} could not be written before; start again: it is written again from the journal")]
     Failed { name: &'static str },
     #[error("the history has ended")]
@@ -73,7 +73,7 @@ impl HistoryError {
             HistoryError::Io { .. }
             | HistoryError::Failed { .. }
             | HistoryError::NoLongerKept { .. }
-            | HistoryError::Buried
+            | HistoryError::Buried { .. }
             | HistoryError::Ended
             | HistoryError::Unreleased => false,
         }

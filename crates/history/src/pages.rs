@@ -334,7 +334,7 @@ impl History {
             HistoryError::Leaps { name } => self.damages.found(name, 0, error),
             HistoryError::Io { .. }
             | HistoryError::NoLongerKept { .. }
-            | HistoryError::Buried
+            | HistoryError::Buried { .. }
             | HistoryError::Failed { .. }
             | HistoryError::Ended
             | HistoryError::Unreleased => {}

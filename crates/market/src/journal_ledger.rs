@@ -189,7 +189,7 @@ impl<S: Storage> Ledger for JournalLedger<S> {
     }
 
     /// Appends the turn's commands as one unit, and syncs them.
-    fn order(&mut self, engine: &mut Engine, time: Time) -> Result<Time, JournalError> {
+    fn order(&mut self, engine: &mut Engine, time: Time, _: &mut dyn FnMut()) -> Result<Time, JournalError> {
         self.sync_time = None;
         if self.count > 0 {
             self.append(engine, time)?;

@@ -43,8 +43,9 @@ pub trait Ledger {
 
     /// Ends the commands of the turn, while the loop's clock shows `time`. Returns the time of the commands when they
     /// may be applied; the first of them is then the engine's next command. A ledger with other writers applies their
-    /// commands before.
-    fn order(&mut self, engine: &mut Engine, time: Time) -> Result<Time, Self::Error>;
+    /// commands before. Calls `abandon` if the order stays unknown for longer than clients are to wait: their batches
+    /// go back without answers, and the turn still waits.
+    fn order(&mut self, engine: &mut Engine, time: Time, abandon: &mut dyn FnMut()) -> Result<Time, Self::Error>;
 
     /// Whether the ledger needs calls of `event`.
     fn needs_events(&self) -> bool;

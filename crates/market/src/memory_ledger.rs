@@ -63,7 +63,7 @@ impl Ledger for MemoryLedger {
 
     fn asked_by(&mut self, _: Option<&Arc<Caller>>, _: u32) {}
 
-    fn order(&mut self, engine: &mut Engine, time: Time) -> Result<Time, Infallible> {
+    fn order(&mut self, engine: &mut Engine, time: Time, _: &mut dyn FnMut()) -> Result<Time, Infallible> {
         if let Some(kept) = &mut self.kept {
             let first = engine.sequence().next();
             let numbered = self.coming.drain(..).zip(first.0..);

@@ -275,7 +275,12 @@ impl<L: Ledger> MarketLoop<L> {
             let (own, decisions) = (own_commands.len(), admission.decisions());
             attribute(own, taken, decisions, |caller, commands| ledger.asked_by(caller, commands));
         }
-        let time = ledger.order(engine, time)?;
+        let mut are_awaited = true;
+        let time = ledger.order(engine, time, &mut || {
+            if std::mem::take(&mut are_awaited) {
+                taken.iter_mut().for_each(|batch| batch.abandon_early(Unavailable::StoreAway));
+            }
+        })?;
         let ordered = Instant::now();
         for command in own_commands {
             let sequence = engine.sequence().next();

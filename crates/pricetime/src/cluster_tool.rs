@@ -116,12 +116,14 @@ pub fn run(args: &ClusterArgs) -> Result<ExitCode, String> {
     match &args.command {
         ClusterCommand::Create { store, if_missing, terms } => {
             let url: LogUrl = store.parse().map_err(words)?;
-            if let (true, Some(found)) = (*if_missing, jetstream::find_if_there(&url).map_err(words)?) {
-                found.end_creation().map_err(words)?;
-                println!("{url} is there already, the log of cluster {:016x}", found.terms.cluster);
+            if *if_missing && is_there(&url)? {
                 return Ok(ExitCode::SUCCESS);
             }
-            let cluster = terms.create(&url, None)?;
+            let cluster = match terms.create(&url, None) {
+                // Another machine made it meanwhile.
+                Err(_) if *if_missing && is_there(&url)? => return Ok(ExitCode::SUCCESS),
+                made => made?,
+            };
             println!("made {url}, the log of cluster {cluster:016x}, with {} replicas", terms.replicas);
             Ok(ExitCode::SUCCESS)
         }
@@ -173,6 +175,17 @@ pub fn run(args: &ClusterArgs) -> Result<ExitCode, String> {
             Ok(if is_well(&survey) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
     }
+}
+
+/// Whether the log is there; then it says so, and ends a creation that was interrupted.
+fn is_there(url: &LogUrl) -> Result<bool, String> {
+    let Some(found) = jetstream::find_if_there(url).map_err(words)? else { return Ok(false) };
+    if let Err(error) = found.end_creation() {
+        // Nodes that need what could not be ended say so themselves.
+        eprintln!("warning: {error}");
+    }
+    println!("{url} is there already, the log of cluster {:016x}", found.terms.cluster);
+    Ok(true)
 }
 
 fn describe(url: &LogUrl, survey: &ClusterReport) -> String {

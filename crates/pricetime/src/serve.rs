@@ -328,7 +328,7 @@ impl Server {
             Ok(Ending::Failed(cause)) => {
                 status.set(State::Failed(cause.clone()));
                 // No running thread may acknowledge anything more, so the process leaves at once.
-                tracing::error!(%cause, "the server cannot go on and stops; start it again to recover");
+                tracing::error!(%cause, "the server cannot go on and stops; start it again to recover, unless the cause says otherwise");
                 std::process::exit(1);
             }
             Ok(Ending::Stopped(_)) => unreachable!("invariant: it is stopped below"),

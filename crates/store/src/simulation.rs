@@ -304,6 +304,8 @@ fn whatever_happens_to_the_database_nobody_is_told_what_it_does_not_hold() {
         ("commits for which the standby was slow", 1_000),
         ("commits that nobody waited for to the end", 300),
         ("standbys that took the place of their primary", 300),
+        ("commits at a primary whose place was taken", 300),
+        ("take-overs at a standby that took the place of its primary", 50),
         ("starts at a standby that lacked commits", 10),
         ("servers that found another in charge", 500),
         ("orderly stops", 300),

@@ -106,7 +106,7 @@ impl Ledger for SqlLedger {
         }
     }
 
-    fn order(&mut self, engine: &mut Engine, time: Time) -> Result<Time, Infallible> {
+    fn order(&mut self, engine: &mut Engine, time: Time, _: &mut dyn FnMut()) -> Result<Time, Infallible> {
         let mut group = self.queue.take_out();
         if let Some(auditor) = &mut self.auditor {
             auditor.note(engine.sequence().next(), time, &mut group.effects.audit);

@@ -4,8 +4,6 @@ import { Observable } from "./observable.js";
 
 /** @import { Candle } from "../types.js" */
 
-/** A snapshot holds so many; with fewer there are no older ones. */
-const IN_SNAPSHOT = 500;
 /** A page that stays open for days keeps no more than these; older ones are asked for again. */
 const KEPT = 20_000;
 
@@ -28,8 +26,9 @@ export class Candles extends Observable {
     // After a loss, what was asked for before stays in front of what the snapshot holds, unless there is a hole between.
     const first = candles[0]?.start ?? Infinity;
     const joins = (this.all.at(-1)?.start ?? -1) >= first;
+    // A snapshot holds 500, and fewer of seconds with many trades: whether there are older ones, asking shows.
     const before = joins ? this.all.filter((candle) => candle.start < first) : [];
-    this.#replace([...before, ...candles], "live", before.length > 0 ? this.older : candles.length >= IN_SNAPSHOT);
+    this.#replace([...before, ...candles], "live", before.length > 0 ? this.older : candles.length > 0);
   }
 
   /** @param {Candle} candle the current one, or the first of a new span */

@@ -73,6 +73,7 @@ fn whatever_happens_to_messages_and_nodes_what_was_answered_is_done_once_on_all_
     }
     for (what, enough) in [
         ("batches answered", 10_000),
+        ("batches given up while the log was away", 200),
         ("batches refused while the log was away", 200),
         ("changes of the leader", 10_000),
         ("clocks that leapt", 25),

@@ -117,12 +117,13 @@ impl Node {
         self.turn.engine()
     }
 
-    /// Makes requests. `waiting` is an op that comes meanwhile, whose answer is returned, too.
+    /// Makes requests, and returns their answers, unless the log was away for too long. `waiting` is an op that comes
+    /// meanwhile, whose answer is returned, too.
     pub fn ask(
         &mut self,
         requests: &[Vec<Op>],
         waiting: Option<Op>,
-    ) -> Result<(Vec<ReplyWithExecutions>, Option<Answer>), Ended> {
+    ) -> Result<(Option<Vec<ReplyWithExecutions>>, Option<Answer>), Ended> {
         let (back, answers) = channel();
         let mut batch = Batch::detached(back);
         requests.iter().for_each(|ops| batch.requests.push(ops));
@@ -138,13 +139,14 @@ impl Node {
         if !self.inbox.take_waiting().is_empty() {
             self.turn.step(&mut Vec::new()).map_err(Ended::Replica)?;
         }
-        let batch = answers.recv().expect("it is answered");
+        let batch = answers.recv().expect("it comes back");
         let told = batch.answers.iter().map(|answer| match answer {
             Answer::Reply(reply) => ReplyWithExecutions::of(reply, &batch.executions),
             Answer::Unavailable(why) => panic!("it was told: {why}"),
         });
+        let is_told = !batch.is_abandoned() && !batch.is_refused();
         let refused = late.try_recv().ok().and_then(|batch| batch.answers.into_iter().next());
-        Ok((told.collect(), refused))
+        Ok((is_told.then(|| told.collect()), refused))
     }
 
     /// Has the loop idle.

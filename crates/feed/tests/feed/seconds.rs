@@ -182,7 +182,10 @@ fn candles_behind_very_many_trades_of_others_are_found_along_the_symbol_itself()
     (0..5_200).for_each(|_| trade(&mut market, at(400), OTHER, 1));
     let (_, model) = restarted(&market, Sizes::USUAL);
     let error = ask(&model).unwrap_err();
-    assert!(matches!(error, HistoryError::Buried), "{error}");
+    // The error names the minute behind whose trades the candle lies, so that who asks can go on before it.
+    let HistoryError::Buried { since } = error else { panic!("{error}") };
+    assert!(since <= at(11) && since > at(11 - 60), "{since:?}");
+    assert!(error.to_string().contains(&format!("before {} may be", since.0)), "{error}");
 }
 
 /// Puts a view together with a history that has ended: a question that needs it gets an error.
@@ -238,8 +241,9 @@ fn a_second_with_any_number_of_trades_has_a_whole_candle_or_none() {
     }
     assert_eq!(told(&model, None, 2).unwrap(), some(3..5));
     assert!(matches!(model.candles(BUSY, Interval::Second, None, 3), Err(HistoryError::Ended)));
-    // After a start memory has the last trades of a second alone.
+    // After a start memory has the last trades of a second alone. What is published waits for no disk: nothing is told.
     let (_, model) = restarted(&market, EAGER);
+    assert_eq!(model.candles_to_tell(BUSY, Interval::Second, 1).unwrap(), []);
     assert_eq!(told(&model, None, 1).unwrap(), some(4..5));
     assert_eq!(told(&model, None, 2).unwrap(), some(4..5), "the one before has too many trades for one look");
     assert_eq!(told(&model, Some(4), 1).unwrap(), []);
@@ -275,4 +279,20 @@ fn a_candle_whose_first_trades_are_no_longer_kept_is_not_told() {
             }
         }
     }
+}
+
+/// Memory once said of a symbol whose trades are all gone that there are no candles.
+#[test]
+fn where_all_trades_of_a_symbol_are_no_longer_kept_the_answer_says_so() {
+    let mut market = begun();
+    trade(&mut market, at(0), BUSY, 1);
+    (1..600).for_each(|second| trade(&mut market, at(second), OTHER, 1));
+    let (disk, turns) = (SimulatedDisk::new(), market.batches.len());
+    drop(follow_keeping(&market, &disk, Keep { age_us: None, bytes: Some(1) }, turns));
+    let (view, history) = open(&disk, &market, turns).unwrap();
+    let model = scene(view, history);
+    let error = model.candles(BUSY, Interval::Second, None, 500).unwrap_err();
+    assert!(matches!(error, HistoryError::NoLongerKept { .. }), "{error}");
+    assert_eq!(model.candles_to_tell(BUSY, Interval::Second, 1).unwrap(), []);
+    assert_eq!(seconds(&model.candles_to_tell(OTHER, Interval::Second, 2).unwrap()), [598, 599]);
 }

@@ -190,7 +190,7 @@ pub(crate) fn latest(
     interval: KlineInterval,
     earlier: &[Candle],
 ) -> Result<Vec<Candle>, HistoryError> {
-    let bases = model.candles(symbol, interval.base(), None, 2 * interval.bases_max())?;
+    let bases = model.candles_to_tell(symbol, interval.base(), 2 * interval.bases_max())?;
     let is_earlier = |day: &&Candle| interval.is_of_days() && bases.first().is_none_or(|first| day.start < first.start);
     let mut candles = Vec::new();
     earlier.iter().filter(is_earlier).chain(&bases).for_each(|candle| interval.join(&mut candles, candle));

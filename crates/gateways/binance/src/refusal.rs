@@ -67,7 +67,7 @@ impl Refusal {
 
     pub(crate) fn unreadable(error: HistoryError) -> Refusal {
         let problem = Problem::unreadable(&error);
-        match error.is_damage() || matches!(error, HistoryError::NoLongerKept { .. } | HistoryError::Buried) {
+        match error.is_damage() || matches!(error, HistoryError::NoLongerKept { .. } | HistoryError::Buried { .. }) {
             true => Refusal::from(problem),
             false => Refusal::internal(),
         }

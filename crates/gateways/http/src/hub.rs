@@ -462,7 +462,7 @@ impl Hub {
             if !hub.has(topic) {
                 continue;
             }
-            match model.candles(symbol, interval, None, 1) {
+            match model.candles_to_tell(symbol, interval, 1) {
                 Ok(candles) => {
                     for candle in &candles {
                         hub.tell(topic, || messages::candle_update(view, symbol, interval, candle));

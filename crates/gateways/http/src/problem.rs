@@ -156,7 +156,7 @@ impl Problem {
         if matches!(error, HistoryError::NoLongerKept { .. }) {
             return Problem::no_longer_kept();
         }
-        if matches!(error, HistoryError::Buried) {
+        if matches!(error, HistoryError::Buried { .. }) {
             return Problem::new(Code::TooMuchToSearch, error.to_string());
         }
         if error.is_damage() {

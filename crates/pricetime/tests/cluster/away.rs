@@ -4,8 +4,11 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::process::Signal;
+use serde_json::json;
 
+use crate::common::client::NoReply;
 use crate::common::folder::Folder;
+use crate::common::http::Http;
 use crate::common::server::Launch;
 use crate::common::wait::wait_until;
 
@@ -13,7 +16,7 @@ use super::log_servers::LogServers;
 use super::nodes::{CREATE, sell};
 
 #[test]
-fn without_its_log_a_node_refuses_what_is_new_and_answers_what_was_on_its_way_when_it_is_back() {
+fn without_its_log_a_node_refuses_what_is_new_and_does_not_know_of_what_was_on_its_way() {
     let folder = Folder::new("cluster-away");
     let mut servers = LogServers::start(folder.path(), 1);
     let url = servers.create("market", 1);
@@ -37,26 +40,51 @@ fn without_its_log_a_node_refuses_what_is_new_and_answers_what_was_on_its_way_wh
     assert!(told.contains("<open shares=\"1\""), "{told}");
     servers.restart(0);
     wait_until("the node is ready", Duration::from_secs(20), || node.readiness().contains("\"ok\""));
-    // The server stops so that it takes what is sent and says nothing: what is on its way then is answered when it is
-    // back.
+    // The server stops so that it takes what is sent and says nothing: a client learns in time that the outcome of what
+    // is on its way is unknown, as from a database, and finds it when the log is back.
     servers.signal(0, Signal::STOP);
-    first.send_request(&sell(2)).unwrap();
-    wait_until("the node says that its log takes nothing", Duration::from_secs(20), || {
-        node.readiness().contains("store-away")
+    let http = Http::new(node.http);
+    let order = json!({
+        "account": "1", "client_order_id": "sell-2", "symbol": "SPY", "side": "sell", "shares": "1", "limit": "10",
     });
-    // A client that sends on without waiting still gets the answers in order.
-    first.send_request(&sell(4)).unwrap();
+    let unknown = http.post("/api/v1/orders", &order);
+    assert_eq!(unknown.code(), (504, "outcome-unknown"), "{unknown:?}");
     let mut second = node.client();
     let refused = second.ask(&sell(3));
     assert!(refused.contains("the server's store is away: nothing was changed"), "{refused}");
     servers.signal(0, Signal::CONT);
-    let answered = first.reply().unwrap();
-    assert!(answered.contains("<opened") && answered.contains("id=\"2\""), "{answered}");
-    let refused = first.reply().unwrap();
-    assert!(refused.contains("store is away"), "{refused}");
     wait_until("the node is ready again", Duration::from_secs(20), || node.readiness().contains("\"ok\""));
+    let answered = second.ask(&sell(2));
+    assert!(answered.contains("<opened") && answered.contains("id=\"2\""), "{answered}");
     let again = second.ask(&sell(3));
     assert!(again.contains("<opened") && again.contains("id=\"3\""), "{again}");
+    node.stop();
+}
+
+/// The first request behind the end of the log got no answer until it was back: nobody had noticed yet.
+#[test]
+fn the_first_request_after_the_log_went_away_is_given_up_and_done_once_when_it_is_back() {
+    let folder = Folder::new("cluster-away-first");
+    let mut servers = LogServers::start(folder.path(), 1);
+    let url = servers.create("market", 1);
+    let launch =
+        Launch::new(&folder.path().join("node-1")).with(&format!("--store {url} --node 1 --store-patience 2s"));
+    let node = launch.start();
+    assert!(node.ask(CREATE).contains("created"));
+    let mut first = node.client();
+    servers.kill(0);
+    first.send_request(&sell(1)).unwrap();
+    // XML has no word for what is unknown: the connection ends.
+    assert!(matches!(first.reply(), Err(NoReply::Closed { .. })));
+    let mut second = node.client();
+    let refused = second.ask(&sell(2));
+    assert!(refused.contains("the server's store is away: nothing was changed"), "{refused}");
+    servers.restart(0);
+    wait_until("the node is ready", Duration::from_secs(20), || node.readiness().contains("\"ok\""));
+    let answered = second.ask(&sell(1));
+    assert!(answered.contains("<opened") && answered.contains("id=\"1\""), "{answered}");
+    let next = second.ask(&sell(2));
+    assert!(next.contains("<opened") && next.contains("id=\"2\""), "{next}");
     node.stop();
 }
 

@@ -186,8 +186,11 @@ fn a_creation_that_was_interrupted_can_be_repeated() {
     assert!(made.contains(&format!("made {url}, the log of cluster {first}, with 1 replicas")), "{made}");
     let is_all_made = || all.iter().all(|stream| marks(&servers, stream) == (first.clone(), false));
     assert!(is_all_made());
-    // The last step of a creation is done by whatever command comes next.
+    // A node would begin a market whose log could be made again when it is lost.
     mark_as_being_made(&servers);
+    let refused = node(&folder, 1, &url).try_start().err().expect("it does not start").stderr;
+    assert!(refused.contains("its creation has not ended: `create --if-missing` ends it"), "{refused}");
+    // The last step of a creation is done by whatever command comes next.
     assert!(create(&["--if-missing"]).unwrap().contains("is there already"));
     assert!(is_all_made());
     mark_as_being_made(&servers);
@@ -200,6 +203,30 @@ fn a_creation_that_was_interrupted_can_be_repeated() {
     let server = node(&folder, 1, &url).start();
     assert!(server.ask(CREATE).contains("created"));
     drop(server.stop());
+}
+
+/// Two machines made a log at the same time. One was told that the log may be lost, and to remove the other's streams.
+#[test]
+fn a_log_that_two_make_at_once_is_there_for_both() {
+    let folder = Folder::new("cluster-side-race");
+    let servers = LogServers::start(folder.path(), 1);
+    for round in 0..10 {
+        let name = format!("race-{round}");
+        let url = servers.url(&name);
+        let create = || cluster(&["create", "--store", &url, "--replicas", "1", "--if-missing"]);
+        let (one, other) = std::thread::scope(|scope| {
+            let one = scope.spawn(create);
+            let other = create();
+            (one.join().unwrap(), other)
+        });
+        for told in [one.unwrap(), other.unwrap()] {
+            assert!(told.contains(&format!("made {url}")) || told.contains("is there already"), "{told}");
+        }
+        let (first, _) = marks(&servers, &name);
+        for stream in [format!("{name}-members"), format!("{name}-signed")] {
+            assert_eq!(marks(&servers, &stream), (first.clone(), false), "{stream}");
+        }
+    }
 }
 
 /// A log was lost whose cluster had neither members nor signed requests. The streams beside it looked like those of an

@@ -1,6 +1,7 @@
 //! Cancels and replacements, over every interface, of orders that were open when the history began anew: the change is
 //! reported as done, with everything that is known of the order.
 
+use crate::common::fix::Fix;
 use crate::common::folder::Folder;
 use crate::common::http::Http;
 use crate::common::keys::KeyFile;
@@ -154,6 +155,33 @@ fn an_order_from_before_the_history_is_replaced_and_told_so() {
     );
     let answer = keys.send(&http, "POST", "order/cancelReplace", &asked);
     assert_eq!((answer.status, &answer.body["cancelResult"]), (200, &json!("SUCCESS")), "{}", answer.text);
+    server.stop();
+}
+
+#[test]
+fn orders_from_before_the_history_are_canceled_and_amended_over_fix() {
+    let folder = Folder::new("lost-over-fix");
+    let (_keys, server, http, shown) = begun_anew(&folder);
+    let mut fix = Fix::log_on(server.fix.unwrap(), "A");
+    let first = &shown[0]["order_id"];
+    fix.send("F", &format!("11=cancel|41=none|37={first}|1=1|55=A|54=1|38=5|"));
+    fix.expect(&["35=8", "150=4", "39=4", "11=cancel", &format!("37={first}"), "14=0", "151=0"]);
+    fix.send("G", "11=mine-2|41=mine|1=1|55=A|54=1|40=2|44=12|38=4|");
+    fix.expect(&["35=8", "150=5", "11=mine-2", "41=mine", "38=4", "151=4"]);
+    fix.send("q", "11=all|1=1|530=7|");
+    let (mut counted, mut canceled) = (None, 0);
+    while counted != Some(canceled) {
+        let told = fix.next();
+        if told.contains("|35=r|") {
+            assert!(told.contains("|531=7|"), "{told}");
+            counted = told.split('|').find_map(|field| field.strip_prefix("533=")?.parse().ok());
+        } else {
+            assert!(told.contains("|35=8|") && told.contains("|150=4|"), "{told}");
+            canceled += 1;
+        }
+    }
+    assert_eq!(counted, Some(shown.len() - 1));
+    assert_eq!(http.read("/api/v1/status")["open_orders"], 0);
     server.stop();
 }
 

@@ -107,6 +107,26 @@ fn a_release_holds_program_package_and_site_and_says_what_it_skipped() {
     try_it(&folder, &package);
 }
 
+/// Both packages once were written into one file that had the folder's name, the second over the first.
+#[test]
+fn packages_are_made_in_a_folder_that_is_not_there_yet() {
+    if !is_there("dpkg-deb", &["--version"]) {
+        return;
+    }
+    let folder = Folder::new("package");
+    let made = folder.path().join("not/yet");
+    crate::common::bench::binary();
+    let mut command = Command::new(deploy("package"));
+    command.arg(&made).env("BINARY", BINARY).env("COMPRESSION", "none").env("MAINTAINER", "Tests <tests@debian.org>");
+    let ran = command.output().unwrap();
+    assert!(ran.status.success(), "{}", said(&ran));
+    let names = names(&made);
+    for beginning in ["pricetime_", "pricetime-dbgsym_"] {
+        assert!(names.iter().any(|name| name.starts_with(beginning) && name.ends_with(".deb")), "{names:?}");
+    }
+    assert_eq!(names.len(), 2, "{names:?}");
+}
+
 #[test]
 fn a_program_that_is_too_large_is_not_released() {
     let folder = Folder::new("release");

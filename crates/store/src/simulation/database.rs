@@ -77,9 +77,7 @@ impl Committed {
 
     /// The standing as the sequence row has it, and whether commits wait for a standby.
     pub fn stands(&self) -> (Standing, bool) {
-        let (head, epoch) = (self.rows.head, self.epoch);
-        let (writer, since) = ("another".to_owned(), "now".to_owned());
-        (Standing { head, epoch, writer, since }, self.has_standby)
+        (standing(self.epoch, self.rows.head), self.has_standby)
     }
 
     /// Raises the epoch: no transaction that an earlier server still sends is committed from now on. That is a commit,
@@ -153,4 +151,9 @@ impl Committed {
         let bounds = self.model.execution_bounds();
         importer.finish().expect("the rows are sound").with_execution_bounds(bounds)
     }
+}
+
+/// The sequence row with this head in this epoch.
+pub(super) fn standing(epoch: Epoch, head: Head) -> Standing {
+    Standing { head, epoch, writer: "another".to_owned(), since: "now".to_owned() }
 }

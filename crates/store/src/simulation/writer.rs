@@ -9,10 +9,10 @@ use std::time::Duration;
 use model::workload::Random;
 use terms::Sequence;
 
-use super::database::Database;
+use super::database::{self, Database};
 use super::front::Front;
 use crate::commits::{Attempt, Connection, Patience};
-use crate::effects::Effects;
+use crate::effects::{Effects, Head};
 use crate::error::StoreError;
 use crate::standing::{Epoch, Settling, Standing, StandingStatement};
 
@@ -29,11 +29,13 @@ pub(super) struct Weather {
     pub deadly: usize,
     /// A commit for which the standby is too slow, where there is one.
     pub behind: usize,
+    /// A server stays with a primary whose place was taken.
+    pub stays: usize,
 }
 
 impl Weather {
     /// No faults.
-    pub const CALM: Weather = Weather { slow: 0, away: 0, lost: 0, deadly: 0, behind: 0 };
+    pub const CALM: Weather = Weather { slow: 0, away: 0, lost: 0, deadly: 0, behind: 0, stays: 0 };
 
     /// Draws the weather of a life.
     pub fn new(random: &mut Random) -> Weather {
@@ -43,6 +45,7 @@ impl Weather {
             lost: random.pick(&[0, 10, 30]),
             deadly: random.pick(&[0, 1, 4]),
             behind: random.pick(&[0, 10, 50]),
+            stays: random.pick(&[0, 50, 80]),
         }
     }
 }
@@ -53,6 +56,8 @@ pub(super) struct SimulatedConnection {
     weather: Rc<Cell<Weather>>,
     random: Random,
     settling: Settling,
+    /// The standing of the primary with which this connection is still, though a standby took its place.
+    old: Option<(Epoch, Head)>,
     /// The last command of the transaction that was sent last.
     sent: Sequence,
     /// Whether the server was told to stop while the database was away.
@@ -72,6 +77,7 @@ impl SimulatedConnection {
             weather: weather.clone(),
             random: Random::new(random.any()),
             settling: Settling::default(),
+            old: None,
             sent: Sequence::ZERO,
             stopped: false,
         }
@@ -104,8 +110,21 @@ impl SimulatedConnection {
         if self.stopped { Err(Attempt::Over(StoreError::Stopped)) } else { Ok(()) }
     }
 
-    /// Delivers the transaction. Returns whether the primary committed it.
-    fn send(&self, effects: &Effects, epoch: Epoch, is_slow: bool) -> bool {
+    /// Connects with the primary in charge, unless the connection stays with the one before it.
+    fn connect(&mut self) {
+        if self.old.is_some() && !self.random.percent(self.weather.get().stays) {
+            (self.old, self.settling) = (None, Settling::default());
+        }
+    }
+
+    /// Delivers the transaction. Returns whether the primary committed it. A primary whose place was taken has it on its
+    /// own disk then.
+    fn send(&mut self, effects: &Effects, epoch: Epoch, is_slow: bool) -> bool {
+        if let Some(old) = &mut self.old {
+            let takes = *old == (epoch, effects.before);
+            *old = if takes { (epoch, effects.after) } else { *old };
+            return takes;
+        }
         let front = self.front.borrow();
         let entries = front.oracle.entries(effects.before.sequence, effects.after.sequence);
         self.database.look().commit(effects, epoch, entries, is_slow)
@@ -123,9 +142,14 @@ impl SimulatedConnection {
         Err(Attempt::Again(what.to_owned()))
     }
 
-    /// Waits until the standby has every commit. Errors: the connection breaks before, or the standby takes the place
-    /// of the primary as it is.
+    /// Waits until the standby has every commit. Errors: the connection breaks before; the standby takes the place of
+    /// the primary as it is, or took it.
     fn wait_for_the_standby(&mut self) -> Result<(), Attempt> {
+        if self.old.is_some() {
+            self.wait()?;
+            self.database.count("commits at a primary whose place was taken");
+            return Err(Attempt::Again("no standby follows".to_owned()));
+        }
         while self.database.look().is_behind() {
             self.wait()?;
             match self.random.below(100) {
@@ -136,8 +160,12 @@ impl SimulatedConnection {
                 }
                 60..80 => {
                     self.database.count("standbys that took the place of their primary");
+                    self.old = Some(self.database.look().standing());
                     self.database.look().fail_over();
-                    self.settling = Settling::default();
+                    if self.random.percent(30) {
+                        self.database.count("take-overs at a standby that took the place of its primary");
+                        self.database.look().take_over();
+                    }
                     return Err(Attempt::Again("the primary is gone".to_owned()));
                 }
                 _ => {}
@@ -152,6 +180,7 @@ impl Connection for SimulatedConnection {
         if std::mem::replace(&mut self.sent, effects.after.sequence) == effects.after.sequence {
             self.database.count("transactions sent again");
         }
+        self.connect();
         self.wait()?;
         if self.is_lost() {
             return self.lose("the transaction is lost");
@@ -167,13 +196,17 @@ impl Connection for SimulatedConnection {
     }
 
     fn ask(&mut self, _: Patience) -> Result<Standing, Attempt> {
+        self.connect();
         self.wait()?;
         let mut asked = self.settling.first();
         loop {
             if self.is_lost() {
                 return self.lose("the question is lost");
             }
-            let (standing, commits_wait) = self.database.look().stands();
+            let (standing, commits_wait) = match self.old {
+                Some((epoch, head)) => (database::standing(epoch, head), true),
+                None => self.database.look().stands(),
+            };
             if asked == StandingStatement::Settled {
                 self.wait_for_the_standby()?;
             }

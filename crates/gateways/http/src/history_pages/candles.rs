@@ -153,7 +153,7 @@ async fn first_of_files(
             let seconds = read_seconds(app, Seconds::new(symbol, stretch, usize::MAX).without_bound());
             let seconds = match seconds.await {
                 // The next page gets the error.
-                Err(HistoryFault::Unreadable(HistoryError::Buried)) if !found.is_empty() => break,
+                Err(HistoryFault::Unreadable(HistoryError::Buried { .. })) if !found.is_empty() => break,
                 seconds => seconds?,
             };
             trades += seconds.trades();
