@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use crate::member_shares::MemberShares;
 use crate::{current_caller, current_principal, timing};
 use exchange::containment::{Part, contain};
 use exchange::{
@@ -21,6 +22,9 @@ const IN_FLIGHT_MAX: usize = 4096;
 /// only the last one costs more than a few bytes; others that ask much do not wait for all before it to end.
 const OF_REQUEST_MAX: usize = IN_FLIGHT_MAX / 16;
 
+/// The permits that heavy requests of one member have at once, so that those of others find room.
+const HEAVY_OF_MEMBER: usize = IN_FLIGHT_MAX / 8;
+
 /// The error where the result of a request is not known yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unknown;
@@ -35,6 +39,8 @@ struct Inner {
     room: Arc<Semaphore>,
     /// The permits for heavy requests: light ones wait for none of them.
     heavy_room: Arc<Semaphore>,
+    /// The share of heavy requests that each member has at once; its further ones wait for those.
+    heavy_shares: MemberShares,
     waiting: Mutex<NextBatch>,
     answered: mpsc::UnboundedSender<(Box<Batch>, Askers)>,
 }
@@ -87,8 +93,8 @@ impl Submitter {
             }
         });
         let [room, heavy_room] = std::array::from_fn(|_| Arc::new(Semaphore::new(IN_FLIGHT_MAX)));
-        let waiting = Mutex::new(NextBatch::default());
-        Submitter(Arc::new(Inner { exchange, metrics, room, heavy_room, waiting, answered }))
+        let (heavy_shares, waiting) = (MemberShares::new(HEAVY_OF_MEMBER), Mutex::new(NextBatch::default()));
+        Submitter(Arc::new(Inner { exchange, metrics, room, heavy_room, heavy_shares, waiting, answered }))
     }
 
     /// Submits consecutive ops, and returns an answer for each.
@@ -112,16 +118,22 @@ impl Submitter {
         let permits = u32::try_from(ops.len().min(OF_REQUEST_MAX)).map_err(|_| Unknown)?;
         // Ops that protect accounts come before the end of their connection, which is light.
         let is_heavy = protector.is_none() && cost_of(ops) > LIGHT_COST;
+        let asker = current_principal::asker();
+        let mut taken = Vec::new();
+        if let Some(asker) = asker.as_ref().filter(|_| is_heavy) {
+            let share = self.0.heavy_shares.of(asker.principal.member().to_owned());
+            taken.push(share.acquire_many_owned(permits).await.map_err(|_| Unknown)?);
+        }
         let room = if is_heavy { &self.0.heavy_room } else { &self.0.room };
-        let permits = Arc::clone(room).acquire_many_owned(permits).await.map_err(|_| Unknown)?;
+        taken.push(Arc::clone(room).acquire_many_owned(permits).await.map_err(|_| Unknown)?);
         let (asked, answer) = oneshot::channel();
-        let (timed, asker) = (timing::is_wanted(), current_principal::asker());
+        let timed = timing::is_wanted();
         let add = |waiting: &mut NextBatch| {
             waiting.timed |= timed;
             push(&mut waiting.requests, ops);
             // Each request has its asker, whatever happens behind this.
             waiting.askers.asked.push(asked);
-            waiting.askers.room.push(permits);
+            waiting.askers.room.append(&mut taken);
             if let Some(asker) = &asker {
                 waiting.requests.asked_by(&asker.principal);
                 // The exchange counts the first request of a message, unless the gateway has counted the message.
@@ -245,10 +257,11 @@ fn hand_out(batch: &Batch, back: Instant, askers: Askers) {
 
 #[cfg(test)]
 mod tests {
-    use exchange::Lookup;
+    use exchange::{Lookup, Principal, Rights};
     use terms::{AccountId, OrderId, Query, Reject, Reply};
 
     use super::*;
+    use crate::current_principal::Asker;
 
     /// An exchange that keeps what is handed in.
     #[derive(Default)]
@@ -307,6 +320,34 @@ mod tests {
         for (asked, count) in asked.into_iter().zip(counts) {
             let answers = asked.await.expect("it ends");
             assert_eq!(answers.map(|answers| answers.len()), Ok(count));
+        }
+    }
+
+    /// One member with many connections had all room of heavy requests, and others waited behind each of its own.
+    #[tokio::test]
+    async fn heavy_requests_of_one_member_leave_room_for_those_of_others() {
+        let behind = Arc::new(Keeps::default());
+        let submitter = Submitter::new(behind.clone(), GatewayMetrics::new("rest"));
+        let account = AccountId::parse(b"1").expect("digits");
+        let ops = vec![Op::Query(Query { account, order: OrderId(1).into() }); IN_FLIGHT_MAX];
+        let ask = |member: &'static str| {
+            let (submitter, ops) = (submitter.clone(), ops.clone());
+            let asker = Asker::of(Principal::new(member, Rights::default()));
+            tokio::spawn(current_principal::as_asker(asker, async move { submitter.ask(&ops).await }))
+        };
+        let asked: Vec<_> = (0..40).map(|_| ask("alice")).chain([ask("bob")]).collect();
+        for _ in 0..200 {
+            tokio::task::yield_now().await;
+        }
+        let sources: Vec<_> = behind.0.lock().expect("nobody panics").iter().map(|batch| batch.source).collect();
+        let of = |member| sources.iter().filter(|source| **source == Some(Source::member(member))).count();
+        assert_eq!((of("alice"), of("bob")), (HEAVY_OF_MEMBER / OF_REQUEST_MAX, 1));
+        for _ in 0..200 {
+            behind.answer_all();
+            tokio::task::yield_now().await;
+        }
+        for asked in asked {
+            assert_eq!(asked.await.expect("it ends").map(|answers| answers.len()), Ok(IN_FLIGHT_MAX));
         }
     }
 
