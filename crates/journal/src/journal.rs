@@ -140,7 +140,7 @@ impl<S: Storage> Journal<S> {
             journal.write_batch()?;
             journal.is_unsynced = journal.options.durability == Durability::Synced;
             journal.active.written = LastWritten::Commands;
-            journal.point = JournalPoint { sequence: Sequence(first.0 + u64::from(count) - 1), chain };
+            journal.point = JournalPoint { sequence: Sequence(first.0.saturating_add(u64::from(count) - 1)), chain };
             journal.time = time;
             Ok(())
         })

@@ -238,6 +238,6 @@ fn orders_in_history(disk: &Disk) -> Result<u64, String> {
     let found = found.map_err(|error| unsound(&error))?;
     match damaged {
         Some(fault) => Err(unsound(&fault)),
-        None => Ok(found.map_or(0, |found| found.records[0] - found.gone[0])),
+        None => Ok(found.map_or(0, |found| found.records[0].saturating_sub(found.gone[0]))),
     }
 }

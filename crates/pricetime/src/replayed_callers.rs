@@ -31,7 +31,7 @@ impl ReplayedCallers {
         self.reader.read(batch, |asked| {
             let id = asked.by.map(|caller| self.ids.of(caller.clone(), next.0, rows, |id| row(caller, id)));
             by.extend(std::iter::repeat_n(id, asked.commands as usize));
-            next = Sequence(next.0 + u64::from(asked.commands));
+            next = Sequence(next.0.saturating_add(u64::from(asked.commands)));
         })?;
         let mut by = by.into_iter();
         Ok(batch.entries(&mut |entry: Entry| -> Result<(), VisitError> {

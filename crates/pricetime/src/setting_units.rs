@@ -151,7 +151,8 @@ impl TryFrom<Text> for Span {
     fn try_from(text: Text) -> Result<Span, String> {
         match text {
             Text::Written(text) => text.parse(),
-            Text::Number(seconds) => Ok(Span(Duration::from_secs(seconds))),
+            // A bare number has the bound of a text, so that times of the clock have room for it.
+            Text::Number(seconds) => seconds.to_string().parse(),
         }
     }
 }
@@ -217,6 +218,8 @@ mod tests {
         assert_eq!("366d".parse(), Ok(Span(Duration::from_secs(366 * 24 * 60 * 60))));
         assert!("1 parsec".parse::<ByteSize>().is_err());
         assert!("-1s".parse::<Span>().is_err());
+        assert_eq!(Span::try_from(Text::Number(10)), Ok(Span(Duration::from_secs(10))));
+        assert!(Span::try_from(Text::Number(u64::MAX)).is_err(), "no clock has room for it");
     }
 
     #[test]

@@ -165,9 +165,9 @@ fn history(disk: &Disk, report: &mut Report) -> Option<HistoryExtent> {
             None
         }
         Ok(Some(found)) => {
-            let [orders, trades] = [0, 1].map(|table| found.records[table] - found.gone[table]);
+            let [orders, trades] = [0, 1].map(|table| found.records[table].saturating_sub(found.gone[table]));
             let candles = found.records[2];
-            let notes = match found.records[3] - found.gone[2] {
+            let notes = match found.records[3].saturating_sub(found.gone[2]) {
                 0 => String::new(),
                 notes => format!(", {notes} notes"),
             };

@@ -264,13 +264,14 @@ impl Crowd {
         traders[self.random.below(traders.len() as u64) as usize]
     }
 
-    /// Moves the fair price, and draws it a little towards its first value.
+    /// Moves the fair price, and draws it a little towards its first value. It stays between a tenth and ten times of
+    /// that.
     fn wander(&mut self, market: usize) {
         let (normal, moves) = (self.random.normal(), self.pace.moves);
         let market = &mut self.markets[market];
         let step = market.fair * market.moves / 1_000_000 * normal / 1000 * moves / 1000;
         let back = (market.first - market.fair) * moves * moves / 4_000_000_000;
-        market.fair = (market.fair + step + back).max(market.first / 10);
+        market.fair = (market.fair + step + back).clamp(market.first / 10, market.first * 10);
         market.before.push_back(market.fair);
         if market.before.len() > LOOK_BACK {
             market.before.pop_front();

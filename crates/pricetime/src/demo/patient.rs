@@ -93,5 +93,5 @@ impl Patient {
 
 /// The time half a minute after a market's time.
 pub(super) fn soon(now: Time) -> Option<Deadline> {
-    Deadline::new(Time(now.0 + 30_000_000))
+    Deadline::new(now.later_by_us(30_000_000))
 }

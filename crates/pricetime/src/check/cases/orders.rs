@@ -186,7 +186,7 @@ fn refused_orders_spend_no_id(probe: &mut Probe<'_>) -> Result<(), Fault> {
     )?;
     let number = |slot| probe.names.order(slot).and_then(|id| id.parse::<u64>().ok());
     match (number(1), number(2)) {
-        (Some(first), Some(second)) if second == first + 1 => Ok(()),
+        (Some(first), Some(second)) if first.checked_add(1) == Some(second) => Ok(()),
         ids => Err(Fault::Differs(format!("two orders with a refused one between have the ids {ids:?}"))),
     }
 }
