@@ -51,7 +51,9 @@ fn code_of(text: &str) -> String {
     }
     let is_bound = |rest: &str| {
         let word: String = rest.chars().take_while(|letter| letter.is_alphanumeric() || *letter == '\'').collect();
-        word.starts_with('\'') || word.starts_with(char::is_uppercase) && word.contains(char::is_lowercase)
+        let is_type = word.starts_with(char::is_uppercase) && word.contains(char::is_lowercase);
+        // A sum may begin with a type, too: `+ Duration::from_secs(1)`.
+        word.starts_with('\'') || is_type && !rest[word.len()..].starts_with("::")
     };
     let mut parts = code.split(" + ");
     let first = parts.next().unwrap_or_default().to_owned();
@@ -81,7 +83,7 @@ fn behind_escaped(text: &str, quote: char) -> &str {
 }
 
 fn operators_in(text: &str) -> usize {
-    let code = code_of(text.split("#[cfg(test)]").next().unwrap_or_default());
+    let code = code_of(text.split("\nmod tests {").next().unwrap_or_default());
     let is_constant = |line: &&str| line.split('=').next().is_some_and(|name| name.contains("const "));
     let lines = code.lines().filter(|line| !is_constant(line));
     lines.map(|line| OPERATORS.iter().map(|operator| line.matches(operator).count()).sum::<usize>()).sum()
@@ -118,6 +120,7 @@ fn every_unchecked_addition_where_clients_come_in_is_listed_with_why_it_has_room
 fn operators_are_counted_in_code_alone() {
     assert_eq!(operators_in("a += b - 1; // c + d\n"), 2);
     assert_eq!(operators_in("fn f(g: impl Fn() + Send + 'static) -> usize { \"a - b\".len() * SIZE }\n"), 1);
+    assert_eq!(operators_in("#[cfg(test)]\nfn f() {}\nfn g() { now() + Duration::from_secs(1) }\n"), 1);
     // Texts of several lines, as SQL has, and characters that are quotes.
     assert_eq!(operators_in("let sql = \"SELECT a + b\n  - c\";\nlet raw = r#\"a \"+\" b - c\"#; a - b"), 1);
     assert_eq!(operators_in("fn f<'a>(it: &'a str) { it.find('\"').map(|at| at + 1) + it.find('\\'') }"), 2);
