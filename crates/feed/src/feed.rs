@@ -229,8 +229,8 @@ impl<W> ReadModel<W> {
         }
     }
 
-    /// Returns the last `limit` candles to be published, oldest first. Those of a second come from memory alone: none if
-    /// it does not have all of them, because publishing waits for no disk.
+    /// Returns the last `limit` candles to be published, oldest first. Publishing waits for no disk: those of a second
+    /// come from memory alone, and are none where it does not have all of them.
     pub fn candles_to_tell(
         &self,
         symbol: SymbolIndex,

@@ -72,8 +72,8 @@ fn whatever_happens_to_messages_and_nodes_what_was_answered_is_done_once_on_all_
         return;
     }
     for (what, enough) in [
-        ("batches answered", 10_000),
-        ("batches given up while the log was away", 200),
+        ("batches answered", 7_000),
+        ("batches given up while the log was away", 1_500),
         ("batches refused while the log was away", 200),
         ("changes of the leader", 10_000),
         ("clocks that leapt", 25),

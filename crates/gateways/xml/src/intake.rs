@@ -1,7 +1,7 @@
 //! The way in: gathers the light requests of many connections into one batch and the heavy ones of a connection into
 //! batches of its own, and bounds how much is in flight. It knows no sockets.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -256,13 +256,6 @@ impl Intake {
         self.next_ticket - self.away.len() as u64
     }
 
-    /// Returns the connections with requests in batches that are older than this one and were not taken yet.
-    #[cold]
-    pub fn asked_before(&self, ticket: u64) -> HashSet<Origin> {
-        let index = (ticket - self.oldest_ticket()) as usize;
-        self.away.range(..index).flatten().flat_map(|older| older.origins.iter().copied()).collect()
-    }
-
     /// Takes the worker's part of a batch that came back.
     pub fn take(&mut self, batch: &mut Batch) -> BatchReplies {
         let index = (batch.ticket - self.oldest_ticket()) as usize;
@@ -275,18 +268,6 @@ impl Intake {
         }
         std::mem::swap(&mut batch.requests, &mut gathered.documents.requests);
         gathered
-    }
-
-    /// Puts back the part of a batch that is not the oldest one.
-    #[cold]
-    pub fn put_back(&mut self, batch: &mut Batch, mut gathered: BatchReplies) {
-        let index = (batch.ticket - self.oldest_ticket()) as usize;
-        std::mem::swap(&mut batch.requests, &mut gathered.documents.requests);
-        if gathered.heavy.is_none() {
-            let place = self.light_away.partition_point(|away| *away < batch.ticket);
-            self.light_away.insert(place, batch.ticket);
-        }
-        self.away[index] = Some(gathered);
     }
 
     /// Keeps a batch and its part for reuse, or drops them when there are enough.

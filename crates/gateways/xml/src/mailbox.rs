@@ -7,17 +7,12 @@ use exchange::{Batch, Lookup};
 use mio::Waker;
 
 /// A connection of a worker, as a request remembers it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Origin {
     /// The connection's slot.
     pub slot: u32,
     /// The number of this connection among those that had this slot.
     pub generation: u32,
-}
-
-impl Origin {
-    /// The mark for a request that has its reply already.
-    pub const ANSWERED: Origin = Origin { slot: u32::MAX, generation: 0 };
 }
 
 /// A worker's mailbox.

@@ -11,7 +11,6 @@ use exchange::Batch;
 
 use crate::connection::{Flushed, Later, LookUpState};
 use crate::intake::BatchReplies;
-use crate::mailbox::Origin;
 use crate::waiting_replies::needs_look_up;
 use crate::worker::Worker;
 
@@ -22,9 +21,6 @@ impl Worker {
         // Outcomes of ops about done orders are counted when the history has answered.
         self.settings.metrics.came_back(&batch, self.now, |_| None);
         if !self.is_next(batch.ticket) {
-            if batch.is_refused() {
-                return self.refuse_early(batch);
-            }
             self.waiting.early.insert(batch.ticket, batch);
             return 0;
         }
@@ -77,45 +73,6 @@ impl Worker {
         made
     }
 
-    /// Answers a refused batch at once while others wait for long, except for connections that wait for earlier replies
-    /// themselves.
-    #[cold]
-    fn refuse_early(&mut self, mut batch: Box<Batch>) -> u64 {
-        let before = self.intake.asked_before(batch.ticket);
-        let mut gathered = self.intake.take(&mut batch);
-        let (mut made, mut left) = (0, 0);
-        for request in 0..gathered.origins.len() {
-            let origin = gathered.origins[request];
-            let slot = origin.slot as usize;
-            let connection = self.connections.get_mut(slot);
-            if let Some(connection) = connection.filter(|connection| connection.generation == origin.generation) {
-                let is_full = connection.unsent_bytes() > self.settings.unsent_bytes_max;
-                if before.contains(&origin) || is_full || !connection.later.is_empty() {
-                    left += 1;
-                    continue;
-                }
-                connection.in_flight -= 1;
-                let written = self.waiting.write(&batch, &gathered, request, connection.output(&mut self.spare));
-                connection.mark_dirty(slot, &mut self.dirty);
-                if written.is_err() {
-                    self.close(slot);
-                }
-            }
-            made += 1;
-            gathered.origins[request] = Origin::ANSWERED;
-        }
-        if left > 0 {
-            self.intake.put_back(&mut batch, gathered);
-            self.waiting.early.insert(batch.ticket, batch);
-        } else {
-            self.intake.answered(&batch, &gathered);
-            self.note_answered(batch.ticket, gathered.heavy);
-            self.settings.metrics.malformed(gathered.documents.refused());
-            self.intake.recycle(batch, gathered);
-        }
-        made
-    }
-
     /// Makes the replies of a batch.
     fn make_replies(&mut self, mut batch: Box<Batch>) -> u64 {
         let gathered = self.intake.take(&mut batch);
@@ -133,8 +90,8 @@ impl Worker {
             let slot = origin.slot as usize;
             let connection = self.connections.get_mut(slot);
             let Some(connection) = connection.filter(|connection| connection.generation == origin.generation) else {
-                // The client left without its reply, or has it already.
-                made += u64::from(*origin != Origin::ANSWERED);
+                // The client left without its reply.
+                made += 1;
                 continue;
             };
             let ops = documents.requests.ops_of(request);

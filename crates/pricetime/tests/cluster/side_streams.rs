@@ -210,6 +210,7 @@ fn a_creation_that_was_interrupted_can_be_repeated() {
 fn a_log_that_two_make_at_once_is_there_for_both() {
     let folder = Folder::new("cluster-side-race");
     let servers = LogServers::start(folder.path(), 1);
+    servers.create("other", 1);
     for round in 0..10 {
         let name = format!("race-{round}");
         let url = servers.url(&name);

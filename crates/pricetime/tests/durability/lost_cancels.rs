@@ -181,7 +181,10 @@ fn orders_from_before_the_history_are_canceled_and_amended_over_fix() {
         }
     }
     assert_eq!(counted, Some(shown.len() - 1));
-    assert_eq!(http.read("/api/v1/status")["open_orders"], 0);
+    for open in &shown {
+        let now = http.read(&format!("/api/v1/orders/{}?account=1", open["order_id"]));
+        assert_eq!(now["status"], "canceled", "{now}");
+    }
     server.stop();
 }
 
