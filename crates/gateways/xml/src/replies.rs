@@ -11,6 +11,7 @@ use exchange::Batch;
 
 use crate::connection::{Flushed, Later, LookUpState};
 use crate::intake::BatchReplies;
+use crate::mailbox::Origin;
 use crate::waiting_replies::needs_look_up;
 use crate::worker::Worker;
 
