@@ -237,10 +237,10 @@ impl<W> ReadModel<W> {
         interval: Interval,
         limit: usize,
     ) -> Result<Vec<Candle>, HistoryError> {
-        match interval {
-            Interval::Second => Ok(candles_in_memory(&self.view, symbol, interval, None, limit)?.unwrap_or_default()),
-            _ => self.candles(symbol, interval, None, limit),
+        if interval != Interval::Second {
+            return self.candles(symbol, interval, None, limit);
         }
+        Ok(candles_in_memory(&self.view, symbol, interval, None, limit)?.unwrap_or_default())
     }
 
     /// Returns an open order with its time, kind and trigger as it was placed: the view does not know these of orders
