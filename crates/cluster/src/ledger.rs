@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use engine::Engine;
-use exchange::{Batch, Caller, Metrics, State, Unavailable};
+use exchange::{Batch, Caller, Lag, Metrics, State, Unavailable};
 use journal::{Journal, JournalError, Storage};
 use market::caller_runs::CallerRuns;
 use market::inbox::Inbox;
@@ -498,6 +498,10 @@ impl<S: Storage, C: LogClient> Ledger for ClusterLedger<S, C> {
 
     fn is_nearly_full(&self) -> bool {
         self.own.is_nearly_full()
+    }
+
+    fn lag(&self) -> Lag {
+        self.own.lag()
     }
 
     fn command(&mut self, command: &Command) {

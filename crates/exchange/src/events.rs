@@ -13,6 +13,14 @@ pub trait EventQueue: Send + Sync {
     fn batch(&self) -> EventBatch;
     /// Takes a sealed batch. Waits only when far too many events wait.
     fn push(&self, batch: EventBatch);
+
+    /// The lag of the follower that is furthest behind.
+    fn lag(&self) -> Lag {
+        Lag::None
+    }
+
+    /// Waits until no follower is too far behind.
+    fn wait(&self) {}
 }
 
 /// A shared handle.
@@ -20,8 +28,29 @@ pub type EventSink = Arc<dyn EventQueue>;
 
 /// A follower of the market.
 pub trait EventFollower: Send + Sync {
-    /// Takes a sealed batch, which other followers get, too. Waits only when far too many events wait.
+    /// Takes a sealed batch, which other followers get, too. Waits only when far too many events wait: the events of a
+    /// turn come at once.
     fn push(&self, batch: Arc<EventBatch>);
+
+    /// Its lag. A follower that has ended has none, and keeps nobody waiting.
+    fn lag(&self) -> Lag {
+        Lag::None
+    }
+
+    /// Waits until it is not too far behind.
+    fn wait(&self) {}
+}
+
+/// The lag of a follower behind the market, which says what the market may do next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lag {
+    /// Keeps up: anything may come.
+    #[default]
+    None,
+    /// Keeps up no more: only light requests may come.
+    Behind,
+    /// Stays further behind than light requests may take it: nothing may come.
+    TooFar,
 }
 
 /// The number of used batches that the fork keeps to look for one that can be filled again.
@@ -57,6 +86,14 @@ impl EventQueue for EventFork {
                 EventBatch::default()
             }
         }
+    }
+
+    fn lag(&self) -> Lag {
+        self.followers.iter().map(|follower| follower.lag()).max().unwrap_or_default()
+    }
+
+    fn wait(&self) {
+        self.followers.iter().for_each(|follower| follower.wait());
     }
 
     fn push(&self, batch: EventBatch) {

@@ -59,7 +59,7 @@ pub use cost::{LIGHT_COST, MASS_COST, cost, cost_of};
 pub use counters::Counters;
 pub use day_orders::without_day_end;
 pub use deadline::{DEADLINE_MAX, deadline_at};
-pub use events::{EventBatch, EventFollower, EventFork, EventQueue, EventSink};
+pub use events::{EventBatch, EventFollower, EventFork, EventQueue, EventSink, Lag};
 pub use gateway_metrics::{GatewayMetrics, UnsentBytes};
 pub use guarded::Guarded;
 pub use histogram::Reading;

@@ -1,11 +1,18 @@
 //! The queue between the sequencer and a thread that follows the events. Questions wait in it between the events, first
-//! come, first served. It has a bound, and a producer that exceeds it waits.
+//! come, first served.
+//!
+//! A turn that begins while few events wait brings all of its events at once, however many they are: the sequencer
+//! waits for none of them to be followed. Then the thread is behind, and the market takes light requests alone. These
+//! may add as many events as the thread may be behind, and lower the bound of all waiting events by as many as they
+//! add. So one half of what the thread follows then is what they brought, and the other half was there before: it keeps
+//! up again, whatever light requests bring. The queue has a hard bound besides, at which a producer waits.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use exchange::{EventBatch, EventFollower};
+use exchange::{EventBatch, EventFollower, Lag};
+use terms::Time;
 
 /// The number of events with which the thread does not wait for more.
 const WAITING_MANY: usize = 1 << 14;
@@ -16,7 +23,9 @@ const NAP: Duration = Duration::from_millis(1);
 
 /// A queue of events and questions of a kind.
 pub struct EventQueue<Q> {
-    /// The number of events that may wait, give or take a turn; beyond it the sequencer slows down.
+    /// The number of waiting events with which the thread is behind.
+    behind_from: usize,
+    /// The number of events that may wait, give or take a batch.
     waiting_max: usize,
     waiting: Mutex<Waiting<Q>>,
     /// The signal to the thread that there is work.
@@ -28,6 +37,12 @@ pub struct EventQueue<Q> {
 struct Waiting<Q> {
     items: VecDeque<Item<Q>>,
     events: usize,
+    /// The number of waiting events from which the thread is too far behind. At least `behind_from`.
+    too_far_from: usize,
+    /// The time of the last turn that brought events.
+    turn: Option<Time>,
+    /// Whether the thread was behind when that turn began to bring them.
+    turn_began_behind: bool,
     /// Whether items were left when the thread took some last.
     is_left: bool,
     rest: Idling,
@@ -51,10 +66,20 @@ enum Idling {
 }
 
 impl<Q> EventQueue<Q> {
-    /// Makes a queue in which this many events may wait.
-    pub fn new(waiting_max: usize) -> EventQueue<Q> {
-        let waiting = Waiting { items: VecDeque::new(), events: 0, is_left: false, rest: Idling::Awake, closed: false };
-        EventQueue { waiting_max, waiting: Mutex::new(waiting), arrived: Condvar::new(), room: Condvar::new() }
+    /// Makes a queue to a thread that is behind with `behind_from` events, and in which `waiting_max` events may wait.
+    pub fn new(behind_from: usize, waiting_max: usize) -> EventQueue<Q> {
+        let waiting = Waiting {
+            items: VecDeque::new(),
+            events: 0,
+            too_far_from: behind_from,
+            turn: None,
+            turn_began_behind: false,
+            is_left: false,
+            rest: Idling::Awake,
+            closed: false,
+        };
+        let waiting = Mutex::new(waiting);
+        EventQueue { behind_from, waiting_max, waiting, arrived: Condvar::new(), room: Condvar::new() }
     }
 
     /// Adds a question behind all events so far. It is dropped when the queue is closed.
@@ -120,11 +145,20 @@ impl<Q> EventQueue<Q> {
         let before = waiting.events;
         waiting.take_some(items);
         let more = !waiting.closed || !items.is_empty();
-        if before >= self.waiting_max && waiting.events < self.waiting_max {
+        if before >= self.behind_from && waiting.events < before {
             drop(waiting);
             self.room.notify_all();
         }
         more
+    }
+
+    fn lag_of(&self, waiting: &Waiting<Q>) -> Lag {
+        match waiting.events {
+            _ if waiting.closed => Lag::None,
+            few if few < self.behind_from => Lag::None,
+            many if many < waiting.too_far_from.min(self.waiting_max) => Lag::Behind,
+            _ => Lag::TooFar,
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Waiting<Q>> {
@@ -141,6 +175,19 @@ impl<Q> EventQueue<Q> {
 }
 
 impl<Q> Waiting<Q> {
+    /// Counts the events of a batch, and sets how many may wait from now on.
+    fn bring(&mut self, batch: &EventBatch, behind_from: usize) {
+        if batch.time.is_none() || batch.time != self.turn {
+            self.turn = batch.time;
+            self.turn_began_behind = self.events >= behind_from;
+        }
+        self.events += batch.len();
+        self.too_far_from = match self.turn_began_behind {
+            true => self.too_far_from.saturating_sub(batch.len()).max(behind_from),
+            false => self.events.saturating_add(behind_from),
+        };
+    }
+
     fn take_some(&mut self, items: &mut VecDeque<Item<Q>>) {
         let mut taken = 0;
         if self.events <= TAKEN_AT_ONCE {
@@ -184,10 +231,99 @@ impl<Q: Send> EventFollower for EventQueue<Q> {
         if waiting.closed {
             return;
         }
-        waiting.events += batch.len();
+        waiting.bring(&batch, self.behind_from);
         waiting.items.push_back(Item::Events(batch));
         if waiting.rest == Idling::Sleep || waiting.events >= WAITING_MANY {
             self.wake(waiting);
         }
+    }
+
+    fn lag(&self) -> Lag {
+        self.lag_of(&self.lock())
+    }
+
+    fn wait(&self) {
+        let mut waiting = self.lock();
+        while self.lag_of(&waiting) == Lag::TooFar {
+            waiting = self.room.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use terms::{AccountIndex, Event, Money, Sequence};
+
+    use super::*;
+
+    const BEHIND_FROM: usize = 10_000;
+
+    fn queue() -> EventQueue<()> {
+        EventQueue::new(BEHIND_FROM, 50 * BEHIND_FROM)
+    }
+
+    /// Brings this many events of a turn, in one batch.
+    fn bring(queue: &EventQueue<()>, turn: u64, events: usize) {
+        let mut batch = EventBatch::default();
+        let changed = Event::BalanceChanged { account: AccountIndex(0), balance: Money::ZERO };
+        (0..events).for_each(|_| batch.add(Sequence(turn), changed));
+        batch.seal(Sequence(turn), Time(turn));
+        queue.push(Arc::new(batch));
+    }
+
+    /// Takes some items. Returns the number of their events.
+    fn take(queue: &EventQueue<()>) -> usize {
+        let mut items = VecDeque::new();
+        queue.take(&mut items, false, Duration::ZERO);
+        items.iter().map(Item::events).sum()
+    }
+
+    #[test]
+    fn a_turn_that_begins_while_few_events_wait_brings_all_of_its_own() {
+        let queue = queue();
+        bring(&queue, 1, BEHIND_FROM - 1);
+        assert_eq!(queue.lag(), Lag::None);
+        // The thread takes nothing, and nobody waits for it.
+        (0..30).for_each(|_| bring(&queue, 2, BEHIND_FROM));
+        assert_eq!((queue.waiting_events(), queue.lag()), (31 * BEHIND_FROM - 1, Lag::Behind));
+        queue.close();
+        assert_eq!(queue.lag(), Lag::None);
+    }
+
+    /// Light requests could keep a thread behind for ever, and heavy ones from their turns, if they might bring as many
+    /// events as are followed.
+    #[test]
+    fn a_thread_that_is_behind_keeps_up_again_whatever_turns_come() {
+        let queue = queue();
+        let before = 20 * BEHIND_FROM;
+        (0..200).for_each(|_| bring(&queue, 1, before / 200));
+        let (mut turn, mut brought, mut most) = (1, 0, 0);
+        while queue.lag() != Lag::None {
+            if queue.lag() == Lag::Behind {
+                turn += 1;
+                bring(&queue, turn, 100);
+                brought += 100;
+                assert!(brought <= before + BEHIND_FROM, "as many as were there before, and their leeway: {brought}");
+            } else {
+                take(&queue);
+            }
+            most = most.max(queue.waiting_events());
+        }
+        assert!(most <= before + BEHIND_FROM, "{most} events waited");
+        assert!(brought >= BEHIND_FROM / 2, "they waited for nothing at first: {brought}");
+    }
+
+    #[test]
+    fn a_turn_that_begins_with_too_many_events_waits_until_some_are_taken() {
+        let queue = queue();
+        bring(&queue, 1, BEHIND_FROM);
+        bring(&queue, 2, BEHIND_FROM);
+        assert_eq!(queue.lag(), Lag::TooFar);
+        std::thread::scope(|scope| {
+            scope.spawn(|| queue.wait());
+            while queue.lag() == Lag::TooFar {
+                take(&queue);
+            }
+        });
     }
 }

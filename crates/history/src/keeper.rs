@@ -17,7 +17,8 @@ use crate::shared::SharedHistory;
 
 /// The longest interval at which the thread looks for old parts to seal or remove.
 const TICK_MAX: Duration = Duration::from_millis(100);
-/// The number of events that may wait for it: as many as come while it waits for the disk.
+/// The number of events that may wait for it: as many as come while it waits for the disk. With as many it is behind,
+/// so that all requests, heavy and light, wait for a disk that stands still.
 const WAITING_MAX: usize = 1 << 20;
 
 /// A question to the thread between two turns.
@@ -47,7 +48,7 @@ impl Keeper {
         followed: impl Fn(Sequence) + Send + 'static,
         failed: impl FnOnce(String) + Send + 'static,
     ) -> Result<Keeper, HistoryError> {
-        let line = Arc::new(EventQueue::new(WAITING_MAX));
+        let line = Arc::new(EventQueue::new(WAITING_MAX, WAITING_MAX));
         let asked = line.clone();
         let catch_up = move || {
             if asked.is_done() {

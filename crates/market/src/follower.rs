@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use exchange::{EventBatch, EventFollower, EventSink};
+use exchange::{EventBatch, EventFollower, EventSink, Lag};
 use history::SharedHistory;
 use terms::{Entry, Event, Op, Sequence, Time};
 
@@ -75,10 +75,11 @@ impl Telling {
         self.batch.len() >= REQUEST_EVENTS_MAX && next.is_none_or(|op| !op.depends_on_previous())
     }
 
-    /// Hands over the gathered events: all events up to a command, which has this time.
+    /// Hands over the gathered events: all events up to a command, which has this time. They go at once, however many
+    /// they are: the loop begins no turn while the followers are too far behind.
     pub(crate) fn hand_over(&mut self, through: Sequence, time: Time) {
         self.seal(through, time);
-        self.hand_over_sealed();
+        self.sealed.drain(..).for_each(|batch| self.sink.push(batch));
     }
 
     /// Seals the gathered events, for `hand_over_sealed`.
@@ -88,8 +89,18 @@ impl Telling {
         self.sealed.push(batch);
     }
 
+    /// Hands over what is sealed, whenever the followers are not too far behind. What others wrote comes whatever the
+    /// followers do, and so does what a start replays.
     pub(crate) fn hand_over_sealed(&mut self) {
-        self.sealed.drain(..).for_each(|batch| self.sink.push(batch));
+        for batch in self.sealed.drain(..) {
+            self.sink.wait();
+            self.sink.push(batch);
+        }
+    }
+
+    /// The lag of the followers.
+    pub(crate) fn lag(&self) -> Lag {
+        self.sink.lag()
     }
 }
 
@@ -109,8 +120,11 @@ impl Replay {
     pub(crate) fn begin(&mut self, entry: &Entry) {
         match self.last {
             Some((_, time)) if time != entry.time => self.hand_over(),
-            Some((through, time)) => self.telling.hand_over_part(through, time, Some(&Op::Command(entry.command))),
-            None => {}
+            Some((through, time)) if self.telling.is_to_be_cut(Some(&Op::Command(entry.command))) => {
+                self.telling.seal(through, time);
+                self.telling.hand_over_sealed();
+            }
+            Some(_) | None => {}
         }
         self.last = Some((entry.sequence, entry.time));
     }
@@ -122,13 +136,15 @@ impl Replay {
     /// Hands over the rest.
     pub(crate) fn hand_over(&mut self) {
         if let Some((sequence, time)) = self.last.take() {
-            self.telling.hand_over(sequence, time);
+            self.telling.seal(sequence, time);
+            self.telling.hand_over_sealed();
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::{Mutex, PoisonError};
 
     use exchange::EventQueue;
@@ -136,9 +152,10 @@ mod tests {
 
     use super::*;
 
-    /// A sink that notes each piece handed over: its number of events, and its last command.
+    /// A sink that notes each piece handed over, with its number of events and its last command, and counts the waits
+    /// for followers.
     #[derive(Default)]
-    struct Sink(Mutex<Vec<(usize, Sequence)>>);
+    struct Sink(Mutex<Vec<(usize, Sequence)>>, AtomicUsize);
 
     impl EventQueue for Sink {
         fn batch(&self) -> EventBatch {
@@ -148,6 +165,10 @@ mod tests {
         fn push(&self, batch: EventBatch) {
             let piece = (batch.len(), batch.through.expect("it is sealed"));
             self.0.lock().unwrap_or_else(PoisonError::into_inner).push(piece);
+        }
+
+        fn wait(&self) {
+            self.1.fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -174,6 +195,7 @@ mod tests {
         assert!(pieces.iter().all(|(_, through)| through.0 % COMMANDS == 0), "{pieces:?}");
         assert_eq!(pieces.iter().map(|(events, _)| *events as u64).sum::<u64>(), 3 * last);
         assert_eq!(pieces.last().map(|(_, through)| *through), Some(Sequence(last)));
+        assert_eq!(sink.1.load(Ordering::Relaxed), 0, "no piece of a turn waits for followers");
     }
 
     /// A regression: a request of 10,000 orders with 10,000 executions each came as one list of gigabytes, and came so
@@ -204,12 +226,14 @@ mod tests {
         }
         telling.hand_over(Sequence(COMMANDS), Time(1));
         replay.hand_over();
-        for sink in [live, replayed] {
+        for (sink, waits) in [(live, false), (replayed, true)] {
             let pieces = sink.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
             assert!(pieces.iter().all(|(events, _)| *events < REQUEST_EVENTS_MAX + 2 * EVENTS), "{pieces:?}");
             assert!(pieces.iter().all(|(_, through)| through.0 % 2 == 0), "{pieces:?}");
             assert_eq!(pieces.iter().map(|(events, _)| *events).sum::<usize>(), EVENTS * COMMANDS as usize);
             assert_eq!(pieces.last().map(|(_, through)| *through), Some(Sequence(COMMANDS)));
+            let waited = if waits { pieces.len() } else { 0 };
+            assert_eq!(sink.1.load(Ordering::Relaxed), waited, "a replay waits for followers, a turn does not");
         }
     }
 }

@@ -3,11 +3,14 @@
 //! reserves the room for its requests before it reads them.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use exchange::Batch;
+use exchange::{Batch, Lag};
 
 use crate::waiting_batches::{Share, WaitingBatches};
+
+/// The longest sleep while batches wait for followers of the market, before the loop asks for their lag again.
+const FOR_FOLLOWERS: Duration = Duration::from_millis(1);
 
 /// Batches on their way to the loop.
 #[derive(Default)]
@@ -31,10 +34,22 @@ struct Waiting {
 pub enum Arrived {
     /// Batches came, and this is the share that was taken.
     Batches(Share),
-    /// No batch came in time.
+    /// No batch came in time that may be taken.
     Nothing,
     /// No batch is left and none will come.
     Closed,
+}
+
+impl Waiting {
+    /// Whether a turn may take a batch while followers have this lag.
+    fn has_next(&self, lag: Lag) -> bool {
+        self.batches.has_next(self.lag_that_counts(lag))
+    }
+
+    /// The lag for which batches wait. When none come any more, followers slow the loop down by themselves.
+    fn lag_that_counts(&self, lag: Lag) -> Lag {
+        if self.closed { Lag::None } else { lag }
+    }
 }
 
 impl Inbox {
@@ -54,33 +69,33 @@ impl Inbox {
     }
 
     /// Appends the batches of the next turn to `batches`: all light ones, or heavy ones up to a cost of `budget`. Waits
-    /// for the first one, at most `patience`.
-    pub fn take(&self, batches: &mut Vec<Box<Batch>>, patience: Option<Duration>, budget: u64) -> Arrived {
+    /// for the first one, at most `patience`. While followers have a `lag`, batches that would take them further wait,
+    /// until the inbox is closed: then everything is taken.
+    pub fn take(&self, batches: &mut Vec<Box<Batch>>, patience: Option<Duration>, budget: u64, lag: Lag) -> Arrived {
         let mut waiting = self.lock();
-        while waiting.batches.is_empty() {
+        // Batches that wait for followers may come more often than the loop is to look, so both times are fixed here.
+        let mut until = None;
+        while !waiting.has_next(lag) {
             if waiting.closed {
                 return Arrived::Closed;
             }
-            if std::mem::take(&mut waiting.is_nudged) {
+            let now = Instant::now();
+            let (look, end) = *until.get_or_insert((now + FOR_FOLLOWERS, patience.map(|patience| now + patience)));
+            let end = if waiting.batches.is_empty() { end } else { Some(end.map_or(look, |end| end.min(look))) };
+            let left = end.map(|end| end.saturating_duration_since(now));
+            if std::mem::take(&mut waiting.is_nudged) || left.is_some_and(|left| left.is_zero()) {
                 waiting.asleep = false;
                 return Arrived::Nothing;
             }
             waiting.asleep = true;
-            waiting = match patience {
+            waiting = match left {
                 None => self.arrived.wait(waiting).unwrap_or_else(PoisonError::into_inner),
-                Some(patience) => {
-                    let (mut waiting, timeout) =
-                        self.arrived.wait_timeout(waiting, patience).unwrap_or_else(PoisonError::into_inner);
-                    if timeout.timed_out() && waiting.batches.is_empty() && !waiting.closed && !waiting.is_nudged {
-                        waiting.asleep = false;
-                        return Arrived::Nothing;
-                    }
-                    waiting
-                }
+                Some(left) => self.arrived.wait_timeout(waiting, left).unwrap_or_else(PoisonError::into_inner).0,
             };
         }
         waiting.asleep = false;
-        Arrived::Batches(waiting.batches.take(batches, budget))
+        let lag = waiting.lag_that_counts(lag);
+        Arrived::Batches(waiting.batches.take(batches, budget, lag))
     }
 
     /// Has the loop look after its ledger, though no batch came.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use engine::Engine;
-use exchange::{Batch, Caller, EventSink, Metrics, Stage};
+use exchange::{Batch, Caller, EventSink, Lag, Metrics, Stage};
 use journal::{Journal, JournalError, Storage};
 use terms::{Command, Event, Op, Sequence, Time};
 
@@ -176,6 +176,10 @@ impl<S: Storage> Ledger for JournalLedger<S> {
 
     fn is_nearly_full(&self) -> bool {
         self.disk_low.load(Ordering::Relaxed)
+    }
+
+    fn lag(&self) -> Lag {
+        self.telling.as_ref().map_or(Lag::None, Telling::lag)
     }
 
     #[inline]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use engine::Engine;
-use exchange::{Batch, Caller, Metrics};
+use exchange::{Batch, Caller, Lag, Metrics};
 use terms::{Command, Event, Op, Sequence, Time};
 
 /// Keeps the commands of a market, or their effects.
@@ -34,6 +34,11 @@ pub trait Ledger {
 
     /// Whether only commands that free something are admitted.
     fn is_nearly_full(&self) -> bool;
+
+    /// The lag of those who follow the events.
+    fn lag(&self) -> Lag {
+        Lag::None
+    }
 
     /// Takes the next command of the turn.
     fn command(&mut self, command: &Command);

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use engine::Engine;
-use exchange::{Batch, Caller, EventBatch, EventFollower, Metrics};
+use exchange::{Batch, Caller, EventBatch, EventFollower, Lag, Metrics};
 use terms::{Command, Entry, Event, Sequence, Time};
 
 use crate::ledger::{Ledger, Measured, Room};
@@ -53,6 +53,10 @@ impl Ledger for MemoryLedger {
 
     fn is_nearly_full(&self) -> bool {
         self.is_nearly_full.load(Ordering::Relaxed)
+    }
+
+    fn lag(&self) -> Lag {
+        self.follower.as_ref().map_or(Lag::None, |follower| follower.lag())
     }
 
     fn command(&mut self, command: &Command) {

@@ -11,7 +11,7 @@
 use std::time::{Duration, Instant};
 
 use engine::Engine;
-use exchange::{Batch, Gauge, Metrics, Requests, Unavailable};
+use exchange::{Batch, Gauge, Lag, Metrics, Requests, Unavailable};
 use terms::{Command, Entry, Event, Op, Reply, Sequence, Time};
 
 use crate::admission::{Admission, Bounds, Conditions};
@@ -68,6 +68,8 @@ pub struct MarketLoop<L: Ledger> {
     disconnected: u64,
     /// Whether the disk is nearly full in this turn. It is asked once a turn, because the answer may change meanwhile.
     disk_low: bool,
+    /// The lag of the followers before this turn.
+    lag: Lag,
 }
 
 /// Runs until the inbox is closed and everything in it is answered. Errors: the ledger's; after one, nothing more may
@@ -76,7 +78,7 @@ pub fn run<L: Ledger>(mut turn: MarketLoop<L>, inbox: &Inbox) -> Result<(Engine,
     let mut batches = Vec::new();
     loop {
         let patience = turn.patience();
-        match inbox.take(&mut batches, patience, turn.budget.cost()) {
+        match inbox.take(&mut batches, patience, turn.budget.cost(), turn.lag) {
             Arrived::Batches(share) => {
                 turn.metrics.shared(share.heavy_cost, share.passed_over, share.is_cut);
                 turn.step(&mut batches)?;
@@ -110,6 +112,7 @@ impl<L: Ledger> MarketLoop<L> {
             budget,
             disconnected,
             disk_low,
+            lag: Lag::None,
         }
     }
 
@@ -130,6 +133,12 @@ impl<L: Ledger> MarketLoop<L> {
         &self.ledger
     }
 
+    /// Asks for what the next turn depends on.
+    fn look(&mut self) {
+        self.disk_low = self.ledger.is_nearly_full();
+        self.lag = self.ledger.lag();
+    }
+
     /// Takes all of `batches`, in order and as many at once as the ledger has room for, and gives them to the ledger
     /// with their answers. Everything that is due in the calendar comes before them, so that no order is placed in a
     /// symbol that the calendar has closed. Errors: those of the ledger; the remaining batches were not answered.
@@ -139,7 +148,7 @@ impl<L: Ledger> MarketLoop<L> {
                 batches.drain(..).for_each(|batch| self.refuse(batch));
                 break;
             };
-            self.disk_low = self.ledger.is_nearly_full();
+            self.look();
             let time = next_turn(self.now(), self.engine.time());
             match self.follows_calendar(time) {
                 true => self.turn(&mut Vec::new(), 0, time)?,
@@ -151,14 +160,15 @@ impl<L: Ledger> MarketLoop<L> {
 
     /// The time for which the loop may sleep before `idle` has something to do; none if it has nothing to do.
     fn patience(&mut self) -> Option<Duration> {
+        self.look();
         if !self.writes() {
             return self.ledger.patience();
         }
-        self.disk_low = self.ledger.is_nearly_full();
         let now = self.now();
         let scheduled = self.scheduled.next(now).filter(|_| !self.disk_low);
         let next = [self.engine.next_deadline(), self.engine.next_auction_end(), scheduled].into_iter().flatten().min();
-        let own = match (self.activates() || self.engine.has_kills_going_on(), next) {
+        let activates = self.engine.reached_orders() > 0 && !self.disk_low;
+        let own = match (activates || self.engine.has_kills_going_on(), next) {
             (true, _) => Some(BETWEEN_OWN_TURNS),
             (false, Some(deadline)) => {
                 let left = deadline.0.saturating_sub(now.0);
@@ -189,14 +199,15 @@ impl<L: Ledger> MarketLoop<L> {
     }
 
     /// Whether the next turn activates orders. While the disk is nearly full only commands that free something are
-    /// written.
+    /// written. While followers are behind, what executes very often waits for them, and others' requests do not.
     fn activates(&self) -> bool {
-        self.engine.reached_orders() > 0 && !self.disk_low
+        self.engine.reached_orders() > 0 && !self.disk_low && self.lag == Lag::None
     }
 
     /// Whether the next turn ends an auction. While the disk is nearly full nobody could cancel what executes then.
+    /// While followers are behind, it waits as activations do.
     fn ends_auction(&self, now: Time) -> bool {
-        self.engine.has_auctions_to_end(now) && !self.disk_low
+        self.engine.has_auctions_to_end(now) && !self.disk_low && self.lag == Lag::None
     }
 
     /// Whether the calendar has a step for a turn at this time. While the disk is nearly full, the calendar waits.
@@ -227,7 +238,7 @@ impl<L: Ledger> MarketLoop<L> {
 
     /// Makes a turn of the loop's own commands, and looks after what is kept, while no batch comes.
     pub fn idle(&mut self) -> Result<(), L::Error> {
-        self.disk_low = self.ledger.is_nearly_full();
+        self.look();
         let now = self.now();
         let is_due = self.own_commands(now).next().is_some()
             || self.admission.presence.is_due(self.timekeeper.passed())

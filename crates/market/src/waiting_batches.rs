@@ -5,6 +5,9 @@
 //! a turn takes as many as its budget of cost allows, at least one. While both wait, turns of light and of heavy
 //! batches alternate, so that neither waits for more than one turn of the other.
 //!
+//! While followers of the market are behind, only light batches are taken: a heavy one brings very many events, and
+//! waits for followers where others would.
+//!
 //! Batches of one source keep their order. A heavy batch never overtakes a light one that was handed in before it, so a
 //! connection whose requests become heavy is answered in order, too. A light batch may overtake heavy ones, so a
 //! gateway hands in no light batch for a connection that waits for a heavy one.
@@ -12,7 +15,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use exchange::{Batch, Source};
+use exchange::{Batch, Lag, Source};
 
 /// The most heavy batches of a turn. It bounds the memory of their answers.
 const HEAVY_BATCHES_MAX: usize = 8;
@@ -67,6 +70,15 @@ impl WaitingBatches {
         self.light.is_empty() && self.order.is_empty()
     }
 
+    /// Whether a turn may take any of them, while followers have this lag.
+    pub fn has_next(&self, lag: Lag) -> bool {
+        match lag {
+            Lag::None => !self.is_empty(),
+            Lag::Behind => !self.light.is_empty(),
+            Lag::TooFar => false,
+        }
+    }
+
     /// The number of ops in all batches.
     pub fn ops(&self) -> usize {
         self.ops
@@ -86,10 +98,10 @@ impl WaitingBatches {
         queue.push_back(waiting);
     }
 
-    /// Appends the batches of the next turn to `batches`.
-    pub fn take(&mut self, batches: &mut Vec<Box<Batch>>, budget: u64) -> Share {
+    /// Appends the batches of the next turn to `batches`: at least one, where `has_next` says so.
+    pub fn take(&mut self, batches: &mut Vec<Box<Batch>>, budget: u64, lag: Lag) -> Share {
         let mut share = Share::default();
-        let is_heavy_next = self.took_light && self.may_take_heavy();
+        let is_heavy_next = self.took_light && lag == Lag::None && self.may_take_heavy();
         let is_light_next = !self.light.is_empty() && !is_heavy_next;
         if is_light_next {
             for waiting in std::mem::take(&mut self.light) {

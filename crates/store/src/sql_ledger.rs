@@ -12,7 +12,7 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use engine::Engine;
-use exchange::{Batch, Caller, EventBatch, EventSink, Metrics, Stage};
+use exchange::{Batch, Caller, EventBatch, EventSink, Lag, Metrics, Stage};
 use market::follower::TOGETHER;
 use market::ledger::{Ledger, Measured, Room};
 use terms::{Command, Event, OrderId, Sequence, Time};
@@ -88,6 +88,11 @@ impl Ledger for SqlLedger {
     /// The ledger has no disk of its own.
     fn is_nearly_full(&self) -> bool {
         false
+    }
+
+    /// The lag behind what is committed: followers get no other events.
+    fn lag(&self) -> Lag {
+        self.events.as_ref().map_or(Lag::None, |events| events.lag())
     }
 
     fn command(&mut self, command: &Command) {

@@ -64,7 +64,7 @@ fn whoever_brings_events_to_a_feed_that_failed_or_asks_it_goes_on() {
     for number in 2..34 {
         let mut batch = sink.batch();
         let changed = Event::BalanceChanged { account: AccountIndex(0), balance: Money::ZERO };
-        (0..1 << 11).for_each(|_| batch.add(Sequence(number), changed));
+        (0..1 << 16).for_each(|_| batch.add(Sequence(number), changed));
         batch.seal(Sequence(number), Time(number));
         sink.push(batch);
     }
@@ -118,7 +118,7 @@ fn a_feed_that_panics_in_its_start_has_failed_and_blocks_nobody() {
         for number in 8..40 {
             let mut batch = sink.batch();
             let changed = Event::BalanceChanged { account: AccountIndex(0), balance: Money::ZERO };
-            (0..1 << 11).for_each(|_| batch.add(Sequence(number), changed));
+            (0..1 << 16).for_each(|_| batch.add(Sequence(number), changed));
             batch.seal(Sequence(number), Time(number));
             sink.push(batch);
         }

@@ -9,7 +9,7 @@ use feed::{Feed, ReadModel, Watcher};
 use terms::{AccountId, AccountIndex, Command, Entry, Event, Money, Sequence, Time};
 
 /// Events of a batch; sixteen batches are as many as may wait.
-const EVENTS: usize = 1 << 11;
+const EVENTS: usize = 1 << 16;
 const BATCHES: u64 = 20;
 
 struct Nobody;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use engine::{DoneOrders, Engine};
 use exchange::{Batch, Source};
 use market::inbox::{Arrived, Inbox};
+use market::ledger::Ledger;
 use market::memory_ledger::MemoryLedger;
 use market::turn::MarketLoop;
 use market::waiting_batches::Share;
@@ -46,7 +47,7 @@ impl Market {
     /// Has the loop take a turn. Returns its share, and the requests that were answered; none if none waited.
     fn take_turn(&mut self) -> Option<(Share, Vec<u64>)> {
         let mut batches = Vec::new();
-        match self.inbox.take(&mut batches, Some(Duration::ZERO), BUDGET) {
+        match self.inbox.take(&mut batches, Some(Duration::ZERO), BUDGET, self.turn.ledger().lag()) {
             Arrived::Batches(share) => {
                 self.turn.step(&mut batches).unwrap();
                 Some((share, self.returned.try_iter().map(|batch| batch.ticket).collect()))

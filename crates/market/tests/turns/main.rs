@@ -5,6 +5,7 @@ mod calendar;
 mod client_ids;
 mod disconnect;
 mod fairness;
+mod followers;
 mod formats;
 mod mass_cancels;
 mod turn_options;

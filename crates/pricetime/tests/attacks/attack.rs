@@ -27,6 +27,8 @@ pub struct Limits {
     pub p99: Duration,
     /// The most by which a bystander's wait may exceed that at an idle server.
     pub longest: Duration,
+    /// The most for the one over XML, whom no reader of the market keeps waiting; none if it is `longest`.
+    pub longest_xml: Option<Duration>,
 }
 
 /// The allowed costs of most attacks: `Limits { memory: 16 * MIB, ..ORDINARY }`.
@@ -35,6 +37,7 @@ pub const ORDINARY: Limits = Limits {
     time: Duration::from_secs(120),
     p99: Duration::from_millis(50),
     longest: Duration::from_secs(1),
+    longest_xml: None,
 };
 
 /// The size of an attack: the first number in `./test`, the second in the long form.

@@ -109,6 +109,13 @@ impl Verdict<'_> {
             let (longest, idle) = (ms(longest_us), ms(idle_us));
             faults.push(format!("a bystander waited {longest:.0} ms, and {idle:.0} ms at most at an idle server"));
         }
+        if let Some(longest_xml) = self.limits.longest_xml {
+            let [longest_us, idle_us] = [waits, control].map(|waits| waits.xml.max());
+            if self.is_quiet(is_long) && longest_us > idle_us * slack(is_long) + longest_xml.as_micros() as u64 {
+                let (longest, idle) = (ms(longest_us), ms(idle_us));
+                faults.push(format!("the one over XML waited {longest:.0} ms, and {idle:.0} ms at an idle server"));
+            }
+        }
         if !is_long {
             return faults;
         }
