@@ -8,6 +8,9 @@ use terms::{
 use crate::exchange::{Model, Terms};
 use crate::icebergs::LOOKED_AT_MAX;
 
+/// The most prices at which an order looks before it may begin an interruption.
+const PRICES_LOOKED_AT_MAX: usize = 2_000;
+
 /// The shares that would execute at a price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Uncrossed {
@@ -225,17 +228,21 @@ impl Model {
         if rules.is_halted || placed.kind != OrderKind::Limit || placed.self_trade != SelfTrade::Allowed {
             return None;
         }
+        let mut looked_at = self.matching(symbol, side, limit);
+        if self.kills_going_on().next().is_some() || !self.ended_by(symbol, self.time).is_empty() {
+            looked_at.truncate(LOOKED_AT_MAX);
+        }
         let mut left = i128::from(shares.units());
-        for maker in self.matching(symbol, side, limit).into_iter().take(LOOKED_AT_MAX) {
-            if self.ending(maker).is_some() {
-                continue;
+        let of_one_price = |one: &OrderId, next: &OrderId| self.order(*one).limit == self.order(*next).limit;
+        for at_one_price in looked_at.chunk_by(of_one_price).take(PRICES_LOOKED_AT_MAX) {
+            for maker in at_one_price.iter().filter(|maker| self.ending(**maker).is_none()) {
+                let maker = self.order(*maker);
+                if left > 0 && (maker.limit < low || maker.limit > high) {
+                    let until = Some(self.time.later_by_us(1_000_000 * u64::from(pause.seconds())));
+                    return Some(SymbolPhase { phase: Phase::Auction, until });
+                }
+                left -= i128::from(maker.open.units());
             }
-            let maker = self.order(maker);
-            if left > 0 && (maker.limit < low || maker.limit > high) {
-                let until = Some(self.time.later_by_us(1_000_000 * u64::from(pause.seconds())));
-                return Some(SymbolPhase { phase: Phase::Auction, until });
-            }
-            left -= i128::from(maker.open.units());
         }
         None
     }

@@ -3,7 +3,8 @@
 
 use terms::{
     AccountIndex, AuctionPrice, AuctionTerms, BrokenRule, Event, Execution, Money, NewOrder, OrderKind, Pause, Phase,
-    Price, Reject, Reply, SelfTrade, Shares, Side, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Time, auction_price,
+    Position, Price, Reject, Reply, SelfTrade, Shares, Side, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Time,
+    auction_price,
 };
 
 use crate::engine::Engine;
@@ -11,6 +12,9 @@ use crate::matching::aggressor::Remainder;
 use crate::orders::order_terms::{Condition, OrderTerms};
 use crate::orders::state::Order;
 use crate::rules::state::Moving;
+
+/// The most prices at which an order looks before it may begin an interruption.
+const PRICES_LOOKED_AT_MAX: usize = 2_000;
 
 impl Engine {
     /// The phase that a symbol is in.
@@ -245,19 +249,45 @@ impl Engine {
 
     /// The length of the interruption that an order causes when it comes to its book, because it would execute outside
     /// the band.
-    pub(crate) fn interrupts(&self, placed: &NewOrder<SymbolIndex>) -> Option<Pause> {
+    pub(crate) fn interrupts(&mut self, placed: &NewOrder<SymbolIndex>) -> Option<Pause> {
         let band = self.band(placed.symbol).filter(|_| self.looks_for_interruption(placed))?;
         self.interrupts_beyond(placed, band)
     }
 
-    /// The length of the interruption that an order causes because it would execute at another price than these.
+    /// The length of the interruption that an order causes because it would execute at another price than these. The
+    /// shares at each price say so, unless some of them may be of orders that execute no more.
     pub(crate) fn interrupts_beyond(
-        &self,
+        &mut self,
         placed: &NewOrder<SymbolIndex>,
-        (low, high): (Price, Price),
+        within: (Price, Price),
     ) -> Option<Pause> {
         let SymbolRules { interruption, is_halted, .. } = *self.rules(placed.symbol)?;
         let pause = interruption.filter(|_| !is_halted && gathers(placed))?;
+        let have_ended = self.deadlines.next_passed_in(placed.symbol, self.time).is_some();
+        let crosses = match have_ended || self.has_killed_orders_left() {
+            true => self.crosses_by_orders(placed, within),
+            false => self.crosses_by_prices(placed, within),
+        };
+        crosses.then_some(pause)
+    }
+
+    /// Whether an order would execute at another price than these, as far as the shares at the best prices say.
+    fn crosses_by_prices(&self, placed: &NewOrder<SymbolIndex>, (low, high): (Price, Price)) -> bool {
+        let mut left = placed.shares.position();
+        for level in self.books.levels(placed.symbol, placed.side.opposite()).take(PRICES_LOOKED_AT_MAX) {
+            if left <= Position::ZERO || !placed.accepts(level.price) {
+                return false;
+            }
+            if !(low..=high).contains(&level.price) {
+                return true;
+            }
+            left = left.minus(level.open);
+        }
+        false
+    }
+
+    /// Whether an order would execute at another price than these, as far as the best orders say.
+    fn crosses_by_orders(&self, placed: &NewOrder<SymbolIndex>, (low, high): (Price, Price)) -> bool {
         let (mut left, mut crosses) = (placed.shares, false);
         self.look(placed.symbol, placed.side, &mut |price, maker| {
             if self.ending_of(maker, placed.symbol).is_some() {
@@ -268,7 +298,7 @@ impl Engine {
             left = left.less(left.min(maker.open));
             accepts && !crosses && !left.is_zero()
         });
-        crosses.then_some(pause)
+        crosses
     }
 
     /// Executes gathered orders at one price: on each side the best limit first, then the oldest. Killed orders ended

@@ -2,10 +2,12 @@
 
 use engine::{DoneOrders, Importer};
 use terms::{
-    BandReferences, CancelReason, Command, Entry, Event, ExecutionBounds, NewOrder, OrderKind, Pause, Phase, SelfTrade,
-    Side, StateItem, SymbolIndex, SymbolRules, Time, Trigger,
+    BandReferences, CancelBounds, CancelReason, Command, Entry, Event, ExecutionBounds, KillScope, NewOrder, OrderKind,
+    Pause, Phase, Place, Position, Price, Reply, SelfTrade, Shares, Side, StateItem, SymbolIndex, SymbolRules, Time,
+    Trigger,
 };
 
+use crate::common::duel::Duel;
 use crate::rules::{Market, account, buy, dollars, percent, price, sell, shares, symbol};
 
 fn band() -> SymbolRules {
@@ -324,4 +326,82 @@ fn a_state_whose_reference_moves_with_no_band_is_not_imported() {
         item => item,
     });
     assert_ne!(import(&mut moved.into_iter()), Ok(market.engine.state_hash()), "references are part of the hash");
+}
+
+/// A market whose rules come with `begins`: a band from 90 to 110. The second account has the smallest orders on `side`
+/// at this many prices inside the band, this many in all, and before them one of five shares outside of it.
+fn behind_small_orders(side: Side, prices: i64, orders: i64) -> Duel {
+    let few = CancelBounds { command: 10, turn: 100, small: 1 };
+    let mut duel = Duel::with_cancel_bounds(7, 10_000, ExecutionBounds::ALL, few);
+    duel.play_told(Command::CreateSymbol { symbol: symbol() });
+    for number in 1..=3 {
+        duel.play_told(Command::CreateAccount { account: account(number), balance: dollars(1_000_000) });
+        let shares = Position::from_units(100_000_000_000);
+        duel.play_told(Command::IssueShares { symbol: symbol(), account: account(number), shares });
+    }
+    place(&mut duel, 2, sell("100", "1"));
+    place(&mut duel, 1, buy("100", "1"));
+    let (outside, away) = if side == Side::Sell { ("120", 1) } else { ("80", -1) };
+    place(&mut duel, 2, NewOrder::limit(symbol(), side, price(outside), shares("5")));
+    for nth in 0..orders {
+        let limit = Price::from_units(price("100").units() + away * (nth % prices)).unwrap();
+        place(&mut duel, 2, NewOrder::limit(symbol(), side, limit, Shares::from_units(1).unwrap()));
+    }
+    duel
+}
+
+fn place(duel: &mut Duel, number: u32, order: NewOrder) -> Reply {
+    duel.play_told(Command::Place(Place::order(account(number), order)))
+}
+
+/// Whether an order of the first account begins an interruption. It is refused otherwise.
+fn begins(duel: &mut Duel, order: NewOrder) -> bool {
+    let interruption = Pause::from_seconds(60);
+    duel.play_told(Command::ChangeRules { symbol: symbol(), rules: SymbolRules { interruption, ..band() } });
+    let is_opened = matches!(place(duel, 1, order), Reply::Opened(_));
+    assert_eq!(duel.model().phase(SymbolIndex(0)).until.is_some(), is_opened);
+    is_opened
+}
+
+/// A thousand orders of the smallest size once switched interruptions off: a limit order looked no further, and was
+/// refused.
+#[test]
+fn small_orders_keep_no_order_from_beginning_an_interruption() {
+    for (others, order) in [(Side::Sell, buy("120", "1")), (Side::Buy, sell("80", "1"))] {
+        let mut duel = behind_small_orders(others, 3, 1_001);
+        assert!(begins(&mut duel, order));
+        duel.end();
+    }
+}
+
+#[test]
+fn an_order_that_may_interrupt_looks_at_two_thousand_prices() {
+    let mut duel = behind_small_orders(Side::Sell, 2_000, 2_000);
+    assert!(!begins(&mut duel, buy("120", "1")));
+    let last = duel.model().open_orders().map(|order| order.id).max().unwrap();
+    duel.play_told(Command::CancelOrder { account: account(2), order: last.into() });
+    assert!(begins(&mut duel, buy("120", "1")), "the price outside the band is the last of them");
+    duel.end();
+}
+
+#[test]
+fn shares_that_are_hidden_inside_the_band_keep_an_order_from_its_end() {
+    let mut duel = behind_small_orders(Side::Sell, 3, 1_001);
+    let iceberg = Place::iceberg(account(2), sell("105", "50"), shares("1")).unwrap();
+    duel.play_told(Command::Place(iceberg));
+    assert!(!begins(&mut duel, buy("120", "50.00001001")));
+    assert!(begins(&mut duel, buy("120", "50.00001002")));
+    duel.end();
+}
+
+/// The shares at a price are not those that execute while orders there are about to be canceled.
+#[test]
+fn while_a_kill_goes_on_an_order_looks_at_a_thousand_orders() {
+    let mut duel = behind_small_orders(Side::Sell, 3, 1_001);
+    (0..11).for_each(|_| drop(place(&mut duel, 3, buy("1", "1"))));
+    duel.play_told(Command::Kill { scope: KillScope::Account(account(3)) });
+    assert!(!begins(&mut duel, buy("120", "1")));
+    duel.play_told(Command::ExpireOrders);
+    assert!(begins(&mut duel, buy("120", "1")));
+    duel.end();
 }
