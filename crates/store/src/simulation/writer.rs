@@ -117,8 +117,8 @@ impl SimulatedConnection {
         }
     }
 
-    /// Delivers the transaction. Returns whether the primary committed it. If its place was taken, only its own disk has
-    /// it then.
+    /// Delivers the transaction. Returns whether the primary committed it. If its place was taken, only its own disk
+    /// has it then.
     fn send(&mut self, effects: &Effects, epoch: Epoch, is_slow: bool) -> bool {
         if let Some(old) = &mut self.old {
             let takes = *old == (epoch, effects.before);
