@@ -264,7 +264,7 @@ impl<S: Storage, C: LogClient> ClusterLedger<S, C> {
             match self.client.next(GLANCE.min(self.member.send_again_after))? {
                 Some(delivered) => {
                     if let Some(time) = self.take(engine, &delivered, messages)? {
-                        self.standing.status().replace(&State::StoreAway, State::Ready);
+                        self.standing.turn_goes_on();
                         return Ok(time);
                     }
                 }
@@ -284,7 +284,7 @@ impl<S: Storage, C: LogClient> ClusterLedger<S, C> {
     /// Refuses the batches that wait for the turn after this one, which does not end while the log is away.
     #[cold]
     fn refuse_waiting(&mut self) {
-        self.standing.status().replace(&State::Ready, State::StoreAway);
+        self.standing.turn_waits();
         self.inbox.take_waiting().into_iter().for_each(|batch| batch.refuse(Unavailable::StoreAway));
     }
 

@@ -150,7 +150,7 @@ pub(crate) async fn watch((client, stream): (Client, Stream), last: LastGiven, t
         let is_away = answered.elapsed() >= patience;
         match (was_away, is_away) {
             (_, true) => told.standing.status().replace(&State::Ready, State::StoreAway),
-            (true, false) => told.standing.status().replace(&State::StoreAway, State::Ready),
+            (true, false) => told.standing.log_answers(),
             (false, false) => {}
         }
         was_away = is_away;

@@ -1,5 +1,6 @@
 //! The standing of a node: for its own metrics, and for `pricetime cluster status`, which asks all nodes.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use engine::Engine;
@@ -52,6 +53,8 @@ pub struct NodeStatus {
     status: Status,
     metrics: Metrics,
     report: Arc<Mutex<NodeReport>>,
+    /// Whether a turn has waited for the log for longer than clients wait.
+    has_waiting_turn: Arc<AtomicBool>,
 }
 
 impl NodeReport {
@@ -67,12 +70,31 @@ impl NodeReport {
 
 impl NodeStatus {
     pub fn new(status: Status, metrics: Metrics) -> NodeStatus {
-        NodeStatus { status, metrics, report: Arc::default() }
+        NodeStatus { status, metrics, report: Arc::default(), has_waiting_turn: Arc::default() }
     }
 
     /// The state of the server.
     pub fn status(&self) -> &Status {
         &self.status
+    }
+
+    /// Notes that a turn waits for the log for longer than clients wait.
+    pub(crate) fn turn_waits(&self) {
+        self.has_waiting_turn.store(true, Ordering::Relaxed);
+        self.status.replace(&State::Ready, State::StoreAway);
+    }
+
+    /// Notes that the log has given a turn its messages back.
+    pub(crate) fn turn_goes_on(&self) {
+        self.has_waiting_turn.store(false, Ordering::Relaxed);
+        self.status.replace(&State::StoreAway, State::Ready);
+    }
+
+    /// Notes that the log answers again, which is not enough for a turn that still waits for it.
+    pub(crate) fn log_answers(&self) {
+        if !self.has_waiting_turn.load(Ordering::Relaxed) {
+            self.status.replace(&State::StoreAway, State::Ready);
+        }
     }
 
     /// Sets the node's number. A node that only follows has no epoch.

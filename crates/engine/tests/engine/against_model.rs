@@ -13,12 +13,12 @@ use terms::{
 fn the_engine_does_what_the_model_does() {
     let halves = std::thread::scope(|scope| {
         [1, 2]
-            .map(|seed| scope.spawn(move || crate::common::run(seed, 1_800_000, &mut |_| {})))
+            .map(|seed| scope.spawn(move || crate::common::run(seed, 1_200_000, &mut |_| {})))
             .map(|half| half.join().unwrap())
     });
     let mut situations = Situations::new();
     halves.iter().for_each(|half| situations.add(half));
-    let rare = situations.rarer_than(20);
+    let rare = situations.rarer_than(13);
     assert!(rare.is_empty(), "too rare to prove anything: {rare:?}\n{situations}");
 }
 

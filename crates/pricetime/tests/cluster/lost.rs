@@ -101,6 +101,7 @@ fn a_node_whose_log_lost_its_majority_says_so_and_is_ready_when_it_is_back() {
     assert!(matches!(client.reply(), Err(NoReply::Closed { .. })));
     servers.restart(1);
     servers.restart(2);
+    // It is ready when its turn goes on, not as soon as the log answers.
     wait_until("the node is ready again", Duration::from_secs(60), || node.readiness().contains("\"ok\""));
     let answered = node.ask(&sell(2));
     assert!(answered.contains("<opened") && answered.contains("id=\"2\""), "{answered}");
