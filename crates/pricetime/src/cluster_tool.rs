@@ -237,7 +237,10 @@ fn describe(url: &LogUrl, survey: &ClusterReport) -> String {
 fn is_well(survey: &ClusterReport) -> bool {
     let is_well =
         |report: &NodeReport| report.state == "ready" && report.mark.as_ref().is_none_or(|mark| mark.other == 0);
-    survey.silent.is_empty()
+    // Where no node answers, nobody says which ones there were; the log has messages of some.
+    let is_answered = survey.log.end == 0 || !survey.nodes.is_empty();
+    is_answered
+        && survey.silent.is_empty()
         && survey.nodes.iter().all(is_well)
         && survey.log.followers.iter().all(|(_, is_current)| *is_current)
 }

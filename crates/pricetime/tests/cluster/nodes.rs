@@ -98,6 +98,8 @@ fn what_one_node_answers_all_do_and_a_new_one_catches_up() {
     nodes.push((4, node(&folder, 4, &url).start()));
     assert!(nodes[3].1.ask(query).contains("<executed shares=\"1\" price=\"10\""));
     stop_and_compare(&folder, nodes, |number| node(&folder, number, &url).start());
+    let (told, is_well) = status(&url);
+    assert!(!is_well, "no node answers: {told}");
 }
 
 #[test]
