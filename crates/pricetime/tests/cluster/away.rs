@@ -9,19 +9,17 @@ use serde_json::json;
 use crate::common::client::NoReply;
 use crate::common::folder::Folder;
 use crate::common::http::Http;
-use crate::common::server::Launch;
 use crate::common::wait::wait_until;
 
 use super::log_servers::LogServers;
-use super::nodes::{CREATE, sell};
+use super::nodes::{CREATE, node, sell};
 
 #[test]
 fn without_its_log_a_node_refuses_what_is_new_and_does_not_know_of_what_was_on_its_way() {
     let folder = Folder::new("cluster-away");
     let mut servers = LogServers::start(folder.path(), 1);
     let url = servers.create("market", 1);
-    let launch =
-        Launch::new(&folder.path().join("node-1")).with(&format!("--store {url} --node 1 --store-patience 1s"));
+    let launch = node(&folder, 1, &url).with("--store-patience 1s");
     let node = launch.start();
     assert!(node.ask(CREATE).contains("created"));
     let mut first = node.client();
@@ -67,8 +65,7 @@ fn the_first_request_after_the_log_went_away_is_given_up_and_done_once_when_it_i
     let folder = Folder::new("cluster-away-first");
     let mut servers = LogServers::start(folder.path(), 1);
     let url = servers.create("market", 1);
-    let launch =
-        Launch::new(&folder.path().join("node-1")).with(&format!("--store {url} --node 1 --store-patience 2s"));
+    let launch = node(&folder, 1, &url).with("--store-patience 2s");
     let node = launch.start();
     assert!(node.ask(CREATE).contains("created"));
     let mut first = node.client();
@@ -94,8 +91,7 @@ fn a_log_that_is_away_for_a_moment_keeps_nobody_out() {
     let folder = Folder::new("cluster-away-moment");
     let mut servers = LogServers::start(folder.path(), 1);
     let url = servers.create("market", 1);
-    let launch =
-        Launch::new(&folder.path().join("node-1")).with(&format!("--store {url} --node 1 --store-patience 20s"));
+    let launch = node(&folder, 1, &url).with("--store-patience 20s");
     let node = launch.start();
     assert!(node.ask(CREATE).contains("created"));
     servers.kill(0);
@@ -115,7 +111,7 @@ fn a_node_that_starts_while_the_log_has_no_leader_waits_for_one() {
     let folder = Folder::new("cluster-away-start");
     let mut servers = LogServers::start(folder.path(), 3);
     let url = servers.create("market", 3);
-    let launch = Launch::new(&folder.path().join("node-1")).with(&format!("--store {url} --node 1"));
+    let launch = node(&folder, 1, &url);
     let node = launch.start();
     assert!(node.ask(CREATE).contains("created"));
     node.stop();
