@@ -245,6 +245,10 @@ impl Engine {
                 Ok(order) => self.amend_order(account, order, shares, events),
                 Err(reject) => Err(reject),
             },
+            Command::Amend(ref amendment) => match self.named_order(amendment.account, amendment.order) {
+                Ok(order) => self.amend_terms(order, amendment, events),
+                Err(reject) => Err(reject),
+            },
             Command::ActivateReached => {
                 self.activate_reached(true, events);
                 Ok(Reply::Activated)

@@ -111,6 +111,7 @@ impl Engine {
                 let [Some(one), Some(other)] = slots else { panic!("linked orders are open") };
                 assert!(self.are_a_pair(one, other), "linked orders are a pair");
             }
+            StateItem::Kind { kind, .. } => assert!(kind.rests(), "an order on a book is of a kind that rests"),
             StateItem::Execution(execution) => {
                 assert!(!execution.shares.is_zero(), "an execution has shares");
                 executions = executions.saturating_add(1);

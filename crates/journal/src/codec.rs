@@ -3,6 +3,7 @@
 
 use terms::{Command, FeeRate, Fees, Money, OrderId, OrderName, Position, Time};
 
+use crate::amendment_codec::{put_amendment, take_amendment};
 use crate::fees_codec::{put_rates, put_tier, take_rates, take_tier};
 use crate::fields::{
     put_account, put_amount, put_client_order_id, put_group, put_symbol, take_account, take_balance,
@@ -26,6 +27,9 @@ const EXPIRE_ORDERS: u8 = 20;
 /// An amendment. The account, the order and the shares follow.
 const AMEND_ORDER: u8 = 17;
 const AMEND_CLIENT_ORDER: u8 = 18;
+/// Other terms of an order. The account and the order follow, then the terms (`amendment_codec.rs`).
+const AMEND_TERMS: u8 = 59;
+const AMEND_CLIENT_TERMS: u8 = 60;
 /// The rules of a symbol.
 const CHANGE_RULES: u8 = 16;
 const FREE_CLIENT_ORDER_ID: u8 = 33;
@@ -133,6 +137,21 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
             }
             assert!(!shares.is_zero(), "invariant: a parsed amendment leaves shares");
             put_u64(out, shares.units().unsigned_abs());
+        }
+        Command::Amend(ref amendment) => {
+            match amendment.order {
+                OrderName::Id(order) => {
+                    out.push(AMEND_TERMS);
+                    put_account(out, amendment.account);
+                    put_u64(out, order.0);
+                }
+                OrderName::Client(id) => {
+                    out.push(AMEND_CLIENT_TERMS);
+                    put_account(out, amendment.account);
+                    put_client_order_id(out, id);
+                }
+            }
+            put_amendment(out, amendment);
         }
         Command::CancelAll { account, symbol, through } => {
             out.push(CANCEL_ALL);
@@ -269,6 +288,14 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
         AMEND_CLIENT_ORDER => {
             let (account, id) = (take_account(bytes)?, take_client_order_id(bytes)?);
             Ok(Command::AmendOrder { account, order: id.into(), shares: take_shares(bytes)? })
+        }
+        AMEND_TERMS => {
+            let (account, order) = (take_account(bytes)?, OrderId(take_u64(bytes)?));
+            take_amendment(bytes, account, order.into()).map(Command::Amend)
+        }
+        AMEND_CLIENT_TERMS => {
+            let (account, id) = (take_account(bytes)?, take_client_order_id(bytes)?);
+            take_amendment(bytes, account, id.into()).map(Command::Amend)
         }
         CANCEL_ALL => {
             let account = take_account(bytes)?;

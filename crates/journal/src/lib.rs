@@ -4,6 +4,7 @@
 //! disk that fails, lies and loses power. docs/JOURNAL.md specifies the bytes. The crate knows nothing of sockets or
 //! protocols, and of the market only its vocabulary: the engine decides what a command does.
 
+mod amendment_codec;
 mod batch;
 mod batch_view;
 mod callers;

@@ -58,6 +58,8 @@ const RULES: u8 = 15;
 const ICEBERG: u8 = 27;
 /// A client's iceberg: its display follows, and then the item, like one without it.
 const IN_PARTS: u8 = 28;
+/// The kind of the order on a book before it, and its mode of self-trade prevention.
+const KIND: u8 = 50;
 /// The fees of a symbol and tier that have any, and the tier of an account in another one than the first.
 const FEES: u8 = 21;
 const TIER: u8 = 22;
@@ -136,6 +138,7 @@ pub fn encode_item(item: &StateItem, out: &mut Vec<u8>) {
             put_u64(out, limit.units().unsigned_abs());
             put_u64(out, open.units().unsigned_abs());
         }
+        StateItem::Kind { kind, self_trade } => out.extend_from_slice(&[KIND, kind.code(), self_trade.code()]),
         StateItem::Execution(execution) => {
             out.push(if execution.fee.is_none() { EXECUTION } else { CHARGED_EXECUTION });
             put_u64(out, execution.shares.units().unsigned_abs());
@@ -390,6 +393,12 @@ pub fn decode_item(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
             limit: take_price(bytes)?,
             open: take_shares(bytes)?,
         }),
+        KIND => {
+            let (kind, mode) = (take_kind(take_u8(bytes)?)?, take_u8(bytes)?);
+            let fault = CodecError::OutOfBounds("mode of self-trade prevention");
+            let self_trade = SelfTrade::from_code(mode).ok_or(fault)?;
+            Ok(StateItem::Kind { kind, self_trade })
+        }
         EXECUTION => Ok(StateItem::Execution(Execution {
             shares: take_shares(bytes)?,
             price: take_price(bytes)?,

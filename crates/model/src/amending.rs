@@ -1,6 +1,6 @@
 //! Amends that take shares off orders that stay open, and deadlines that end orders.
 
-use terms::{AccountId, BrokenRule, CancelReason, Deadline, Event, OrderId, Reject, Reply, Shares};
+use terms::{AccountId, BrokenRule, CancelReason, Deadline, Event, OrderId, Reject, Reply, Shares, SymbolIndex};
 
 use crate::exchange::Model;
 
@@ -30,15 +30,21 @@ impl Model {
         if let Some(partner) = self.partner(order) {
             return Err(Reject::AmendsOneOfTwo { partner });
         }
-        let rules = self.rules(self.order(order).symbol);
+        self.check_fewer(self.order(order).symbol, shares)?;
+        self.take_off(order, has.less(shares), CancelReason::Asked, events);
+        Ok(Reply::Amended { order, open: self.order(order).open })
+    }
+
+    /// Checks the number of shares that an order in a symbol would be left with.
+    pub(crate) fn check_fewer(&self, symbol: SymbolIndex, shares: Shares) -> Result<(), Reject> {
+        let rules = self.rules(symbol);
         if shares.units() % rules.lot.units() != 0 {
             return Err(Reject::BreaksRule(BrokenRule::OffLot { shares, lot: rules.lot }));
         }
         if shares < rules.shares_min {
             return Err(Reject::BreaksRule(BrokenRule::TooFewShares { shares, least: rules.shares_min }));
         }
-        self.take_off(order, has.less(shares), CancelReason::Asked, events);
-        Ok(Reply::Amended { order, open: self.order(order).open })
+        Ok(())
     }
 
     /// Takes shares off an order, which stays open.

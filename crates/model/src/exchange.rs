@@ -207,8 +207,26 @@ pub(crate) struct Terms {
     pub(crate) trail: Option<Trail>,
     /// The id that the order already has because it waited for another order.
     pub(crate) released: Option<OrderId>,
+    /// The open order that gets these terms in place of others.
+    pub(crate) amended: Option<OrderId>,
+    /// The shares of it that were executed.
+    pub(crate) executed: Shares,
     /// Whether its shares were chosen for money.
     pub(crate) for_money: bool,
+}
+
+impl Terms {
+    /// No further terms.
+    pub(crate) const NONE: Terms = Terms {
+        client_id: None,
+        until: None,
+        display: None,
+        trail: None,
+        released: None,
+        amended: None,
+        executed: Shares::ZERO,
+        for_money: false,
+    };
 }
 
 impl Default for Model {
@@ -369,6 +387,10 @@ impl Model {
             Command::ReplaceOrder { account, order } => self.name_replaced(account, order, executions),
             Command::AmendOrder { account, order, shares } => match self.named_order(account, order) {
                 Ok(order) => self.amend_order(account, order, shares, events),
+                Err(reject) => Err(reject),
+            },
+            Command::Amend(amendment) => match self.named_order(amendment.account, amendment.order) {
+                Ok(order) => self.amend_terms(order, &amendment, events),
                 Err(reject) => Err(reject),
             },
             Command::ActivateReached => {

@@ -60,7 +60,7 @@ impl Model {
     /// first, and those that wait for another order.
     fn open_in_symbol(&self, symbol: SymbolIndex) -> Vec<OrderId> {
         let mut waiting: Vec<&Order> = self.waiting().filter(|order| order.symbol == symbol).collect();
-        waiting.sort_by_key(|order| (order.follows, order.trigger, order.arrival));
+        waiting.sort_by_key(|order| (order.follows, order.trigger, order.rank_of_wait()));
         let with_turns = self.reached.iter().map(|&order| self.order(order)).filter(|order| order.symbol == symbol);
         let mut with_turns: Vec<&Order> = with_turns.collect();
         with_turns.sort_by_key(|order| order.delayed != Some(Delay::UnderWay));

@@ -3,6 +3,7 @@
 //! ids, commands, replies, events) and none of its code, and does not know how the engine keeps its books.
 
 mod amending;
+mod amending_terms;
 mod auctions;
 pub mod calendar;
 mod drawn_fees;

@@ -35,17 +35,20 @@ impl Model {
         Ok(Reply::Created)
     }
 
-    /// The limit of its account that an order exceeds when it is placed. The value of one for money is its funds.
+    /// The limit of its account that an order exceeds when it is placed. The value of one for money is its funds. Of its
+    /// shares, `open` are still to be executed.
     pub(crate) fn past_limit(
         &self,
         account: AccountIndex,
         placed: &NewOrder<SymbolIndex>,
+        open: Shares,
         waits: bool,
         for_money: bool,
     ) -> Option<PastLimit> {
         let past_size = self.past_size(account, placed, waits || placed.kind.rests());
         let past_value = if for_money { None } else { self.past_value(account, placed) };
-        let past = past_size.or(past_value).or_else(|| self.past_position(account, placed));
+        let open = NewOrder { shares: open, ..*placed };
+        let past = past_size.or(past_value).or_else(|| self.past_position(account, &open));
         if waits { past } else { past.or_else(|| self.past_collar(account, placed)) }
     }
 

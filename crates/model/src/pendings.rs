@@ -228,8 +228,7 @@ impl Model {
         let symbol = self.symbols[order.symbol.0 as usize].name;
         let account = self.accounts[order.account.0 as usize].id;
         let asked = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
-        let terms =
-            Terms { client_id: None, until: None, display: None, trail: None, released: Some(id), for_money: false };
+        let terms = Terms { released: Some(id), ..Terms::NONE };
         self.is_releasing = true;
         let placed = self.place(terms, account, asked, events);
         self.is_releasing = false;

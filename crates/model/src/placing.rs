@@ -18,14 +18,7 @@ impl Model {
             return self.place_replacing(place.bound(Bond::Alone), events);
         }
         let display = if let OrderForm::Iceberg { display, .. } = form { Some(display) } else { None };
-        let terms = Terms {
-            client_id: place.client_id(),
-            until: place.deadline(),
-            display,
-            trail: None,
-            released: None,
-            for_money: false,
-        };
+        let terms = Terms { client_id: place.client_id(), until: place.deadline(), display, ..Terms::NONE };
         match form {
             OrderForm::Funds(order) => self.place_by_funds(terms.client_id, account, order, events),
             OrderForm::Trailing { order, trail } => {
@@ -157,7 +150,7 @@ impl Model {
             return Err(Reject::BreaksRule(BrokenRule::TooFewShares { shares, least: self.rules(symbol).lot }));
         }
         let order = NewOrder::market(name, side, lots).with_self_trade(self_trade);
-        let terms = Terms { client_id, until: None, display: None, trail: None, released: None, for_money: true };
+        let terms = Terms { client_id, for_money: true, ..Terms::NONE };
         self.place(terms, account, order, events)
     }
 
@@ -177,12 +170,14 @@ impl Model {
         let limit = placed.limit;
         let waits = trigger.is_some() || terms.trail.is_some();
         let waits_for = trigger.or_else(|| self.trigger_behind(symbol, side, terms.trail?));
-        let valued = NewOrder { trigger: waits_for, ..placed };
+        // The executed shares of an amended order count for its size and value.
+        let whole = NewOrder { shares: shares.plus(terms.executed), ..placed };
+        let valued = NewOrder { trigger: waits_for, ..whole };
         let looks = kind == OrderKind::FillOrKill || self.looks_for_interruption(&placed);
         let looks_later = looks && trigger.is_none() && terms.trail.is_none() && self.puts_off();
         let comes_later = self.is_open(symbol) && (self.waits_for_turn(symbol) || looks_later);
         let past = match terms.released {
-            None => self.past_limit(account, &valued, waits || comes_later, terms.for_money),
+            None => self.past_limit(account, &valued, shares, waits || comes_later, terms.for_money),
             Some(_) => {
                 let collar = if waits || comes_later { None } else { self.past_collar(account, &placed) };
                 self.past_position(account, &placed).or(collar)
@@ -196,7 +191,9 @@ impl Model {
         }
         let in_phase = |model: &Model| if waits { None } else { model.broken_in_phase(&placed) };
         let price = waits_for.map(|trigger| trigger.price());
-        if let Some(broken) = self.broken_when_placed(&placed, price).or_else(|| in_phase(self)) {
+        // A trigger that follows the market need not be on the tick.
+        let ruled = NewOrder { trigger: trigger.filter(|_| terms.trail.is_none()), ..whole };
+        if let Some(broken) = self.broken_when_placed(&ruled, price).or_else(|| in_phase(self)) {
             return Err(Reject::BreaksRule(broken));
         }
         if let Some(trail) = terms.trail {
@@ -267,6 +264,10 @@ impl Model {
         placed: NewOrder<SymbolIndex>,
         events: &mut Vec<Event>,
     ) -> OrderId {
+        if let Some(id) = terms.amended {
+            self.begin_amended(id, terms, placed, events);
+            return id;
+        }
         let NewOrder { symbol, side, limit, shares, kind, trigger, self_trade } = placed;
         if let Some(id) = terms.released {
             self.arrivals += 1;
@@ -276,7 +277,7 @@ impl Model {
             events.push(Event::OrderReleased { order: id, account, placed });
             return id;
         }
-        let Terms { client_id, until, display, trail, released: _, for_money } = terms;
+        let Terms { client_id, until, display, trail, for_money, .. } = terms;
         let id = OrderId(self.orders.len() as u64 + 1);
         self.arrivals += 1;
         self.orders.push(Order {

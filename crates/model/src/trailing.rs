@@ -35,6 +35,10 @@ impl Model {
     ) -> Result<Reply, Reject> {
         let account = self.account_named(account)?;
         let last = self.last_price(placed.symbol).ok_or(Reject::NothingToTrail)?;
+        if let Some(trigger) = placed.trigger {
+            // An amended order that followed the market before goes on from there.
+            return self.place_stop(terms, account, placed, trigger, events);
+        }
         let trigger = behind(trail, placed.side, last).ok_or(Reject::TrailTooFar { trail, last })?;
         let following = self.following(placed.symbol);
         if following.len() >= TRAILING_MAX {

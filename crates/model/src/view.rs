@@ -4,8 +4,8 @@
 use std::cmp::Reverse;
 
 use terms::{
-    AccountId, AccountIndex, ClientOrderId, Deadline, Executed, Money, NewOrder, OrderId, Phase, Position, Price, Side,
-    StateItem, Symbol, SymbolIndex, SymbolRules, Tier, Time,
+    AccountId, AccountIndex, ClientOrderId, Deadline, Executed, Money, NewOrder, OrderId, OrderKind, Phase, Position,
+    Price, SelfTrade, Side, StateItem, Symbol, SymbolIndex, SymbolRules, Tier, Time,
 };
 
 use crate::exchange::{Account, Delay, Model, Order};
@@ -164,6 +164,7 @@ impl Model {
             for side in [Side::Buy, Side::Sell] {
                 for order in self.queue(symbol, side) {
                     items.push(order_item(order));
+                    items.extend(kind_item(order));
                     items.extend(execution_items(order));
                 }
             }
@@ -179,7 +180,7 @@ impl Model {
         let ruled = ruled.filter(|(_, listing)| listing.rules != SymbolRules::NONE);
         items.extend(ruled.map(|(symbol, listing)| StateItem::Rules { symbol, rules: listing.rules }));
         let mut waiting: Vec<&Order> = self.waiting().collect();
-        waiting.sort_by_key(|order| (order.symbol, order.follows, order.trigger, order.arrival));
+        waiting.sort_by_key(|order| (order.symbol, order.follows, order.trigger, order.rank_of_wait()));
         items.extend(waiting.into_iter().map(|order| stop_item(order, false)));
         for order in self.reached.iter().map(|&order| self.order(order)) {
             match order.delayed {
@@ -241,6 +242,12 @@ fn order_item(order: &Order) -> StateItem {
     }
 }
 
+/// The kind and mode of an order on a book, unless these are the usual ones.
+fn kind_item(order: &Order) -> Option<StateItem> {
+    let Order { kind, self_trade, .. } = *order;
+    ((kind, self_trade) != (OrderKind::Limit, SelfTrade::Allowed)).then_some(StateItem::Kind { kind, self_trade })
+}
+
 fn stop_item(order: &Order, is_reached: bool) -> StateItem {
     let placed = NewOrder { shares: order.open, ..order.as_placed() };
     let trail = order.trail.filter(|_| order.follows);
@@ -286,6 +293,11 @@ impl Order {
     pub fn as_placed(&self) -> NewOrder<SymbolIndex> {
         let Order { symbol, side, limit, placed: shares, kind, trigger, self_trade, .. } = *self;
         NewOrder { symbol, side, limit, shares, kind, trigger, self_trade }
+    }
+
+    /// The rank of the order among those that wait for the same price: those that follow the market rank by their ids.
+    pub(crate) fn rank_of_wait(&self) -> u64 {
+        if self.follows { self.id.0 } else { self.arrival }
     }
 
     /// The time since which the order has no open shares; `None` while it has some.

@@ -3,6 +3,7 @@
 //! cancel of an order that is open). The same seed gives the same commands on every machine. The workload does not know
 //! the engine.
 
+mod amendments;
 mod asked;
 mod funding;
 mod groups;
@@ -91,6 +92,8 @@ pub struct Workload {
     has_limits: bool,
     /// Whether accounts pay for what other accounts get.
     has_funding: bool,
+    /// Whether open orders get other terms.
+    has_amendments: bool,
 }
 
 /// The order that a command places by itself or in place of another one, alone, and that bond.
@@ -148,6 +151,7 @@ impl Workload {
             has_messages: false,
             has_limits: false,
             has_funding: false,
+            has_amendments: false,
         }
     }
 
@@ -248,6 +252,11 @@ impl Workload {
     /// Adds accounts that pay for what other accounts get.
     pub fn with_funding(self) -> Workload {
         Workload { has_funding: true, ..self }
+    }
+
+    /// Adds amendments of all terms.
+    pub fn with_amendments(self) -> Workload {
+        Workload { has_amendments: true, ..self }
     }
 
     /// The kind of market that was drawn.
@@ -412,6 +421,9 @@ impl Workload {
             && let Some(command) = funding::draw(self, model)
         {
             return vec![Op::Command(command)];
+        }
+        if self.has_amendments && self.random.percent(9) {
+            return vec![Op::Command(amendments::draw(self, model))];
         }
         let request = self.shown_request(model);
         if !self.has_trails {

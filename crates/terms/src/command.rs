@@ -1,6 +1,7 @@
 //! Input of the engine: commands, which change the market and are journaled, and queries, which are not.
 
 use crate::account_limits::AccountLimits;
+use crate::amendment::Amendment;
 use crate::amount::{Money, Position, Shares};
 use crate::fees::{Fees, Tier};
 use crate::groups::Group;
@@ -37,6 +38,8 @@ pub enum Command {
     /// Take shares off an open order, which keeps its place in its level. `shares` is its new total, executed ones
     /// included.
     AmendOrder { account: AccountId, order: OrderName, shares: Shares },
+    /// Give an open order other terms, in one step. It keeps its id, and its place unless the terms could better it.
+    Amend(Amendment),
     /// Activate orders whose triggers were reached, and that were too many for the command that reached them. No client
     /// sends it: the market's loop makes it while there are such orders.
     ActivateReached,

@@ -1,6 +1,7 @@
 //! Facts about a command that follow from the command alone: its kind, its account, the order that it names, and
 //! whether a client or the market's loop makes it. `place.rs` has those about the order that it places.
 
+use crate::amendment::Amendment;
 use crate::command::{Command, Op, Query};
 use crate::ids::{AccountId, Deadline};
 use crate::kills::{Among, KillScope};
@@ -50,7 +51,7 @@ impl Command {
             Command::Place(_) => CommandKind::Place,
             Command::CancelOrder { .. } | Command::ReplaceOrder { .. } => CommandKind::CancelOrder,
             Command::CancelAll { .. } => CommandKind::CancelAll,
-            Command::AmendOrder { .. } => CommandKind::AmendOrder,
+            Command::AmendOrder { .. } | Command::Amend(_) => CommandKind::AmendOrder,
             Command::FreeClientOrderId { .. } => CommandKind::FreeClientOrderId,
             Command::ChangeRules { .. } => CommandKind::ChangeRules,
             Command::ChangeFees { .. } => CommandKind::ChangeFees,
@@ -100,6 +101,7 @@ impl Command {
             | Command::ReplaceOrder { account, .. }
             | Command::CancelAll { account, .. }
             | Command::AmendOrder { account, .. }
+            | Command::Amend(Amendment { account, .. })
             | Command::FreeClientOrderId { account, .. }
             | Command::ChangeTier { account, .. }
             | Command::ChangeGroup { account, .. }
@@ -129,7 +131,8 @@ impl Command {
     pub fn named_order(&self) -> Option<(AccountId, OrderName)> {
         if let Command::CancelOrder { account, order }
         | Command::ReplaceOrder { account, order }
-        | Command::AmendOrder { account, order, .. } = *self
+        | Command::AmendOrder { account, order, .. }
+        | Command::Amend(Amendment { account, order, .. }) = *self
         {
             return Some((account, order));
         }

@@ -5,6 +5,7 @@
 //! words, and need no engine for it.
 
 mod account_limits;
+mod amendment;
 mod amount;
 mod band;
 mod cancel_bounds;
@@ -39,6 +40,7 @@ mod turnover;
 mod uncross;
 
 pub use account_limits::{AccountLimit, AccountLimits};
+pub use amendment::{AmendFault, Amendment, Change, TimeInForce, WaitsFor};
 pub use amount::{
     AmountError, DOLLAR, Decimal, DecimalText, MONEY_DECIMALS, Money, Position, Price, SHARE_DECIMALS, Shares,
 };

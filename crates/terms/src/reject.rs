@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::amendment::AmendFault;
 use crate::amount::{Money, Position, Price, Shares};
 use crate::iceberg::ICEBERG_PARTS_MAX;
 use crate::ids::{Deadline, OrderId, Time};
@@ -49,8 +50,10 @@ pub enum Reject {
     AmendsUpward { shares: Shares },
     /// An amendment that leaves the order no more shares than were executed.
     AmendsBelowExecuted { executed: Shares },
-    /// An amendment of an order with a partner.
+    /// An amendment that gives an order with a partner another number of shares.
     AmendsOneOfTwo { partner: OrderId },
+    /// An amendment with a term that the order cannot have.
+    CannotAmend(AmendFault),
     /// A second order of a pair whose first the command before did not place.
     NotLinked,
     /// An order that cannot be linked with the one before it.
@@ -223,6 +226,7 @@ impl fmt::Display for Reject {
                 f,
                 "Order is linked with order {partner}, which has as many shares: cancel them and place two others"
             ),
+            Reject::CannotAmend(fault) => fault.fmt(f),
             Reject::NotLinked => {
                 f.write_str("Nothing was placed: the order that it was to be linked with was not placed")
             }

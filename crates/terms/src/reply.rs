@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::amendment::Amendment;
 use crate::amount::{Price, Shares};
 use crate::command::{Command, Op, Query};
 use crate::executed::{Executed, Execution};
@@ -36,7 +37,7 @@ pub enum Reply {
     /// may execute, orders that have ended or were killed are still to be taken out, or one that waited interrupts
     /// trading.
     InAuction,
-    /// Shares were taken off an order. `open` shares of it are still open.
+    /// Shares were taken off an order, or it has other terms. `open` shares of it are still open.
     Amended { order: OrderId, open: Shares },
     /// The status of the canceled order.
     Canceled(Status),
@@ -167,7 +168,9 @@ impl DoneOrder {
             {
                 Reply::Rejected(Reject::NothingOpen)
             }
-            Op::Command(Command::AmendOrder { account, .. }) if *account == self.account => {
+            Op::Command(Command::AmendOrder { account, .. } | Command::Amend(Amendment { account, .. }))
+                if *account == self.account =>
+            {
                 Reply::Rejected(Reject::NothingToAmend)
             }
             Op::Query(_) | Op::Command(_) => Reply::Rejected(Reject::UnknownOrder),

@@ -1,6 +1,7 @@
 //! The numbers of the written rules (`docs/rules/`) that refusals follow from.
 
 use crate::account_limits::AccountLimit;
+use crate::amendment::AmendFault;
 use crate::past_limit::PastLimit;
 use crate::reject::Reject;
 use crate::rules::BrokenRule;
@@ -21,6 +22,7 @@ impl Reject {
             Reject::Kept => "4.2",
             Reject::DeadlinePassed { .. } => "6.1",
             Reject::NothingToAmend | Reject::AmendsUpward { .. } | Reject::AmendsBelowExecuted { .. } => "7.1",
+            Reject::CannotAmend(fault) => fault.rule(),
             Reject::BreaksRule(broken) => broken.rule(),
             Reject::DisplayOffLot { .. } => "8.1",
             Reject::CannotLink { .. } => "9.2",
@@ -46,6 +48,18 @@ impl Reject {
             | Reject::NothingOpen
             | Reject::Full => return None,
         })
+    }
+}
+
+impl AmendFault {
+    fn rule(&self) -> &'static str {
+        match self {
+            AmendFault::HasNoLimit => "7.2",
+            AmendFault::WaitsForNoPrice => "7.6",
+            AmendFault::KeepsTif | AmendFault::DoneAtOnce => "7.7",
+            AmendFault::ShowsAll => "7.8",
+            AmendFault::WaitsForTurn => "7.10",
+        }
     }
 }
 

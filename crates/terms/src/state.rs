@@ -10,7 +10,7 @@ use crate::groups::Group;
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, Deadline, OrderId, Sequence, Symbol, SymbolIndex, Time};
 use crate::kills::KillScope;
 use crate::log_message::LogMessage;
-use crate::order::{NewOrder, Side};
+use crate::order::{NewOrder, OrderKind, SelfTrade, Side};
 use crate::phase::SymbolPhase;
 use crate::protections::Grace;
 use crate::rules::SymbolRules;
@@ -25,7 +25,8 @@ use crate::triggers_left::TriggersLeft;
 /// - the linked pairs, the older order of each first, by its id;
 /// - the phases of symbols that are not open, by index;
 /// - for each symbol its open buys and then its open sells, best price first and in their order within a price, each
-///   followed by its executions, oldest first, or by their sum if there are more than are kept;
+///   followed by its kind, unless it is a plain limit order, and by its executions, oldest first, or by their sum if
+///   there are more than are kept;
 /// - the last prices of all symbols, by index;
 /// - the rules of symbols that have any, by index;
 /// - the orders that wait for a price: first those that no execution has reached, by symbol, in each those with fixed
@@ -67,6 +68,9 @@ pub enum StateItem {
     Phase { symbol: SymbolIndex, phase: SymbolPhase },
     /// An open order, with all its open shares.
     Order { order: OrderId, account: AccountIndex, symbol: SymbolIndex, side: Side, limit: Price, open: Shares },
+    /// The kind and the mode of self-trade prevention of the order on a book before it, unless that is a limit order that
+    /// may execute with its own account.
+    Kind { kind: OrderKind, self_trade: SelfTrade },
     /// An execution of the order before it, which is on a book or under way.
     Execution(Execution),
     /// The sum of the executions of the order before it, which has more than are kept.

@@ -2,7 +2,7 @@
 //! behind all other orders of its price, as if it had just been placed.
 
 use slots::NONE;
-use terms::{Event, Iceberg, NewOrder, OrderId, Price, Reject, Shares, SymbolIndex, least_display};
+use terms::{Event, Iceberg, OrderId, Price, Reject, Shares, SymbolIndex, least_display};
 
 use crate::engine::Engine;
 use crate::icebergs::state::Hiding;
@@ -34,13 +34,18 @@ impl Engine {
         self.icebergs.get(order).map_or(Shares::ZERO, |hiding| hiding.hidden)
     }
 
-    /// Checks the display of an iceberg. Errors: `DisplayOutOfBounds`, `DisplayOffLot`.
-    pub(crate) fn check_display(&self, asked: &NewOrder, display: Shares) -> Result<(), Reject> {
-        let (least, most) = (least_display(asked.shares), asked.shares);
+    /// Checks the display of an iceberg with this many shares. Errors: `DisplayOutOfBounds`, `DisplayOffLot`.
+    pub(crate) fn check_display(
+        &self,
+        symbol: Option<SymbolIndex>,
+        shares: Shares,
+        display: Shares,
+    ) -> Result<(), Reject> {
+        let (least, most) = (least_display(shares), shares);
         if display < least || display > most {
             return Err(Reject::DisplayOutOfBounds { display, least, most });
         }
-        let rules = self.symbols.find(asked.symbol).and_then(|symbol| self.rules(symbol));
+        let rules = symbol.and_then(|symbol| self.rules(symbol));
         match rules.map(|rules| rules.lot).filter(|&lot| display.rounded_down(lot) != display) {
             Some(lot) => Err(Reject::DisplayOffLot { display, lot }),
             None => Ok(()),
@@ -52,6 +57,29 @@ impl Engine {
     pub(crate) fn give_display(&mut self, order: OrderId, display: Shares, events: &mut impl FnMut(Event)) {
         self.icebergs.insert(order, display);
         events(Event::DisplayGiven { order, display });
+    }
+
+    /// Gives an open order another display, and reports it. It keeps its place: the present tip stays, or is cut to the
+    /// display.
+    #[cold]
+    pub(crate) fn change_display(
+        &mut self,
+        slot: u32,
+        symbol: SymbolIndex,
+        display: Shares,
+        events: &mut impl FnMut(Event),
+    ) {
+        let Order { id: order, open: shown, level, .. } = *self.orders.get(slot);
+        let hidden = self.hidden_shares(order);
+        self.give_display(order, display, events);
+        let rests = level != NONE && !self.stops.is_waiting(slot, level);
+        if rests {
+            let tip = shown.min(display);
+            let hiding = self.icebergs.get_mut(order).expect("invariant: it has a display");
+            hiding.hidden = hidden.plus(shown.less(tip));
+            self.orders.get_mut(slot).open = tip;
+            self.show_rest(slot, symbol, events);
+        }
     }
 
     /// Shows the first part of an order that is about to rest on its book.

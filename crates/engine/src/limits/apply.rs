@@ -55,7 +55,7 @@ impl Engine {
         // A post-only-move order is checked at the price that it will get.
         let arriving = NewOrder { limit: self.limit_that_rests(placed), ..*placed };
         let waits = placed.trigger.is_some() || self.comes_later(placed);
-        let checked = self.check_limits(account, &arriving, waits, terms.is_for_money);
+        let checked = self.check_limits(account, &arriving, waits, terms);
         Some(checked.and_then(|()| {
             self.limits.count_order(account, true);
             let reply = self.place_counted(account, placed, terms, events);
@@ -91,11 +91,12 @@ impl Engine {
         account: AccountIndex,
         placed: &NewOrder<SymbolIndex>,
         waits: bool,
-        is_for_money: bool,
+        terms: &OrderTerms,
     ) -> Result<(), Reject> {
-        self.check_size(account, placed, waits || placed.kind.rests())?;
-        if !is_for_money {
-            self.check_worth(account, placed)?;
+        let whole = terms.whole(*placed);
+        self.check_size(account, &whole, waits || placed.kind.rests())?;
+        if !terms.is_for_money {
+            self.check_worth(account, &whole)?;
         }
         self.check_position(account, placed)?;
         if waits { Ok(()) } else { self.check_collar(account, placed) }

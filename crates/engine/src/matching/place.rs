@@ -54,7 +54,8 @@ impl Engine {
             (None, _) if !self.is_met(terms.condition) => Err(Reject::NotCanceled),
             (None, Some(until)) if until.time() <= self.time => Err(Reject::DeadlinePassed { until, now: self.time }),
             (None, _) => {
-                terms.display.map_or(Ok(()), |display| self.check_display(asked, display))?;
+                let symbol = self.symbols.find(asked.symbol);
+                terms.display.map_or(Ok(()), |display| self.check_display(symbol, asked.shares, display))?;
                 self.place_order(account, asked, terms, events)
             }
         }
@@ -250,6 +251,10 @@ impl Engine {
         terms: &OrderTerms,
         events: &mut impl FnMut(Event),
     ) -> (OrderId, u32) {
+        if let Some((order, slot)) = terms.amended {
+            self.begin_amended((order, slot), placed, terms, events);
+            return (order, slot);
+        }
         if let Some((order, slot)) = terms.released {
             events(Event::OrderReleased { order, account, placed: *placed });
             return (order, slot);
@@ -259,7 +264,7 @@ impl Engine {
         }
         let order = self.take_id();
         self.last_opened = self.sequence;
-        let slot = self.orders.insert(order, account, placed.shares);
+        let slot = self.orders.insert(order, account, placed.shares, (placed.kind, placed.self_trade));
         events(Event::OrderOpened { order, account, placed: *placed });
         self.give_terms((order, slot), account, placed, terms, events);
         (order, slot)
@@ -283,7 +288,7 @@ impl Engine {
         terms: &OrderTerms,
         events: &mut impl FnMut(Event),
     ) {
-        let OrderTerms { client_id, until, display, trail, condition: _, released: _, is_for_money: _ } = *terms;
+        let OrderTerms { client_id, until, display, trail, .. } = *terms;
         if let Some(id) = client_id {
             // No client asked for the present trigger of a trailing stop.
             let placed = NewOrder { trigger: placed.trigger.filter(|_| trail.is_none()), ..*placed };

@@ -24,7 +24,7 @@ pub(crate) struct ClientOrder {
     pub(crate) id: ClientOrderId,
     pub(crate) account: AccountIndex,
     pub(crate) order: OrderId,
-    /// The order as placed; without its trigger if that follows the market.
+    /// The order as placed, or as it was amended; without its trigger if that follows the market.
     pub(crate) placed: NewOrder<SymbolIndex>,
     pub(crate) until: Option<Deadline>,
     /// The shares that it shows at a time, if not all.
@@ -114,6 +114,14 @@ impl ClientOrders {
         self.by_slot.put(slot, NONE);
         self.by_slot.put(slot, entry);
         self.open = self.open.saturating_add(1);
+    }
+
+    /// Changes what is kept of the order in a slot, if it has an entry. Its id and account stay.
+    pub(crate) fn change(&mut self, slot: u32, change: impl FnOnce(&mut ClientOrder)) {
+        let entry = self.entry_at(slot);
+        if entry != NONE {
+            change(&mut self.entries[entry]);
+        }
     }
 
     /// Adds an order that was already done; `sort_done` follows.

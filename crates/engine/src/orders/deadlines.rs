@@ -50,7 +50,7 @@ impl Deadlines {
         self.by_symbol.range(passed).next().map(|&(.., order)| order)
     }
 
-    /// Gives an open order of a symbol its first deadline.
+    /// Gives an open order of a symbol a deadline. It has none.
     pub(crate) fn insert(&mut self, order: OrderId, symbol: SymbolIndex, until: Deadline) {
         self.by_time.insert((until, order));
         self.by_symbol.insert((symbol, until.time(), order));

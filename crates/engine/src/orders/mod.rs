@@ -1,6 +1,7 @@
 //! Orders by slot, id, account and client order id, and how they are amended and canceled.
 
 mod amend;
+mod amend_terms;
 pub(crate) mod aside;
 mod cancel;
 pub(crate) mod client_ids;

@@ -340,7 +340,7 @@ fn is_open(orders: &Orders, entry: &Entry) -> bool {
 mod tests {
     use std::collections::BTreeMap;
 
-    use terms::{Shares, Time};
+    use terms::{OrderKind, SelfTrade, Shares, Time};
 
     use super::*;
 
@@ -358,7 +358,8 @@ mod tests {
         };
         for id in (1..=200_000).map(OrderId) {
             let (account, symbol) = (AccountIndex(draw(5) as u32), SymbolIndex(draw(3) as u32));
-            let slot = orders.insert(id, account, Shares::from_units(1).expect("not negative"));
+            let one = Shares::from_units(1).expect("not negative");
+            let slot = orders.insert(id, account, one, (OrderKind::Limit, SelfTrade::Allowed));
             symbols.resize(symbols.len().max(slot as usize + 1), symbol);
             symbols[slot as usize] = symbol;
             open.insert(id, (account, symbol, slot));
@@ -414,7 +415,7 @@ mod tests {
         let (mut orders, mut found) = (Orders::new(), AccountOrders::new());
         let account = AccountIndex(0);
         for id in (1..=SYMBOLS).map(OrderId) {
-            orders.insert(id, account, Shares::MIN);
+            orders.insert(id, account, Shares::MIN, (OrderKind::Limit, SelfTrade::Allowed));
         }
         let newest = OrderId(SYMBOLS);
         let in_last = OrdersOf { account, symbol: Some(SymbolIndex(SYMBOLS as u32 - 1)), through: newest };

@@ -1,6 +1,6 @@
 //! The terms on which the engine places an order, besides the order itself.
 
-use terms::{Bond, ClientOrderId, Deadline, OrderForm, OrderId, Place, Shares, Trail};
+use terms::{Bond, ClientOrderId, Deadline, NewOrder, OrderForm, OrderId, Place, Shares, Trail};
 
 /// The terms on which an order is placed and stays.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +14,10 @@ pub(crate) struct OrderTerms {
     pub(crate) trail: Option<Trail>,
     /// The id and slot that a released order already has.
     pub(crate) released: Option<(OrderId, u32)>,
+    /// The id and slot of the order that gets these terms, if it has others already.
+    pub(crate) amended: Option<(OrderId, u32)>,
+    /// The shares of it that were executed. Rules and limits count them with those to be placed.
+    pub(crate) executed: Shares,
     /// Whether its shares were chosen for money, at the prices of this moment.
     pub(crate) is_for_money: bool,
 }
@@ -26,8 +30,15 @@ impl OrderTerms {
         display: None,
         trail: None,
         released: None,
+        amended: None,
+        executed: Shares::ZERO,
         is_for_money: false,
     };
+
+    /// An order with its executed shares, as rules and limits count it.
+    pub(crate) fn whole<S>(&self, placed: NewOrder<S>) -> NewOrder<S> {
+        NewOrder { shares: placed.shares.plus(self.executed), ..placed }
+    }
 
     /// The terms of an order that a command places.
     pub(crate) fn of(place: &Place) -> OrderTerms {
@@ -43,7 +54,7 @@ impl OrderTerms {
         };
         let (client_id, until) = (place.client_id(), place.deadline());
         let is_for_money = place.for_money().is_some();
-        OrderTerms { client_id, until, condition, display, trail, released: None, is_for_money }
+        OrderTerms { client_id, until, condition, display, trail, is_for_money, ..OrderTerms::NONE }
     }
 }
 

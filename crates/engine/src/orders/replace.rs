@@ -96,7 +96,8 @@ impl Engine {
         SetAside { slot, account, symbol, held, places, counted }
     }
 
-    fn put_back(&mut self, aside: &SetAside) {
+    /// Puts back what was set aside.
+    pub(crate) fn put_back(&mut self, aside: &SetAside) {
         let SetAside { account, symbol, .. } = *aside;
         self.take_hold(account, symbol, aside.held);
         // The last to leave comes back first, to the neighbours that it left.
@@ -112,7 +113,8 @@ impl Engine {
         }
     }
 
-    fn leave_place(&mut self, slot: u32) -> PlaceAside {
+    /// Takes an open order from its place.
+    pub(crate) fn leave_place(&mut self, slot: u32) -> PlaceAside {
         if self.is_in_no_book(slot) {
             return PlaceAside::Stop(self.stops.set_aside(&self.orders, slot));
         }
@@ -125,7 +127,7 @@ impl Engine {
     }
 
     /// Gives an account what an order holds, without a word: it is taken back, or told later.
-    fn give_hold(&mut self, account: AccountIndex, symbol: SymbolIndex, (money, shares): (Money, Position)) {
+    pub(crate) fn give_hold(&mut self, account: AccountIndex, symbol: SymbolIndex, (money, shares): (Money, Position)) {
         self.accounts.credit(account, money);
         self.positions.credit(account, symbol, shares);
     }

@@ -2,7 +2,10 @@
 //! ones until `forget`. This file knows nothing of the order of prices or of accounts' money.
 
 use slots::{IdIndex, NONE, Slab};
-use terms::{AccountIndex, Cancellation, EXECUTIONS_KEPT, Executed, Execution, Fee, OrderId, Price, Shares, Time};
+use terms::{
+    AccountIndex, Cancellation, EXECUTIONS_KEPT, Executed, Execution, Fee, OrderId, OrderKind, Price, SelfTrade,
+    Shares, Time,
+};
 
 /// An order in half a cache line. Its price level has its symbol, side and limit.
 #[derive(Clone, Copy)]
@@ -32,17 +35,23 @@ struct Record {
     fee: Fee,
 }
 
-/// The past of an order.
+/// The past of an order, and the terms that only an amendment asks for when it rests.
 #[derive(Clone, Copy)]
 struct Past {
     /// The number of executions that have a record each, or `ADDED_UP`.
-    executions: u32,
+    executions: u8,
+    kind: OrderKind,
+    self_trade: SelfTrade,
     /// The last record, or the sum.
     last: u32,
 }
 
+const _: () = assert!(size_of::<Past>() == 8 && EXECUTIONS_KEPT < u8::MAX as u32);
+
+/// The most executions that have a record each.
+const KEPT: u8 = EXECUTIONS_KEPT as u8;
 /// The value that says that no execution has a record any more.
-const ADDED_UP: u32 = EXECUTIONS_KEPT.saturating_add(1);
+const ADDED_UP: u8 = KEPT.saturating_add(1);
 
 /// The past of an order with more executions than are kept.
 #[derive(Clone, Copy)]
@@ -148,9 +157,15 @@ impl Orders {
         self.slots[slot].id.0 ^ u64::from(self.pasts[slot].last)
     }
 
-    pub(crate) fn insert(&mut self, id: OrderId, account: AccountIndex, open: Shares) -> u32 {
+    pub(crate) fn insert(
+        &mut self,
+        id: OrderId,
+        account: AccountIndex,
+        open: Shares,
+        (kind, self_trade): (OrderKind, SelfTrade),
+    ) -> u32 {
         let slot = self.slots.insert(Order { id, open, account, level: NONE, older: NONE, newer: NONE });
-        self.pasts.put(slot, Past { executions: 0, last: NONE });
+        self.pasts.put(slot, Past { executions: 0, kind, self_trade, last: NONE });
         self.by_id.insert(id, slot, |other| self.slots[other].id);
         slot
     }
@@ -163,6 +178,18 @@ impl Orders {
     #[inline]
     pub(crate) fn get_mut(&mut self, slot: u32) -> &mut Order {
         &mut self.slots[slot]
+    }
+
+    /// The kind with which an open order arrives at its book, and its mode of self-trade prevention there.
+    pub(crate) fn kind(&self, slot: u32) -> (OrderKind, SelfTrade) {
+        let Past { kind, self_trade, .. } = self.pasts[slot];
+        (kind, self_trade)
+    }
+
+    /// Gives an order another kind.
+    pub(crate) fn set_kind(&mut self, slot: u32, (kind, self_trade): (OrderKind, SelfTrade)) {
+        let past = &mut self.pasts[slot];
+        (past.kind, past.self_trade) = (kind, self_trade);
     }
 
     /// The slots of an order and of those behind it in its queue.
@@ -181,18 +208,19 @@ impl Orders {
 
     /// Notes an execution without changing the open shares.
     pub(crate) fn note_execution(&mut self, slot: u32, execution: Execution) {
-        let Past { executions, last } = self.pasts[slot];
-        if executions >= EXECUTIONS_KEPT {
+        let Past { executions, last, .. } = self.pasts[slot];
+        if executions >= KEPT {
             return self.add_up(slot, &execution);
         }
         let Execution { shares, price, time, fee } = execution;
         let last = self.records.insert(Record { shares, price: Some(price), time, earlier: last, fee });
-        self.pasts[slot] = Past { executions: executions.saturating_add(1), last };
+        let past = &mut self.pasts[slot];
+        (past.executions, past.last) = (executions.saturating_add(1), last);
     }
 
     /// Adds an execution to the sum of an order whose executions are no longer kept one by one.
     fn add_up(&mut self, slot: u32, execution: &Execution) {
-        let Past { executions, last } = self.pasts[slot];
+        let Past { executions, last, .. } = self.pasts[slot];
         if executions == ADDED_UP {
             return self.sums[last].executed.add(execution);
         }
@@ -208,7 +236,8 @@ impl Orders {
     /// Restores the sum of an order's executions, which are more than are kept. The order has none yet.
     pub(crate) fn restore_executed(&mut self, slot: u32, executed: Executed) {
         let last = self.sums.insert(Sum { executed, canceled: None });
-        self.pasts[slot] = Past { executions: ADDED_UP, last };
+        let past = &mut self.pasts[slot];
+        (past.executions, past.last) = (ADDED_UP, last);
     }
 
     /// Whether no execution of an order was noted.
@@ -219,7 +248,7 @@ impl Orders {
     /// Whether an order ended by being canceled.
     pub(crate) fn was_canceled(&self, slot: u32) -> bool {
         match self.pasts[slot] {
-            Past { executions: ADDED_UP, last } => self.sums[last].canceled.is_some(),
+            Past { executions: ADDED_UP, last, .. } => self.sums[last].canceled.is_some(),
             Past { last, .. } => last != NONE && self.records[last].price.is_none(),
         }
     }
@@ -227,7 +256,7 @@ impl Orders {
     /// The executed shares of an order.
     pub(crate) fn executed(&self, slot: u32) -> Shares {
         match self.pasts[slot] {
-            Past { executions: ADDED_UP, last } => self.sums[last].executed.shares,
+            Past { executions: ADDED_UP, last, .. } => self.sums[last].executed.shares,
             Past { .. } => self.records_of(slot).map(|execution| execution.shares).fold(Shares::ZERO, Shares::plus),
         }
     }
@@ -238,7 +267,7 @@ impl Orders {
         self.slots[slot].open = Shares::ZERO;
         let past = &mut self.pasts[slot];
         match *past {
-            Past { executions: ADDED_UP, last } => self.sums[last].canceled = Some(Cancellation { shares, time }),
+            Past { executions: ADDED_UP, last, .. } => self.sums[last].canceled = Some(Cancellation { shares, time }),
             Past { last: earlier, .. } => {
                 past.last = self.records.insert(Record { shares, price: None, time, earlier, fee: Fee::NONE });
             }
@@ -248,7 +277,7 @@ impl Orders {
 
     /// The kept executions of an order, newest first.
     fn records_of(&self, slot: u32) -> impl Iterator<Item = Execution> {
-        let Past { executions, last } = self.pasts[slot];
+        let Past { executions, last, .. } = self.pasts[slot];
         let mut next = if executions == ADDED_UP { NONE } else { last };
         let records = std::iter::from_fn(move || {
             let record = (next != NONE).then(|| self.records[next])?;
@@ -263,21 +292,21 @@ impl Orders {
     pub(crate) fn executions_kept(&self, slot: u32) -> usize {
         match self.pasts[slot].executions {
             ADDED_UP => 0,
-            executions => executions as usize,
+            executions => usize::from(executions),
         }
     }
 
     /// The sum of an order's executions, if they are more than are kept.
     pub(crate) fn added_up(&self, slot: u32) -> Option<Executed> {
         match self.pasts[slot] {
-            Past { executions: ADDED_UP, last } => Some(self.sums[last].executed),
+            Past { executions: ADDED_UP, last, .. } => Some(self.sums[last].executed),
             Past { .. } => None,
         }
     }
 
     /// Appends the kept executions of an order, oldest first, and returns its cancellation.
     pub(crate) fn history(&self, slot: u32, executions: &mut Vec<Execution>) -> Option<Cancellation> {
-        let Past { executions: kept, last } = self.pasts[slot];
+        let Past { executions: kept, last, .. } = self.pasts[slot];
         if kept == ADDED_UP {
             return self.sums[last].canceled;
         }
@@ -293,7 +322,7 @@ impl Orders {
         let slot = self.by_id.remove(id, |slot| self.slots[slot].id == id);
         assert!(self.slots[slot].open.is_zero(), "invariant: only done orders are forgotten");
         match self.pasts[slot] {
-            Past { executions: ADDED_UP, last } => self.sums.remove(last),
+            Past { executions: ADDED_UP, last, .. } => self.sums.remove(last),
             Past { last, .. } => self.remove_records(last),
         }
         self.slots.remove(slot);

@@ -123,7 +123,7 @@ impl Engine {
         }
         // From here the order cannot be rejected.
         let order = self.take_id();
-        let slot = self.orders.insert(order, account, shares);
+        let slot = self.orders.insert(order, account, shares, (kind, self_trade));
         let is_second = first.is_some();
         self.limits.count_order(account, true);
         events(Event::OrderPends { order, account, is_second, placed });
@@ -376,7 +376,7 @@ impl Engine {
                 return Err("the second of two orders that wait without the first, or no pair");
             }
         }
-        let slot = self.orders.insert(order, account, placed.shares);
+        let slot = self.orders.insert(order, account, placed.shares, (placed.kind, placed.self_trade));
         self.orders.begin_to_wait(slot);
         self.pendings.insert(Pending { order, slot, is_second, is_due, placed: *placed }, Sequence::ZERO);
         Ok(())

@@ -66,7 +66,7 @@ impl Engine {
         if phase == Phase::Halted {
             return Err(Reject::BreaksRule(BrokenRule::Halted));
         }
-        rules.check_order(placed, last).map_err(Reject::BreaksRule)?;
+        rules.check_order(&terms.whole(*placed), last).map_err(Reject::BreaksRule)?;
         if let Some(trigger) = placed.trigger {
             return self.place_stop(account, placed, trigger, terms, events);
         }

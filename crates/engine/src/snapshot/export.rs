@@ -2,8 +2,8 @@
 
 use terms::{
     AccountIndex, AccountLimits, AuctionTies, Deadline, Distance, Executed, Execution, Fees, Iceberg, KillScope,
-    LogMessage, MarketState, NewOrder, OrderId, Sequence, Side, StateItem, SymbolIndex, SymbolRules, Time, Trail,
-    Trigger,
+    LogMessage, MarketState, NewOrder, OrderId, OrderKind, SelfTrade, Sequence, Side, StateItem, SymbolIndex,
+    SymbolRules, Time, Trail, Trigger,
 };
 use xxhash_rust::xxh3::Xxh3;
 
@@ -127,6 +127,10 @@ impl Engine {
             let order = self.orders.get(slot);
             let (limit, open, account) = (level.price, self.open_of(slot), order.account);
             visit(StateItem::Order { order: order.id, account, symbol, side, limit, open });
+            let (kind, self_trade) = self.orders.kind(slot);
+            if (kind, self_trade) != (OrderKind::Limit, SelfTrade::Allowed) {
+                visit(StateItem::Kind { kind, self_trade });
+            }
             self.export_executions(slot, executions, visit);
         });
     }
@@ -202,6 +206,11 @@ impl StateHash {
                 self.names(account, symbol);
                 self.word(limit.units() as u64);
                 self.word(open.units() as u64);
+            }
+            StateItem::Kind { kind, self_trade } => {
+                self.word(54);
+                self.word(kind.code().into());
+                self.word(self_trade.code().into());
             }
             StateItem::Execution(execution) => {
                 self.word(7);

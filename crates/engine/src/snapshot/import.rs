@@ -216,6 +216,10 @@ impl Importer {
                 self.check_names(account, symbol)?;
                 self.add_order(order, account, (symbol, side), limit, open)
             }
+            StateItem::Kind { kind, self_trade } => {
+                self.advance(Stage::Orders)?;
+                self.add_kind(kind, self_trade)
+            }
             StateItem::Execution(execution) => {
                 self.advance_to_executions()?;
                 let Some(last) = self.last_order else { return Err("an execution without an order") };

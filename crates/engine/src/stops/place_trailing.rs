@@ -50,18 +50,36 @@ impl Engine {
             return Err(Reject::Full);
         }
         let NewOrder { side, limit, shares, kind, self_trade, .. } = *order;
-        let last = self.stops.last_price(symbol);
-        let waits_for = last.and_then(|last| trail.trigger(side, last));
         let placed = NewOrder { symbol, side, limit, shares, kind, trigger: None, self_trade };
+        self.place_behind(account, &placed, trail, terms, events)
+    }
+
+    /// Places a trailing stop whose terms were checked. A `placed` with a trigger follows from there on; one without
+    /// begins at the price of the last execution.
+    #[cold]
+    pub(crate) fn place_behind(
+        &mut self,
+        account: AccountIndex,
+        placed: &NewOrder<SymbolIndex>,
+        trail: Trail,
+        terms: &OrderTerms,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        let NewOrder { symbol, side, shares, trigger: kept, .. } = *placed;
+        let last = self.stops.last_price(symbol);
+        let waits_for = kept.or_else(|| trail.trigger(side, last?));
         if !self.limits.is_empty() {
-            self.check_limits(account, &NewOrder { trigger: waits_for, ..placed }, true, false)?;
+            self.check_limits(account, &NewOrder { trigger: waits_for, ..*placed }, true, terms)?;
         }
         // The price that it waits for need not be a multiple of the tick, so the rules do not get it as a trigger.
         let around = waits_for.map(|trigger| trigger.price()).or(last);
-        self.check_trailing(&placed, around).map_err(Reject::BreaksRule)?;
+        let whole = terms.whole(NewOrder { trigger: None, ..*placed });
+        self.check_trailing(&whole, around).map_err(Reject::BreaksRule)?;
         let last = last.ok_or(Reject::NothingToTrail)?;
         let trigger = waits_for.ok_or(Reject::TrailTooFar { trail, last })?;
-        self.check_room_to_follow(account, symbol)?;
+        if kept.is_none() {
+            self.check_room_to_follow(account, symbol)?;
+        }
         let reply = self.place_stop(account, &placed.triggered_by(trigger), trigger, terms, events);
         if reply.is_ok() && !self.limits.is_empty() {
             self.limits.count_order(account, true);
@@ -92,8 +110,15 @@ impl Engine {
         trail: Trail,
         events: &mut impl FnMut(Event),
     ) {
-        let last = self.stops.last_price(placed.symbol).expect("invariant: the trigger was made of it");
-        self.stops.wait_trailing(&mut self.orders, slot, placed, trail, last);
+        let NewOrder { symbol, side, trigger, .. } = *placed;
+        let last = self.stops.last_price(symbol).expect("invariant: the trigger was made of it");
+        // An order that followed the market before goes on behind a better price than the last one.
+        let best = match trigger {
+            Some(trigger) if trail.trigger(side, last) != Some(trigger) => trail.best_behind(side, trigger, last),
+            Some(_) | None => Some(last),
+        };
+        let best = best.expect("invariant: the trigger of an order that followed the market was behind a price");
+        self.stops.wait_trailing(&mut self.orders, slot, placed, trail, best);
         events(Event::TrailGiven { order, trail });
     }
 

@@ -38,6 +38,7 @@ pub fn after(op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'s
     for (at, event) in events.iter().enumerate() {
         match *event {
             Event::OrderOpened { order, .. }
+            | Event::OrderAmended { order, .. }
             | Event::OrderTriggered { order, .. }
             | Event::OrderResumed { order, .. } => {
                 (aggressor, has_met) = (Some(order), false);

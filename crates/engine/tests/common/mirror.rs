@@ -208,6 +208,23 @@ impl Mirror {
                 assert!(!shares.is_zero() && shares <= self.displays[&order] && shares <= self.open[&order]);
                 self.shown.insert(order, shares);
             }
+            Event::OrderAmended { order, keeps_place, placed: NewOrder { symbol, shares, trigger, .. }, .. } => {
+                assert_eq!((self.symbols[&order], self.pending.get(&order)), (symbol, None), "it was placed");
+                self.deadlines.remove(&order);
+                self.displays.remove(&order);
+                if keeps_place {
+                    assert_eq!(self.open.get(&order), Some(&shares), "it has as many shares");
+                    return;
+                }
+                assert!(!self.reached.contains(&order), "what waits for its turn keeps its place");
+                assert!(self.open.insert(order, shares).is_some(), "what is amended is open");
+                self.shown.remove(&order);
+                self.trails.remove(&order);
+                self.waiting.values_mut().for_each(|queue| queue.retain(|&waiting| waiting != order));
+                self.waiting.retain(|_, queue| !queue.is_empty());
+                self.arrived = Some(order);
+                self.wait(order, symbol, trigger);
+            }
             Event::OrderReduced { order, shares, .. } => {
                 assert!(!self.links.contains_key(&order), "a linked order is not reduced");
                 self.take(order, shares);

@@ -1,6 +1,7 @@
 //! The parts that comparisons with the model share: the duel of engine and model, the counts of its situations, and the
 //! run of many markets. Tests and an example include it.
 
+mod amended;
 pub mod bounded;
 mod charged;
 pub mod duel;
@@ -90,6 +91,9 @@ impl Market {
         }
         if self.seed & 3072 == 3072 {
             workload = workload.with_funding();
+        }
+        if self.seed >> 40 & 1 == 1 {
+            workload = workload.with_amendments();
         }
         // In half of the markets a command may make few executions, and in most of a quarter so may a turn.
         let mut duel = match self.seed & 49_152 {

@@ -146,6 +146,7 @@ impl Situations {
         for (at, event) in events.iter().enumerate() {
             match *event {
                 Event::OrderOpened { account, .. }
+                | Event::OrderAmended { account, .. }
                 | Event::OrderTriggered { account, .. }
                 | Event::OrderResumed { account, .. } => aggressor = Some(account),
                 Event::OrderCanceled { order, account, why: CancelReason::Linked, .. } => {
@@ -184,6 +185,7 @@ impl Situations {
         for event in events {
             match *event {
                 Event::OrderOpened { order, .. }
+                | Event::OrderAmended { order, .. }
                 | Event::OrderTriggered { order, .. }
                 | Event::OrderResumed { order, .. } => {
                     (aggressor, has_met, executed) = (Some(order), false, 0);

@@ -134,7 +134,9 @@ impl Situations {
         let (mut aggressor, mut executed, mut was_triggered) = (None, 0, false);
         for event in events {
             match *event {
-                Event::OrderOpened { order, .. } => (aggressor, executed, was_triggered) = (Some(order), 0, false),
+                Event::OrderOpened { order, .. } | Event::OrderAmended { order, .. } => {
+                    (aggressor, executed, was_triggered) = (Some(order), 0, false)
+                }
                 Event::OrderTriggered { order, .. } | Event::OrderResumed { order, .. } => {
                     (aggressor, executed, was_triggered) = (Some(order), 0, true)
                 }

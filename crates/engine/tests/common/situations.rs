@@ -10,8 +10,8 @@ use terms::{
 };
 
 use super::{
-    bounded, charged, funded, grouped, killed, mass_canceled, moved, order_terms, parts, pended, phased, protected,
-    reached, ruled, shared_log, trails,
+    amended, bounded, charged, funded, grouped, killed, mass_canceled, moved, order_terms, parts, pended, phased,
+    protected, reached, ruled, shared_log, trails,
 };
 
 /// All situations that a comparison should meet.
@@ -181,6 +181,7 @@ fn all() -> impl Iterator<Item = &'static str> {
         .chain(bounded::ALL)
         .chain(shared_log::ALL)
         .chain(funded::ALL)
+        .chain(amended::ALL)
 }
 
 /// The number of times that each was met.
@@ -204,6 +205,8 @@ pub struct Situations {
     trails_before: trails::Before,
     reached_before: reached::Before,
     was_protected: bool,
+    /// The order that is about to be amended, and the market.
+    amended_before: Option<(Order, Model)>,
 }
 
 /// A cancel behind which an order may stand in one request.
@@ -241,6 +244,7 @@ impl Situations {
             trails_before: trails::Before::default(),
             reached_before: reached::Before::default(),
             was_protected: false,
+            amended_before: None,
         }
     }
 
@@ -267,6 +271,7 @@ impl Situations {
         self.trails_before = trails::Before::of(model);
         self.reached_before = reached::Before::of(model);
         self.was_protected = protected::is_protected(op, model);
+        self.amended_before = amended::before(op, model);
         shared_log::before(op, model).into_iter().for_each(|name| self.count(name));
         mass_canceled::before(op, model).into_iter().for_each(|name| self.count(name));
         if let Op::Command(Command::Place(place)) = op
@@ -314,6 +319,8 @@ impl Situations {
         let protection = protected::after(op, reply, events, self.was_protected, model);
         protection.into_iter().for_each(|name| self.count(name));
         funded::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
+        let amended_before = self.amended_before.take();
+        amended::after(amended_before.as_ref(), op, reply, events, model).into_iter().for_each(|name| self.count(name));
         bounded::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
         // Pending orders are counted there alone.
         let bond = if let Op::Command(command) = op { command.bond() } else { None };
@@ -500,6 +507,7 @@ impl Situations {
             | Command::CancelOrder { .. }
             | Command::ReplaceOrder { .. }
             | Command::AmendOrder { .. }
+            | Command::Amend(_)
             | Command::ActivateReached
             | Command::ExpireOrders
             | Command::FreeClientOrderId { .. }
@@ -854,6 +862,7 @@ fn rejected(reject: &Reject) -> &'static str {
         Reject::DisplayOutOfBounds { .. } | Reject::DisplayOffLot { .. } => {
             parts::rejected(reject).expect("it is one of those")
         }
+        Reject::CannotAmend(fault) => amended::rejected(*fault),
         Reject::CannotWork => "rejected: cannot work",
         Reject::NotWorking => "rejected: not working",
         Reject::CannotPend { .. } => "rejected: cannot pend",

@@ -5,6 +5,7 @@
 mod common;
 
 mod against_model;
+mod amending;
 mod auctions;
 mod bands;
 mod bounds;

@@ -8,8 +8,8 @@ use model::workload::{Random, Workload};
 use terms::{
     AccountId, AccountLimit, AccountLimits, AuctionTies, BandReferences, CLIENT_ORDER_ID_KEPT_US, ClientOrderId,
     Command, DOLLAR, Deadline, Distance, Entry, Executed, Fee, FeeRate, Grace, Group, KillScope, Money, NewOrder, Op,
-    OrderId, Pause, Phase, Place, Position, Price, SelfTrade, Sequence, Shares, Side, StateItem, Symbol, SymbolPhase,
-    Tier, Time, Trail, Trigger, TriggersLeft,
+    OrderId, OrderKind, Pause, Phase, Place, Position, Price, SelfTrade, Sequence, Shares, Side, StateItem, Symbol,
+    SymbolPhase, Tier, Time, Trail, Trigger, TriggersLeft,
 };
 
 /// Makes an engine after this many random commands.
@@ -115,6 +115,11 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
                 let open = Shares::from_units(open.units() / 2).unwrap();
                 StateItem::Order { order, account, symbol, side, limit, open }
             }
+        },
+        StateItem::Kind { kind, self_trade } => match which {
+            0 => StateItem::Kind { kind: random.pick(&OrderKind::ALL), self_trade },
+            1 => StateItem::Kind { kind, self_trade: random.pick(&SelfTrade::ALL) },
+            _ => StateItem::Kind { kind: OrderKind::Limit, self_trade: SelfTrade::Allowed },
         },
         StateItem::Execution(mut execution) => {
             match which {

@@ -5,9 +5,9 @@ use std::num::NonZeroU32;
 use journal::{CodecError, decode, encode};
 use proptest::prelude::*;
 use terms::{
-    AccountId, AccountLimits, Among, AuctionTies, Bond, ClientOrderId, Command, DOLLAR, Deadline, Distance, FeeRate,
-    Fees, FundsOrder, Grace, Group, KillScope, Money, NewOrder, OrderId, OrderKind, Pause, Phase, Place, Position,
-    Price, SelfTrade, Shares, Side, Symbol, SymbolRules, Tier, Time, Trail, Trigger,
+    AccountId, AccountLimits, Amendment, Among, AuctionTies, Bond, ClientOrderId, Command, DOLLAR, Deadline, Distance,
+    FeeRate, Fees, FundsOrder, Grace, Group, KillScope, Money, NewOrder, OrderId, OrderKind, Pause, Phase, Place,
+    Position, Price, SelfTrade, Shares, Side, Symbol, SymbolRules, Tier, Time, TimeInForce, Trail, Trigger, WaitsFor,
 };
 
 fn account() -> impl Strategy<Value = AccountId> {
@@ -29,6 +29,39 @@ fn up_to(max: u128) -> impl Strategy<Value = u128> {
 
 fn amended() -> impl Strategy<Value = Shares> {
     up_to(i64::MAX as u128 - 1).prop_map(|units| Shares::from_units(units as i64 + 1).unwrap())
+}
+
+/// Amendments that name any of the terms.
+fn amendment() -> impl Strategy<Value = Command> {
+    let order = prop_oneof![any::<u64>().prop_map(|id| OrderId(id).into()), client_order_id().prop_map(Into::into)];
+    let price = || up_to(i64::MAX as u128 - 1).prop_map(|units| Price::from_units(units as i64 + 1).unwrap());
+    let trail = (any::<bool>(), price(), 1u16..10_000)
+        .prop_map(|(by_price, price, bips)| if by_price { Trail::by(price) } else { Trail::by_bips(bips).unwrap() });
+    let waits = prop_oneof![
+        price().prop_map(WaitsFor::StopLoss),
+        price().prop_map(WaitsFor::TakeProfit),
+        trail.prop_map(WaitsFor::Trail)
+    ];
+    let until = proptest::option::of(any::<u64>().prop_map(Deadline::from_code));
+    let tif = proptest::sample::select(TimeInForce::ALL.as_slice());
+    let display = proptest::option::of(proptest::option::of(amended()));
+    let named = (
+        proptest::option::of(amended()),
+        proptest::option::of(price()),
+        proptest::option::of(waits),
+        display,
+        until,
+        proptest::option::of(tif),
+    );
+    (account(), order, named).prop_map(|(account, order, (shares, limit, waits, display, until, tif))| {
+        let bare = Amendment::of(account, order);
+        let amendment = shares.map_or(bare, |shares| bare.with_shares(shares));
+        let amendment = limit.map_or(amendment, |limit| amendment.with_limit(limit));
+        let amendment = waits.map_or(amendment, |waits| amendment.with_wait(waits));
+        let amendment = display.map_or(amendment, |display| amendment.with_display(display));
+        let amendment = until.map_or(amendment, |until| amendment.with_deadline(until));
+        Command::Amend(tif.map_or(amendment, |tif| amendment.with_tif(tif)))
+    })
 }
 
 fn kill_scope() -> impl Strategy<Value = KillScope> {
@@ -113,6 +146,7 @@ fn command() -> impl Strategy<Value = Command> {
         1 => (account(), any::<u64>(), amended()).prop_map(|(account, order, shares)| {
             Command::AmendOrder { account, order: OrderId(order).into(), shares }
         }),
+        2 => amendment(),
         1 => (account(), any::<u64>())
             .prop_map(|(account, order)| Command::ReplaceOrder { account, order: OrderId(order).into() }),
         1 => (account(), client_order_id()).prop_map(|(account, id)| Command::ReplaceOrder { account, order: id.into() }),
@@ -524,6 +558,27 @@ fn client_order_ids_out_of_bounds_are_refused() {
     bytes.clear();
     encode(&Command::AmendOrder { account, order: OrderId(9).into(), shares }, &mut bytes);
     assert_eq!(bytes, [17, 0xc1, 0x03, 9, 6]);
+    // The terms that it does not name are not there. Zero takes a display or a deadline away.
+    bytes.clear();
+    let bare = Amendment::of(account, OrderId(9).into());
+    encode(&Command::Amend(bare), &mut bytes);
+    assert_eq!(bytes, [59, 0xc1, 0x03, 9, 0]);
+    bytes.clear();
+    let waits = WaitsFor::Trail(Trail::by_bips(7).unwrap());
+    let named = bare.with_shares(shares).with_limit(limit).with_wait(waits).with_display(None);
+    encode(&Command::Amend(named.with_deadline(until).with_tif(TimeInForce::Rests)), &mut bytes);
+    assert_eq!(bytes, [59, 0xc1, 0x03, 9, 63, 6, 5, 3, 0, 7, 0, 0xac, 2, 1]);
+    for (terms, fault) in [
+        (&[64][..], "terms of an amendment"),
+        (&[1, 0], "number of shares"),
+        (&[4, 0], "price that an amended order waits for"),
+        (&[4, 4], "price that an amended order waits for"),
+        (&[32, 0], "time in force of an amendment"),
+        (&[32, 4], "time in force of an amendment"),
+    ] {
+        let bytes = [&[59, 0xc1, 0x03, 9][..], terms].concat();
+        assert_eq!(decode(&mut &bytes[..]), Err(CodecError::OutOfBounds(fault)), "{terms:?}");
+    }
     // A limit order has a tag of its own, and there is no seventh kind.
     for kind in [0, 6] {
         assert_eq!(decode(&mut &[10, kind << 2][..]), Err(CodecError::OutOfBounds("kind of an order")));

@@ -284,6 +284,8 @@ proptest! {
             StateItem::Symbol { name: Symbol::parse(number.to_string().as_bytes()).unwrap(), issued: Position::from_units(amount) },
             StateItem::Position { account, symbol, shares: Position::from_units(amount) },
             StateItem::Order { order: OrderId(number), account, symbol, side, limit: price, open: shares },
+            StateItem::Kind { kind: OrderKind::PostOnly, self_trade: SelfTrade::Allowed },
+            StateItem::Kind { kind: OrderKind::Limit, self_trade: SelfTrade::Decrement },
             StateItem::Execution(Execution { shares, price, time: Time(number), fee: Fee::NONE }),
             StateItem::Execution(Execution { shares, price, time: Time(number), fee: Fee::on(side, rate) }),
             StateItem::ClientOrder { order: OrderId(number), id, account, placed: NewOrder::limit(symbol, side, price, shares), until: None, display: None, trail: None, done: None },

@@ -26,7 +26,7 @@ pub(super) fn behind(workload: &mut Workload, placing: Command, model: &Model) -
 }
 
 /// Draws a distance: mostly the distance between a few prices; at times the least, or too far.
-fn distance(workload: &mut Workload, model: &Model, side: Side) -> Option<Trail> {
+pub(super) fn distance(workload: &mut Workload, model: &Model, side: Side) -> Option<Trail> {
     let [one, other] = [0, 1].map(|_| workload.random.pick(&workload.prices).units());
     let apart = Price::from_units((one.abs_diff(other) / 2 + 1) as i64);
     let last = (0..model.symbols().count() as u32).find_map(|symbol| model.last_price(SymbolIndex(symbol)));

@@ -3,7 +3,8 @@
 use super::{Importer, LastOrder, LastStop};
 
 use terms::{
-    AccountIndex, Deadline, Money, NewOrder, OrderId, OrderKind, Phase, Price, Shares, Side, SymbolIndex, Trail,
+    AccountIndex, Deadline, Money, NewOrder, OrderId, OrderKind, Phase, Price, SelfTrade, Shares, Side, SymbolIndex,
+    Trail,
 };
 
 use crate::engine::Engine;
@@ -34,12 +35,28 @@ impl Importer {
         }
         let (symbol, side) = place;
         self.add_held(order, &NewOrder::limit(symbol, side, limit, open))?;
-        let slot = self.engine.orders.insert(order, account, open);
+        let plain = (OrderKind::Limit, SelfTrade::Allowed);
+        let slot = self.engine.orders.insert(order, account, open, plain);
         self.engine.books.rest((symbol, side, limit), slot, open, &mut self.engine.orders);
         if self.engine.phase(symbol).phase == Phase::Open && !self.engine.is_uncrossed(symbol) {
             return Err("a book whose best bid is not below its best ask");
         }
         self.last_order = Some(LastOrder { slot, place, limit, is_added_up: false });
+        Ok(())
+    }
+
+    /// Gives the order on a book before it its kind and its mode of self-trade prevention.
+    pub(super) fn add_kind(&mut self, kind: OrderKind, self_trade: SelfTrade) -> Result<(), &'static str> {
+        let Some(last) = self.last_order else { return Err("a kind without an order") };
+        let orders = &mut self.engine.orders;
+        let plain = (OrderKind::Limit, SelfTrade::Allowed);
+        if orders.kind(last.slot) != plain || !orders.is_unexecuted(last.slot) {
+            return Err("a kind behind another one, or behind executions");
+        }
+        if (kind, self_trade) == plain || !kind.rests() || kind != kind.once_placed() {
+            return Err("a kind that no order on a book has, or that needs no item");
+        }
+        orders.set_kind(last.slot, (kind, self_trade));
         Ok(())
     }
 
@@ -67,7 +84,7 @@ impl Importer {
         }
         self.add_held(order, placed)?;
         let Engine { orders, stops, .. } = &mut self.engine;
-        let slot = orders.insert(order, account, shares);
+        let slot = orders.insert(order, account, shares, (placed.kind, placed.self_trade));
         if is_reached {
             stops.wait_for_turn(orders, slot, placed, Some(trigger), Turn::Reached);
             if trail.is_some() { Err("a stop that was reached and follows the market") } else { Ok(()) }
@@ -103,7 +120,7 @@ impl Importer {
         }
         self.add_held(order, placed)?;
         let Engine { orders, stops, .. } = &mut self.engine;
-        let slot = orders.insert(order, account, shares);
+        let slot = orders.insert(order, account, shares, (kind, placed.self_trade));
         stops.wait_for_turn(orders, slot, placed, trigger, turn);
         let last = LastOrder { slot, place: (symbol, side), limit, is_added_up: false };
         self.last_order = Some(last).filter(|_| is_under_way);
