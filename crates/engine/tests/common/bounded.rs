@@ -75,7 +75,8 @@ fn form(command: &Command) -> &'static str {
         (None, OrderKind::ImmediateOrCancel | OrderKind::FillOrKill) => "at once",
         (None, OrderKind::Market) => "market",
     };
-    let Command::Place(place) = plain else { panic!("{plain:?} places nothing") };
+    // Amendments are counted by themselves.
+    let Command::Place(place) = plain else { return "amended" };
     match (place.form(), place.bond()) {
         (_, Bond::Linked) => "second of two",
         (_, Bond::Pending) => "waits for another one",

@@ -4,9 +4,9 @@ use crate::common::duel::Duel;
 use crate::common::situations::Situations;
 use proptest::prelude::*;
 use terms::{
-    AccountId, AuctionTies, Bond, ClientOrderId, Command, DOLLAR, Deadline, Distance, FundsOrder, Money, NewOrder, Op,
-    OrderId, OrderKind, Pause, Phase, Place, Position, Price, Query, SelfTrade, Shares, Side, Symbol, SymbolRules,
-    Time, Trigger,
+    AccountId, Amendment, AuctionTies, Bond, ClientOrderId, Command, DOLLAR, Deadline, Distance, FundsOrder, Money,
+    NewOrder, Op, OrderId, OrderKind, Pause, Phase, Place, Position, Price, Query, SelfTrade, Shares, Side, Symbol,
+    SymbolRules, Time, TimeInForce, Trail, Trigger, WaitsFor,
 };
 
 #[test]
@@ -127,11 +127,38 @@ fn any_command() -> impl Strategy<Value = Command> {
             order: id.into(),
             shares: Shares::from_units(shares).unwrap(),
         }),
+        4 => any_amendment(),
         2 => (any_symbol(), any_rules()).prop_map(|(symbol, rules)| Command::ChangeRules { symbol, rules }),
         2 => (any_symbol(), proptest::sample::select(Phase::ALL.as_slice()), proptest::option::of((0u64..200).prop_map(Time)))
             .prop_map(|(symbol, phase, due)| Command::ChangePhase { symbol, phase, due }),
         1 => Just(Command::EndAuction),
     ]
+}
+
+/// Draws an amendment of one or two terms.
+fn any_amendment() -> impl Strategy<Value = Command> {
+    let name = prop_oneof![
+        4 => (0u64..20).prop_map(|order| OrderId(order).into()),
+        1 => any_client_id().prop_map(terms::OrderName::from)
+    ];
+    let term = (0u8..9, 1i64..6, any_deadline(), proptest::sample::select(TimeInForce::ALL.as_slice()));
+    let terms = proptest::collection::vec(term, 1..3);
+    (any_account(), name, terms).prop_map(|(account, name, terms)| {
+        let bare = Amendment::of(account, name);
+        let named = terms.into_iter().fold(bare, |amendment, (which, units, until, tif)| {
+            let (price, shares) = (Price::from_units(units).unwrap(), Shares::from_units(units).unwrap());
+            match which {
+                0 | 1 => amendment.with_shares(shares),
+                2 | 3 => amendment.with_limit(price),
+                4 => amendment.with_wait(WaitsFor::StopLoss(price)),
+                5 => amendment.with_wait(WaitsFor::Trail(Trail::by(price))),
+                6 => amendment.with_display(Some(shares).filter(|_| units < 5)),
+                7 => amendment.with_deadline(until),
+                _ => amendment.with_tif(tif),
+            }
+        });
+        Command::Amend(named)
+    })
 }
 
 /// Draws small rules for small orders; rules that no order could obey become none.
