@@ -35,8 +35,8 @@ impl Model {
         Ok(Reply::Created)
     }
 
-    /// The limit of its account that an order exceeds when it is placed. The value of one for money is its funds. Of its
-    /// shares, `open` are still to be executed.
+    /// The limit of its account that an order exceeds when it is placed. The value of one for money is its funds. Of
+    /// its shares, `open` are still to be executed.
     pub(crate) fn past_limit(
         &self,
         account: AccountIndex,

@@ -263,15 +263,13 @@ fn execution_items(order: &Order) -> Vec<StateItem> {
     }
 }
 
-/// The items of a delayed order, with its executions if it is under way.
+/// The items of a delayed order, with its executions: it is under way, or was amended.
 fn delayed_items(order: &Order, delay: Delay) -> Vec<StateItem> {
     let Order { id, account, open: shares, limit, worst, .. } = *order;
     let placed = NewOrder { shares, limit: worst.unwrap_or(limit), ..order.as_placed() };
     let is_under_way = delay == Delay::UnderWay;
     let mut items = vec![StateItem::Delayed { order: id, account, placed, is_under_way }];
-    if is_under_way {
-        items.extend(execution_items(order));
-    }
+    items.extend(execution_items(order));
     items
 }
 

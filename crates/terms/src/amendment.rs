@@ -53,7 +53,7 @@ pub enum WaitsFor {
 pub enum TimeInForce {
     /// The remaining shares of the order rest.
     Rests,
-    /// They are canceled at once.
+    /// The remaining shares are canceled at once.
     ImmediateOrCancel,
     /// The order executes completely or not at all.
     FillOrKill,

@@ -67,9 +67,9 @@ pub enum Event {
     DeadlineGiven { order: OrderId, until: Deadline },
     /// The order that was just accepted is the partner of this one: the first event of either cancels the other.
     OrdersLinked { order: OrderId, partner: OrderId, account: AccountIndex, symbol: SymbolIndex, side: Side },
-    /// The terms of an open order are these from now on. `placed` has its open shares. Of its deadline and its display it
-    /// has those alone that the next events give. If it `keeps_place`, nothing else has changed. Otherwise it has left
-    /// its place, follows the market no more, and the events are those that follow `OrderOpened`.
+    /// The terms of an open order are these from now on. `placed` has its open shares. Of deadline and display it has
+    /// those alone that the next events give. If it `keeps_place`, nothing else has changed. Otherwise it has left its
+    /// place, follows the market no more, and the same events follow as after `OrderOpened`.
     OrderAmended { order: OrderId, account: AccountIndex, keeps_place: bool, placed: NewOrder<SymbolIndex> },
     /// Some open shares of an order were canceled, and its number of shares is smaller by as many. It keeps its place.
     OrderReduced { order: OrderId, account: AccountIndex, symbol: SymbolIndex, shares: Shares, why: CancelReason },
@@ -128,7 +128,8 @@ pub enum Event {
         maker_done: bool,
         aggressor_done: bool,
     },
-    /// The order that was just accepted or amended has a trigger that follows the market at this distance until it is reached.
+    /// The order that was just accepted or amended has a trigger that follows the market at this distance until it is
+    /// reached.
     TrailGiven { order: OrderId, trail: Trail },
     /// The executions of the order before came to this price. The triggers of all trailing stops of this symbol and
     /// side that were not reached are now where [`Trail::moved`] says; at least one of them moved.

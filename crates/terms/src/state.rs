@@ -68,10 +68,10 @@ pub enum StateItem {
     Phase { symbol: SymbolIndex, phase: SymbolPhase },
     /// An open order, with all its open shares.
     Order { order: OrderId, account: AccountIndex, symbol: SymbolIndex, side: Side, limit: Price, open: Shares },
-    /// The kind and the mode of self-trade prevention of the order on a book before it, unless that is a limit order that
-    /// may execute with its own account.
+    /// The kind and the mode of self-trade prevention of the order on a book before it, unless that is a limit order
+    /// that may execute with its own account.
     Kind { kind: OrderKind, self_trade: SelfTrade },
-    /// An execution of the order before it, which is on a book or under way.
+    /// An execution of the order before it, which is on a book or waits for its turn.
     Execution(Execution),
     /// The sum of the executions of the order before it, which has more than are kept.
     Executed(Executed),
@@ -92,8 +92,8 @@ pub enum StateItem {
         trail: Option<Trail>,
     },
     /// An open order that waits for its turn without a trigger. Its shares are its open ones, and its limit is the
-    /// worst price at which it executes. An order that `is_under_way` is first in its symbol, and its executions
-    /// follow.
+    /// worst price at which it executes. An order that `is_under_way` is first in its symbol. Its executions follow:
+    /// an order that was amended may have some, too.
     Delayed { order: OrderId, account: AccountIndex, placed: NewOrder<SymbolIndex>, is_under_way: bool },
     /// The deadline of an open order.
     Deadline { order: OrderId, until: Deadline },

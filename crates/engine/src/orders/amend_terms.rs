@@ -1,6 +1,6 @@
 //! Gives an open order other terms in one step. One that keeps its place is changed where it stands. Any other is set
-//! aside, as if it were canceled, and placed again under its id: it is checked as a new order, and what it held pays for
-//! it. If it is refused, it is put back, and nothing has happened.
+//! aside, as if it were canceled, and placed again under its id: it is checked as a new order, and what it held pays
+//! for it. If it is refused, it is put back, and nothing has happened.
 
 use terms::{
     AccountIndex, AmendFault, Amendment, CancelReason, Change, Deadline, Event, Money, NewOrder, OrderId, OrderKind,

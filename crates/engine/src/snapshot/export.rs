@@ -74,7 +74,8 @@ impl Engine {
                     visit(StateItem::Delayed { order, account, placed, is_under_way });
                 }
             }
-            if is_under_way {
+            // An order that waits for its turn may have executed before: it is under way, or was amended.
+            if matches!(turn, Some(Turn::Queued | Turn::UnderWay)) {
                 self.export_executions(slot, &mut executions, visit);
             }
         });

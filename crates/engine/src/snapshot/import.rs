@@ -354,7 +354,7 @@ impl Importer {
         Ok(())
     }
 
-    /// Executions follow an order on a book, or one that is under way.
+    /// Executions follow an order on a book, or one that waits for its turn.
     fn advance_to_executions(&mut self) -> Result<(), &'static str> {
         if self.stage == Stage::Stops { Ok(()) } else { self.advance(Stage::Orders) }
     }

@@ -133,7 +133,7 @@ impl Market {
         self.engine.balance(account(number)).unwrap()
     }
 
-    /// What a query says of an order of account 1.
+    /// The answer to a query for an order of account 1.
     fn status(&self, order: u64) -> String {
         let query = Query { account: account(1), order: OrderId(order).into() };
         format!("{:?}", self.engine.query(&query, &mut Vec::<Execution>::new()))
@@ -527,6 +527,18 @@ fn an_order_that_waits_for_its_turn_keeps_its_place_until_then() {
     (0..4).for_each(|_| drop(market.apply(Command::ActivateReached)));
     assert_eq!(market.iceberg(5), Some((2, 2)));
     market.amended(of(5).with_limit(price(11)), 4);
+    // One with executions that is placed again behind others waits for its turn with them, over a restart, too.
+    let mut market = Market::with(&[place(1, buy(5, 9)), place(2, sell(2, 9)), place(2, sell(1, 10))]);
+    market.engine = std::mem::replace(&mut market.engine, Engine::new(2, DoneOrders::Drop)).with_executions_max(1);
+    market.apply(place(2, sell(1, 10)));
+    market.apply(place(3, buy(2, 10)));
+    market.amended(of(1).with_limit(price(11)), 3);
+    assert!(market.events.iter().any(|event| matches!(event, Event::OrderDelayed { order: OrderId(1), .. })));
+    let mut market = market.again();
+    assert!(market.status(1).contains("executions: 0..1"), "{}", market.status(1));
+    market.refused(of(1).with_shares(shares(2)), "AmendsBelowExecuted");
+    market.apply(Command::ActivateReached);
+    market.amended(of(1).with_limit(price(12)), 3);
 }
 
 /// 7.11

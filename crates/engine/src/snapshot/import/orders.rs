@@ -122,8 +122,7 @@ impl Importer {
         let Engine { orders, stops, .. } = &mut self.engine;
         let slot = orders.insert(order, account, shares, (kind, placed.self_trade));
         stops.wait_for_turn(orders, slot, placed, trigger, turn);
-        let last = LastOrder { slot, place: (symbol, side), limit, is_added_up: false };
-        self.last_order = Some(last).filter(|_| is_under_way);
+        self.last_order = Some(LastOrder { slot, place: (symbol, side), limit, is_added_up: false });
         Ok(())
     }
 
