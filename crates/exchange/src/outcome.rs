@@ -205,6 +205,7 @@ impl Outcome {
             | Reject::AmendsBelowExecuted { .. }
             | Reject::DeadlinePassed { .. }
             | Reject::AmendsOneOfTwo { .. }
+            | Reject::CannotAmend(_)
             | Reject::NotLinked
             | Reject::HaltedByRules
             | Reject::CannotLink { .. }

@@ -101,6 +101,7 @@ impl Followed {
             }
             StateItem::Head { .. }
             | StateItem::Symbol { .. }
+            | StateItem::Kind { .. }
             | StateItem::Position { .. }
             | StateItem::Watch { .. }
             | StateItem::Deadline { .. }

@@ -165,6 +165,10 @@ fn open_orders(market: &dyn MarketState) -> (Vec<AccountId>, Vec<OpenOrder>) {
         StateItem::Order { order, account, symbol, side, limit, open: shares } => {
             open.push(OpenOrder::placed(order, account, NewOrder::limit(symbol, side, limit, shares)));
         }
+        StateItem::Kind { kind, self_trade } => {
+            let order = open.last_mut().expect("invariant: a kind follows its order");
+            (order.placed.kind, order.placed.self_trade) = (kind, self_trade);
+        }
         StateItem::Execution(execution) => {
             let order = open.last_mut().expect("invariant: an execution follows its order");
             order.placed.shares = order.placed.shares.plus(execution.shares);

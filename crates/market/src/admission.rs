@@ -310,6 +310,7 @@ impl Admission {
             | Command::ReleaseTogether { .. }
             | Command::ChangeLimits { .. }
             | Command::AmendOrder { .. }
+            | Command::Amend(_)
             | Command::ActivateReached
             | Command::TakeMessage(_)
             | Command::ExpireOrders

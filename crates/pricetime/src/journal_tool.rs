@@ -7,8 +7,8 @@ use clap::{Args, Subcommand};
 use journal::{BatchView, Disk, JournalPoint, ReadEnd, snapshot};
 use market::recovery;
 use terms::{
-    AccountId, Bond, Command, CommandKind, Fees, FundsOrder, KillScope, LogMessage, NewOrder, OrderForm, OrderKind,
-    OrderName, Place, SelfTrade, Side, Time, Trigger,
+    AccountId, Amendment, Bond, Change, Command, CommandKind, Fees, FundsOrder, KillScope, LogMessage, NewOrder,
+    OrderForm, OrderKind, OrderName, Place, SelfTrade, Side, Time, TimeInForce, Trigger, WaitsFor,
 };
 
 use crate::inspect;
@@ -142,6 +142,7 @@ pub fn describe(command: &Command) -> String {
         Command::AmendOrder { account, order: OrderName::Client(id), shares } => {
             format!("amendment of account {account}: client order id {id} to {shares}")
         }
+        Command::Amend(amendment) => describe_amendment(amendment),
         Command::ChangeRules { symbol, rules } => format!("rules of {symbol}: {rules}"),
         Command::FreeClientOrderId { account, id } => format!("account {account}: client order id {id} is free again"),
         Command::ChangeFees { symbol, tier, fees: None } => format!("fees of {symbol}, tier {}: none", tier.number()),
@@ -160,6 +161,38 @@ pub fn describe(command: &Command) -> String {
         Command::ActivateReached => "activate orders whose stop was reached".to_owned(),
         Command::ExpireOrders => "end orders whose deadline came, or that a kill left".to_owned(),
     }
+}
+
+/// Puts the terms that an amendment names into words.
+fn describe_amendment(amendment: &Amendment) -> String {
+    let order = match amendment.order {
+        OrderName::Id(order) => format!("order {order}"),
+        OrderName::Client(id) => format!("client order id {id}"),
+    };
+    let mut terms = Vec::new();
+    terms.extend(amendment.shares().map(|shares| format!("shares {shares}")));
+    terms.extend(amendment.limit().map(|limit| format!("limit {limit}")));
+    terms.extend(amendment.waits_for().map(|waits_for| match waits_for {
+        WaitsFor::StopLoss(price) => format!("stop {price}"),
+        WaitsFor::TakeProfit(price) => format!("take-profit {price}"),
+        WaitsFor::Trail(trail) => format!("{trail:?} the market"),
+    }));
+    terms.extend(match amendment.display() {
+        Change::Keep => None,
+        Change::Remove => Some("no display".to_owned()),
+        Change::Set(display) => Some(format!("display {display}")),
+    });
+    terms.extend(match amendment.deadline() {
+        Change::Keep => None,
+        Change::Remove => Some("no deadline".to_owned()),
+        Change::Set(until) => Some(format!("until {}", until.time().seconds())),
+    });
+    terms.extend(amendment.tif().map(|tif| match tif {
+        TimeInForce::Rests => "rests".to_owned(),
+        TimeInForce::ImmediateOrCancel => "immediate or cancel".to_owned(),
+        TimeInForce::FillOrKill => "fill or kill".to_owned(),
+    }));
+    format!("amendment of account {}: {order} to {}", amendment.account, terms.join(", "))
 }
 
 /// Puts an order that a command places into words.

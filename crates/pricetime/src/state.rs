@@ -527,7 +527,7 @@ impl StateSums {
             StateItem::Order { order, account, symbol, side, limit, open } => {
                 self.add_order(order, account, &NewOrder::limit(symbol, side, limit, open));
             }
-            StateItem::Watch { .. } => {}
+            StateItem::Watch { .. } | StateItem::Kind { .. } => {}
             StateItem::Link { order, partner } => {
                 self.links.insert(order.0, partner.0);
                 self.links.insert(partner.0, order.0);

@@ -447,6 +447,7 @@ fn compare_state(state: &Value, model: &Model) {
                 added_up = &told["executed"];
             }
             StateItem::Watch { .. }
+            | StateItem::Kind { .. }
             | StateItem::Deadline { .. }
             | StateItem::Link { .. }
             | StateItem::Message(_)

@@ -232,6 +232,10 @@ impl Rows {
             StateItem::Order { order, account, symbol, side, limit, open } => {
                 self.add_open(order, account, NewOrder::limit(symbol, side, limit, open));
             }
+            StateItem::Kind { kind, self_trade } => {
+                let order = self.orders.last_mut().expect("invariant: the engine took this kind");
+                order.asked = order.asked.map(|asked| NewOrder { kind, self_trade, ..asked });
+            }
             StateItem::Execution(execution) => {
                 let order = self.orders.last_mut().expect("invariant: the engine took this execution");
                 order.shares = order.shares.plus(execution.shares);

@@ -7,8 +7,8 @@ use std::pin::pin;
 use engine::{DoneOrders, Engine, Importer};
 use futures_util::TryStreamExt;
 use terms::{
-    AccountId, AccountIndex, BandReferences, ClientOrderId, Executed, Execution, NewOrder, OrderId, StateItem, Symbol,
-    SymbolIndex, TriggersLeft,
+    AccountId, AccountIndex, BandReferences, ClientOrderId, Executed, Execution, NewOrder, OrderId, OrderKind,
+    SelfTrade, StateItem, Symbol, SymbolIndex, TriggersLeft,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -43,7 +43,7 @@ const LINKS: &str = "SELECT order_id, partner FROM pricetime.links ORDER BY orde
 /// Selects orders on books, best price first, and within a price in the order in which they came there: an activated
 /// order came with the command that activated it, behind the order that this command placed.
 const ORDERS: &str = "
-    SELECT o.id, o.account, o.symbol, o.side = 'buy', o.limit_price, r.open
+    SELECT o.id, o.account, o.symbol, o.side = 'buy', o.limit_price, r.open, o.kind, o.self_trade
     FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id
     LEFT JOIN pricetime.waiting w ON w.order_id = r.order_id
     LEFT JOIN pricetime.pending p ON p.order_id = r.order_id
@@ -224,6 +224,10 @@ async fn visit_orders(
         let side = side(fields.next()?);
         let (limit, open) = (fields.next()?, fields.next()?);
         visit(StateItem::Order { order, account, symbol, side, limit, open })?;
+        let (kind, self_trade) = (fields.next()?, term_rows::self_trade(fields)?);
+        if (kind, self_trade) != (OrderKind::Limit, SelfTrade::Allowed) {
+            visit(StateItem::Kind { kind, self_trade })?;
+        }
         pasts.remove(&order).unwrap_or_default().visit(visit)
     })
     .await?;

@@ -323,6 +323,7 @@ impl Maker {
             | Event::ClientOrderIdGiven { .. }
             | Event::DeadlineGiven { .. }
             | Event::OrdersLinked { .. }
+            | Event::OrderAmended { .. }
             | Event::OrderPends { .. }
             | Event::OrderReleased { .. }
             | Event::DisplayGiven { .. }

@@ -154,11 +154,13 @@ impl Engine {
         let may_end = kind.rests() || waits;
         let display = match amendment.display() {
             Change::Set(_) if !may_show => return fault(AmendFault::ShowsAll),
-            display => display.of(before.display).filter(|_| may_show),
+            display @ (Change::Keep | Change::Remove | Change::Set(_)) => {
+                display.of(before.display).filter(|_| may_show)
+            }
         };
         let until = match amendment.deadline() {
             Change::Set(_) if !may_end => return fault(AmendFault::DoneAtOnce),
-            until => until.of(before.until).filter(|_| may_end),
+            until @ (Change::Keep | Change::Remove | Change::Set(_)) => until.of(before.until).filter(|_| may_end),
         };
         Ok(Amendable { placed, trail, until, display })
     }

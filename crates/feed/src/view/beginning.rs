@@ -134,7 +134,7 @@ impl View {
                 self.enter_pending(pends);
             }
             StateItem::Watch { symbol, last, .. } => self.listings[symbol.0 as usize].reference = last,
-            StateItem::Link { .. } => {}
+            StateItem::Link { .. } | StateItem::Kind { .. } => {}
             StateItem::Phase { symbol, phase } => self.listings[symbol.0 as usize].phase = phase,
             StateItem::Fees { symbol, tier, fees } => self.fees.set(symbol, tier, Some(fees)),
             StateItem::Tier { account, tier } => self.fees.set_tier(account, tier),

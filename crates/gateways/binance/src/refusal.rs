@@ -259,6 +259,7 @@ impl Refusal {
             Reject::AmendsUpward { .. }
             | Reject::AmendsBelowExecuted { .. }
             | Reject::AmendsOneOfTwo { .. }
+            | Reject::CannotAmend(_)
             | Reject::AmendsPending { .. } => Refusal::not_amended(&format!("{reject}.")),
             Reject::NotLinked | Reject::CannotLink { .. } | Reject::DeadlinePassed { .. } => {
                 Refusal::new(-2010, format!("{reject}."))

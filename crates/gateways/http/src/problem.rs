@@ -216,6 +216,7 @@ impl Problem {
             Reject::AmendsUpward { .. } => Code::AmendsUpward,
             Reject::AmendsBelowExecuted { .. } => Code::AmendsBelowExecuted,
             Reject::AmendsOneOfTwo { .. } => Code::AmendsOneOfTwo,
+            Reject::CannotAmend(_) => Code::CannotAmend,
             Reject::NotLinked => Code::NotLinked,
             Reject::CannotLink { .. } => Code::CannotLink,
             Reject::DeadlinePassed { .. } => Code::DeadlinePassed,

@@ -92,6 +92,7 @@ codes! {
         NothingToAmend "nothing-to-amend", "Nothing to amend", "All of the order is executed or canceled";
         AmendsOneOfTwo "amends-one-of-two", "One of two linked orders",
             "The order is linked with another one, which would have other shares then";
+        CannotAmend "cannot-amend", "Cannot be amended so", "The order cannot have a term that the amendment names";
         AmendsPending "amends-pending", "Not placed yet",
             "The order waits for another one to be executed, and is not placed yet";
         NotCanceled "not-canceled", "Not canceled",

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use terms::{
     AccountId, AccountIndex, AccountLimits, BandReferences, Cancellation, ClientOrderId, DoneOrder, Executed,
-    Execution, Fee, FeeSchedule, Groups, Kills, Money, NewOrder, OrderId, Phase, Position, Price, Protections,
-    Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Time, Trail, Trigger,
-    TriggersLeft,
+    Execution, Fee, FeeSchedule, Groups, Kills, Money, NewOrder, OrderId, OrderKind, Phase, Position, Price,
+    Protections, SelfTrade, Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Time,
+    Trail, Trigger, TriggersLeft,
 };
 
 use crate::effects::{Effects, ExecutionRow, Head, OrderRow};
@@ -265,8 +265,10 @@ impl Rows {
             };
             (order.symbol, order.side == Side::Sell, buy, sell, self.came(order))
         });
-        for &&OrderRow { order, account, symbol, side, limit, open, .. } in &open {
+        for &&OrderRow { order, account, symbol, side, limit, open, kind, self_trade, .. } in &open {
             items.push(StateItem::Order { order, account, symbol, side, limit, open });
+            let is_plain = (kind, self_trade) == (OrderKind::Limit, SelfTrade::Allowed);
+            items.extend((!is_plain).then_some(StateItem::Kind { kind, self_trade }));
             items.extend(self.execution_items(order));
         }
         let watched = self.watches.iter();

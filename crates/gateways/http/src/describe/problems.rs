@@ -97,6 +97,7 @@ mod tests {
             | Reject::AmendsUpward { .. }
             | Reject::AmendsBelowExecuted { .. }
             | Reject::AmendsOneOfTwo { .. }
+            | Reject::CannotAmend(_)
             | Reject::AmendsPending { .. }
             | Reject::NotCanceled
             | Reject::Kept
