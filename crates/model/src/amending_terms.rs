@@ -82,6 +82,12 @@ impl Model {
         if self.reached.contains(&id) {
             return Err(Reject::CannotAmend(AmendFault::WaitsForTurn));
         }
+        if let Some(partner) = self.partner(id)
+            && !order.waits
+            && after.kind != OrderKind::PostOnly
+        {
+            return Err(Reject::CannotLink { order: partner });
+        }
         let market = self.clone();
         let mut told = Vec::new();
         if let Err(reject) = self.place_again(&order, executed, &after, &mut told) {

@@ -422,7 +422,7 @@ impl Workload {
         {
             return vec![Op::Command(command)];
         }
-        if self.has_amendments && self.random.percent(9) {
+        if self.has_amendments && self.random.percent(11) {
             return vec![Op::Command(amendments::draw(self, model))];
         }
         let request = self.shown_request(model);

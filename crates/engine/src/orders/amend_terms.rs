@@ -86,6 +86,11 @@ impl Engine {
         if self.is_in_no_book(slot) && self.stops.turn(&self.orders, slot).is_some() {
             return Err(Reject::CannotAmend(AmendFault::WaitsForTurn));
         }
+        // One of two linked orders executes nothing when it is placed again.
+        let may_execute = before.placed.trigger.is_none() && after.placed.kind != OrderKind::PostOnly;
+        if let Some(partner) = self.links.partner_of(order).filter(|_| may_execute) {
+            return Err(Reject::CannotLink { order: partner });
+        }
         self.place_amended(slot, executed, &after, events)?;
         let open = self.orders.find(order).map_or(Shares::ZERO, |slot| self.open_of(slot));
         Ok(Reply::Amended { order, open })

@@ -483,6 +483,12 @@ fn linked_orders_stay_linked_and_hold_what_the_dearer_one_needs() {
         assert_eq!(market.engine.open_order_count(), 1, "the execution of one cancels the other");
         assert_eq!(market.balance(1), dollars(1_000 - 45));
     }
+    // A limit order that is the first of two would execute beside its partner.
+    let mut market =
+        Market::with(&[&traded[..], &[place(1, buy(5, 8)), linked(waits), place(2, sell(5, 11))]].concat());
+    market.refused(of(3).with_limit(price(11)), "CannotLink");
+    market.refused(of(3).with_tif(TimeInForce::ImmediateOrCancel), "CannotLink");
+    market.amended(of(3).with_deadline(until(9)), 5);
     let limits = AccountLimits { position: shares(106), ..AccountLimits::NONE };
     let limited = Command::ChangeLimits { account: account(1), limits };
     let mut market = Market::with(&[&traded[..], &[place(1, rests), linked(waits), limited]].concat());

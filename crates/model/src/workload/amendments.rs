@@ -1,6 +1,6 @@
 //! Random amendments: other terms for open orders, most of which they can have.
 
-use terms::{Amendment, Command, OrderName, Price, Shares, TimeInForce, WaitsFor};
+use terms::{AccountId, Amendment, Command, OrderId, OrderName, Price, Shares, TimeInForce, WaitsFor};
 
 use super::{Workload, trails};
 use crate::exchange::{Model, Order};
@@ -8,7 +8,10 @@ use crate::exchange::{Model, Order};
 /// Draws an amendment, mostly of an open order, of one to a few terms.
 pub(super) fn draw(workload: &mut Workload, model: &Model) -> Command {
     let (mut account, mut name) = (workload.account(), None);
-    let (aimed, id) = workload.aim(model, 88);
+    let (aimed, id) = match delayed(workload, model) {
+        Some(delayed) => delayed,
+        None => workload.aim(model, 88),
+    };
     let order = model.open_orders().find(|open| open.id == id).cloned();
     if let Some(order) = order.as_ref().filter(|_| workload.random.percent(40)) {
         let its = model.client_orders().find(|(_, other)| other.id == order.id);
@@ -26,8 +29,21 @@ pub(super) fn draw(workload: &mut Workload, model: &Model) -> Command {
     Command::Amend(amendment)
 }
 
+/// Draws an order that waits for its turn behind another one, at times.
+fn delayed(workload: &mut Workload, model: &Model) -> Option<(AccountId, OrderId)> {
+    let delayed: Vec<&Order> = model.open_orders().filter(|order| order.delayed.is_some()).collect();
+    if delayed.is_empty() || workload.random.percent(70) {
+        return None;
+    }
+    let order = workload.random.pick(&delayed);
+    Some((model.accounts().nth(order.account.0 as usize)?, order.id))
+}
+
 fn with_another(workload: &mut Workload, model: &Model, amendment: Amendment, order: Option<&Order>) -> Amendment {
     let waits = order.is_some_and(|order| order.waits);
+    if order.is_some_and(|order| order.delayed.is_some()) && workload.random.percent(40) {
+        return amendment.with_deadline(workload.deadline(model));
+    }
     match workload.random.below(100) {
         0..26 => amendment.with_shares(shares(workload, order)),
         26..58 => amendment.with_limit(limit(workload, model, order)),
@@ -37,7 +53,11 @@ fn with_another(workload: &mut Workload, model: &Model, amendment: Amendment, or
             let until = if workload.random.percent(30) { None } else { workload.deadline(model) };
             amendment.with_deadline(until)
         }
-        92..100 => amendment.with_tif(workload.random.pick(&TimeInForce::ALL)),
+        92..95 => amendment
+            .with_tif(TimeInForce::ImmediateOrCancel)
+            .with_limit(limit(workload, model, order))
+            .with_deadline(workload.deadline(model)),
+        95..100 => amendment.with_tif(workload.random.pick(&TimeInForce::ALL)),
         _ => amendment.with_limit(limit(workload, model, order)),
     }
 }
@@ -65,8 +85,10 @@ fn limit(workload: &mut Workload, model: &Model, order: Option<&Order>) -> Price
     let any = workload.random.pick(&workload.prices);
     let Some(order) = order else { return any };
     let best = model.queue(order.symbol, order.side.opposite()).first().map(|best| best.limit);
-    match workload.random.below(10) {
+    let symbol = model.symbols().nth(order.symbol.0 as usize);
+    match workload.random.below(11) {
         0 => order.limit,
+        10 => symbol.and_then(|symbol| workload.limit_at_the_band(model, symbol)).unwrap_or(any),
         1..4 => best.unwrap_or(any),
         4 => best.and_then(|best| Price::from_units(best.units() - 1)).unwrap_or(any),
         _ => any,
