@@ -208,7 +208,9 @@ impl Mirror {
                 assert!(!shares.is_zero() && shares <= self.displays[&order] && shares <= self.open[&order]);
                 self.shown.insert(order, shares);
             }
-            Event::OrderAmended { order, keeps_place, placed: NewOrder { symbol, shares, trigger, .. }, .. } => {
+            Event::OrderAmended {
+                order, keeps_place, placed: NewOrder { symbol, side, shares, trigger, .. }, ..
+            } => {
                 assert_eq!((self.symbols[&order], self.pending.get(&order)), (symbol, None), "it was placed");
                 self.deadlines.remove(&order);
                 self.displays.remove(&order);
@@ -219,6 +221,7 @@ impl Mirror {
                 assert!(!self.reached.contains(&order), "what waits for its turn keeps its place");
                 assert!(self.open.insert(order, shares).is_some(), "what is amended is open");
                 self.shown.remove(&order);
+                self.sides.insert(order, side);
                 self.trails.remove(&order);
                 self.waiting.values_mut().for_each(|queue| queue.retain(|&waiting| waiting != order));
                 self.waiting.retain(|_, queue| !queue.is_empty());
