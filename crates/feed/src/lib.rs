@@ -35,9 +35,9 @@ pub use book::{Book, Level, LevelChange};
 pub use candles::Seconds;
 pub use feed::{Feed, FeedFailure, FeedHandle, GATHERED_MAX, ReadModel, Watcher};
 pub use history::{
-    Amended, Amendments, Canceled, Candle, Ending, History, HistoryAt, HistoryError, Interval, LOOKED_AT_MAX, Note,
-    Noted, NotesLeft, OrderNotes, PageBounds, PastOrder, Relatives, Report, ReportKey, SharedHistory, Sweep, Trade,
-    TradedThen,
+    Amended, AmendedTerms, Amendments, Canceled, Candle, Ending, History, HistoryAt, HistoryError, Interval,
+    LOOKED_AT_MAX, Note, Noted, NotesLeft, OrderNotes, PageBounds, PastOrder, Relatives, Report, ReportKey,
+    SharedHistory, Sweep, Trade, TradedThen,
 };
 pub use holdings::{Holding, Holdings};
 pub use listeners::{Listener, Listeners};

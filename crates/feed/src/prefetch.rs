@@ -47,6 +47,7 @@ impl Prefetch<'_> {
             | Event::OrderDelayed { order, .. }
             | Event::OrderResumed { order, .. }
             | Event::OrderCanceled { order, .. }
+            | Event::OrderAmended { order, .. }
             | Event::OrderReduced { order, .. } => self.orders.touch_index(order),
             Event::AccountCreated { .. }
             | Event::SymbolCreated { .. }
@@ -111,6 +112,7 @@ impl Prefetch<'_> {
             | Event::OrderTriggered { .. }
             | Event::OrderDelayed { .. }
             | Event::OrderResumed { .. }
+            | Event::OrderAmended { .. }
             | Event::OrderReduced { .. }
             | Event::TriggerReached { .. }
             | Event::DeadlineGiven { .. }

@@ -506,6 +506,7 @@ impl View {
                 let slot = self.find(order);
                 self.orders.set_until(slot, until);
             }
+            Event::OrderAmended { .. } => todo!(),
             Event::OrderReduced { order, account, shares, why, .. } => {
                 let slot = self.find(order);
                 self.note_amendment(slot, shares, why);
@@ -564,7 +565,8 @@ impl View {
         let (after, place) = (before.less(shares), self.notes);
         let (time, sequence, next_trade) = (self.time, self.sequence, self.next_trade);
         self.notes += 1;
-        let amended = Amended { order, symbol, side, before, after, why, time, sequence, next_trade, place };
+        let amended =
+            Amended { order, symbol, side, before, after, why, time, sequence, next_trade, place, terms: None };
         self.tell(account, News::Amended(account, amended));
     }
 

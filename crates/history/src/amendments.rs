@@ -84,7 +84,7 @@ impl History {
         }
         let after = past.shares.less(all);
         let (before, side) = (after.plus(shares), past.side);
-        Ok(Amended { order, symbol, side, before, after, why, time, sequence, next_trade, place })
+        Ok(Amended { order, symbol, side, before, after, why, time, sequence, next_trade, place, terms: None })
     }
 
     /// Begins to read the reductions of an order by commands from `from` up to `through`, the first `most`. Of an order

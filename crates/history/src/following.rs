@@ -101,6 +101,7 @@ impl History {
                 };
                 self.followed.canceled.push(CanceledNow { order, account, shares, paid, why: Some(why) });
             }
+            Event::OrderAmended { .. } => todo!(),
             Event::OrderReduced { order, account, symbol, shares, why } => {
                 self.reduced(order, (account, symbol), shares, why)?;
                 if let Some(arriving) = self.followed.arriving.as_mut().filter(|arriving| arriving.order == order) {

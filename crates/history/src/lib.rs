@@ -66,7 +66,7 @@ pub use note::{Note, Noted, Relatives};
 pub use notes::{NotesLeft, OrderNotes};
 pub use pages::{LOOKED_AT_MAX, Page, PageBounds};
 pub use record::PastOrder;
-pub use reports::{Amended, Canceled, Report, ReportKey, Sweep};
+pub use reports::{Amended, AmendedTerms, Canceled, Report, ReportKey, Sweep};
 pub use retention::plan::Keep;
 pub use shared::{HistoryAt, SharedHistory};
 pub use table::Sizes;

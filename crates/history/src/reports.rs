@@ -2,7 +2,9 @@
 //! order. The placings, cancels, trades and notes of an account are a chain each, newest first. A search reads no
 //! record older than it needs, and each of the others at most twice, a few at a time.
 
-use terms::{AccountIndex, CancelReason, OrderId, Sequence, Shares, Side, SymbolIndex, Time};
+use terms::{
+    AccountIndex, CancelReason, OrderId, OrderKind, Price, Sequence, Shares, Side, SymbolIndex, Time, Trigger,
+};
 
 use crate::ending::Ending;
 use crate::error::HistoryError;
@@ -42,7 +44,7 @@ pub struct Canceled {
     pub sequence: Sequence,
 }
 
-/// Shares taken off an order, which keeps its place.
+/// Shares taken off an order, which keeps its place, or other terms of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Amended {
     pub order: OrderId,
@@ -59,12 +61,25 @@ pub struct Amended {
     /// The number of the next trade, and then the place, as in a note.
     pub next_trade: u64,
     pub place: u32,
+    /// The terms that the order has from then on; none if only its number of shares became smaller.
+    pub terms: Option<AmendedTerms>,
+}
+
+/// The terms of an order from an amendment on, besides its shares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AmendedTerms {
+    pub kind: OrderKind,
+    pub limit: Price,
+    /// The price for which it waits; none if it waits for none.
+    pub trigger: Option<Trigger>,
+    /// Whether the order kept its place among others.
+    pub keeps_place: bool,
 }
 
 impl Amended {
-    /// The shares that were taken off.
+    /// The shares that were taken off; none if the order got more.
     pub fn taken(&self) -> Shares {
-        self.before.less(self.after)
+        if self.after > self.before { Shares::ZERO } else { self.before.less(self.after) }
     }
 }
 

@@ -75,7 +75,7 @@ impl Model {
                 self.take_off(id, before.open.less(after.open), CancelReason::Asked, events);
             }
             if has_other_terms {
-                self.amend_in_place(id, &after, events);
+                self.amend_in_place(id, executed, &after, events);
             }
             return Ok(Reply::Amended { order: id, open: after.open });
         }
@@ -163,14 +163,14 @@ impl Model {
     }
 
     /// Gives an order another deadline and display. It stays where it stands, and shows no more than before.
-    fn amend_in_place(&mut self, id: OrderId, after: &Amendable, events: &mut Vec<Event>) {
+    fn amend_in_place(&mut self, id: OrderId, executed: Shares, after: &Amendable, events: &mut Vec<Event>) {
         let rests = self.resting().any(|order| order.id == id);
         let order = &mut self.orders[id.0 as usize - 1];
         let shows_otherwise = rests && order.display != after.display;
         (order.until, order.display) = (after.until, after.display);
         let (account, symbol) = (order.account, order.symbol);
         let placed = NewOrder { shares: order.open, trigger: after.trigger, ..order.as_placed() };
-        events.push(Event::OrderAmended { order: id, account, keeps_place: true, placed });
+        events.push(Event::amended((id, account), &placed, executed, true));
         events.extend(after.until.map(|until| Event::DeadlineGiven { order: id, until }));
         events.extend(after.display.map(|display| Event::DisplayGiven { order: id, display }));
         if let Some(display) = after.display.filter(|_| shows_otherwise) {
@@ -245,7 +245,7 @@ impl Model {
             ..order.clone()
         };
         self.open.push(id);
-        events.push(Event::OrderAmended { order: id, account, keeps_place: false, placed });
+        events.push(Event::amended((id, account), &placed, executed, false));
         events.extend(until.map(|until| Event::DeadlineGiven { order: id, until }));
         events.extend(display.map(|display| Event::DisplayGiven { order: id, display }));
         events.extend(trail.map(|trail| Event::TrailGiven { order: id, trail }));

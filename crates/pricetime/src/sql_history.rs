@@ -252,6 +252,7 @@ fn noted(account: AccountIndex, row: &NotedRow) -> Report {
                 sequence,
                 next_trade,
                 place,
+                terms: None,
             });
         }
         Befell::Pends(working) => Noted::Pends(working),
@@ -264,7 +265,7 @@ fn noted(account: AccountIndex, row: &NotedRow) -> Report {
 fn amended(row: &NotedRow) -> Option<Amended> {
     let NotedRow { order, symbol, side, what, time, sequence, next_execution: next_trade, place } = *row;
     let Befell::Amended { before, after, why } = what else { return None };
-    Some(Amended { order, symbol, side, before, after, why, time, sequence, next_trade, place })
+    Some(Amended { order, symbol, side, before, after, why, time, sequence, next_trade, place, terms: None })
 }
 
 fn candle(row: &CandleRow) -> Candle {

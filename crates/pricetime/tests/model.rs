@@ -19,9 +19,9 @@ use model::Model;
 use model::workload::{Flavour, Random, Workload};
 use serde_json::Value;
 use terms::{
-    AccountId, AccountLimit, AuctionTies, Bond, Command, Deadline, Entry, Execution, Iceberg, KillScope, Money, Op,
-    OpenTerms, OrderId, OrderName, Pause, Place, Query, Reject, Reply, Rule, Sequence, Side, StateItem, Status, Symbol,
-    SymbolRules, Time,
+    AccountId, AccountLimit, Amendment, AuctionTies, Bond, Command, Deadline, Entry, Execution, Iceberg, KillScope,
+    Money, Op, OpenTerms, OrderId, OrderName, Pause, Place, Query, Reject, Reply, Rule, Sequence, Side, StateItem,
+    Status, Symbol, SymbolRules, Time,
 };
 
 /// Files are small, and the bounds are those of the model.
@@ -251,6 +251,7 @@ impl Oracle {
                 write!(children, "<amend{echo}/>").unwrap();
                 echo
             }
+            Command::Amend(_) => unreachable!("TODO"),
             Command::ActivateReached | Command::ExpireOrders | Command::FreeClientOrderId { .. } => {
                 unreachable!("no client asks for it")
             }
@@ -295,6 +296,7 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::ReplaceOrder { account, .. }
             | Command::CancelAll { account, .. }
             | Command::AmendOrder { account, .. }
+            | Command::Amend(Amendment { account, .. })
             | Command::FreeClientOrderId { account, .. },
         ) => Some(*account),
         Op::Command(

@@ -400,6 +400,7 @@ impl Effects {
                 }
                 self.cancellations.push(CancellationRow { order, account, shares, why, sequence, time });
             }
+            Event::OrderAmended { .. } => todo!(),
             Event::OrderReduced { order, account, shares, why, .. } => {
                 self.notes.amended((order, account), (shares, why), (sequence, time), self.after.next_execution);
                 self.take(order, shares);

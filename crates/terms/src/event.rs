@@ -11,7 +11,7 @@ use crate::fees::{Fees, Tier};
 use crate::groups::Group;
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, Deadline, OrderId, Symbol, SymbolIndex, Time};
 use crate::kills::KillScope;
-use crate::order::{CancelReason, NewOrder, Side, Trigger};
+use crate::order::{CancelReason, NewOrder, OrderKind, Side, Trigger};
 use crate::phase::SymbolPhase;
 use crate::protections::Grace;
 use crate::rules::RulesPart;
@@ -67,10 +67,19 @@ pub enum Event {
     DeadlineGiven { order: OrderId, until: Deadline },
     /// The order that was just accepted is the partner of this one: the first event of either cancels the other.
     OrdersLinked { order: OrderId, partner: OrderId, account: AccountIndex, symbol: SymbolIndex, side: Side },
-    /// The terms of an open order are these from now on. `placed` has its open shares. Of deadline and display it has
-    /// those alone that the next events give. If it `keeps_place`, nothing else has changed. Otherwise it has left its
-    /// place, follows the market no more, and the same events follow as after `OrderOpened`.
-    OrderAmended { order: OrderId, account: AccountIndex, keeps_place: bool, placed: NewOrder<SymbolIndex> },
+    /// The terms of an open order are these from now on. `executed` shares of it were executed before. Of deadline and
+    /// display it has those alone that the next events give. If it `keeps_place`, nothing else has changed. Otherwise it
+    /// has left its place, follows the market no more, and the same events follow as after `OrderOpened`.
+    OrderAmended {
+        order: OrderId,
+        account: AccountIndex,
+        keeps_place: bool,
+        kind: OrderKind,
+        limit: Price,
+        trigger: Option<Trigger>,
+        open: Shares,
+        executed: Shares,
+    },
     /// Some open shares of an order were canceled, and its number of shares is smaller by as many. It keeps its place.
     OrderReduced { order: OrderId, account: AccountIndex, symbol: SymbolIndex, shares: Shares, why: CancelReason },
     /// The open shares of an order were canceled.
@@ -150,5 +159,16 @@ impl Event {
     /// pending orders stand right behind their working order.
     pub fn working(order: OrderId, is_second: bool) -> OrderId {
         OrderId(order.0.saturating_sub(if is_second { 2 } else { 1 }))
+    }
+
+    /// The event of an order that has these terms from now on; `placed` has its open shares.
+    pub fn amended(
+        (order, account): (OrderId, AccountIndex),
+        placed: &NewOrder<SymbolIndex>,
+        executed: Shares,
+        keeps_place: bool,
+    ) -> Event {
+        let NewOrder { kind, limit, trigger, shares: open, .. } = *placed;
+        Event::OrderAmended { order, account, keeps_place, kind, limit, trigger, open, executed }
     }
 }

@@ -79,7 +79,7 @@ impl Engine {
                 self.reduce(slot, &before.placed, taken, CancelReason::Asked, events);
             }
             if after != only_less {
-                self.amend_in_place(slot, &before, &after, events);
+                self.amend_in_place(slot, executed, &before, &after, events);
             }
             return Ok(Reply::Amended { order, open });
         }
@@ -188,10 +188,17 @@ impl Engine {
     }
 
     /// Gives an order another deadline and another display. It stays where it stands.
-    fn amend_in_place(&mut self, slot: u32, before: &Amendable, after: &Amendable, events: &mut impl FnMut(Event)) {
+    fn amend_in_place(
+        &mut self,
+        slot: u32,
+        executed: Shares,
+        before: &Amendable,
+        after: &Amendable,
+        events: &mut impl FnMut(Event),
+    ) {
         let (order, account) = (self.orders.get(slot).id, self.orders.get(slot).account);
         let Amendable { placed, until, display, .. } = *after;
-        events(Event::OrderAmended { order, account, keeps_place: true, placed });
+        events(Event::amended((order, account), &placed, executed, true));
         self.client_orders.change(slot, |entry| (entry.until, entry.display) = (until, display));
         self.deadlines.remove(order);
         if let Some(until) = until {
@@ -281,7 +288,7 @@ impl Engine {
                 self.stops.remove(&mut self.orders, slot);
             }
         }
-        let OrderTerms { until, display, trail, .. } = *terms;
+        let OrderTerms { until, display, trail, executed, .. } = *terms;
         self.icebergs.remove(order);
         self.deadlines.remove(order);
         self.orders.get_mut(slot).open = placed.shares;
@@ -293,7 +300,7 @@ impl Engine {
         self.client_orders.change(slot, |entry| {
             (entry.placed, entry.until, entry.display, entry.trail) = (asked, until, display, trail);
         });
-        events(Event::OrderAmended { order, account, keeps_place: false, placed: *placed });
+        events(Event::amended((order, account), placed, executed, false));
         if let Some(until) = until {
             self.deadlines.insert(order, placed.symbol, until);
             events(Event::DeadlineGiven { order, until });

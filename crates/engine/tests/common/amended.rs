@@ -99,7 +99,7 @@ pub fn after(
     }
     let now = model.order(before.id);
     let amended = events.iter().find_map(|event| match *event {
-        Event::OrderAmended { order, keeps_place, placed, .. } if order == before.id => Some((keeps_place, placed)),
+        Event::OrderAmended { order, keeps_place, open, .. } if order == before.id => Some((keeps_place, open)),
         _ => None,
     });
     let has_fewer =
@@ -134,7 +134,7 @@ pub fn after(
             ];
             met.extend(all.into_iter().filter_map(|(is_so, name)| is_so.then_some(name)));
         }
-        Some((false, placed)) => met.extend(placed_again(before, market, placed.shares, events, model)),
+        Some((false, open)) => met.extend(placed_again(before, market, open, events, model)),
     }
     met
 }

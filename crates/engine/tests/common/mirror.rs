@@ -100,7 +100,8 @@ impl Mirror {
                 self.symbols.insert(order, symbol);
                 self.wait(order, symbol, trigger);
             }
-            Event::OrderPends { order, is_second, placed: NewOrder { symbol, shares, .. }, .. } => {
+            Event::OrderPends { order, is_second, placed: NewOrder { symbol, side, shares, .. }, .. } => {
+                self.sides.insert(order, side);
                 assert_eq!(self.open.insert(order, shares), None);
                 self.symbols.insert(order, symbol);
                 self.pending.insert(order, Event::working(order, is_second));
@@ -208,10 +209,8 @@ impl Mirror {
                 assert!(!shares.is_zero() && shares <= self.displays[&order] && shares <= self.open[&order]);
                 self.shown.insert(order, shares);
             }
-            Event::OrderAmended {
-                order, keeps_place, placed: NewOrder { symbol, side, shares, trigger, .. }, ..
-            } => {
-                assert_eq!((self.symbols[&order], self.pending.get(&order)), (symbol, None), "it was placed");
+            Event::OrderAmended { order, keeps_place, trigger, open: shares, .. } => {
+                assert_eq!(self.pending.get(&order), None, "it was placed");
                 self.deadlines.remove(&order);
                 self.displays.remove(&order);
                 if keeps_place {
@@ -221,12 +220,11 @@ impl Mirror {
                 assert!(!self.reached.contains(&order), "what waits for its turn keeps its place");
                 assert!(self.open.insert(order, shares).is_some(), "what is amended is open");
                 self.shown.remove(&order);
-                self.sides.insert(order, side);
                 self.trails.remove(&order);
                 self.waiting.values_mut().for_each(|queue| queue.retain(|&waiting| waiting != order));
                 self.waiting.retain(|_, queue| !queue.is_empty());
                 self.arrived = Some(order);
-                self.wait(order, symbol, trigger);
+                self.wait(order, self.symbols[&order], trigger);
             }
             Event::OrderReduced { order, shares, .. } => {
                 assert!(!self.links.contains_key(&order), "a linked order is not reduced");

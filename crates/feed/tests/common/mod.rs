@@ -203,12 +203,14 @@ impl Market {
                 self.placed.insert(order, time);
                 self.sizes.insert(order, (placed.side, placed.shares));
             }
+            Event::OrderAmended { .. } => todo!(),
             Event::OrderReduced { order, account, symbol, shares, why } => {
                 let (side, before) = self.sizes[&order];
                 let after = before.less(shares);
                 self.sizes.insert(order, (side, after));
                 let (next_trade, place) = (self.trades.len() as u64 + 1, self.place(sequence));
-                let amended = Amended { order, symbol, side, before, after, why, time, sequence, next_trade, place };
+                let amended =
+                    Amended { order, symbol, side, before, after, why, time, sequence, next_trade, place, terms: None };
                 self.amended.push((account, amended));
             }
             Event::FeesTaken { maker, aggressor } => self.fees = [maker, aggressor],

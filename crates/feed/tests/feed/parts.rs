@@ -506,6 +506,7 @@ fn expected_reports(market: &Market, account: AccountIndex, from: Sequence) -> u
             | Event::TrailGiven { .. }
             | Event::TrailsMoved { .. }
             | Event::TrailReached { .. }
+            | Event::OrderAmended { .. }
             | Event::OrderReduced { .. }
             | Event::ClientOrderDone { .. }
             | Event::ClientOrderIdFreed { .. }

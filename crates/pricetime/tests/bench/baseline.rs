@@ -102,10 +102,10 @@ fn as_the_baseline_knows_it(op: Op) -> Op {
 impl Both {
     async fn apply(&mut self, entry: &Entry) {
         use terms::Command::{
-            ActivateReached, AmendOrder, CancelAll, CancelOrder, ChangeFees, ChangeGroup, ChangeLimits, ChangePhase,
-            ChangeRules, ChangeTier, CreateAccount, CreateSymbol, EndAuction, ExpireOrders, FollowCalendar,
-            FreeClientOrderId, FundAccount, GiveShares, IssueShares, Kill, KillTogether, Place, Protect, Release,
-            ReleaseTogether, ReplaceOrder, TakeMessage, Unprotect,
+            ActivateReached, Amend, AmendOrder, CancelAll, CancelOrder, ChangeFees, ChangeGroup, ChangeLimits,
+            ChangePhase, ChangeRules, ChangeTier, CreateAccount, CreateSymbol, EndAuction, ExpireOrders,
+            FollowCalendar, FreeClientOrderId, FundAccount, GiveShares, IssueShares, Kill, KillTogether, Place,
+            Protect, Release, ReleaseTogether, ReplaceOrder, TakeMessage, Unprotect,
         };
         let mut events = Vec::new();
         let reply = self.model.apply(entry, &mut Vec::new(), &mut events);
@@ -126,6 +126,7 @@ impl Both {
             // The baseline has no bounds on issues.
             CreateAccount { .. } | IssueShares { .. } => {}
             AmendOrder { .. }
+            | Amend(_)
             | ReplaceOrder { .. }
             | ActivateReached
             | ExpireOrders

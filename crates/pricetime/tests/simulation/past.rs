@@ -77,6 +77,7 @@ impl Past {
             | Event::TrailReached { .. }
             | Event::OrdersLinked { .. }
             | Event::OrderReleased { .. }
+            | Event::OrderAmended { .. }
             | Event::OrderReduced { .. }
             | Event::OrderTriggered { .. }
             | Event::OrderDelayed { .. }

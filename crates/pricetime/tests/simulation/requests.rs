@@ -9,8 +9,8 @@ use exchange::{Caller, Protocol, Requests, Session};
 use model::Model;
 use model::workload::{Random, Workload, asked_by_gateways};
 use terms::{
-    AccountId, Bond, ClientOrderId, Command, DOLLAR, EXECUTIONS_KEPT, Money, NewOrder, Op, OrderKind, OrderName, Place,
-    Position, Price, Query, Shares, Side, Symbol, Trail,
+    AccountId, Amendment, Bond, ClientOrderId, Command, DOLLAR, EXECUTIONS_KEPT, Money, NewOrder, Op, OrderKind,
+    OrderName, Place, Position, Price, Query, Shares, Side, Symbol, Trail,
 };
 use xml::{Documents, Limits};
 
@@ -217,6 +217,7 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::ReplaceOrder { account, .. }
             | Command::CancelAll { account, .. }
             | Command::AmendOrder { account, .. }
+            | Command::Amend(Amendment { account, .. })
             | Command::FreeClientOrderId { account, .. },
         ) => Some(*account),
         Op::Command(
@@ -289,6 +290,7 @@ fn push_create(body: &mut String, op: &Op) {
             | Command::Protect { .. }
             | Command::Unprotect { .. }
             | Command::AmendOrder { .. }
+            | Command::Amend(_)
             | Command::ActivateReached
             | Command::TakeMessage(_)
             | Command::ExpireOrders
@@ -349,7 +351,7 @@ fn push_transaction(body: &mut String, op: &Op) {
             unreachable!("what is created is no transaction")
         }
         Op::Command(Command::ReplaceOrder { .. }) => unreachable!("the order behind it stands in the same request"),
-        Op::Command(Command::AmendOrder { .. }) => unreachable!("this workload amends nothing"),
+        Op::Command(Command::AmendOrder { .. } | Command::Amend(_)) => unreachable!("this workload amends nothing"),
         Op::Command(Command::CancelOrder { order: OrderName::Client(_), .. })
         | Op::Command(Command::FreeClientOrderId { .. })
         | Op::Query(Query { order: OrderName::Client(_), .. }) => {

@@ -258,6 +258,7 @@ impl Market {
                     ));
                 }
             }
+            Event::OrderAmended { .. } => todo!(),
             Event::OrderReduced { order, account, shares, why, .. } => {
                 let of_command = format!("{sequence}|");
                 let place = self.noted.iter().filter(|note| note.starts_with(&of_command)).count();

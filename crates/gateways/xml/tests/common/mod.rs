@@ -34,6 +34,9 @@ pub fn accept(ops: &[Op]) -> Vec<Answer> {
     let mut accept = |op: &Op| match op {
         Op::Query(_) => Reply::Status(nothing.clone()),
         Op::Command(Command::CancelOrder { .. } | Command::ReplaceOrder { .. }) => Reply::Canceled(nothing.clone()),
+        Op::Command(Command::Amend(one)) => {
+            Reply::Amended { order: OrderId(7), open: one.shares().unwrap_or(Shares::ZERO) }
+        }
         Op::Command(Command::AmendOrder { shares, .. }) => Reply::Amended { order: OrderId(7), open: *shares },
         Op::Command(
             Command::CancelAll { .. } | Command::Kill { .. } | Command::KillTogether { among: Among::Last, .. },
