@@ -6,6 +6,7 @@
 
 mod account_set;
 mod addresses;
+mod amendment_request;
 mod answer;
 mod batch;
 mod bound;
@@ -49,6 +50,7 @@ mod turned_away;
 
 pub use account_set::AccountSet;
 pub use addresses::{Addresses, source_of};
+pub use amendment_request::{AmendmentRequest, AmendmentRequestFault};
 pub use answer::{Answer, Unavailable};
 pub use batch::{Batch, Exchange, Times};
 pub use bound::Bound;

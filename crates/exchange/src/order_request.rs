@@ -126,19 +126,8 @@ impl OrderRequest {
     }
 
     fn trail(&self) -> Result<Option<Trail>, OrderFault> {
-        let trail = match (self.trail, self.trail_bips) {
-            (None, None) => return Ok(None),
-            (Some(_), Some(_)) => return Err(OrderFault::TwoTrails),
-            (Some(distance), None) => Trail::by(distance),
-            (None, Some(bips)) => {
-                let bips = u16::try_from(bips).ok().and_then(Trail::by_bips);
-                bips.ok_or(OrderFault::TrailBips)?
-            }
-        };
-        if self.stop.is_some() || self.take_profit.is_some() {
-            return Err(OrderFault::TriggerBesideTrail { in_bips: self.trail_bips.is_some() });
-        }
-        if self.display.is_some() { Err(OrderFault::DisplayBesideTrail) } else { Ok(Some(trail)) }
+        let trail = trail_of(self.trail, self.trail_bips, self.stop.is_some() || self.take_profit.is_some())?;
+        if trail.is_some() && self.display.is_some() { Err(OrderFault::DisplayBesideTrail) } else { Ok(trail) }
     }
 
     fn trigger(&self) -> Result<Option<Trigger>, OrderFault> {
@@ -202,6 +191,25 @@ impl OrderRequest {
             (Some(_), Some(_)) => Err(OrderFault::DisplayBesideTrail),
         }
     }
+}
+
+/// Reads the distance of a trigger that follows the market, in dollars or hundredths of a per cent. `has_trigger`: the
+/// order names the price of its trigger as well.
+pub(crate) fn trail_of(
+    distance: Option<Price>,
+    bips: Option<u64>,
+    has_trigger: bool,
+) -> Result<Option<Trail>, OrderFault> {
+    let trail = match (distance, bips) {
+        (None, None) => return Ok(None),
+        (Some(_), Some(_)) => return Err(OrderFault::TwoTrails),
+        (Some(distance), None) => Trail::by(distance),
+        (None, Some(bips)) => {
+            let bips = u16::try_from(bips).ok().and_then(Trail::by_bips);
+            bips.ok_or(OrderFault::TrailBips)?
+        }
+    };
+    if has_trigger { Err(OrderFault::TriggerBesideTrail { in_bips: bips.is_some() }) } else { Ok(Some(trail)) }
 }
 
 #[cfg(test)]
