@@ -1,9 +1,9 @@
 //! The player of markets that take commands: the engine, and the model.
 
 use terms::{
-    AccountId, Command, Decimal, Distance, Entry, Execution, FundsOrder, NewOrder, OpenTerms, OrderId, OrderKind,
-    Phase, Place, Price, Query, Reply, SelfTrade, Sequence, Shares, Side as MarketSide, Status, Symbol, SymbolRules,
-    Time, Trigger,
+    AccountId, Amendment, Command, Decimal, Distance, Entry, Execution, FundsOrder, NewOrder, OpenTerms, OrderId,
+    OrderKind, Phase, Place, Price, Query, Reply, SelfTrade, Sequence, Shares, Side as MarketSide, Status, Symbol,
+    SymbolRules, Time, Trigger,
 };
 
 use crate::order::{Amount, Bond, Kind, Order, Side};
@@ -150,8 +150,8 @@ impl<M: Market> Player for CommandPlayer<M> {
 
     fn amend(&mut self, account: char, order: &Placed, total: &str) -> Answer<()> {
         let shares = shares(total)?;
-        let command = Command::AmendOrder { account: self.account(account), order: id(order).into(), shares };
-        self.apply(command).map(drop)
+        let amendment = Amendment::of(self.account(account), id(order).into()).with_shares(shares);
+        self.apply(Command::Amend(amendment)).map(drop)
     }
 }
 

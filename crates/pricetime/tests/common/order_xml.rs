@@ -1,8 +1,9 @@
 //! Orders, and the rules of symbols, in the XML protocol.
 
 use terms::{
-    AccountLimit, AccountLimits, AuctionTies, Bond, Command, Deadline, Fees, FundsOrder, KillScope, Money, NewOrder,
-    OrderForm, OrderKind, Place, Rule, SelfTrade, Side, Symbol, SymbolRules, Time,
+    AccountLimit, AccountLimits, Amendment, AuctionTies, Bond, Change, Command, Deadline, Fees, FundsOrder, KillScope,
+    Money, NewOrder, OrderForm, OrderKind, Place, Rule, SelfTrade, Side, Symbol, SymbolRules, Time, TimeInForce, Trail,
+    WaitsFor,
 };
 
 /// The attributes of an `<order>`, each with a blank before it, in the order in which a reply repeats them.
@@ -47,13 +48,19 @@ pub fn seconds(time: Time) -> String {
 const DOLLAR_STEP: i128 = 100_000_000;
 
 /// The command as the wire can carry it: with funds and values of few decimals, and with a deadline where that has a
-/// meaning.
+/// meaning. Fewer or more shares of an order are an amendment like any other.
 pub fn as_on_the_wire(command: Command) -> Command {
     if let Command::ChangeRules { symbol, rules } = command {
         return Command::ChangeRules { symbol, rules: rules_on_the_wire(rules) };
     }
     if let Command::ChangeLimits { account, limits } = command {
         return Command::ChangeLimits { account, limits: limits_on_the_wire(limits) };
+    }
+    if let Command::Amend(amendment) = command {
+        return Command::Amend(amendment_on_the_wire(&amendment));
+    }
+    if let Command::AmendOrder { account, order, shares } = command {
+        return Command::Amend(Amendment::of(account, order).with_shares(shares));
     }
     let Command::Place(place) = command else { return command };
     Command::Place(match place.form() {
@@ -67,6 +74,67 @@ pub fn as_on_the_wire(command: Command) -> Command {
             Place::funds(place.account, order).named(place.client_id()).bound(place.bond())
         }
     })
+}
+
+/// The amendment as the wire can carry it. An order that stays until it is canceled has no deadline, and a display
+/// beside terms that exclude it is refused before the market sees it.
+fn amendment_on_the_wire(amendment: &Amendment) -> Amendment {
+    let tif = amendment.tif();
+    let shows_all = matches!(tif, Some(TimeInForce::ImmediateOrCancel | TimeInForce::FillOrKill))
+        || matches!(amendment.waits_for(), Some(WaitsFor::Trail(_)));
+    let mut said = Amendment::of(amendment.account, amendment.order);
+    said = amendment.shares().map_or(said, |shares| said.with_shares(shares));
+    said = amendment.limit().map_or(said, |limit| said.with_limit(limit));
+    said = amendment.waits_for().map_or(said, |waits_for| said.with_wait(waits_for));
+    said = tif.map_or(said, |tif| said.with_tif(tif));
+    said = match (amendment.deadline(), tif) {
+        (Change::Set(until), _) => said.with_deadline(Some(until)),
+        (Change::Remove, _) | (Change::Keep, Some(TimeInForce::Rests)) => said.with_deadline(None),
+        (Change::Keep, None | Some(TimeInForce::ImmediateOrCancel | TimeInForce::FillOrKill)) => said,
+    };
+    match amendment.display() {
+        Change::Set(display) if !shows_all => said.with_display(Some(display)),
+        Change::Remove => said.with_display(None),
+        Change::Set(_) | Change::Keep => said,
+    }
+}
+
+/// The attributes of an `<amend>` behind the name of its order, in the order in which a reply repeats them.
+pub fn amendment_attributes(amendment: &Amendment) -> String {
+    let mut said = Vec::new();
+    said.extend(amendment.shares().map(|shares| ("shares", shares.to_string())));
+    said.extend(amendment.limit().map(|limit| ("limit", limit.to_string())));
+    said.extend(amendment.waits_for().map(|waits_for| match waits_for {
+        WaitsFor::StopLoss(price) => ("stop", price.to_string()),
+        WaitsFor::TakeProfit(price) => ("take-profit", price.to_string()),
+        WaitsFor::Trail(trail) => trail_attribute(trail),
+    }));
+    said.extend(match amendment.display() {
+        Change::Keep => None,
+        Change::Remove => Some(("display", "none".to_owned())),
+        Change::Set(display) => Some(("display", display.to_string())),
+    });
+    let has_end = matches!(amendment.deadline(), Change::Set(_));
+    said.extend(match (amendment.deadline(), amendment.tif()) {
+        (Change::Keep, _) | (Change::Remove, Some(TimeInForce::Rests)) => None,
+        (Change::Remove, _) => Some(("until", "none".to_owned())),
+        (Change::Set(until), _) => Some(("until", seconds(until.time()))),
+    });
+    said.extend(amendment.tif().map(|tif| match tif {
+        TimeInForce::Rests if has_end => ("tif", "GTD".to_owned()),
+        TimeInForce::Rests => ("tif", "GTC".to_owned()),
+        TimeInForce::ImmediateOrCancel => ("tif", "IOC".to_owned()),
+        TimeInForce::FillOrKill => ("tif", "FOK".to_owned()),
+    }));
+    said.into_iter().map(|(name, value)| format!(" {name}=\"{value}\"")).collect()
+}
+
+/// The attribute of a distance at which a trigger follows the market.
+fn trail_attribute(trail: Trail) -> (&'static str, String) {
+    match trail.bips() {
+        Some(bips) => ("trail-bips", bips.to_string()),
+        None => ("trail", trail.distance().expect("one or the other").to_string()),
+    }
 }
 
 /// The nearest limits that the wire can carry: no more money than there is, in steps, and at least one.
@@ -139,13 +207,10 @@ pub fn placing_attributes(command: &Command) -> String {
         OrderForm::Plain(order) => order_attributes(&order, until),
         OrderForm::Iceberg { order, display } => format!("{} display=\"{display}\"", order_attributes(&order, until)),
         OrderForm::Trailing { order, trail } => {
-            let trail = match trail.bips() {
-                Some(bips) => format!(" trail-bips=\"{bips}\""),
-                None => format!(" trail=\"{}\"", trail.distance().expect("one or the other")),
-            };
+            let (name, distance) = trail_attribute(trail);
             // An order that waits for a price does not move, so a client cannot ask for that.
             let order = NewOrder { kind: order.kind.once_placed(), ..order };
-            format!("{}{trail}", order_attributes(&order, until))
+            format!("{} {name}=\"{distance}\"", order_attributes(&order, until))
         }
         OrderForm::Funds(order) => funds_attributes(&order),
     }

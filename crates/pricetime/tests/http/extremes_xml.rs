@@ -10,8 +10,9 @@ type Element = (&'static str, [&'static str; 2], &'static str, &'static str, &'s
 
 const ALONE: [&str; 2] = ["", ""];
 const SELL: &str = "sym=\"SPY\" amount=\"-5\" limit=\"7\"";
-const ELEMENTS: [Element; 22] = [
+const ELEMENTS: [Element; 23] = [
     ("transactions", ALONE, "amend", "id=\"1\" shares=\"1\"", &["id", "shares"], "<amended"),
+    ("transactions", ALONE, "amend", "id=\"2\" shares=\"9\"", &["shares", "limit", "display", "until"], "<amended"),
     ("transactions", ALONE, "query", "", &["id"], "<status"),
     ("transactions", ALONE, "cancel", "", &["id"], "<canceled"),
     (

@@ -159,6 +159,122 @@ fn an_amended_order_keeps_its_place_and_is_the_same_after_a_crash() {
 }
 
 #[test]
+fn an_order_keeps_its_id_under_other_terms_and_loses_its_place_where_it_could_execute_sooner() {
+    let folder = Folder::new("amended-terms");
+    let launch = Launch::new(&folder.data());
+    let server = launch.start();
+    let mut talk = Talk::with(&server);
+    talk.creates(MARKET, MADE);
+    talk.trades(
+        "1",
+        "<order sym=\"S\" amount=\"3\" limit=\"5\" client-id=\"first\"/><order sym=\"S\" amount=\"3\" limit=\"5\"/>\
+         <amend client-id=\"first\" shares=\"2\"/>",
+        "<opened sym=\"S\" amount=\"3\" limit=\"5\" client-id=\"first\" id=\"1\"/>\
+         <opened sym=\"S\" amount=\"3\" limit=\"5\" id=\"2\"/>\
+         <amended client-id=\"first\" shares=\"2\"><open shares=\"2\"/></amended>",
+    );
+    // Fewer shares kept the place: the first order executes, and then gets more.
+    let sells = |talk: &mut Talk, id: u64| {
+        let opened = format!("<opened sym=\"S\" amount=\"-1\" limit=\"5\" id=\"{id}\"/>");
+        talk.trades("2", "<order sym=\"S\" amount=\"-1\" limit=\"5\"/>", &opened);
+    };
+    sells(&mut talk, 3);
+    talk.trades(
+        "1",
+        "<query id=\"1\"/><amend id=\"1\" shares=\"4\"/>",
+        "<status id=\"1\"><open shares=\"1\"/><executed shares=\"1\" price=\"5\" time=\"T\"/></status>\
+         <amended id=\"1\" shares=\"4\"><open shares=\"3\"/></amended>",
+    );
+    // The second order is first now, until the other one gets a better limit.
+    sells(&mut talk, 4);
+    talk.trades(
+        "1",
+        "<query id=\"2\"/><amend client-id=\"first\" limit=\"6\"/>",
+        "<status id=\"2\"><open shares=\"2\"/><executed shares=\"1\" price=\"5\" time=\"T\"/></status>\
+         <amended client-id=\"first\" limit=\"6\"><open shares=\"3\"/></amended>",
+    );
+    sells(&mut talk, 5);
+    // A refused amendment changes nothing: neither the terms nor the place.
+    let executed = "<executed shares=\"1\" price=\"5\" time=\"T\"/><executed shares=\"1\" price=\"6\" time=\"T\"/>";
+    talk.trades(
+        "1",
+        "<amend id=\"1\" shares=\"9\" limit=\"1000\"/><amend id=\"1\" stop=\"7\"/><query client-id=\"first\"/>",
+        &format!(
+            "<error id=\"1\" shares=\"9\" limit=\"1000\">Insufficient funds: 7000 needed, 74 available</error>\
+             <error id=\"1\" stop=\"7\">Order does not wait for a price, so it has no stop, take-profit or trail to amend</error>\
+             <status client-id=\"first\"><open shares=\"2\"/>{executed}</status>"
+        ),
+    );
+    drop(talk);
+    server.kill();
+    let server = launch.start();
+    let mut talk = Talk::with(&server);
+    talk.trades(
+        "2",
+        "<order sym=\"S\" amount=\"-1\" limit=\"7\"/>",
+        "<opened sym=\"S\" amount=\"-1\" limit=\"7\" id=\"6\"/>",
+    );
+    // It meets the other order at once, and the rest is canceled.
+    talk.trades(
+        "1",
+        "<query id=\"1\"/><amend id=\"1\" limit=\"8\" tif=\"IOC\"/><query id=\"1\"/><amend id=\"1\" limit=\"5\"/>",
+        &format!(
+            "<status id=\"1\"><open shares=\"2\"/>{executed}</status>\
+             <amended id=\"1\" limit=\"8\" tif=\"IOC\"><open shares=\"0\"/></amended>\
+             <status id=\"1\"><canceled shares=\"1\" time=\"T\"/>{executed}<executed shares=\"1\" price=\"7\" time=\"T\"/></status>\
+             <error id=\"1\" limit=\"5\">Order has nothing open to amend</error>"
+        ),
+    );
+}
+
+#[test]
+fn what_an_order_waits_for_its_display_and_its_deadline_are_amended() {
+    let folder = Folder::new("amended-waits");
+    let launch = Launch::new(&folder.data());
+    let server = launch.start();
+    let mut talk = Talk::with(&server);
+    talk.creates(MARKET, MADE);
+    talk.trades(
+        "1",
+        "<order sym=\"S\" amount=\"4\" limit=\"9\" stop=\"8\" until=\"4102444800\"/><order sym=\"S\" amount=\"8\" limit=\"2\"/>\
+         <amend id=\"1\" stop=\"7\" until=\"none\"/><query id=\"1\"/>\
+         <amend id=\"1\" trail=\"2\"/><amend id=\"1\" until=\"1\"/><amend id=\"1\" take-profit=\"3\"/>\
+         <amend id=\"2\" display=\"3\" until=\"4102444800\"/><query id=\"2\"/>\
+         <amend id=\"2\" display=\"none\" tif=\"GTC\"/><query id=\"2\"/><amend id=\"2\" display=\"2\"/>",
+        "<opened sym=\"S\" amount=\"4\" limit=\"9\" stop=\"8\" until=\"4102444800\" id=\"1\"/>\
+         <opened sym=\"S\" amount=\"8\" limit=\"2\" id=\"2\"/>\
+         <amended id=\"1\" stop=\"7\" until=\"none\"><open shares=\"4\"/></amended>\
+         <status id=\"1\"><open shares=\"4\" waits-for=\"7\"/></status>\
+         <error id=\"1\" trail=\"2\">…</error><error id=\"1\" until=\"1\">…</error>\
+         <amended id=\"1\" take-profit=\"3\"><open shares=\"4\"/></amended>\
+         <amended id=\"2\" display=\"3\" until=\"4102444800\"><open shares=\"8\"/></amended>\
+         <status id=\"2\"><open shares=\"8\" until=\"4102444800\" display=\"3\" shown=\"3\"/></status>\
+         <amended id=\"2\" display=\"none\" tif=\"GTC\"><open shares=\"8\"/></amended>\
+         <status id=\"2\"><open shares=\"8\"/></status>\
+         <amended id=\"2\" display=\"2\"><open shares=\"8\"/></amended>",
+    );
+    drop(talk);
+    server.kill();
+    let server = launch.start();
+    let mut talk = Talk::with(&server);
+    let both = "<status id=\"1\"><open shares=\"4\" waits-for=\"3\"/></status>\
+        <status id=\"2\"><open shares=\"8\" display=\"2\" shown=\"2\"/></status>";
+    talk.trades("1", "<query id=\"1\"/><query id=\"2\"/>", both);
+    // An execution reaches the price for which the order waits now.
+    talk.trades("1", "<amend id=\"1\" limit=\"4\"/>", "<amended id=\"1\" limit=\"4\"><open shares=\"4\"/></amended>");
+    talk.trades(
+        "2",
+        "<order sym=\"S\" amount=\"-1\" limit=\"2\"/><order sym=\"S\" amount=\"-1\" limit=\"2\"/>",
+        "<opened sym=\"S\" amount=\"-1\" limit=\"2\" id=\"3\"/><opened sym=\"S\" amount=\"-1\" limit=\"2\" id=\"4\"/>",
+    );
+    talk.trades(
+        "1",
+        "<query id=\"1\"/>",
+        "<status id=\"1\"><open shares=\"3\"/><executed shares=\"1\" price=\"4\" time=\"T\"/></status>",
+    );
+}
+
+#[test]
 fn an_order_does_not_trade_with_its_own_account_if_it_says_so() {
     let (_folder, server) = started("self-trade", "");
     let mut talk = Talk::with(&server);

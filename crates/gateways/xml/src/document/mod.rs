@@ -1,6 +1,7 @@
 //! Documents of the protocol: requests in, replies out. It works on bytes, and knows neither sockets nor the state of
 //! the market: the exchange decides whether an account exists or an order is accepted. Source: docs/PROTOCOL.md.
 
+mod amend;
 mod chars;
 mod day_ends;
 mod documents;

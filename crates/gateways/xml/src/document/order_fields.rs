@@ -62,7 +62,7 @@ pub(super) fn order_place<'a>(
     values: [Option<Value<'a>>; ORDER_FIELDS],
 ) -> Result<Place, ChildFault<'a>> {
     let [sym, amount, limit, kind, tif, post_only, funds, client_id, stop, take_profit, rest @ ..] = values;
-    let [self_trade, until, display, trail, trail_bips] = rest;
+    let [self_trade, until, display, trail, bips] = rest;
     let price =
         |name, value: Option<Value<'a>>| value.map(|value| decimal(name, &value.trimmed(), Decimal::price)).transpose();
     let fault = |fault| order_fault(element, fault);
@@ -75,7 +75,6 @@ pub(super) fn order_place<'a>(
     let amount = amount.map(side_and_shares).transpose()?;
     let funds = funds.map(|funds| decimal("funds", &funds.trimmed(), side_and_funds)).transpose()?;
     let side = amount.map(|(side, _)| side).or(funds.map(|(side, _)| side));
-    let bips = trail_bips.map(|bips| whole(&bips.trimmed()).ok_or(OrderFault::TrailBips));
     let request = OrderRequest {
         order_type,
         tif,
@@ -87,7 +86,7 @@ pub(super) fn order_place<'a>(
         stop: price("stop", stop)?,
         take_profit: price("take-profit", take_profit)?,
         trail: price("trail", trail)?,
-        trail_bips: bips.transpose().map_err(fault)?,
+        trail_bips: bips.map(|bips| trail_bips(element, bips)).transpose()?,
         display: display.map(|display| shares("display", display)).transpose()?,
         until: until.map(deadline).transpose()?,
         self_trade,
@@ -99,7 +98,7 @@ pub(super) fn order_place<'a>(
 
 const TYPES: [(&str, OrderType); 2] = [("limit", OrderType::Limit), ("market", OrderType::Market)];
 /// The times in force, and whether the order ends with the day.
-const TIMES: [(&str, (Option<TimeInForce>, bool)); 5] = [
+pub(super) const TIMES: [(&str, (Option<TimeInForce>, bool)); 5] = [
     ("GTC", (Some(TimeInForce::GoodTillCanceled), false)),
     ("IOC", (Some(TimeInForce::ImmediateOrCancel), false)),
     ("FOK", (Some(TimeInForce::FillOrKill), false)),
@@ -118,7 +117,7 @@ const SELF_TRADE: [(&str, SelfTrade); 5] = [
 const SELF_TRADE_FAULT: &str = "self-trade must be allow, cancel-newest, cancel-oldest, cancel-both or decrement";
 
 /// Finds the value of a name, in any case.
-fn one_of<T: Copy>(
+pub(super) fn one_of<T: Copy>(
     names: &[(&str, T)],
     value: Option<Value<'_>>,
     fault: &'static str,
@@ -129,6 +128,11 @@ fn one_of<T: Copy>(
     found.map(|(_, meant)| Some(*meant)).ok_or(ChildFault::Order(fault))
 }
 
+/// Reads the distance of a trigger that follows the market, in hundredths of a per cent.
+pub(super) fn trail_bips(element: &'static str, bips: Value<'_>) -> Result<u64, ChildFault<'static>> {
+    whole(&bips.trimmed()).ok_or(OrderFault::TrailBips).map_err(|fault| order_fault(element, fault))
+}
+
 /// Reads a number of digits only.
 fn whole(text: &[u8]) -> Option<u64> {
     let digits = std::str::from_utf8(text).ok().filter(|text| text.bytes().all(|digit| digit.is_ascii_digit()));
@@ -136,7 +140,7 @@ fn whole(text: &[u8]) -> Option<u64> {
 }
 
 /// Reads the time at which an order ends, in seconds.
-fn deadline(until: Value<'_>) -> Result<Deadline, ChildFault<'static>> {
+pub(super) fn deadline(until: Value<'_>) -> Result<Deadline, ChildFault<'static>> {
     let seconds = decimal("until", &until.trimmed(), Ok)?;
     let micros = u64::try_from(seconds.units / UNITS_OF_MICROSECOND).ok().filter(|_| !seconds.negative);
     let Some(until) = micros.and_then(|micros| deadline_at(Time(micros))) else {

@@ -6,17 +6,18 @@ use std::borrow::Cow;
 use exchange::{KILLED_AT_ONCE_MAX, KillRoom, NotKilled, replacement};
 use terms::{AccountId, Command, Decimal, Op, OrderId, OrderName, Query, Symbol};
 
+use super::amend::{AMEND_NAMES, amendment};
 use super::chars;
 use super::documents::{Documents, Limits, Part, PartKind, Span};
 use super::escape::{push_display, push_escaped};
 use super::fault::{ChildFault, FaultCause, Refusal};
 use super::fees::{FEES_NAMES, TIER_NAMES, fees_command, tier_command};
-use super::fields::{Fields, account_id, decimal, given, symbol};
+use super::fields::{Fields, account_id, decimal, symbol};
 use super::groups::{GROUP_NAMES, group_command};
 use super::limits::{LIMITS_FIELDS, limits_command, limits_names};
 use super::login_kind::LoginRequest;
 use super::order_fields::{
-    ORDER_FIELDS, PLAIN_NAMES, on_failure_of, order_name, order_names, order_place, plain_order, shares,
+    ORDER_FIELDS, PLAIN_NAMES, on_failure_of, order_name, order_names, order_place, plain_order,
 };
 use super::reader::{Reader, Tag, Token, Value};
 use super::rules::{PHASE_NAMES, RULES_FIELDS, phase_command, rules_command, rules_names};
@@ -331,20 +332,16 @@ impl<'a> Grammar<'a, '_> {
         }
     }
 
-    /// Reads the shares that an amendment leaves an order.
+    /// Reads the terms that an order is to have.
     fn amend(&mut self, account: Result<AccountId, ChildFault<'a>>) {
-        const NAMES: [&str; 3] = ["id", "client-id", "shares"];
-        let fields = Fields::of(&self.reader, &NAMES);
+        let fields = Fields::of(&self.reader, &AMEND_NAMES);
         let start = self.documents.text.len();
-        self.echo_all(&NAMES, &fields.values);
-        let op = account.and_then(|account| {
+        self.echo_all(&AMEND_NAMES, &fields.values);
+        let amendment = account.and_then(|account| {
             fields.known("amend")?;
-            let [id, client_id, left] = fields.values;
-            let order = order_name("amend", id, client_id)?;
-            let shares = shares("shares", given(left, "amend", "shares")?)?;
-            let order = order.ok_or(ChildFault::UnknownOrder)?;
-            Ok(Op::Command(Command::AmendOrder { account, order, shares }))
+            amendment(account, fields.values)
         });
+        let op = amendment.map(|amendment| Op::Command(Command::Amend(amendment)));
         self.part(PartKind::Answered, Span::default(), start, op);
     }
 

@@ -6,7 +6,7 @@ use proptest::sample::select;
 use xml::{Documents, write_reply};
 
 /// Pieces of requests, of which random documents are made: most are refused, many only near their end.
-const PIECES: [&str; 46] = [
+const PIECES: [&str; 47] = [
     "<create>",
     "</create>",
     "<transactions id='1'>",
@@ -34,6 +34,7 @@ const PIECES: [&str; 46] = [
     "<replace>",
     "<amend id='1' shares='2'/>",
     "<amend client-id='a' shares='&lt;'/>",
+    "<amend id='1' limit='2' stop='x' trail='3' display='none' until='7' tif='GTD'/>",
     "<amend>",
     "<order sym='S' amount='1' limit='2' self-trade='decrement' tif='GTD'/>",
     "<oco>",

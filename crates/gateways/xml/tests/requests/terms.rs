@@ -4,8 +4,8 @@
 use crate::common::{REPLY_LIMITS, check_transactions, commands, parse};
 use exchange::Answer;
 use terms::{
-    AccountId, Bond, ClientOrderId, Command, Deadline, OpenTerms, OrderForm, OrderId, OrderName, Reply, SelfTrade,
-    Shares, Status, Time,
+    AccountId, Amendment, Bond, ClientOrderId, Command, Deadline, OpenTerms, OrderForm, OrderId, OrderName, Price,
+    Reply, SelfTrade, Shares, Status, Time, TimeInForce, Trail, WaitsFor,
 };
 use xml::write_reply;
 
@@ -135,35 +135,83 @@ fn a_replacement_has_terms_as_an_order_has() {
     );
 }
 
+fn amended(said: &str) -> Amendment {
+    match commands(format!("<transactions id='1'><amend {said}/></transactions>"))[..] {
+        [Command::Amend(amendment)] => amendment,
+        ref other => panic!("{said} becomes {other:?}"),
+    }
+}
+
 #[test]
-fn an_amendment_names_an_order_and_how_many_shares_it_is_to_have() {
+fn an_amendment_names_an_order_and_the_terms_that_it_is_to_have() {
     let account = AccountId::parse(b"1").unwrap();
     let shares = |units| Shares::from_units(units).unwrap();
+    let price = |units| Price::from_units(units).unwrap();
     let client: OrderName = ClientOrderId::parse(b"mine").unwrap().into();
-    for (said, order, units) in [
-        ("id=' 7 ' shares='.5'", OrderId(7).into(), 50_000_000),
-        ("client-id='mine' shares='60'", client, 6_000_000_000),
+    let of = |order: OrderName| Amendment::of(account, order);
+    let seven = of(OrderId(7).into());
+    let until = Deadline::new(Time(2_500_000));
+    for (said, meant) in [
+        ("id=' 7 ' shares='.5'", seven.with_shares(shares(50_000_000))),
+        ("client-id='mine' shares='60'", of(client).with_shares(shares(6_000_000_000))),
+        ("id='7' limit='.1' shares='1'", seven.with_shares(shares(100_000_000)).with_limit(price(10_000_000))),
+        ("id='7' stop='.1'", seven.with_wait(WaitsFor::StopLoss(price(10_000_000)))),
+        ("id='7' take-profit='.1'", seven.with_wait(WaitsFor::TakeProfit(price(10_000_000)))),
+        ("id='7' trail='.1'", seven.with_wait(WaitsFor::Trail(Trail::by(price(10_000_000))))),
+        ("id='7' trail-bips='9'", seven.with_wait(WaitsFor::Trail(Trail::by_bips(9).unwrap()))),
+        ("id='7' display='.5'", seven.with_display(Some(shares(50_000_000)))),
+        ("id='7' display=' None '", seven.with_display(None)),
+        ("id='7' until='2.5'", seven.with_deadline(until)),
+        ("id='7' until='none'", seven.with_deadline(None)),
+        ("id='7' tif='IOC'", seven.with_tif(TimeInForce::ImmediateOrCancel)),
+        ("id='7' tif='fok' until='2.5'", seven.with_tif(TimeInForce::FillOrKill).with_deadline(until)),
+        ("id='7' tif='GTD' until='2.5'", seven.with_tif(TimeInForce::Rests).with_deadline(until)),
+        // Nothing but a cancel ends it then.
+        ("id='7' tif='GTC'", seven.with_tif(TimeInForce::Rests).with_deadline(None)),
     ] {
-        let body = format!("<transactions id='1'><amend {said}/></transactions>");
-        assert_eq!(commands(body), [Command::AmendOrder { account, order, shares: shares(units) }]);
+        assert_eq!(amended(said), meant, "{said}");
     }
     check_transactions(
-        "<amend id='7' shares='60'/>",
-        "<amended id=\"7\" shares=\"60\"><open shares=\"60\"/></amended>",
+        "<amend tif='IOC' limit='&#57;' shares='60' id='7'/>",
+        "<amended id=\"7\" shares=\"60\" limit=\"9\" tif=\"IOC\"><open shares=\"60\"/></amended>",
     );
-    for (said, told) in [
-        ("id='7'", "<error id=\"7\">amend has no shares attribute</error>"),
-        ("shares='7'", "<error shares=\"7\">amend has no id attribute</error>"),
-        ("id='7' shares='0'", "<error id=\"7\" shares=\"0\">shares is zero</error>"),
-        ("id='7' shares='-1'", "<error id=\"7\" shares=\"-1\">shares is not above zero</error>"),
-        ("id='07' shares='1'", "<error id=\"07\" shares=\"1\">Unknown order</error>"),
+}
+
+#[test]
+fn an_amendment_that_no_order_can_have_is_refused_in_words() {
+    let nothing = "an amendment names what is to change: shares, limit, stop, take-profit, trail, trail-bips, display, until or tif";
+    for (said, why) in [
+        ("id='7'", nothing),
+        ("shares='7'", "amend has no id attribute"),
+        ("id='7' shares='0'", "shares is zero"),
+        ("id='7' shares='-1'", "shares is not above zero"),
+        ("id='7' shares='none'", "shares is not a plain decimal number"),
+        ("id='7' limit='0'", "limit is not above zero"),
+        ("id='7' display='0'", "display is zero"),
+        ("id='7' until='0'", "until must be above 0 and at most 9007199254.740991, in seconds since 1970"),
+        ("id='07' shares='1'", "Unknown order"),
+        ("id='07'", nothing),
+        ("id='7' client-id='x' shares='1'", "id and client-id name the same: give one"),
+        ("id='7' amount='1'", "amend has an unknown attribute amount"),
+        ("id='7' stop='1' take-profit='1'", "an order waits for one price: give stop or take-profit"),
         (
-            "id='7' client-id='x' shares='1'",
-            "<error id=\"7\" client-id=\"x\" shares=\"1\">id and client-id name the same: give one</error>",
+            "id='7' stop='1' trail='1'",
+            "the market says where a trailing stop is: give trail without stop and take-profit",
         ),
-        ("id='7' shares='1' limit='1'", "<error id=\"7\" shares=\"1\">amend has an unknown attribute limit</error>"),
+        ("id='7' trail='1' trail-bips='1'", "trail and trail-bips say the same: give one"),
+        ("id='7' trail-bips='x'", "trail-bips is a whole number of hundredths of a per cent, from 1 to 9999"),
+        ("id='7' trail='1' display='1'", "an order with trail shows all its shares: leave display out"),
+        ("id='7' tif='FOK' display='1'", "display belongs to an order that rests, and this one is done at once"),
+        ("id='7' tif='DAY'", "an amended order cannot end with the day: give until, the time at which it ends"),
+        ("id='7' tif='GTD'", "an order whose tif is GTD needs until, the time at which it ends"),
+        ("id='7' tif='GTD' until='none'", "an order whose tif is GTD needs until, the time at which it ends"),
+        ("id='7' tif='GTC' until='1'", "an order with until ends at that time, so its tif cannot be GTC: leave it out"),
+        ("id='7' tif='NOW'", "tif must be GTC, GTD, IOC or FOK"),
     ] {
-        check_transactions(&format!("<amend {said}/>"), told);
+        let body = format!("<transactions id='1'><amend {said}/></transactions>");
+        assert_eq!(parse(&body).requests.ops(), [], "{said}");
+        let told = crate::common::reply(&body);
+        assert!(told.ends_with(&format!(">{why}</error>")), "{said}: {told}");
     }
 }
 
