@@ -213,10 +213,10 @@ impl Problem {
             Reject::UnknownOrder => Code::UnknownOrder,
             Reject::NothingOpen => Code::NothingOpen,
             Reject::NothingToAmend => Code::NothingToAmend,
-            Reject::AmendsUpward { .. } => Code::AmendsUpward,
             Reject::AmendsBelowExecuted { .. } => Code::AmendsBelowExecuted,
             Reject::AmendsOneOfTwo { .. } => Code::AmendsOneOfTwo,
-            Reject::CannotAmend(_) => Code::CannotAmend,
+            // No request of REST asks for fewer shares alone.
+            Reject::AmendsUpward { .. } | Reject::CannotAmend(_) => Code::CannotAmend,
             Reject::NotLinked => Code::NotLinked,
             Reject::CannotLink { .. } => Code::CannotLink,
             Reject::DeadlinePassed { .. } => Code::DeadlinePassed,
@@ -305,6 +305,7 @@ impl Problem {
             | Limit::OrderValue(_)
             | Limit::SharesOfMoney(_)
             | Limit::ValueOfMoving(_)
+            | Limit::ValueOfAmended(_)
             | Limit::OfAnotherOrder => Code::OrderTooLarge,
         };
         let problem = Problem::new(code, limit.to_string());

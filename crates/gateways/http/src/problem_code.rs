@@ -151,10 +151,8 @@ codes! {
             "Cancel on disconnect, and `expected_issued`, are not offered where several servers share a market";
         GivenFromBudget "given-from-budget", "Given from a budget",
             "A member with a budget gives shares and issues none, so `expected_issued` would not notice a second time";
-        AmendsUpward "amends-upward", "Not fewer shares",
-            "The order has no more shares than that already: amending takes some off";
         AmendsBelowExecuted "amends-below-executed", "Fewer shares than were executed",
-            "As many shares of the order were executed, or more";
+            "As many shares of the order were executed as it was to have, or more";
         FundsTradeNothing "funds-trade-nothing", "Nothing can be traded for these funds",
             "Nobody is on the other side, or a share costs too much for these funds";
         CannotLink "cannot-link", "Cannot be linked", "The two orders cannot be linked";
@@ -272,6 +270,44 @@ pub(crate) const ANY_ORDER: &[Code] = &[
     Code::SharesOutOfRange,
     Code::ValueOutOfRange,
     Code::OutsideBand,
+];
+
+/// The refusals of other terms for an open order.
+pub(crate) const AMENDMENT: &[Code] = &[
+    Code::UnknownAccount,
+    Code::UnknownOrder,
+    Code::NothingToAmend,
+    Code::AmendsBelowExecuted,
+    Code::AmendsOneOfTwo,
+    Code::AmendsPending,
+    Code::CannotAmend,
+    Code::CannotLink,
+    Code::CannotWork,
+    Code::InsufficientFunds,
+    Code::InsufficientShares,
+    Code::WouldTake,
+    Code::TriggersAtOnce,
+    Code::NothingToTrail,
+    Code::TrailTooFar,
+    Code::TooManyTrails,
+    Code::DeadlinePassed,
+    Code::Halted,
+    Code::InAuction,
+    Code::Killed,
+    Code::PastOpenOrders,
+    Code::PastOrderShares,
+    Code::PastOrderValue,
+    Code::PastPosition,
+    Code::PastCollar,
+    Code::OffTick,
+    Code::OffLot,
+    Code::DisplayOutOfRange,
+    Code::SharesOutOfRange,
+    Code::ValueOutOfRange,
+    Code::OutsideBand,
+    Code::TooManyOrders,
+    Code::OrderTooLarge,
+    Code::TooManyWaiting,
 ];
 
 /// The refusals of orders that no list has: those with `funds` or `display`.

@@ -11,7 +11,7 @@ use crate::common::client::Client;
 use crate::common::folder::Folder;
 use crate::common::here::Here;
 use crate::common::http::{Answer, Http};
-use crate::common::order_xml::{as_on_the_wire, placing_attributes, seconds};
+use crate::common::order_xml::{amendment_attributes, as_on_the_wire, placing_attributes, seconds};
 use crate::common::server::{PATIENCE, connect, state_of};
 use crate::common::wait::wait_until;
 use market::timekeeper::Clock;
@@ -21,8 +21,8 @@ use pricetime::setting_units::Whole;
 use pricetime::settings::GivenSettings;
 use serde_json::{Value, json};
 use terms::{
-    AccountId, Command, DOLLAR, Entry, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind, OrderName, Place, Query,
-    Sequence, Side, Time,
+    AccountId, Amendment, Change, Command, DOLLAR, Entry, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind,
+    OrderName, Place, Query, Sequence, Side, Time, TimeInForce, WaitsFor,
 };
 use xml::Gateway;
 
@@ -86,8 +86,9 @@ fn by_xml(client: &mut Client, op: &Op) -> Told {
         Op::Command(placing @ Command::Place(Place { account, .. })) => {
             format!("<transactions id=\"{account}\"><order{}/></transactions>", placing_attributes(placing))
         }
-        Op::Command(Command::AmendOrder { account, order: OrderName::Id(order), shares }) => {
-            format!("<transactions id=\"{account}\"><amend id=\"{}\" shares=\"{shares}\"/></transactions>", order.0)
+        Op::Command(Command::Amend(amendment)) if let OrderName::Id(order) = amendment.order => {
+            let (account, terms) = (amendment.account, amendment_attributes(amendment));
+            format!("<transactions id=\"{account}\"><amend id=\"{}\"{terms}/></transactions>", order.0)
         }
         Op::Command(Command::CancelOrder { account, order: OrderName::Id(order) }) => {
             format!("<transactions id=\"{account}\"><cancel id=\"{}\"/></transactions>", order.0)
@@ -172,8 +173,8 @@ fn by_rest(http: &Http, op: &Op) -> Told {
         Op::Command(Command::CancelOrder { account, order: OrderName::Id(order) }) => {
             (http.delete(&format!("/api/v1/orders/{}?account={account}", order.0)), |_| Told::Canceled)
         }
-        Op::Command(Command::AmendOrder { account, order: OrderName::Id(order), shares }) => {
-            let body = json!({"account": account.to_string(), "shares": shares.to_string()}).to_string();
+        Op::Command(Command::Amend(amendment)) if let OrderName::Id(order) = amendment.order => {
+            let body = amendment_body(amendment).to_string();
             let path = format!("/api/v1/orders/{}", order.0);
             let amended = http.send("PATCH", &path, Some(&body), &[("content-type", "application/json")]);
             (amended, |body| Told::Amended { open: body["open"].as_str().unwrap().to_owned() })
@@ -196,6 +197,41 @@ fn by_rest(http: &Http, op: &Op) -> Told {
             Told::Refused(answer.body["detail"].as_str().unwrap().to_owned())
         }
     }
+}
+
+/// The body of a request that amends an order.
+fn amendment_body(amendment: &Amendment) -> Value {
+    let mut body = json!({"account": amendment.account.to_string()});
+    let mut say = |name: &str, value: Value| body[name] = value;
+    amendment.shares().into_iter().for_each(|shares| say("shares", shares.to_string().into()));
+    amendment.limit().into_iter().for_each(|limit| say("limit", limit.to_string().into()));
+    match amendment.waits_for() {
+        Some(WaitsFor::StopLoss(price)) => say("stop", price.to_string().into()),
+        Some(WaitsFor::TakeProfit(price)) => say("take_profit", price.to_string().into()),
+        Some(WaitsFor::Trail(trail)) => match trail.distance() {
+            Some(distance) => say("trail", distance.to_string().into()),
+            None => say("trail_bips", trail.bips().into()),
+        },
+        None => {}
+    }
+    match amendment.display() {
+        Change::Keep => {}
+        Change::Remove => say("display", Value::Null),
+        Change::Set(display) => say("display", display.to_string().into()),
+    }
+    match amendment.deadline() {
+        Change::Keep => {}
+        Change::Remove => say("until", Value::Null),
+        Change::Set(until) => say("until", until.time().0.into()),
+    }
+    let has_end = matches!(amendment.deadline(), Change::Set(_));
+    match amendment.tif() {
+        Some(TimeInForce::Rests) => say("tif", if has_end { "GTD" } else { "GTC" }.into()),
+        Some(TimeInForce::ImmediateOrCancel) => say("tif", "IOC".into()),
+        Some(TimeInForce::FillOrKill) => say("tif", "FOK".into()),
+        None => {}
+    }
+    body
 }
 
 /// Draws the commands, depending on the market that they make.
@@ -253,14 +289,12 @@ impl Source {
 
 /// Returns false for ops that no client can express, or that XML and REST refuse before the market does.
 fn is_sayable(op: &Op) -> bool {
-    !matches!(
-        op,
-        Op::Query(Query { order: OrderName::Id(OrderId(0)), .. })
-            | Op::Command(
-                Command::CancelOrder { order: OrderName::Id(OrderId(0)), .. }
-                    | Command::AmendOrder { order: OrderName::Id(OrderId(0)), .. }
-            )
-    )
+    let of_none = OrderName::Id(OrderId(0));
+    match op {
+        Op::Query(Query { order, .. }) | Op::Command(Command::CancelOrder { order, .. }) => *order != of_none,
+        Op::Command(Command::Amend(amendment)) => amendment.order != of_none,
+        Op::Command(_) => true,
+    }
 }
 
 /// XML makes a symbol before it looks at the accounts in it. Over REST, shares for an unknown account make no symbol.
@@ -282,7 +316,7 @@ fn play(seed: u64, ops: usize) -> BTreeMap<String, usize> {
     let http = rest.here.http();
     let mut source = Source {
         model: Model::new(),
-        workload: Workload::new(seed).with_all_kinds().with_terms(),
+        workload: Workload::new(seed).with_all_kinds().with_terms().with_amendments(),
         sequence: Sequence::ZERO,
     };
     let mut random = Random::new(!seed);

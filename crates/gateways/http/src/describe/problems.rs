@@ -62,7 +62,7 @@ mod tests {
 
     use super::*;
     use crate::problem::Problem;
-    use crate::problem_code::{ANY_ORDER, ORDER_ALONE};
+    use crate::problem_code::{AMENDMENT, ANY_ORDER, ORDER_ALONE};
 
     /// Whether the engine can refuse a new order so. REST checks the bonds between orders before it places them.
     fn meets_an_order(reject: &Reject) -> bool {
@@ -111,8 +111,55 @@ mod tests {
         }
     }
 
+    /// Whether the engine can refuse other terms for an open order so.
+    fn meets_an_amendment(reject: &Reject) -> bool {
+        match reject {
+            Reject::UnknownAccount
+            | Reject::UnknownOrder
+            | Reject::NothingToAmend
+            | Reject::AmendsBelowExecuted { .. }
+            | Reject::AmendsOneOfTwo { .. }
+            | Reject::AmendsUpward { .. }
+            | Reject::CannotAmend(_)
+            | Reject::AmendsPending { .. }
+            | Reject::CannotLink { .. }
+            | Reject::CannotWork
+            | Reject::InsufficientFunds { .. }
+            | Reject::InsufficientShares { .. }
+            | Reject::WouldTake { .. }
+            | Reject::TriggersAtOnce { .. }
+            | Reject::NothingToTrail
+            | Reject::TrailTooFar { .. }
+            | Reject::TooManyTrails { .. }
+            | Reject::BreaksRule(_)
+            | Reject::DeadlinePassed { .. }
+            | Reject::DisplayOutOfBounds { .. }
+            | Reject::DisplayOffLot { .. }
+            | Reject::Killed(_)
+            | Reject::PastLimit(_)
+            | Reject::TooManyWaiting { .. }
+            | Reject::Full => true,
+            Reject::AccountExists
+            | Reject::UnknownPayer
+            | Reject::UnknownSymbol
+            | Reject::TooMuchMoney { .. }
+            | Reject::TooManyShares { .. }
+            | Reject::FundsTradeNothing { .. }
+            | Reject::WouldWait
+            | Reject::NothingOpen
+            | Reject::ClientOrderIdTaken { .. }
+            | Reject::NotCanceled
+            | Reject::Kept
+            | Reject::NotLinked
+            | Reject::NotWorking
+            | Reject::CannotPend { .. }
+            | Reject::HaltedByRules
+            | Reject::KillGoesOn => false,
+        }
+    }
+
     #[test]
-    fn operations_that_place_orders_describe_all_refusals_of_an_order() {
+    fn operations_that_place_or_amend_orders_describe_all_refusals_of_an_order() {
         let rejects = [
             Reject::AccountExists,
             Reject::UnknownAccount,
@@ -157,6 +204,11 @@ mod tests {
             Reject::NothingToAmend,
             Reject::AmendsUpward { shares: terms::Shares::MAX },
             Reject::AmendsBelowExecuted { executed: terms::Shares::MAX },
+            Reject::AmendsOneOfTwo { partner: terms::OrderId(1) },
+            Reject::AmendsPending { working: terms::OrderId(1) },
+            Reject::CannotAmend(terms::AmendFault::HasNoLimit),
+            Reject::CannotLink { order: terms::OrderId(1) },
+            Reject::CannotWork,
             Reject::DeadlinePassed {
                 until: terms::Deadline::new(terms::Time(1)).expect("a time"),
                 now: terms::Time(2),
@@ -175,6 +227,8 @@ mod tests {
             let others = [Code::Full, Code::TooManyWaiting, Code::WouldWait];
             let is_described = [ANY_ORDER, ORDER_ALONE, &others].concat().contains(&code);
             assert_eq!(is_described, meets_an_order(reject), "{reject:?}");
+            let is_described = AMENDMENT.contains(&code) || code == Code::Full;
+            assert_eq!(is_described, meets_an_amendment(reject), "{reject:?}");
         }
     }
 

@@ -193,7 +193,6 @@ impl Placing {
         let (account, symbol) = (input::account(&asked.account)?, input::symbol(&asked.symbol)?);
         let (order_type, tif, post_only) = asked.kind.unwrap_or(KindName::Limit).asked();
         let price = |field, text: &Option<String>| text.as_deref().map(|text| input::price(field, text)).transpose();
-        let bips = |bips: &serde_json::Value| bips.as_u64().ok_or_else(|| order_problem(OrderFault::TrailBips));
         let request = OrderRequest {
             order_type,
             tif,
@@ -205,7 +204,7 @@ impl Placing {
             stop: price("stop", &asked.stop)?,
             take_profit: price("take_profit", &asked.take_profit)?,
             trail: price("trail", &asked.trail)?,
-            trail_bips: asked.trail_bips.as_ref().map(bips).transpose()?,
+            trail_bips: asked.trail_bips.as_ref().map(trail_bips).transpose()?,
             display: asked.display.as_deref().map(|text| input::order_shares("display", text)).transpose()?,
             until: asked.until.as_ref().map(input::deadline).transpose()?,
             self_trade: asked.self_trade.map_or(SelfTrade::Allowed, SelfTrade::from),
@@ -248,6 +247,11 @@ impl Placing {
         let distance = trail.and_then(Trail::distance).map(|distance| distance.to_string());
         Ok(PlacedShape { display, trail: distance, trail_bips: trail.and_then(Trail::bips), ..placed })
     }
+}
+
+/// Reads the distance of a trigger that follows the market, in hundredths of a per cent.
+pub(super) fn trail_bips(bips: &serde_json::Value) -> Result<u64, Problem> {
+    bips.as_u64().ok_or_else(|| order_problem(OrderFault::TrailBips))
 }
 
 /// Returns the number of shares for which a done order was placed.

@@ -3,8 +3,9 @@
 use axum::extract::Query;
 use axum::http::Uri;
 use serde::de::DeserializeOwned;
+use terms::OrderId;
 
-use super::amend;
+use super::amend::AmendBody;
 use super::kills::KillAsked;
 use super::members::{KeyAsked, MemberAsked, RightsAsked};
 use super::order_lists::{self, PlaceOrderListBody};
@@ -20,7 +21,7 @@ pub(crate) fn read(method: &str, target: &Uri, body: &[u8]) {
     query_of(&parts, target);
     let is_read = match (method, &parts[..]) {
         (_, ["orders"]) => placing(body),
-        ("PATCH", ["orders", ..]) => of(body).and_then(|asked| amend::read(&asked).map(drop)),
+        ("PATCH", ["orders", ..]) => of(body).and_then(|asked: AmendBody| asked.read(OrderId(1).into()).map(drop)),
         (_, ["orders", ..]) => placing(body),
         (_, ["order-lists"]) => of::<PlaceOrderListBody>(body).and_then(|asked| order_lists::read(asked).map(drop)),
         (_, ["accounts"]) => of::<accounts::Create>(body).map(drop),

@@ -1,8 +1,8 @@
 //! Reports of an account: each says one thing that happened to an order.
 
-use feed::{Noted, Report, View};
+use feed::{AmendedTerms, Noted, Report, View};
 use serde::Serialize;
-use terms::CancelReason;
+use terms::{CancelReason, Side};
 use utoipa::ToSchema;
 
 use crate::schema_values;
@@ -126,7 +126,7 @@ pub(crate) struct LinkedReport {
     linked_with: u64,
 }
 
-/// Shares were taken off an order, which keeps its place.
+/// Shares were taken off an order, which keeps its place, or it got other terms.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub(crate) struct AmendedReport {
     #[schema(value_type = schema_values::Sequence)]
@@ -142,11 +142,46 @@ pub(crate) struct AmendedReport {
     /// The number of shares that it had before, executed ones included.
     #[schema(value_type = schema_values::Shares)]
     shares_before: String,
-    /// The number of shares that it kept.
+    /// The number of shares that it has from then on.
     #[schema(value_type = schema_values::Shares)]
     shares: String,
     #[schema(value_type = schema_values::CancelReason)]
     why: &'static str,
+    /// The terms that it has from then on; absent if only its shares became fewer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    terms: Option<AmendedTermsShape>,
+}
+
+/// The terms of an order from an amendment on, besides its shares.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[schema(as = AmendedTerms)]
+pub(crate) struct AmendedTermsShape {
+    #[schema(value_type = schema_values::OrderKind)]
+    kind: &'static str,
+    /// The limit; null for a market order.
+    #[schema(value_type = Option<schema_values::Price>, required = true)]
+    limit: Option<String>,
+    /// The price that it waits for to limit a loss.
+    #[schema(value_type = Option<schema_values::Price>, required = true)]
+    stop: Option<String>,
+    /// The price that it waits for to take a profit.
+    #[schema(value_type = Option<schema_values::Price>, required = true)]
+    take_profit: Option<String>,
+    /// Whether it kept its place among the others of its price.
+    keeps_place: bool,
+}
+
+impl AmendedTermsShape {
+    fn of(side: Side, terms: &AmendedTerms) -> AmendedTermsShape {
+        let [stop, take_profit] = trigger_texts(side, terms.trigger);
+        AmendedTermsShape {
+            kind: terms.kind.name(),
+            limit: limit_text(terms.kind, terms.limit),
+            stop,
+            take_profit,
+            keeps_place: terms.keeps_place,
+        }
+    }
 }
 
 /// An order was accepted that waits until another one is executed wholly.
@@ -283,6 +318,7 @@ impl ReportShape {
                 shares_before: amended.before.to_string(),
                 shares: amended.after.to_string(),
                 why: amended.why.name(),
+                terms: amended.terms.map(|terms| AmendedTermsShape::of(amended.side, &terms)),
             }),
             Report::Canceled(canceled) => ReportShape::Canceled(CanceledReport {
                 sequence: canceled.sequence.0,
