@@ -1,6 +1,6 @@
 // Requests and what they answer. A refusal is an exception with its facts; so is no answer at all.
 
-/** @import { Account, AccountLine, AccountsPage, AuditPage, CandlesPage, Cursor, ExecutionsPage, Interval, KillGiven, Kills, Limits, ListKind, Member, MemberKey, MembersPage, Mode, NewOrder, Order, OrderPlace, OrdersPage, PastBook, PastEvents, Placed, Problem, Sandbox, ServerStatus, Session, StatusSeconds, SymbolFees, SymbolInfo, SymbolsPage, TradesPage, VenueMode } from "./types.js" */
+/** @import { Account, AccountLine, AccountsPage, AmendOrder, AuditPage, CandlesPage, Cursor, ExecutionsPage, Interval, KillGiven, Kills, Limits, ListKind, Member, MemberKey, MembersPage, Mode, NewOrder, Order, OrderPlace, OrdersPage, PastBook, PastEvents, Placed, Problem, Sandbox, ServerStatus, Session, StatusSeconds, SymbolFees, SymbolInfo, SymbolsPage, TradesPage, VenueMode } from "./types.js" */
 
 import { grouped } from "./decimal.js";
 
@@ -220,17 +220,8 @@ export const api = {
   /** @param {number} order @param {string} account @returns {Promise<Order>} */
   cancel: (order, account) => request("DELETE", `/orders/${order}${query({ account })}`),
 
-  /** Leaves an order so many shares. @param {number} order @param {string} account @param {string} shares @returns {Promise<Order>} */
-  amend: (order, account, shares) => request("PATCH", `/orders/${order}`, { account, shares }),
-
-  /**
-   * Cancels an order and places another one in its stead, or changes nothing and refuses. Where the other one was placed before under its client
-   * order id, `not_canceled` is set.
-   * @param {number} order
-   * @param {NewOrder} placing
-   * @returns {Promise<{placed: Placed, not_canceled: Problem|null}>}
-   */
-  replace: (order, placing) => request("PUT", `/orders/${order}${query({ on_failure: "keep" })}`, placing),
+  /** Gives an open order other terms, or changes nothing and refuses. @param {number} order @param {string} account @param {AmendOrder} terms @returns {Promise<Order>} */
+  amend: (order, account, terms) => request("PATCH", `/orders/${order}`, { account, ...terms }),
 
   /** @param {string} account @param {string|null} symbol @returns {Promise<{canceled: Order[]}>} */
   cancelAll: (account, symbol) => request("DELETE", `/accounts/${at(account)}/orders${query({ symbol })}`),

@@ -265,6 +265,8 @@
  * @property {string} client_order_id
  */
 
+/** The terms that an open order is to have; it keeps the others. @typedef {{shares?: string, limit?: string, stop?: string, take_profit?: string}} AmendOrder */
+
 /** The kind of an order list: one of two orders cancels the other, or one or two are placed when the first is executed. @typedef {"oco"|"oto"|"otoco"} ListKind */
 
 /** @typedef {"allowed"|"cancel_newest"|"cancel_oldest"|"cancel_both"|"decrement"} SelfTrade */

@@ -397,7 +397,7 @@ async function trade(context, name, market) {
       await page.click("#ticket-terms > summary");
     });
 
-  await step(`${name}: an order ends at a time, and its shares are reduced in place`, async () => {
+  await step(`${name}: an order ends at a time, and gets other shares and another limit`, async () => {
     await page.keyboard.press("b");
     await page.click("#ticket-terms > summary");
     await page.selectOption("#ticket-ends", "until");
@@ -421,15 +421,15 @@ async function trade(context, name, market) {
     assert.deepEqual([told.self_trade, told.until % 1_000_000], ["cancel_oldest", 0]);
     await page.click(`${row} .edit`);
     assert.equal(await page.inputValue(`${row} .row-edit`), "8 @ 120");
-    await page.fill(`${row} .row-edit`, "9");
+    await page.fill(`${row} .row-edit`, "100000");
     await page.keyboard.press("Enter");
-    await page.waitForSelector(".notice:has-text('not reduced')");
+    await page.waitForSelector(".notice:has-text('not changed')");
     await page.click(`${row} .edit`);
     await page.fill(`${row} .row-edit`, "3 @ 120");
     await look(page, `${name}-reduce`);
     await page.keyboard.press("Enter");
     await page.waitForFunction((id) => document.querySelector(`#panel-open tr[data-key="${id}"]`)?.children[4]?.textContent === "3", dated);
-    // By the keyboard alone, with another limit: another order stands for it.
+    // By the keyboard alone, with more shares and another limit.
     await page.focus(`${row} .edit`);
     await page.keyboard.press("Enter");
     await page.fill(`${row} .row-edit`, "4 @ nothing");
@@ -438,11 +438,11 @@ async function trade(context, name, market) {
     await page.keyboard.press("Enter");
     await page.fill(`${row} .row-edit`, "4 @ 119.5");
     await page.keyboard.press("Enter");
+    await page.waitForFunction((id) => document.querySelector(`#panel-open tr[data-key="${id}"]`)?.children[4]?.textContent === "4", dated);
+    const amended = await ask("GET", `/orders/${dated}?account=${market.trader}`);
+    assert.deepEqual([amended.shares, amended.limit, amended.self_trade, amended.until], ["4", "119.5", "cancel_oldest", told.until]);
+    await page.click(`${row} .cancel`);
     await page.waitForSelector(row, { state: "detached" });
-    const [other] = (await ask("GET", `/accounts/${market.trader}/orders?limit=1`)).orders;
-    assert.deepEqual([other.shares, other.limit, other.self_trade, other.until], ["4", "119.5", "cancel_oldest", told.until]);
-    await page.click(`#panel-open tr[data-key="${other.order_id}"] .cancel`);
-    await page.waitForSelector(`#panel-open tr[data-key="${other.order_id}"]`, { state: "detached" });
     await go(page, phone, "ticket");
     await page.selectOption("#ticket-ends", "");
     await page.selectOption("#ticket-self-trade", "allowed");

@@ -105,15 +105,15 @@ try {
     }),
   );
 
-  await step("an order that is replaced without an answer is replaced once, and told so", () =>
+  await step("an order that is amended without an answer is amended once, and told so", () =>
     visit({}, async (page) => {
       await ask("POST", "/orders", { account: market.trader, symbol: market.symbol, side: "buy", limit: "100", shares: "2" });
-      await loseNext(page, "PUT", /\/api\/v1\/orders\/\d+/, WAYS["502 of a proxy"]);
+      await loseNext(page, "PATCH", /\/api\/v1\/orders\/\d+/, WAYS["502 of a proxy"]);
       await page.click("#panel-open .edit");
       await page.locator("#panel-open tbody input").fill("2 @ 101");
       await page.keyboard.press("Enter");
-      await page.waitForSelector(".notice:has-text('whether it was replaced is not known')");
-      await page.waitForSelector(".notice:has-text('stands for order')");
+      await page.waitForSelector(".notice:has-text('whether it was amended is not known')");
+      await page.waitForSelector(".notice:has-text('2 open now')");
       assert.deepEqual(
         (await open()).map((/** @type {any} */ { limit, shares }) => [limit, shares]),
         [["101", "2"]],

@@ -398,8 +398,9 @@ try {
       assert.equal((await newest()).order_id, first);
       await drag(page, 30);
       await page.mouse.up();
-      await page.waitForSelector(".notice:has-text('stands for order')");
+      await page.waitForSelector(`.notice:has-text("Order ${first} has 5 ")`);
       const moved = await newest();
+      assert.equal(moved.order_id, first, "it keeps its number");
       assert.ok(Number(moved.limit) < 144.97 && moved.shares === "5" && moved.status === "open", JSON.stringify(moved));
       assert.match(moved.limit, /^\d+(\.\d{1,2})?$/, "on the step of prices");
       await lines(page, 1);
@@ -429,8 +430,8 @@ try {
       await far();
       await page.mouse.up();
       await page.click("#confirm-sure");
-      await page.waitForSelector(".notice:has-text('stands for order')");
-      assert.equal((await newest()).executed, "5");
+      await page.waitForSelector(`.notice:has-text("Order ${first} has 5 ")`);
+      assert.deepEqual([(await newest()).order_id, (await newest()).executed], [first, "5"]);
       await ask("POST", "/orders", { account: market.trader, symbol: market.symbol, side: "buy", kind: "post_only", limit: "144.97", shares: "5" });
       await lines(page, 1);
       const { order_id: second } = await newest();

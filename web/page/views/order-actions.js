@@ -1,4 +1,4 @@
-// Actions on an open order: cancel, reduce, replace. A notice shows the outcome.
+// Actions on an open order: cancel, amend. A notice shows the outcome.
 
 import { exact, fault, group, plain } from "../decimal.js";
 import { moveOf } from "./moving.js";
@@ -6,7 +6,6 @@ import { notice } from "./notices.js";
 import { amendOrder } from "./order-amend.js";
 import { cancelOrder } from "./order-cancel.js";
 import { notChanged } from "./order-notices.js";
-import { replaceOrder } from "./order-replace.js";
 
 /** @import { Api } from "../api.js" */
 /** @import { Confirm } from "./confirm.js" */
@@ -25,15 +24,15 @@ export function orderActions({ api, market, quote, confirm }) {
   /** @type {Price} */
   const price = (text, symbol) => quote.price(text, symbol);
 
-  /** Changes an order as it is typed: shares alone are amended; with another limit it is replaced. @param {Order} order @param {string} text */
+  /** Changes an order as it is typed: its shares, or its shares and its limit. @param {Order} order @param {string} text */
   async function edit(order, text) {
     const [shares, limit, ...more] = text.split("@").map(plain);
     const why = more.length > 0 ? "write shares @ limit" : (fault(shares, "Shares") ?? (limit === undefined ? null : fault(limit, "Limit")));
     if (why !== null) return notChanged(order, why);
-    if (limit === undefined || (order.limit !== null && exact(limit) === exact(order.limit))) return amendOrder(api, order, shares);
+    if (limit === undefined || (order.limit !== null && exact(limit) === exact(order.limit))) return amendOrder({ api, price }, order, { shares });
     if (order.limit === null) return notChanged(order, "a market order has no limit");
     if (!(await isSure(order, "limit", limit, false))) return;
-    return replaceOrder({ api, price }, order, shares, { limit });
+    return amendOrder({ api, price }, order, { shares, limit });
   }
 
   /** The effect of an order at another price now; null if its market is not in view. @param {Order} order @param {Which} which @param {string} to */
@@ -63,7 +62,7 @@ export function orderActions({ api, market, quote, confirm }) {
   /** Gives an order another price: its limit, or what it waits for. @param {Order} order @param {Which} which @param {string} to */
   async function move(order, which, to) {
     if (!(await isSure(order, which, to, true))) return;
-    return replaceOrder({ api, price }, order, order.shares, { [which]: to });
+    return amendOrder({ api, price }, order, { [which]: to });
   }
 
   return { cancel: (/** @type {Order} */ order) => cancelOrder(api, order), edit, move, foretell };
