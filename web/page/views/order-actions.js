@@ -29,10 +29,10 @@ export function orderActions({ api, market, quote, confirm }) {
     const [shares, limit, ...more] = text.split("@").map(plain);
     const why = more.length > 0 ? "write shares @ limit" : (fault(shares, "Shares") ?? (limit === undefined ? null : fault(limit, "Limit")));
     if (why !== null) return notChanged(order, why);
-    if (limit === undefined || (order.limit !== null && exact(limit) === exact(order.limit))) return amendOrder({ api, price }, order, { shares });
-    if (order.limit === null) return notChanged(order, "a market order has no limit");
-    if (!(await isSure(order, "limit", limit, false))) return;
-    return amendOrder({ api, price }, order, { shares, limit });
+    if (order.limit === null) return limit === undefined ? amendOrder({ api, price }, order, { shares }) : notChanged(order, "a market order has no limit");
+    const stays = limit === undefined || exact(limit) === exact(order.limit);
+    if (!stays && !(await isSure(order, "limit", limit, false))) return;
+    return amendOrder({ api, price }, order, { shares, limit: limit ?? order.limit });
   }
 
   /** The effect of an order at another price now; null if its market is not in view. @param {Order} order @param {Which} which @param {string} to */
@@ -62,7 +62,8 @@ export function orderActions({ api, market, quote, confirm }) {
   /** Gives an order another price: its limit, or what it waits for. @param {Order} order @param {Which} which @param {string} to */
   async function move(order, which, to) {
     if (!(await isSure(order, which, to, true))) return;
-    return amendOrder({ api, price }, order, { [which]: to });
+    // A member's bound on the value of an order wants to know both its limit and its shares.
+    return amendOrder({ api, price }, order, which === "limit" ? { shares: order.shares, limit: to } : { [which]: to });
   }
 
   return { cancel: (/** @type {Order} */ order) => cancelOrder(api, order), edit, move, foretell };
