@@ -104,8 +104,9 @@ async fn tell(
     let order = Order { shares, executed, money, ..before };
     let told =
         history_pages::amendments(app, order.id, seen.next(), AMENDMENTS_MAX).await.map_err(Refusal::troubled)?;
-    // Amendments only take shares off: the order had this number once.
-    let its = told.iter().find(|amended| amended.after == shares).ok_or_else(Refusal::internal)?;
+    // Others may give the order more shares again, but not before this amendment: it is the first one that left so many.
+    let is_it = |amended: &&Amended| amended.after == shares && amended.terms.is_none();
+    let its = told.iter().find(is_it).ok_or_else(Refusal::internal)?;
     Ok(json!({
         "transactTime": unit.tell(its.time),
         "executionId": its.sequence.0,
@@ -129,16 +130,22 @@ pub(crate) async fn amendments(State(app): State<BinanceState>, asked: Parameter
     let found = history_pages::order(&app, Some(account), order).await.map_err(Refusal::troubled)?;
     let its = found.filter(|past| past.order.symbol == symbol);
     let past = its.ok_or_else(Refusal::no_such_order)?;
-    // Reductions by self-trade prevention are among them, and are no amendments here.
+    // Reductions by self-trade prevention are among them, and other terms without other shares: they are no amendments
+    // here.
     let told =
         history_pages::amendments(&app, order, Sequence(from), AMENDMENTS_MAX).await.map_err(Refusal::troubled)?;
     let unit = asked.unit;
     let shown = app.look(move |model| {
         let order = Order::of_past(&model.view, &past);
-        let its = told.iter().filter(|amended| amended.why == CancelReason::Asked).take(limit);
+        let its = told.iter().filter(|amended| is_listed(amended)).take(limit);
         its.map(|amended| amendment_shape(&order, amended, unit)).collect::<Value>()
     });
     Ok(Json(shown.await?))
+}
+
+/// Whether an amendment is one of these clients' kind, who know no other than of shares.
+fn is_listed(amended: &Amended) -> bool {
+    amended.why == CancelReason::Asked && amended.before != amended.after
 }
 
 fn amendment_shape(order: &Order, amended: &Amended, unit: TimeUnit) -> Value {

@@ -354,6 +354,7 @@ impl Refusal {
                 | Limit::OrderValue(_)
                 | Limit::SharesOfMoney(_)
                 | Limit::ValueOfMoving(_)
+                | Limit::ValueOfAmended(_)
                 | Limit::OfAnotherOrder
                 | Limit::Accounts(_) => Refusal::new(-2010, format!("{limit}.")),
             };

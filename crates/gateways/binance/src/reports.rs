@@ -1,11 +1,11 @@
 //! The events of an account's stream: each order that is placed, executed or canceled, and the account's balances after
 //! that.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use feed::{Account, Amended, EndedOrder, News, Noted, ReportedHoldings, Trade, View};
 use serde_json::{Value, json};
-use terms::{AccountIndex, CancelReason, Group, Money, OrderId, Shares, Side, Time};
+use terms::{AccountIndex, CancelReason, Group, Money, OrderId, Sequence, Shares, Side, Time};
 
 use crate::list_events::{Batch, Lists};
 use crate::order::{Order, canceled_status, time_in_force};
@@ -57,6 +57,7 @@ impl ReportedState {
         let mut events = Vec::new();
         let members = standings.iter().map(|(order, its)| (*order, Member::of(&its.order))).collect();
         let mut batch = Batch::of(view, news, members);
+        let with_terms = amended_with_terms(news);
         let before = self.through;
         for news in news {
             let of_list = self.lists.follow(&mut batch, news);
@@ -75,6 +76,13 @@ impl ReportedState {
                 News::Placed(_, placed) => (placed.order, None),
                 News::Order(_, order) => (*order, None),
                 News::Traded(_, trade, side) => (trade.order(*side), Some(Happened::Executed(trade, *side))),
+                // One report tells all that an amendment changed.
+                News::Amended(_, amended)
+                    if amended.terms.is_none() && with_terms.contains(&(amended.order, amended.sequence)) =>
+                {
+                    standings.entry(amended.order).and_modify(|standing| standing.at.amend(amended));
+                    continue;
+                }
                 News::Amended(_, amended) => (amended.order, Some(Happened::Amended(amended))),
                 News::Ended(_, ended) => (ended.order.order, ended.why.map(|why| Happened::Canceled(ended, why))),
             };
@@ -114,6 +122,21 @@ impl ReportedState {
     }
 }
 
+/// Returns the orders that got other terms than fewer shares, with the commands that did so.
+fn amended_with_terms(news: &[News]) -> HashSet<(OrderId, Sequence)> {
+    let amended = news.iter().filter_map(|news| match news {
+        News::Amended(_, amended) => amended.terms.map(|_| (amended.order, amended.sequence)),
+        News::Account(_)
+        | News::Shares(..)
+        | News::Order(..)
+        | News::Placed(..)
+        | News::Noted(..)
+        | News::Traded(..)
+        | News::Ended(..) => None,
+    });
+    amended.collect()
+}
+
 fn micros(time: Time) -> u64 {
     time.0
 }
@@ -140,6 +163,8 @@ impl Standing {
             }
             Happened::Amended(amended) => {
                 self.at.amend(amended);
+                let feed::Open { kind, limit, trigger, .. } = self.at.order;
+                (self.order.kind, self.order.limit, self.order.trigger) = (kind, limit, trigger);
                 (Shares::ZERO, None, -1, false)
             }
             Happened::Placed | Happened::Canceled(..) => (Shares::ZERO, None, -1, false),
@@ -265,7 +290,7 @@ impl Happened<'_> {
 #[cfg(test)]
 mod tests {
     use exchange::EventBatch;
-    use terms::{AccountId, Event, MarketState, NewOrder, Price, Sequence, StateItem, Symbol, SymbolIndex};
+    use terms::{AccountId, Event, MarketState, NewOrder, Price, StateItem, Symbol, SymbolIndex};
 
     use super::*;
 

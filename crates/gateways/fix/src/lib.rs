@@ -8,10 +8,12 @@
 //! Reports of an order come from the feed alone, in the order in which things happened; the exchange's answers only say
 //! which orders were refused. The gateway knows no other protocol, and nothing of how the exchange works.
 
+mod amending;
 mod answers;
 mod awaited_changes;
 mod coming_accounts;
 mod connection;
+mod day_orders;
 mod frame;
 #[cfg(feature = "fuzz")]
 mod in_memory;

@@ -2,9 +2,11 @@
 
 use exchange::{OrderFault, OrderRequest, OrderType, PostOnly, TimeInForce, deadline_at};
 use terms::{
-    AccountId, AmountError, ClientOrderId, Command, Decimal, Money, OrderId, OrderName, Price, Shares, Side, Symbol,
+    AccountId, AmountError, ClientOrderId, Command, Deadline, Decimal, Money, OrderId, OrderName, Price, Shares, Side,
+    Symbol,
 };
 
+use crate::amending::{self, Amending};
 use crate::message::{Fault, Fields, Message};
 use crate::order_fault::order_fault;
 use crate::reasons::SessionRejectReason as Reason;
@@ -27,36 +29,17 @@ const NOT_OFFERED: [(Tag, &str); 6] = [
 pub(crate) enum ClientRequest {
     Place(Placing),
     Cancel(Change),
-    /// Reduces an order to this number of shares.
-    Amend {
-        change: Change,
-        shares: Shares,
-        /// The limit that the message repeats; it has to be the order's.
-        limit: Option<Price>,
-    },
-    CancelAll {
-        cl_ord_id: String,
-        account: AccountId,
-        symbol: Option<Symbol>,
-        kind: String,
-    },
-    Status {
-        change: Change,
-        symbol: Symbol,
-        side: Side,
-    },
-    StatusOfAll {
-        id: String,
-        account: AccountId,
-        symbol: Option<Symbol>,
-    },
+    Amend(Box<Amending>),
+    CancelAll { cl_ord_id: String, account: AccountId, symbol: Option<Symbol>, kind: String },
+    Status { change: Change, symbol: Symbol, side: Side },
+    StatusOfAll { id: String, account: AccountId, symbol: Option<Symbol> },
 }
 
 impl ClientRequest {
     /// Whether it is done by itself, and what comes behind it waits for its answer. That may be long.
     pub(crate) fn is_alone(&self) -> bool {
         match self {
-            ClientRequest::Amend { .. } | ClientRequest::CancelAll { .. } | ClientRequest::StatusOfAll { .. } => true,
+            ClientRequest::Amend(_) | ClientRequest::CancelAll { .. } | ClientRequest::StatusOfAll { .. } => true,
             ClientRequest::Place(_) | ClientRequest::Cancel(_) | ClientRequest::Status { .. } => false,
         }
     }
@@ -114,14 +97,7 @@ pub(crate) fn read(message: &Message<'_>, own: Option<AccountId>) -> Result<Opti
     let asked = match message.kind() {
         "D" => ClientRequest::Place(place(message, own)?),
         "F" => ClientRequest::Cancel(change(message, own)?),
-        "G" => {
-            let limit = message.get(tags::PRICE)?.map(|_| price(message, tags::PRICE, "Price")).transpose()?;
-            ClientRequest::Amend {
-                change: change(message, own)?,
-                shares: shares(message, tags::ORDER_QTY, "OrderQty")?,
-                limit,
-            }
-        }
+        "G" => ClientRequest::Amend(Box::new(amending::read(message, own)?)),
         "H" => ClientRequest::Status { change: status(message, own)?, symbol: symbol(message)?, side: side(message)? },
         "q" => cancel_all(message, own)?,
         "AF" => status_of_all(message, own)?,
@@ -130,7 +106,8 @@ pub(crate) fn read(message: &Message<'_>, own: Option<AccountId>) -> Result<Opti
     Ok(Some(asked))
 }
 
-fn place(message: &Message<'_>, own: Option<AccountId>) -> Result<Placing, Fault> {
+/// Refuses a message with a field that is not offered.
+pub(crate) fn check_offered(message: &Message<'_>) -> Result<(), Fault> {
     for (tag, name) in NOT_OFFERED {
         if message.get(tag)?.is_some() {
             return Err(Fault::value(tag, format!("{name}({tag}) is not offered")));
@@ -139,6 +116,11 @@ fn place(message: &Message<'_>, own: Option<AccountId>) -> Result<Placing, Fault
     if message.get(tags::CURRENCY)?.is_some_and(|currency| currency != "USD") {
         return Err(Fault::value(tags::CURRENCY, "Currency(15) is USD"));
     }
+    Ok(())
+}
+
+fn place(message: &Message<'_>, own: Option<AccountId>) -> Result<Placing, Fault> {
+    check_offered(message)?;
     let cl_ord_id = cl_ord_id(message, tags::CL_ORD_ID, "ClOrdID")?;
     let (account, symbol, side) = (account(message, own)?, symbol(message)?, side(message)?);
     let given = |tag, name| message.get(tag)?.map(|_| shares(message, tag, name)).transpose();
@@ -187,11 +169,7 @@ fn with_terms(message: &Message<'_>, request: OrderRequest) -> Result<OrderReque
         (_, Some(_)) => return Err(Fault::value(tags::STOP_PX, "StopPx(99) belongs to OrdType(40) 3, 4 or J")),
     };
     let limit = message.get(tags::PRICE)?.map(|_| price(message, tags::PRICE, "Price")).transpose()?;
-    let post_only = match message.get(tags::EXEC_INST)? {
-        None => None,
-        Some("6") => Some(PostOnly::Refused),
-        Some(_) => return Err(order_fault(OrderFault::PostOnlyMarket)),
-    };
+    let post_only = is_post_only(message)?.then_some(PostOnly::Refused);
     let request = OrderRequest {
         order_type,
         limit,
@@ -201,6 +179,15 @@ fn with_terms(message: &Message<'_>, request: OrderRequest) -> Result<OrderReque
         ..request
     };
     with_time(message, request)
+}
+
+/// Whether the message says that the order is post-only.
+pub(crate) fn is_post_only(message: &Message<'_>) -> Result<bool, Fault> {
+    match message.get(tags::EXEC_INST)? {
+        None => Ok(false),
+        Some("6") => Ok(true),
+        Some(_) => Err(order_fault(OrderFault::PostOnlyMarket)),
+    }
 }
 
 /// Adds the time in force.
@@ -223,13 +210,22 @@ fn with_time(message: &Message<'_>, request: OrderRequest) -> Result<OrderReques
         Some("3") => Some(TimeInForce::ImmediateOrCancel),
         Some("4") => Some(TimeInForce::FillOrKill),
         Some("6") => Some(TimeInForce::GoodTillDate),
-        Some(_) => return Err(Fault::value(tags::TIME_IN_FORCE, "TimeInForce(59) is 0, 1, 3, 4 or 6")),
+        Some(_) => return Err(no_such_time_in_force()),
     };
-    let deadline = |text| times::read(text).and_then(deadline_at).ok_or_else(|| order_fault(OrderFault::NoUntil));
     Ok(OrderRequest { tif, until: expires.map(deadline).transpose()?, ..request })
 }
 
-fn change(message: &Message<'_>, own: Option<AccountId>) -> Result<Change, Fault> {
+/// The fault of a time in force that is not offered.
+pub(crate) fn no_such_time_in_force() -> Fault {
+    Fault::value(tags::TIME_IN_FORCE, "TimeInForce(59) is 0, 1, 3, 4 or 6")
+}
+
+/// Reads ExpireTime.
+pub(crate) fn deadline(text: &str) -> Result<Deadline, Fault> {
+    times::read(text).and_then(deadline_at).ok_or_else(|| order_fault(OrderFault::NoUntil))
+}
+
+pub(crate) fn change(message: &Message<'_>, own: Option<AccountId>) -> Result<Change, Fault> {
     let cl_ord_id = cl_ord_id(message, tags::CL_ORD_ID, "ClOrdID")?.to_string();
     let original = message.get(tags::ORIG_CL_ORD_ID)?.map(str::to_owned);
     let order = match message.get(tags::ORDER_ID)? {
@@ -295,12 +291,12 @@ fn account(message: &Message<'_>, own: Option<AccountId>) -> Result<AccountId, F
     }
 }
 
-fn symbol(message: &Message<'_>) -> Result<Symbol, Fault> {
+pub(crate) fn symbol(message: &Message<'_>) -> Result<Symbol, Fault> {
     let text = message.need(tags::SYMBOL, "Symbol")?;
     Symbol::parse(text.as_bytes()).map_err(|why| Fault::value(tags::SYMBOL, format!("Symbol(55) {why}")))
 }
 
-fn side(message: &Message<'_>) -> Result<Side, Fault> {
+pub(crate) fn side(message: &Message<'_>) -> Result<Side, Fault> {
     match message.need(tags::SIDE, "Side")? {
         "1" => Ok(Side::Buy),
         "2" => Ok(Side::Sell),
@@ -308,11 +304,11 @@ fn side(message: &Message<'_>) -> Result<Side, Fault> {
     }
 }
 
-fn price(message: &Message<'_>, tag: Tag, name: &str) -> Result<Price, Fault> {
+pub(crate) fn price(message: &Message<'_>, tag: Tag, name: &str) -> Result<Price, Fault> {
     amount(message, tag, name, Decimal::price)
 }
 
-fn shares(message: &Message<'_>, tag: Tag, name: &str) -> Result<Shares, Fault> {
+pub(crate) fn shares(message: &Message<'_>, tag: Tag, name: &str) -> Result<Shares, Fault> {
     amount(message, tag, name, Decimal::order_shares)
 }
 

@@ -38,7 +38,6 @@ reasons! {
     CxlRejReason CXL_REJ_REASON {
         TooLate 0 "the order is done, and OrdStatus (39) says whether it was filled or canceled";
         UnknownOrder 1 "there is no such order";
-        PriceChanged 2 "the price of an order cannot be changed";
         Duplicate 6 "the amendment's ClOrdID (11) stands for an order";
         Other 99 "another reason, which Text (58) says";
     }

@@ -1,11 +1,11 @@
 //! ExecutionReports: each says one thing that happened to an order, and how the order stands after it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use feed::{Amended, News, Noted, Open, OrderProgress, Trade, View, progress_before};
 use terms::{
-    AccountId, AccountIndex, CancelReason, ClientOrderId, Deadline, Money, OrderId, OrderKind, Price, Shares, Side,
-    Symbol, Taken, Time, Trigger,
+    AccountId, AccountIndex, Amendment, CancelReason, ClientOrderId, Deadline, Money, OrderId, OrderKind, Price,
+    Sequence, Shares, Side, Symbol, Taken, Time, Trigger, WaitsFor,
 };
 
 use crate::message::Fields;
@@ -31,17 +31,21 @@ enum HappeningKind {
     Executed(Trade, Side),
     Amended(Amended),
     Canceled(Option<CancelReason>),
+    /// The answer to an amendment that changed nothing. The number is a part of its ExecID.
+    Unchanged(u64),
     /// The answer to a query: nothing happened.
     Queried,
 }
 
-/// A change of an order that its account asked for. An order has at most one report of each: it is canceled once, and
-/// each amendment leaves it fewer shares than the one before.
+/// A change of an order that its account asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AskedFor {
     Cancel,
-    /// Shares that it leaves the order, executed ones included.
-    Amendment(Shares),
+    Amendment {
+        amendment: Amendment,
+        /// The last command before it that the session knows of.
+        since: Sequence,
+    },
 }
 
 /// The names by which an ExecutionReport refers to the message that it answers.
@@ -55,9 +59,17 @@ pub(crate) struct Names<'a> {
 pub(crate) fn happenings(view: &View, account: AccountIndex, news: &[News]) -> Vec<Happening> {
     let mut standings: HashMap<OrderId, OrderProgress> = progress_before(view, news);
     let account = view.account(account).id;
+    let with_terms = amended_with_terms(news);
     let mut all = Vec::new();
     for news in news {
         let (order, what, time) = match news {
+            // One report tells all that an amendment changed.
+            News::Amended(_, amended)
+                if amended.terms.is_none() && with_terms.contains(&(amended.order, amended.sequence)) =>
+            {
+                standings.entry(amended.order).and_modify(|standing| standing.amend(amended));
+                continue;
+            }
             News::Account(_) | News::Shares(..) | News::Order(..) => continue,
             News::Placed(_, placed) => (placed.order, HappeningKind::Placed, placed.time),
             News::Noted(_, note) => match note.what {
@@ -78,12 +90,33 @@ pub(crate) fn happenings(view: &View, account: AccountIndex, news: &[News]) -> V
             | HappeningKind::Triggered
             | HappeningKind::Released
             | HappeningKind::Canceled(_)
+            | HappeningKind::Unchanged(_)
             | HappeningKind::Queried => {}
         }
         let symbol = view.listing(standing.order.symbol).name;
         all.push(Happening { account, symbol, at: *standing, what, time });
     }
     all
+}
+
+/// The orders that got other terms than fewer shares, with the commands that did so.
+fn amended_with_terms(news: &[News]) -> HashSet<(OrderId, Sequence)> {
+    let amended = news.iter().filter_map(|news| match news {
+        News::Amended(_, amended) => amended.terms.map(|_| (amended.order, amended.sequence)),
+        News::Account(_)
+        | News::Shares(..)
+        | News::Order(..)
+        | News::Placed(..)
+        | News::Noted(..)
+        | News::Traded(..)
+        | News::Ended(..) => None,
+    });
+    amended.collect()
+}
+
+/// The report of an amendment that changes nothing of an open order.
+pub(crate) fn unchanged(view: &View, open: Open) -> Happening {
+    Happening { what: HappeningKind::Unchanged(times::now().0), ..asked(view, open) }
 }
 
 /// The state of an open order, as the answer to a query.
@@ -111,21 +144,36 @@ impl Happening {
         self.at.client_id
     }
 
-    /// The change of the account that this reports; `None` if it is not the report of one.
-    pub(crate) fn asked_for(&self) -> Option<AskedFor> {
-        match &self.what {
-            HappeningKind::Canceled(Some(CancelReason::Asked)) => Some(AskedFor::Cancel),
-            HappeningKind::Amended(amended) if amended.why == CancelReason::Asked => {
-                Some(AskedFor::Amendment(self.at.shares))
+    /// Whether this is what a session asked for. An order is canceled once. Of two amendments with the same terms that
+    /// come at once over two protocols, the first is taken for the session's.
+    pub(crate) fn answers(&self, asked_for: &AskedFor) -> bool {
+        match (&self.what, asked_for) {
+            (HappeningKind::Canceled(why), AskedFor::Cancel) => *why == Some(CancelReason::Asked),
+            (HappeningKind::Amended(amended), AskedFor::Amendment { amendment, since }) => {
+                amended.why == CancelReason::Asked && amended.sequence > *since && has_terms(amended, amendment)
             }
-            HappeningKind::Placed
-            | HappeningKind::Triggered
-            | HappeningKind::Released
-            | HappeningKind::Executed(..)
-            | HappeningKind::Amended(_)
-            | HappeningKind::Canceled(_)
-            | HappeningKind::Queried => None,
+            (
+                HappeningKind::Placed
+                | HappeningKind::Triggered
+                | HappeningKind::Released
+                | HappeningKind::Executed(..)
+                | HappeningKind::Amended(_)
+                | HappeningKind::Canceled(_)
+                | HappeningKind::Unchanged(_)
+                | HappeningKind::Queried,
+                AskedFor::Cancel | AskedFor::Amendment { .. },
+            ) => false,
         }
+    }
+
+    /// Whether this is the placing of an order.
+    pub(crate) fn is_placing(&self) -> bool {
+        matches!(self.what, HappeningKind::Placed)
+    }
+
+    /// The deadline of the order.
+    pub(crate) fn until(&self) -> Option<Deadline> {
+        self.at.order.until
     }
 
     /// Whether nothing is open after it.
@@ -171,6 +219,7 @@ impl Happening {
             | HappeningKind::Released
             | HappeningKind::Amended(_)
             | HappeningKind::Canceled(_)
+            | HappeningKind::Unchanged(_)
             | HappeningKind::Queried => fields,
         }
     }
@@ -195,8 +244,13 @@ impl Happening {
             HappeningKind::Triggered => format!("G{order}"),
             HappeningKind::Released => format!("R{order}"),
             HappeningKind::Executed(trade, _) => format!("T{}-{order}", trade.id),
-            HappeningKind::Amended(amended) => format!("A{}-{order}", amended.sequence.0),
+            HappeningKind::Amended(amended) if amended.why == CancelReason::Asked => {
+                format!("A{}-{order}", amended.sequence.0)
+            }
+            // One command may take shares off an order several times.
+            HappeningKind::Amended(amended) => format!("A{}-{order}-{}", amended.sequence.0, amended.place),
             HappeningKind::Canceled(_) => format!("C{order}"),
+            HappeningKind::Unchanged(number) => format!("A{number}-{order}-N"),
             HappeningKind::Queried => "0".to_owned(),
         }
     }
@@ -212,6 +266,7 @@ impl Happening {
             HappeningKind::Amended(amended) if amended.why == CancelReason::Asked => ("5", None),
             HappeningKind::Amended(amended) => ("D", Some(amended.why.name())),
             HappeningKind::Canceled(why) => (canceled(*why), why.map(CancelReason::name)),
+            HappeningKind::Unchanged(_) => ("5", None),
             HappeningKind::Queried => ("I", None),
         }
     }
@@ -224,6 +279,7 @@ impl Happening {
             | HappeningKind::Executed(..)
             | HappeningKind::Amended(_)
             | HappeningKind::Canceled(_)
+            | HappeningKind::Unchanged(_)
             | HappeningKind::Queried => None,
         }
     }
@@ -237,6 +293,7 @@ impl Happening {
             | HappeningKind::Released
             | HappeningKind::Executed(..)
             | HappeningKind::Amended(_)
+            | HappeningKind::Unchanged(_)
             | HappeningKind::Queried => {
                 let is_pending = matches!(self.what, HappeningKind::Placed | HappeningKind::Queried)
                     && self.at.order.pends_on.is_some();
@@ -244,6 +301,23 @@ impl Happening {
             }
         }
     }
+}
+
+/// Whether an order that was amended has the terms that an amendment names. Its display and its deadline are not told.
+fn has_terms(amended: &Amended, amendment: &Amendment) -> bool {
+    if amendment.shares().is_some_and(|shares| shares != amended.after) {
+        return false;
+    }
+    let Some(terms) = amended.terms else { return amendment.shares().is_some() };
+    let price = terms.trigger.map(Trigger::price);
+    let waits = match amendment.waits_for() {
+        Some(WaitsFor::StopLoss(named) | WaitsFor::TakeProfit(named)) => price == Some(named),
+        Some(WaitsFor::Trail(_)) => price.is_some(),
+        None => true,
+    };
+    waits
+        && amendment.limit().is_none_or(|limit| limit == terms.limit)
+        && amendment.kind(terms.kind) == Some(terms.kind)
 }
 
 fn standing(is_pending: bool, executed: Shares, shares: Shares) -> &'static str {
@@ -316,7 +390,8 @@ pub(crate) fn side(side: Side) -> u8 {
     }
 }
 
-fn ord_type(order: &Open) -> &'static str {
+/// OrdType.
+pub(crate) fn ord_type(order: &Open) -> &'static str {
     let is_market = order.kind == OrderKind::Market;
     match order.trigger {
         _ if order.trail.is_some() => "P",
@@ -383,6 +458,11 @@ impl Happening {
         Happening { account, symbol, at, what: HappeningKind::Queried, time: Time::ZERO }
     }
 
+    /// Returns the state of its order.
+    pub(crate) fn at(&self) -> OrderProgress {
+        self.at
+    }
+
     /// Makes the report of a cancel that an account asked for.
     pub(crate) fn canceled(order: OrderId, client_id: ClientOrderId) -> Happening {
         let mut canceled = Happening::of_nothing();
@@ -390,5 +470,63 @@ impl Happening {
         canceled.at.client_id = Some(client_id);
         canceled.what = HappeningKind::Canceled(Some(CancelReason::Asked));
         canceled
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use feed::AmendedTerms;
+    use terms::{SymbolIndex, TimeInForce};
+
+    use super::*;
+
+    fn amended(why: CancelReason, terms: Option<AmendedTerms>) -> Happening {
+        let [before, after] = [9, 7].map(|units| Shares::from_units(units).expect("shares"));
+        let amended = Amended {
+            order: OrderId(1),
+            symbol: SymbolIndex(0),
+            side: Side::Buy,
+            before,
+            after,
+            why,
+            time: Time(5),
+            sequence: Sequence(40),
+            next_trade: 1,
+            place: 2,
+            terms,
+        };
+        Happening { what: HappeningKind::Amended(amended), ..Happening::of_nothing() }
+    }
+
+    /// An amendment over another protocol was told as the answer to the session's next one.
+    #[test]
+    fn an_amendment_is_the_sessions_if_it_has_the_terms_that_the_session_asked_for() {
+        let limit = Price::MIN;
+        let terms = AmendedTerms { kind: OrderKind::Limit, limit, trigger: None, keeps_place: false };
+        let shares = |units| Shares::from_units(units).expect("shares");
+        let nothing = Amendment::of(AccountId::parse(b"1").expect("digits"), OrderId(1).into());
+        let asks = |amendment| AskedFor::Amendment { amendment, since: Sequence(39) };
+        let happened = amended(CancelReason::Asked, Some(terms));
+        for its in [nothing, nothing.with_shares(shares(7)), nothing.with_limit(limit)] {
+            assert!(happened.answers(&asks(its)), "{its:?}");
+        }
+        let higher = Price::from_units(2).expect("a price");
+        let waits = WaitsFor::StopLoss(limit);
+        let at_once = nothing.with_tif(TimeInForce::FillOrKill);
+        for other in [nothing.with_shares(shares(8)), nothing.with_limit(higher), nothing.with_wait(waits), at_once] {
+            assert!(!happened.answers(&asks(other)), "{other:?}");
+        }
+        let before = AskedFor::Amendment { amendment: nothing, since: Sequence(40) };
+        assert!(!happened.answers(&before) && !happened.answers(&AskedFor::Cancel));
+        assert!(!amended(CancelReason::SelfTrade, None).answers(&asks(nothing.with_shares(shares(7)))));
+        // Other terms than shares do not come as fewer shares alone.
+        assert!(!amended(CancelReason::Asked, None).answers(&asks(nothing.with_limit(limit))));
+    }
+
+    /// Of two reductions by one command the second one had the ExecID of the first, so a client took it for a repeat.
+    #[test]
+    fn each_reduction_of_one_command_has_an_id_of_its_own() {
+        assert_eq!(amended(CancelReason::Asked, None).exec_id(), "A40-1");
+        assert_eq!(amended(CancelReason::SelfTrade, None).exec_id(), "A40-1-2");
     }
 }

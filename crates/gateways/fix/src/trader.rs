@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 use access::{Access, turn_away};
 use exchange::{Answer, Caller, GatewayMetrics, Limit, Mode, Principal, Read, TurnedAway};
 use terms::{
-    AccountId, ClientOrderId, Command, Executed, Execution, Op, OrderId, OrderName, Price, Query, Reject, Reply,
-    Shares, Side, Symbol,
+    AccountId, ClientOrderId, Command, Deadline, Executed, Execution, Op, OrderId, Query, Reject, Reply, Shares, Side,
+    Symbol,
 };
 
 use crate::answers::Answers;
 use crate::awaited_changes::AwaitedChanges;
 use crate::coming_accounts::ComingAccounts;
+use crate::day_orders::DayOrders;
 use crate::market::{FixBackend, Requester, Unknown, done_order};
 use crate::message::{Fields, Message};
 use crate::open_orders::{self, Listed, Looked};
@@ -25,6 +26,8 @@ use crate::reports::{AskedFor, Happening, Names, OrderSnapshot, side};
 use crate::session::Session;
 use crate::tags;
 use crate::times;
+
+mod amend;
 
 /// Accounts that one session listens to, at most.
 const ACCOUNTS_MAX: usize = 1_000;
@@ -55,6 +58,7 @@ pub(crate) struct Trader {
     /// The time of the last look for them.
     looked_for: Instant,
     changes: AwaitedChanges,
+    days: DayOrders,
     /// The names of amended orders, by the order; `orders` has them the other way round.
     names: HashMap<OrderId, String>,
     orders: HashMap<String, OrderId>,
@@ -103,6 +107,7 @@ impl Trader {
             coming: ComingAccounts::default(),
             looked_for: Instant::now(),
             changes: AwaitedChanges::default(),
+            days: DayOrders::default(),
             names: HashMap::new(),
             orders: HashMap::new(),
             refused: 0,
@@ -212,9 +217,9 @@ impl Trader {
         let mut together = Vec::new();
         for asked in asked {
             match asked {
-                ClientRequest::Amend { change, shares, limit } => {
+                ClientRequest::Amend(amending) => {
                     self.submit_together(std::mem::take(&mut together), answers).await?;
-                    self.amend(change, shares, limit, answers).await?;
+                    self.amend(*amending, answers).await?;
                 }
                 ClientRequest::StatusOfAll { id, account, symbol } => {
                     self.submit_together(std::mem::take(&mut together), answers).await?;
@@ -271,7 +276,7 @@ impl Trader {
                     };
                     answers.add("8", told);
                 }
-                ClientRequest::CancelAll { .. } | ClientRequest::Amend { .. } | ClientRequest::StatusOfAll { .. } => {
+                ClientRequest::CancelAll { .. } | ClientRequest::Amend(_) | ClientRequest::StatusOfAll { .. } => {
                     unreachable!("invariant: these are done one by one")
                 }
             }
@@ -305,7 +310,7 @@ impl Trader {
             ClientRequest::Status { change, .. } => {
                 Op::Query(Query { account: change.account, order: self.known(&change.order).name() })
             }
-            ClientRequest::CancelAll { .. } | ClientRequest::Amend { .. } | ClientRequest::StatusOfAll { .. } => {
+            ClientRequest::CancelAll { .. } | ClientRequest::Amend(_) | ClientRequest::StatusOfAll { .. } => {
                 unreachable!("invariant: these are done one by one")
             }
         }
@@ -324,74 +329,14 @@ impl Trader {
         }
     }
 
-    /// Takes shares off an order. An amendment that changes anything else, as the price, is refused.
-    async fn amend(
-        &mut self,
-        change: Change,
-        shares: Shares,
-        limit: Option<Price>,
-        answers: &mut Answers,
-    ) -> Result<(), Unknown> {
-        // All that it takes is one message of the client.
-        if let Err(past) = self.take_message() {
-            self.refuse_change(&change, '2', &NotChanged::other(past.to_string()), answers);
-            return Ok(());
-        }
-        let query = |order: OrderName| Op::Query(Query { account: change.account, order });
-        let (named, new) = (query(self.known(&change.order).name()), query(change.new_name().into()));
-        let (given, executions) = self.market.submit(&[named, new], &self.who_is_counted()).await?;
-        let [answer, of_new] = &given[..] else { return Err(Unknown) };
-        let answer = if matches!(of_new, Answer::Unavailable(_)) { of_new } else { answer };
-        let Some(found) = known(answer, &executions) else {
-            if let Some(why) = self.not_changed(named, answer).await? {
-                self.refuse_change(&change, '2', &why, answers);
-            }
-            return Ok(());
-        };
-        let order = found.order;
-        let open = self.market.look(move |model| model.view().open_order(order)).await?;
-        let is_taken = matches!(of_new, Answer::Reply(Reply::Status(_) | Reply::Done(_)))
-            || self.amended(&change.cl_ord_id).is_some();
-        let (reason, text) = if is_taken {
-            (CxlRejReason::Duplicate, "this ClOrdID(11) stands for an order: give the amendment a name of its own")
-        } else if open.zip(limit).is_some_and(|(open, limit)| open.limit != limit) {
-            let text = "an OrderCancelReplaceRequest takes shares off an order, which keeps its place for that: to have another \
-                        Price(44), cancel it and send another one";
-            (CxlRejReason::PriceChanged, text)
-        } else {
-            return self.amend_known(Change { order: OrderRef::Id(order), ..change }, order, shares, answers).await;
-        };
-        let why = NotChanged { order: Some(order), status: found.status(), reason, text: text.to_owned() };
-        self.refuse_change(&change, '2', &why, answers);
-        Ok(())
-    }
-
-    async fn amend_known(
-        &mut self,
-        change: Change,
-        order: OrderId,
-        shares: Shares,
-        answers: &mut Answers,
-    ) -> Result<(), Unknown> {
-        let op = Op::Command(Command::AmendOrder { account: change.account, order: order.into(), shares });
-        let number = self.changes.remember(change.clone(), AskedFor::Amendment(shares));
-        let (given, _) = self.market.submit(&[op], &self.who_is_counted()).await?;
-        let Some(answer) = given.into_iter().next() else { return Err(Unknown) };
-        if let Some(why) = self.not_changed(op, &answer).await? {
-            self.changes.forget(number);
-            self.refuse_change(&change, '2', &why, answers);
-        }
-        Ok(())
-    }
-
     /// Finds out why an order was not canceled or amended. Returns `None` if it was.
     async fn not_changed(&self, op: Op, answer: &Answer) -> Result<Option<NotChanged>, Unknown> {
         let why = match answer {
             Answer::Reply(Reply::Canceled(_) | Reply::Amended { .. }) => return Ok(None),
             Answer::Reply(Reply::Done(order)) => {
                 let account = match op {
-                    Op::Command(Command::CancelOrder { account, .. } | Command::AmendOrder { account, .. })
-                    | Op::Query(Query { account, .. }) => account,
+                    Op::Command(Command::CancelOrder { account, .. }) | Op::Query(Query { account, .. }) => account,
+                    Op::Command(Command::Amend(amendment)) => amendment.account,
                     Op::Command(_) => return Err(Unknown),
                 };
                 let query = Op::Query(Query { account, order: (*order).into() });
@@ -414,7 +359,7 @@ impl Trader {
         Ok(Some(why))
     }
 
-    fn refuse_change(&mut self, change: &Change, response_to: char, why: &NotChanged, answers: &mut Answers) {
+    fn refuse_change(&self, change: &Change, response_to: char, why: &NotChanged, answers: &mut Answers) {
         let original = change.original.clone().or_else(|| match &change.order {
             OrderRef::Client(id) => Some(id.to_string()),
             OrderRef::Id(order) => self.names.get(order).cloned(),
@@ -435,7 +380,13 @@ impl Trader {
     /// Refuses an order that was not placed. An order that was placed is reported when the feed tells of it.
     fn placed(&mut self, placing: &Placing, answer: &Answer, answers: &mut Answers) {
         let (reason, text) = match answer {
-            Answer::Reply(Reply::Opened(_) | Reply::Moved { is_new: true, .. }) => return,
+            Answer::Reply(Reply::Opened(order)) => {
+                if placing.command.place().is_some_and(|place| place.deadline() == Some(Deadline::UNDECIDED)) {
+                    self.days.add(*order);
+                }
+                return;
+            }
+            Answer::Reply(Reply::Moved { is_new: true, .. }) => return,
             Answer::Reply(Reply::Repeated(order) | Reply::Moved { order, .. }) => {
                 (OrdRejReason::Duplicate, format!("this ClOrdID(11) stands for order {}, which is the same", order.0))
             }
@@ -560,37 +511,57 @@ impl Trader {
     pub(crate) fn report(&mut self, reports: &[Happening], session: &mut Session) {
         self.queue.took(reports.len());
         for happening in reports {
-            let (name, change) = (self.name(happening), self.take_change(happening));
+            self.note(happening);
+            let change = self.take_change(happening);
             if !self.may_see(happening.account) {
                 continue;
             }
-            let order = happening.order();
-            let names = match &change {
-                Some(change) => Names {
-                    cl_ord_id: Some(&change.cl_ord_id),
-                    original: change.original.as_deref().or(name.as_deref()),
-                },
-                None => Names { cl_ord_id: name.as_deref(), original: None },
-            };
-            session.send_kept("8", happening.fields(names));
-            if happening.is_end() || change.is_some() {
-                self.names.remove(&order).map(|name| self.orders.remove(&name));
+            session.send_kept("8", self.told(happening, change));
+            while let Some((change, unchanged)) = self.changes.take_unchanged(happening.order()) {
+                session.send_kept("8", self.told(&unchanged, Some(change)));
             }
-            if let Some(change) = change.filter(|_| !happening.is_end()) {
-                self.orders.insert(change.cl_ord_id.clone(), order);
-                self.names.insert(order, change.cl_ord_id);
+        }
+    }
+
+    /// Writes a report, and gives the order the name of the amendment that it answers.
+    fn told(&mut self, happening: &Happening, change: Option<Change>) -> Fields {
+        let (order, name) = (happening.order(), self.name(happening));
+        let names = match &change {
+            Some(change) => {
+                Names { cl_ord_id: Some(&change.cl_ord_id), original: change.original.as_deref().or(name.as_deref()) }
             }
+            None => Names { cl_ord_id: name.as_deref(), original: None },
+        };
+        let fields = happening.fields(names);
+        if happening.is_end() || change.is_some() {
+            self.names.remove(&order).map(|name| self.orders.remove(&name));
+        }
+        if let Some(change) = change.filter(|_| !happening.is_end()) {
+            self.orders.insert(change.cl_ord_id.clone(), order);
+            self.names.insert(order, change.cl_ord_id);
+        }
+        fields
+    }
+
+    /// Notes what the session has to know of an order later.
+    fn note(&mut self, happening: &Happening) {
+        let order = happening.order();
+        if happening.is_placing() {
+            self.days.placed(order, happening.until());
+        }
+        if happening.is_end() {
+            self.days.remove(order);
         }
     }
 
     /// Takes the change of this session that asked for this, if one did.
     fn take_change(&mut self, happening: &Happening) -> Option<Change> {
-        let asked_for = happening.asked_for()?;
         let order = happening.order();
         let amended = self.names.get(&order).and_then(|name| ClientOrderId::parse(name.as_bytes()).ok());
         let names = [happening.client_id(), amended];
-        self.changes.take(asked_for, |change| {
-            change.account == happening.account
+        self.changes.take(|change, asked_for| {
+            happening.answers(asked_for)
+                && change.account == happening.account
                 && match &change.order {
                     OrderRef::Id(id) => *id == order,
                     OrderRef::Client(id) => names.contains(&Some(*id)),
@@ -655,9 +626,8 @@ fn own_of((principal, access): (&Principal, &Access)) -> Option<AccountId> {
 fn account_of(asked: &ClientRequest) -> AccountId {
     match asked {
         ClientRequest::Place(placing) => placing.account,
-        ClientRequest::Cancel(change) | ClientRequest::Amend { change, .. } | ClientRequest::Status { change, .. } => {
-            change.account
-        }
+        ClientRequest::Cancel(change) | ClientRequest::Status { change, .. } => change.account,
+        ClientRequest::Amend(amending) => amending.change.account,
         ClientRequest::CancelAll { account, .. } | ClientRequest::StatusOfAll { account, .. } => *account,
     }
 }

@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod amendments;
 mod members;
 mod orders;
 mod scenarios;

@@ -116,7 +116,7 @@ fn no_name_stands_for_two_orders() {
     fix.expect(&["150=I", "39=0", "38=3"]);
     fix.send("F", "11=c|41=a2|1=1|55=SPY|54=1|38=3|");
     fix.expect(&["35=9", "102=1"]);
-    fix.send("G", &amend("a4", "a3", 6));
+    fix.send("G", &amend("a4", "a3", 3).replace("|54=1|", "|54=2|"));
     fix.expect(&["35=9", "11=a4", "102=99", "39=0"]);
     fix.send("F", "11=d|41=a3|1=1|55=SPY|54=1|38=3|");
     fix.expect(&["150=4", "11=d", "41=a3"]);
@@ -146,7 +146,7 @@ fn a_name_is_the_amended_orders_at_once() {
     fix.expect(&["150=5", "11=x", "41=a", "38=4"]);
     fix.expect(&["150=4", "11=c", "41=x"]);
     // A name that was refused is free.
-    fix.send_together(&[("G", &amend("y", "b", 9)), ("D", &buy("y"))]);
+    fix.send_together(&[("G", &amend("y", "b", 4).replace("|54=1|", "|54=2|")), ("D", &buy("y"))]);
     fix.expect(&["35=9", "11=y", "102=99"]);
     fix.expect(&["150=0", "11=y"]);
     server.stop();
@@ -190,7 +190,7 @@ fn names_are_free_again_and_reports_have_ids_of_their_own() {
     server.ask("<transactions id=\"1\"><cancel client-id=\"a2\"/></transactions>");
     expect(&mut fix, &["150=4", "11=b2"]);
     // Refused amendments and cancels leave no client order id behind, and get no reports of what others do.
-    fix.send("G", &amend("c2", "a3", 9));
+    fix.send("G", &amend("c2", "a3", 4).replace("|54=1|", "|54=2|"));
     fix.expect(&["35=9", "11=c2", "41=a3"]);
     server.ask("<transactions id=\"1\"><cancel client-id=\"a3\"/></transactions>");
     expect(&mut fix, &["150=4", "11=a3"]);
@@ -241,8 +241,8 @@ fn changes_that_follow_each_other_at_once_keep_their_names() {
     fix.expect(&["150=0", "11=o"]);
     fix.send("G", &amend("g1", "o", 8));
     fix.expect(&["150=5", "11=g1"]);
-    // The second one takes a name that is given, and the third one takes no shares off.
-    let (again, other) = (amend("g2", "g1", 7), amend("g3", "g1", 7));
+    // The second one takes a name that is given, and the third one has another side.
+    let (again, other) = (amend("g2", "g1", 7), amend("g3", "g1", 7).replace("|54=1|", "|54=2|"));
     let cancel = format!("{}38=7|", of("c", "g1"));
     fix.send_together(&[("G", &again), ("G", &again), ("G", &other), ("F", &cancel)]);
     let mut told: Vec<String> = (0..4).map(|_| fix.next()).collect();

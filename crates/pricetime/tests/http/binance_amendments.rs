@@ -81,6 +81,62 @@ fn an_amended_order_keeps_its_place_and_its_name() {
     server.stop();
 }
 
+/// The other protocols give an order another price and more shares, which these clients cannot ask for.
+#[test]
+fn amendments_of_other_protocols_are_told() {
+    let folder = Folder::new("binance-amend-others");
+    let (server, http, keys) = KeyFile::serve(&folder, MARKET);
+    let mut socket = keys.follow(&http);
+    let id = keys.send(&http, "POST", "order", &format!("{ORDER}&newClientOrderId=mine")).body["orderId"].clone();
+    let amend = |terms: Value| {
+        let mut body = json!({"account": "1"});
+        body.as_object_mut().unwrap().extend(terms.as_object().unwrap().clone());
+        let json = [("content-type", "application/json")];
+        let amended = http.send("PATCH", &format!("/api/v1/orders/{id}"), Some(&body.to_string()), &json);
+        assert_eq!(amended.status, 200, "{}", amended.text);
+    };
+    let mut report = || loop {
+        let event = socket.next();
+        if event["e"] == "executionReport" && event["x"] != "NEW" {
+            break event;
+        }
+    };
+    let told = |event: &Value| json!(["x", "X", "p", "q", "z", "c"].map(|field| event[field].clone()));
+    let [five, seven, zero, two] = ["5.00000000", "7.00000000", "0.00000000", "2.00000000"];
+    amend(json!({"limit": "11"}));
+    assert_eq!(told(&report()), json!(["REPLACED", "NEW", "11.00000000", five, zero, "mine"]));
+    amend(json!({"limit": "12", "shares": "7"}));
+    let more = report();
+    assert_eq!(told(&more), json!(["REPLACED", "NEW", "12.00000000", seven, zero, "mine"]));
+    // Fewer shares beside another term are one report.
+    amend(json!({"shares": "6", "display": "3"}));
+    let fewer = report();
+    assert_eq!(told(&fewer), json!(["REPLACED", "NEW", "12.00000000", "6.00000000", zero, "mine"]));
+    server.ask(r#"<transactions id="2"><order sym="SPY" amount="-2" limit="13"/></transactions>"#);
+    // It executes at once, and is reported as replaced before that.
+    amend(json!({"limit": "13"}));
+    assert_eq!(told(&report()), json!(["REPLACED", "NEW", "13.00000000", "6.00000000", zero, "mine"]));
+    assert_eq!(told(&report()), json!(["TRADE", "PARTIALLY_FILLED", "13.00000000", "6.00000000", two, "mine"]));
+    let shown = |order: &Value| json!(["price", "origQty", "executedQty", "status"].map(|field| order[field].clone()));
+    let expected = json!(["13.00000000", "6.00000000", two, "PARTIALLY_FILLED"]);
+    let look = |http: &Http| {
+        let one = keys.send(http, "GET", "order", "symbol=SPYUSD&origClientOrderId=mine").body;
+        let [open, all] = ["openOrders", "allOrders"].map(|path| keys.send(http, "GET", path, "symbol=SPYUSD").body);
+        assert_eq!([&one, &open[0], &all[0]].map(shown), [(); 3].map(|()| expected.clone()), "{one} {open} {all}");
+        let all = keys.send(http, "GET", "order/amendments", &format!("symbol=SPYUSD&orderId={id}")).body;
+        let its = |amended: &Value| json!(["executionId", "origQty", "newQty"].map(|field| amended[field].clone()));
+        let listed: Vec<Value> = all.as_array().unwrap().iter().map(its).collect();
+        assert_eq!(json!(listed), json!([[more["I"], five, seven], [fewer["I"], seven, "6.00000000"]]), "{all}");
+    };
+    look(&http);
+    // Here, an order still gets fewer shares alone, and keeps its place.
+    assert_eq!(self::amend(&keys, &http, "origClientOrderId=mine&newQty=6")["code"], -2038);
+    server.stop();
+    let server = keys.launch(&folder).start();
+    look(&Http::new(server.http));
+    server.stop();
+}
+
 #[test]
 fn amendments_that_cannot_be_are_refused_and_change_nothing() {
     let folder = Folder::new("binance-amend-refusals");
