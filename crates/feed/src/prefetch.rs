@@ -62,6 +62,7 @@ impl Prefetch<'_> {
             | Event::FeesTaken { .. }
             | Event::PhaseChanged { .. }
             | Event::TriggerReached { .. }
+            | Event::OrderSetAside { .. }
             | Event::DeadlineGiven { .. }
             | Event::DisplayGiven { .. }
             | Event::TipShown { .. }
@@ -115,6 +116,7 @@ impl Prefetch<'_> {
             | Event::OrderAmended { .. }
             | Event::OrderReduced { .. }
             | Event::TriggerReached { .. }
+            | Event::OrderSetAside { .. }
             | Event::DeadlineGiven { .. }
             | Event::DisplayGiven { .. }
             | Event::TipShown { .. }

@@ -245,6 +245,7 @@ impl Model {
             ..order.clone()
         };
         self.open.push(id);
+        events.push(Event::OrderSetAside { order: id, symbol: placed.symbol, side: placed.side });
         events.push(Event::amended((id, account), &placed, executed, false));
         events.extend(until.map(|until| Event::DeadlineGiven { order: id, until }));
         events.extend(display.map(|display| Event::DisplayGiven { order: id, display }));

@@ -323,6 +323,7 @@ impl Maker {
             | Event::ClientOrderIdGiven { .. }
             | Event::DeadlineGiven { .. }
             | Event::OrdersLinked { .. }
+            | Event::OrderSetAside { .. }
             | Event::OrderAmended { .. }
             | Event::OrderPends { .. }
             | Event::OrderReleased { .. }

@@ -300,6 +300,7 @@ impl Engine {
         self.client_orders.change(slot, |entry| {
             (entry.placed, entry.until, entry.display, entry.trail) = (asked, until, display, trail);
         });
+        events(Event::OrderSetAside { order, symbol: placed.symbol, side: placed.side });
         events(Event::amended((order, account), placed, executed, false));
         if let Some(until) = until {
             self.deadlines.insert(order, placed.symbol, until);

@@ -209,6 +209,10 @@ impl Mirror {
                 assert!(!shares.is_zero() && shares <= self.displays[&order] && shares <= self.open[&order]);
                 self.shown.insert(order, shares);
             }
+            Event::OrderSetAside { order, symbol, .. } => {
+                assert!(self.open.contains_key(&order), "what is amended is open");
+                assert_eq!(self.symbols[&order], symbol);
+            }
             Event::OrderAmended { order, keeps_place, trigger, open: shares, .. } => {
                 assert_eq!(self.pending.get(&order), None, "it was placed");
                 self.deadlines.remove(&order);
