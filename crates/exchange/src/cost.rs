@@ -1,7 +1,7 @@
 //! Estimates of what ops cost the market's loop, before they are done. This module knows no state: nobody knows in
 //! advance how much an order executes.
 
-use terms::{Among, Command, CommandKind, Op, Place};
+use terms::{Among, Command, CommandKind, Op, Place, TimeInForce};
 
 /// The estimated cost of a command that cancels or kills many orders at once.
 pub const MASS_COST: u64 = 100;
@@ -20,7 +20,7 @@ pub fn cost(op: &Op) -> u64 {
     if matches!(command, Command::KillTogether { among: Among::First | Among::Between, .. }) {
         return 1;
     }
-    if command.place().is_some_and(Place::looks_first) {
+    if command.place().is_some_and(Place::looks_first) || may_look_again(command) {
         return LOOKING_COST;
     }
     match command.kind() {
@@ -52,6 +52,11 @@ pub fn cost(op: &Op) -> u64 {
     }
 }
 
+/// Whether a command may place an order again that looks at others first.
+fn may_look_again(command: &Command) -> bool {
+    matches!(command, Command::Amend(amendment) if amendment.tif() == Some(TimeInForce::FillOrKill))
+}
+
 /// The estimated cost of several ops.
 pub fn cost_of(ops: &[Op]) -> u64 {
     ops.iter().map(cost).sum()
@@ -60,7 +65,9 @@ pub fn cost_of(ops: &[Op]) -> u64 {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use terms::{AccountId, FundsOrder, Money, NewOrder, OrderKind, Price, SelfTrade, Shares, Side, Symbol};
+    use terms::{
+        AccountId, Amendment, FundsOrder, Money, NewOrder, OrderId, OrderKind, Price, SelfTrade, Shares, Side, Symbol,
+    };
 
     use super::*;
 
@@ -76,5 +83,8 @@ mod tests {
         let for_money = cost(&Op::Command(Command::Place(Place::funds(account, funds))));
         assert_eq!([OrderKind::Limit, OrderKind::ImmediateOrCancel].map(of_kind), [1, 1]);
         assert_eq!([of_kind(OrderKind::FillOrKill), for_money], [LOOKING_COST; 2]);
+        let with_tif =
+            |tif| cost(&Op::Command(Command::Amend(Amendment::of(account, OrderId(1).into()).with_tif(tif))));
+        assert_eq!(TimeInForce::ALL.map(with_tif), [1, 1, LOOKING_COST]);
     }
 }

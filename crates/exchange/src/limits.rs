@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use terms::{Command, Money, NewOrder, Op, OrderForm, OrderKind, Shares, Side};
+use terms::{Amendment, Change, Command, Money, NewOrder, Op, OrderForm, OrderKind, Shares, Side};
 
 use crate::budget::AccountRange;
 
@@ -37,6 +37,8 @@ pub enum Limit {
     SharesOfMoney(Shares),
     /// Refuses a sell that moves up to where it rests, because its value is not known before.
     ValueOfMoving(Money),
+    /// Refuses an amendment that names the limit or the shares alone, because the value of the order is not known.
+    ValueOfAmended(Money),
     MessagesPerSecond(u32),
     Connections(u32),
     /// The accounts that an issuer may create.
@@ -62,6 +64,10 @@ impl fmt::Display for Limit {
             Limit::ValueOfMoving(most) => write!(
                 f,
                 "too much money: an order of this member may be worth {most} dollars, and a post-only sell that moves has no limit before it is placed: say one that it keeps"
+            ),
+            Limit::ValueOfAmended(most) => write!(
+                f,
+                "too much money: an order of this member may be worth {most} dollars, and its value is its limit times its shares: an amendment that names one of them has to name the other"
             ),
             Limit::MessagesPerSecond(most) => {
                 write!(f, "too many messages: this member may send {most} a second; try again")
@@ -143,21 +149,23 @@ impl Limits {
         }
     }
 
-    /// Checks an order that a command places, and counts it if it is within the bounds. Errors: it exceeds a bound.
+    /// Checks an order that a command places, or may place again with other terms, and counts it if it is within the
+    /// bounds. Errors: it exceeds a bound.
     pub(crate) fn check(&self, command: &Command) -> Result<(), Limit> {
         if self.orders_per_second.is_none() && self.order_shares.is_none() && self.order_value.is_none() {
             return Ok(());
         }
         let Some(size) = size(command) else { return Ok(()) };
         match (self.order_shares, size.shares) {
-            (Some(most), Some(shares)) if shares > most => return Err(Limit::OrderShares(most)),
-            (Some(most), None) => return Err(Limit::SharesOfMoney(most)),
-            _ => {}
+            (Some(most), Count::Of(shares)) if shares > most => return Err(Limit::OrderShares(most)),
+            (Some(most), Count::Unknown) => return Err(Limit::SharesOfMoney(most)),
+            (_, Count::Of(_) | Count::Unknown | Count::Unchanged) => {}
         }
         match (self.order_value, size.value) {
             (Some(most), Value::AtMost(value)) if value > most => return Err(Limit::OrderValue(most)),
             (Some(most), Value::Rises) => return Err(Limit::ValueOfMoving(most)),
-            _ => {}
+            (Some(most), Value::OfOneTerm) => return Err(Limit::ValueOfAmended(most)),
+            (_, Value::AtMost(_) | Value::OfMarket | Value::Rises | Value::OfOneTerm | Value::Unchanged) => {}
         }
         match self.orders_per_second {
             Some(most) if !self.pace.take(most, now()) => Err(Limit::OrdersPerSecond(most.get())),
@@ -181,9 +189,17 @@ impl Eq for Limits {}
 
 /// The size of an order, as far as it is known before the order is placed.
 struct Size {
-    /// The shares; `None` for an order for money.
-    shares: Option<Shares>,
+    shares: Count,
     value: Value,
+}
+
+/// The number of shares of an order.
+enum Count {
+    Of(Shares),
+    /// The order is for money.
+    Unknown,
+    /// An amendment leaves it as it is.
+    Unchanged,
 }
 
 /// The value that an order may have.
@@ -193,14 +209,34 @@ enum Value {
     OfMarket,
     /// The order gets another limit when it is placed, above its own.
     Rises,
+    /// An amendment names either the limit or the shares.
+    OfOneTerm,
+    /// An amendment names neither.
+    Unchanged,
 }
 
-/// The size of the order that a command places; `None` if it places none.
+/// The size of an order that gets other terms; `None` if it keeps its place whatever they are.
+fn amended_size(amendment: &Amendment) -> Option<Size> {
+    let (shares, limit) = (amendment.shares(), amendment.limit());
+    let value = match (limit, shares) {
+        (Some(limit), Some(shares)) => Value::AtMost(limit.times(shares)),
+        (Some(_), None) | (None, Some(_)) => Value::OfOneTerm,
+        (None, None) => Value::Unchanged,
+    };
+    let leaves = amendment.waits_for().is_some() || amendment.tif().is_some() || amendment.display() == Change::Remove;
+    let may_leave = leaves || !matches!(value, Value::Unchanged);
+    may_leave.then(|| Size { shares: shares.map_or(Count::Unchanged, Count::Of), value })
+}
+
+/// The size of the order that a command places, or may place again; `None` if it places none.
 fn size(command: &Command) -> Option<Size> {
+    if let Command::Amend(amendment) = command {
+        return amended_size(amendment);
+    }
     let (order, is_triggered) = match command.place()?.form() {
         OrderForm::Plain(order) | OrderForm::Iceberg { order, .. } => (order, order.trigger.is_some()),
         OrderForm::Trailing { order, .. } => (order, true),
-        OrderForm::Funds(order) => return Some(Size { shares: None, value: Value::AtMost(order.funds) }),
+        OrderForm::Funds(order) => return Some(Size { shares: Count::Unknown, value: Value::AtMost(order.funds) }),
     };
     let NewOrder { side, kind, limit, shares, .. } = order;
     let value = match (kind, side) {
@@ -209,7 +245,7 @@ fn size(command: &Command) -> Option<Size> {
         (OrderKind::PostOnlyMove, Side::Sell) if !is_triggered => Value::Rises,
         _ => Value::AtMost(limit.times(shares)),
     };
-    Some(Size { shares: Some(shares), value })
+    Some(Size { shares: Count::Of(shares), value })
 }
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -288,6 +324,41 @@ mod tests {
         assert_eq!(limits.check(&moving(Side::Sell)), Err(Limit::ValueOfMoving(value)));
         assert_eq!(Limits::new(None, Some(shares(70)), None).check(&moving(Side::Sell)), Ok(()));
         assert_eq!(Limits::default().check(&limit(i64::MAX)), Ok(()));
+    }
+
+    /// An order of one share could otherwise become one of any size.
+    #[test]
+    fn an_amended_order_is_within_the_bounds_of_a_new_one() {
+        let (price, until) =
+            (Price::from_units(100_000_000).expect("above zero"), terms::Deadline::new(terms::Time(9)));
+        let one = Amendment::of(AccountId::parse(b"1").expect("digits"), OrderId(7).into());
+        let value = price.times(shares(50));
+        let limits = Limits::new(None, Some(shares(70)), Some(value));
+        let check = |amendment| limits.check(&Command::Amend(amendment));
+        assert_eq!(check(one.with_shares(shares(50)).with_limit(price)), Ok(()));
+        assert_eq!(check(one.with_shares(shares(51)).with_limit(price)), Err(Limit::OrderValue(value)));
+        assert_eq!(check(one.with_shares(shares(71))), Err(Limit::OrderShares(shares(70))));
+        assert_eq!(check(one.with_shares(shares(1))), Err(Limit::ValueOfAmended(value)), "its limit is not known");
+        assert_eq!(check(one.with_limit(price)), Err(Limit::ValueOfAmended(value)));
+        assert_eq!(Limits::new(None, Some(shares(70)), None).check(&Command::Amend(one.with_limit(price))), Ok(()));
+        assert_eq!(check(one.with_deadline(until)), Ok(()));
+        assert_eq!(check(one.with_tif(terms::TimeInForce::ImmediateOrCancel)), Ok(()));
+    }
+
+    #[test]
+    fn amendments_count_where_they_may_place_an_order_again() {
+        let limits = || Limits::new(NonZeroU32::new(1), None, None);
+        let one = Amendment::of(AccountId::parse(b"1").expect("digits"), OrderId(7).into());
+        let counts = |amendment| {
+            let limits = limits();
+            limits.check(&Command::Amend(amendment)).and_then(|()| limits.check(&Command::Amend(amendment))).is_err()
+        };
+        let price = Price::from_units(1).expect("above zero");
+        let anew = [one.with_shares(shares(1)), one.with_limit(price), one.with_display(None)];
+        assert!(anew.into_iter().all(counts));
+        assert!(counts(one.with_wait(terms::WaitsFor::StopLoss(price))));
+        assert!(counts(one.with_tif(terms::TimeInForce::Rests)));
+        assert!(!counts(one.with_deadline(None)) && !counts(one.with_display(Some(shares(1)))));
     }
 
     #[test]

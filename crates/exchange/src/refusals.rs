@@ -34,7 +34,7 @@ fn place(answer: &Answer) -> Option<usize> {
         Answer::Unavailable(Unavailable::Past(limit)) => match limit {
             Limit::OrdersPerSecond(_) => Some(5),
             Limit::OrderShares(_) | Limit::SharesOfMoney(_) => Some(6),
-            Limit::OrderValue(_) | Limit::ValueOfMoving(_) => Some(7),
+            Limit::OrderValue(_) | Limit::ValueOfMoving(_) | Limit::ValueOfAmended(_) => Some(7),
             Limit::MessagesPerSecond(_) => Some(8),
             Limit::Accounts(_) => Some(9),
             // This refusal comes before any request.
