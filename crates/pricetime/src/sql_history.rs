@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use exchange::containment::{Part, contain};
-use feed::{Amended, Canceled, Candle, Ending, FormerMarket, Note, Noted, PastOrder, Relatives, Report, Trade};
+use feed::{Amended, AmendedTerms, Canceled, Candle, Ending, FormerMarket, Note, Noted, PastOrder, Relatives, Report, Trade};
 use http_gateway::{HistoryPort, NoAnswer, Past, Question};
 use store::{
-    Befell, CanceledRow, CandleRow, MarketRows, NotedRow, Of, OpenedRow, PlacedRow, Reader, ReportRows, Seen,
+    Befell, CanceledRow, CandleRow, MarketRows, NewTerms, NotedRow, Of, OpenedRow, PlacedRow, Reader, ReportRows, Seen,
     StoreError, TradeRow,
 };
 use terms::{AccountIndex, NewOrder, Side, Time};
@@ -240,7 +240,8 @@ fn noted(account: AccountIndex, row: &NotedRow) -> Report {
     let what = match what {
         Befell::Triggered(trigger) => Noted::Triggered(trigger),
         Befell::Linked(partner) => Noted::Linked(partner),
-        Befell::Amended { before, after, why } => {
+        Befell::Amended { before, after, why, terms } => {
+            let terms = terms.map(amended_terms);
             return Report::Amended(Amended {
                 order,
                 symbol,
@@ -252,7 +253,7 @@ fn noted(account: AccountIndex, row: &NotedRow) -> Report {
                 sequence,
                 next_trade,
                 place,
-                terms: None,
+                terms,
             });
         }
         Befell::Pends(working) => Noted::Pends(working),
@@ -264,8 +265,14 @@ fn noted(account: AccountIndex, row: &NotedRow) -> Report {
 /// The amendment of a note; none for other notes.
 fn amended(row: &NotedRow) -> Option<Amended> {
     let NotedRow { order, symbol, side, what, time, sequence, next_execution: next_trade, place } = *row;
-    let Befell::Amended { before, after, why } = what else { return None };
-    Some(Amended { order, symbol, side, before, after, why, time, sequence, next_trade, place, terms: None })
+    let Befell::Amended { before, after, why, terms } = what else { return None };
+    let terms = terms.map(amended_terms);
+    Some(Amended { order, symbol, side, before, after, why, time, sequence, next_trade, place, terms })
+}
+
+fn amended_terms(terms: NewTerms) -> AmendedTerms {
+    let NewTerms { kind, limit, trigger, keeps_place } = terms;
+    AmendedTerms { kind, limit, trigger, keeps_place }
 }
 
 fn candle(row: &CandleRow) -> Candle {

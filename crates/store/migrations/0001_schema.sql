@@ -296,7 +296,8 @@ COMMENT ON COLUMN pricetime.orders.side IS
 COMMENT ON COLUMN pricetime.orders.limit_price IS
     'The worst price that it takes; for a market order the highest price, or the lowest for a sell.';
 COMMENT ON COLUMN pricetime.orders.shares IS
-    'The shares ordered: those that are open, executed and canceled, and those in reductions.';
+    'The shares ordered: those that are open, executed and canceled, and those in reductions, unless the order was '
+    'placed again with others.';
 COMMENT ON COLUMN pricetime.orders.kind IS
     'The kind: what it may do on arrival, and whether the remainder rests. Only limit and post_only orders rest.';
 COMMENT ON COLUMN pricetime.orders.trigger_price IS 'The price that activates it; null for an order without a trigger.';
@@ -343,8 +344,39 @@ COMMENT ON COLUMN pricetime.client_orders.client_order_id IS
 COMMENT ON COLUMN pricetime.client_orders.done IS 'The time at which the order was done; null while it is open.';
 COMMENT ON COLUMN pricetime.client_orders.freed IS 'Whether the id was freed when the order was done.';
 
--- The next three are no columns of orders: few orders have any, and the removal of a part copies rows of orders while
+-- The next four are no columns of orders: few orders have any, and the removal of a part copies rows of orders while
 -- these are written.
+CREATE TABLE pricetime.amended_orders (
+    order_id bigint PRIMARY KEY,
+    until timestamptz,
+    sequence bigint,
+    kind pricetime.order_kind,
+    limit_price numeric(19,8) CHECK (limit_price > 0),
+    shares numeric(19,8) CHECK (shares > 0),
+    trigger_price numeric(19,8) CHECK (trigger_price > 0),
+    trigger_from_below boolean,
+    CONSTRAINT amended_orders_placed_again CHECK (
+        (sequence IS NULL) = (kind IS NULL) AND (sequence IS NULL) = (limit_price IS NULL)
+        AND (sequence IS NULL) = (shares IS NULL) AND (trigger_price IS NULL) = (trigger_from_below IS NULL)
+        AND (sequence IS NOT NULL OR trigger_price IS NULL)
+    )
+) WITH (fillfactor = 70);
+COMMENT ON TABLE pricetime.amended_orders IS
+    'The orders that got other terms than fewer shares, and these terms. The view present_orders has all orders with '
+    'the terms that they have now.';
+COMMENT ON COLUMN pricetime.amended_orders.order_id IS 'The id of the order.';
+COMMENT ON COLUMN pricetime.amended_orders.until IS
+    'Its deadline, in place of the one in orders; null if it has none any more.';
+COMMENT ON COLUMN pricetime.amended_orders.sequence IS
+    'The last command that placed it again under its id; null if it kept its place. The next columns are null then, too.';
+COMMENT ON COLUMN pricetime.amended_orders.kind IS 'Its kind, in place of the one in orders.';
+COMMENT ON COLUMN pricetime.amended_orders.limit_price IS 'Its limit, in place of the one in orders.';
+COMMENT ON COLUMN pricetime.amended_orders.shares IS
+    'The shares with which it was placed again, executed ones included. Later reductions are in reductions.';
+COMMENT ON COLUMN pricetime.amended_orders.trigger_price IS
+    'The price that activates it, in place of the one in orders; null if it waits for none.';
+COMMENT ON COLUMN pricetime.amended_orders.trigger_from_below IS 'As in orders.';
+
 CREATE TABLE pricetime.reductions (
     order_id bigint PRIMARY KEY,
     shares numeric(19,8) NOT NULL CHECK (shares > 0)
@@ -353,7 +385,8 @@ COMMENT ON TABLE pricetime.reductions IS
     'The orders that lost shares: because their accounts asked for it, by self-trade prevention, or because their '
     'accounts had fewer when they were placed.';
 COMMENT ON COLUMN pricetime.reductions.order_id IS 'The id of the order.';
-COMMENT ON COLUMN pricetime.reductions.shares IS 'All shares taken off it. It has that many fewer than were ordered.';
+COMMENT ON COLUMN pricetime.reductions.shares IS
+    'All shares taken off it since it was placed, or placed again. It has that many fewer than were ordered then.';
 
 CREATE TABLE pricetime.trails (
     order_id bigint PRIMARY KEY,
@@ -361,7 +394,8 @@ CREATE TABLE pricetime.trails (
     bips bigint CHECK (bips BETWEEN 1 AND 9999),
     CHECK ((distance IS NULL) <> (bips IS NULL))
 );
-COMMENT ON TABLE pricetime.trails IS 'The trailing stops: orders placed with a trigger that follows the market.';
+COMMENT ON TABLE pricetime.trails IS
+    'The trailing stops: orders placed, or placed again, with a trigger that follows the market.';
 COMMENT ON COLUMN pricetime.trails.order_id IS 'The id of the order.';
 COMMENT ON COLUMN pricetime.trails.distance IS 'The distance of the trigger from the market, in dollars.';
 COMMENT ON COLUMN pricetime.trails.bips IS 'The distance of the trigger from the market, in hundredths of a per cent.';
@@ -371,7 +405,8 @@ CREATE TABLE pricetime.icebergs (
     display numeric(19,8) NOT NULL CHECK (display > 0),
     hidden numeric(19,8) NOT NULL DEFAULT 0 CHECK (hidden >= 0)
 ) WITH (fillfactor = 70);
-COMMENT ON TABLE pricetime.icebergs IS 'The icebergs: orders placed to show a part of their shares at a time.';
+COMMENT ON TABLE pricetime.icebergs IS
+    'The icebergs: orders placed, or amended, to show a part of their shares at a time.';
 COMMENT ON COLUMN pricetime.icebergs.order_id IS 'The id of the order.';
 COMMENT ON COLUMN pricetime.icebergs.display IS 'The number of shares that it shows at a time.';
 COMMENT ON COLUMN pricetime.icebergs.hidden IS
@@ -391,7 +426,8 @@ COMMENT ON TABLE pricetime.resting IS
 COMMENT ON COLUMN pricetime.resting.open IS 'The shares that are neither executed nor canceled.';
 COMMENT ON COLUMN pricetime.resting.queued_sequence IS
     'The command with which it came behind the others of its price after it was placed: the command activated it, '
-    'released it, came to its trigger, which followed the market before, or showed its next part. 0: before an import. '
+    'released it, placed it again with other terms, came to its trigger, which followed the market before, or showed its '
+    'next part. 0: before an import. '
     'Null: it stands where it came when it was placed.';
 COMMENT ON COLUMN pricetime.resting.queued_nth IS
     'Its number among those that did so with that command; null like queued_sequence.';
@@ -545,19 +581,29 @@ CREATE TABLE pricetime.notes (
     account bigint NOT NULL,
     kind text NOT NULL CHECK (kind IN ('triggered', 'linked', 'amended', 'pends', 'released')),
     price numeric(19,8) CHECK (price > 0),
+    from_below boolean,
     time timestamptz NOT NULL,
     sequence bigint NOT NULL,
     place bigint NOT NULL CHECK (place >= 0),
     next_execution bigint NOT NULL CHECK (next_execution > 0),
     partner bigint,
     taken numeric(19,8) CHECK (taken > 0),
-    taken_in_all numeric(19,8) CHECK (taken_in_all >= taken),
+    shares_before numeric(19,8) CHECK (shares_before > 0),
+    shares_after numeric(19,8) CHECK (shares_after > 0),
     why smallint CHECK (why IN (1, 3, 5)),
+    new_kind pricetime.order_kind,
+    new_limit numeric(19,8) CHECK (new_limit > 0),
+    keeps_place boolean,
     PRIMARY KEY (sequence, place),
-    CHECK ((kind = 'triggered') = (price IS NOT NULL)),
+    CONSTRAINT notes_trigger_check CHECK ((price IS NULL) = (from_below IS NULL)
+        AND CASE WHEN kind = 'triggered' THEN price IS NOT NULL ELSE price IS NULL OR new_kind IS NOT NULL END),
     CONSTRAINT notes_partner_check CHECK ((kind IN ('linked', 'pends')) = (partner IS NOT NULL)),
-    CONSTRAINT notes_amended_check
-        CHECK ((kind = 'amended') = (taken IS NOT NULL AND taken_in_all IS NOT NULL AND why IS NOT NULL))
+    CONSTRAINT notes_amended_check CHECK (
+        (kind = 'amended') = (shares_before IS NOT NULL) AND (kind = 'amended') = (shares_after IS NOT NULL)
+        AND (kind = 'amended') = (why IS NOT NULL) AND (kind = 'amended') = (taken IS NOT NULL OR new_kind IS NOT NULL)
+        AND (new_kind IS NULL) = (new_limit IS NULL) AND (new_kind IS NULL) = (keeps_place IS NULL)
+        AND (taken IS NULL OR (new_kind IS NULL AND shares_after = shares_before - taken))
+    )
 );
 CREATE INDEX notes_by_order ON pricetime.notes (order_id);
 CREATE INDEX notes_by_account ON pricetime.notes (account, sequence, place);
@@ -565,14 +611,21 @@ COMMENT ON TABLE pricetime.notes IS
     'The events of orders besides their executions and cancellations. Never changed. A row goes with its order.';
 COMMENT ON COLUMN pricetime.notes.kind IS
     'triggered: an execution reached its trigger, and it is active. linked: it and its partner cancel each other. '
-    'amended: it lost shares and kept its place. pends: it waits until its partner has executed completely. released: '
+    'amended: it lost shares and kept its place, or it got other terms. pends: it waits until its partner has executed completely. released: '
     'that order has, so it was placed.';
-COMMENT ON COLUMN pricetime.notes.price IS 'The trigger of an order that was triggered.';
+COMMENT ON COLUMN pricetime.notes.price IS
+    'The trigger of an order that was triggered, or for which an order with other terms waits.';
+COMMENT ON COLUMN pricetime.notes.from_below IS 'As trigger_from_below of orders.';
 COMMENT ON COLUMN pricetime.notes.partner IS
     'The other order of a link, or the working order of one that pends.';
-COMMENT ON COLUMN pricetime.notes.taken IS 'The shares that an amended order lost.';
-COMMENT ON COLUMN pricetime.notes.taken_in_all IS
-    'All shares that an amended order lost until then, these included. It has the rest of its shares in orders.';
+COMMENT ON COLUMN pricetime.notes.taken IS 'The shares that an amended order lost; null if it got other terms.';
+COMMENT ON COLUMN pricetime.notes.shares_before IS
+    'The shares of an amended order until then, executed ones included.';
+COMMENT ON COLUMN pricetime.notes.shares_after IS 'Its shares from then on.';
+COMMENT ON COLUMN pricetime.notes.new_kind IS
+    'The kind of an amended order from then on; null, like the next two, if it only lost shares.';
+COMMENT ON COLUMN pricetime.notes.new_limit IS 'Its limit from then on.';
+COMMENT ON COLUMN pricetime.notes.keeps_place IS 'Whether it kept its place; otherwise it was placed again under its id.';
 COMMENT ON COLUMN pricetime.notes.why IS 'The reason of an amendment: 1, 3 or 5 as in cancellations.';
 COMMENT ON COLUMN pricetime.notes.place IS 'The number of notes that the same command had made before.';
 COMMENT ON COLUMN pricetime.notes.next_execution IS
@@ -740,6 +793,21 @@ COMMENT ON FUNCTION pricetime.remove_audit IS 'Used by the exchange server alone
 
 ----------------------------------------------------------------------------------------------------------------- views
 
+CREATE VIEW pricetime.present_orders AS
+    SELECT o.id, o.account, o.symbol, o.time, o.sequence, o.side,
+        coalesce(m.limit_price, o.limit_price) AS limit_price, coalesce(m.shares, o.shares) AS shares,
+        coalesce(m.kind, o.kind) AS kind,
+        CASE WHEN m.kind IS NULL THEN o.trigger_price ELSE m.trigger_price END AS trigger_price,
+        CASE WHEN m.kind IS NULL THEN o.trigger_from_below ELSE m.trigger_from_below END AS trigger_from_below,
+        o.self_trade, CASE WHEN m.order_id IS NULL THEN o.until ELSE m.until END AS until,
+        m.sequence AS placed_again
+    FROM pricetime.orders o LEFT JOIN pricetime.amended_orders m ON m.order_id = o.id;
+COMMENT ON VIEW pricetime.present_orders IS
+    'Every order that is kept, with its present terms: those of orders, or those with which it was amended since. Its '
+    'shares are those with which it was placed, or placed again: reductions has those that it lost since.';
+COMMENT ON COLUMN pricetime.present_orders.placed_again IS
+    'The last command that placed it again under its id; null if it always kept its place.';
+
 CREATE VIEW pricetime.open_orders AS
     SELECT o.id AS order_id, a.id AS account, s.name AS symbol, o.side, o.limit_price,
         (o.shares - coalesce(d.shares, 0))::numeric(19,8) AS shares, r.open, o.time,
@@ -748,7 +816,7 @@ CREATE VIEW pricetime.open_orders AS
         o.self_trade, o.until, coalesce(d.shares, 0) AS reduced, p.working AS pends_on,
         w.delayed IS NOT NULL AS delayed
     FROM pricetime.resting r
-    JOIN pricetime.orders o ON o.id = r.order_id
+    JOIN pricetime.present_orders o ON o.id = r.order_id
     JOIN pricetime.accounts a ON a.number = o.account
     JOIN pricetime.symbols s ON s.number = o.symbol
     LEFT JOIN pricetime.client_orders c ON c.order_id = o.id
@@ -756,7 +824,7 @@ CREATE VIEW pricetime.open_orders AS
     LEFT JOIN pricetime.reductions d ON d.order_id = o.id
     LEFT JOIN pricetime.pending p ON p.order_id = o.id;
 COMMENT ON VIEW pricetime.open_orders IS
-    'The open orders, on the books and waiting, with the shares that they have now.';
+    'The open orders, on the books and waiting, with the terms and shares that they have now.';
 
 CREATE VIEW pricetime.order_history AS
     SELECT o.id AS order_id, a.id AS account, s.name AS symbol, o.side,
@@ -776,7 +844,7 @@ CREATE VIEW pricetime.order_history AS
             WHEN 8 THEN 'disconnected' END AS canceled_why,
         p.working AS pends_on,
         w.delayed IS NOT NULL AS delayed
-    FROM pricetime.orders o
+    FROM pricetime.present_orders o
     JOIN pricetime.accounts a ON a.number = o.account
     LEFT JOIN pricetime.symbols s ON s.number = o.symbol
     LEFT JOIN pricetime.resting r ON r.order_id = o.id
@@ -792,7 +860,7 @@ CREATE VIEW pricetime.book AS
     SELECT s.name AS symbol, o.side, o.limit_price AS price, sum(r.open - coalesce(i.hidden, 0)) AS shares,
         count(*) AS orders
     FROM pricetime.resting r
-    JOIN pricetime.orders o ON o.id = r.order_id
+    JOIN pricetime.present_orders o ON o.id = r.order_id
     JOIN pricetime.symbols s ON s.number = o.symbol
     LEFT JOIN pricetime.waiting w ON w.order_id = r.order_id
     LEFT JOIN pricetime.icebergs i ON i.order_id = r.order_id
@@ -813,7 +881,7 @@ CREATE VIEW pricetime.trailing_orders AS
     SELECT w.order_id, a.id AS account, s.name AS symbol, o.side, w.trigger_price AS stop_price, t.distance, t.bips
     FROM pricetime.waiting w
     JOIN pricetime.trails t ON t.order_id = w.order_id
-    JOIN pricetime.orders o ON o.id = w.order_id
+    JOIN pricetime.present_orders o ON o.id = w.order_id
     JOIN pricetime.accounts a ON a.number = o.account
     JOIN pricetime.symbols s ON s.number = w.symbol
     WHERE w.follows;
@@ -861,9 +929,9 @@ CREATE VIEW pricetime.account_summary AS
         SELECT o.account, count(*) AS open_orders,
             sum(greatest(o.limit_price * r.open - coalesce(f.limit_price * r.open, 0), 0))
                 FILTER (WHERE o.side = 'buy' AND o.kind <> 'market' AND q.order_id IS NULL) AS held
-        FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id
+        FROM pricetime.resting r JOIN pricetime.present_orders o ON o.id = r.order_id
         LEFT JOIN pricetime.links l ON l.partner = r.order_id
-        LEFT JOIN pricetime.orders f ON f.id = l.order_id AND f.kind <> 'market'
+        LEFT JOIN pricetime.present_orders f ON f.id = l.order_id AND f.kind <> 'market'
         LEFT JOIN pricetime.pending q ON q.order_id = r.order_id
         GROUP BY o.account
     ) h ON h.account = a.number
@@ -1058,6 +1126,7 @@ CREATE FUNCTION pricetime.write_orders(
     freed_client_orders pricetime.client_orders[],
     activated pricetime.waiting[], canceled pricetime.waiting[], reached pricetime.waiting[],
     new_waiting pricetime.waiting[], queued_stops pricetime.resting[],
+    amended_orders pricetime.amended_orders[], placed_anew pricetime.resting[],
     reductions pricetime.reductions[], new_notes pricetime.notes[], amended pricetime.notes[],
     new_links pricetime.links[], parted pricetime.links[],
     new_icebergs pricetime.icebergs[], changed_icebergs pricetime.icebergs[], queued_icebergs pricetime.resting[],
@@ -1070,6 +1139,7 @@ DECLARE
     -- Rows of orders that wait for a price and that one batch changes, at most: as many as a command executes.
     reached_max CONSTANT bigint := 10000;
     changed bigint;
+    gone bigint;
 BEGIN
     IF cardinality(new_client_orders) > 0 THEN
         INSERT INTO pricetime.client_orders SELECT * FROM unnest(new_client_orders);
@@ -1126,21 +1196,59 @@ BEGIN
     IF cardinality(queued_stops) > 0 THEN
         PERFORM pricetime.queue(queued_stops);
     END IF;
-    IF cardinality(reductions) > 0 THEN
-        INSERT INTO pricetime.reductions AS r SELECT * FROM unnest(reductions)
-            ON CONFLICT (order_id) DO UPDATE SET shares = r.shares + excluded.shares;
-    END IF;
     IF cardinality(new_notes) > 0 THEN
         INSERT INTO pricetime.notes SELECT * FROM unnest(new_notes);
     END IF;
     IF cardinality(amended) > 0 THEN
-        -- The reductions above have all that the batch took off an order.
-        INSERT INTO pricetime.notes (order_id, account, kind, taken, taken_in_all, why, time, sequence, place, next_execution)
-            SELECT u.order_id, u.account, u.kind, u.taken,
-                d.shares - sum(u.taken) OVER (PARTITION BY u.order_id)
-                    + sum(u.taken) OVER (PARTITION BY u.order_id ORDER BY u.sequence, u.place),
-                u.why, u.time, u.sequence, u.place, u.next_execution
-            FROM unnest(amended) u JOIN pricetime.reductions d ON d.order_id = u.order_id;
+        -- Before the reductions and terms below: an order has the shares that it had before the batch. A stretch of its
+        -- notes begins where it was placed again, with the shares that it had from then on.
+        INSERT INTO pricetime.notes (order_id, account, kind, price, from_below, taken, shares_before, shares_after, why,
+            new_kind, new_limit, keeps_place, time, sequence, place, next_execution)
+            SELECT n.order_id, n.account, n.kind, n.price, n.from_below, n.taken,
+                coalesce(lag(n.left_after) OVER (PARTITION BY n.order_id ORDER BY n.sequence, n.place), n.at_first),
+                n.left_after, n.why, n.new_kind, n.new_limit, n.keeps_place, n.time, n.sequence, n.place,
+                n.next_execution
+            FROM (
+                SELECT u.*, s.at_first, coalesce(first_value(u.shares_after) OVER stretch, s.at_first)
+                    - coalesce(sum(u.taken) OVER stretch, 0) AS left_after
+                FROM (
+                    SELECT x.*, count(x.shares_after) OVER (PARTITION BY x.order_id ORDER BY x.sequence, x.place) AS nth
+                    FROM unnest(amended) x
+                ) u
+                CROSS JOIN LATERAL (SELECT i.shares FROM pricetime.orders i WHERE i.id = u.order_id LIMIT 1) o
+                LEFT JOIN pricetime.amended_orders m ON m.order_id = u.order_id
+                LEFT JOIN pricetime.reductions d ON d.order_id = u.order_id
+                CROSS JOIN LATERAL (SELECT coalesce(m.shares, o.shares) - coalesce(d.shares, 0)) s (at_first)
+                WINDOW stretch AS (PARTITION BY u.order_id, u.nth ORDER BY u.sequence, u.place)
+            ) n;
+    END IF;
+    IF cardinality(amended_orders) > 0 THEN
+        INSERT INTO pricetime.amended_orders AS m SELECT * FROM unnest(amended_orders)
+            ON CONFLICT (order_id) DO UPDATE SET until = excluded.until,
+                sequence = coalesce(excluded.sequence, m.sequence), kind = coalesce(excluded.kind, m.kind),
+                limit_price = coalesce(excluded.limit_price, m.limit_price),
+                shares = coalesce(excluded.shares, m.shares),
+                trigger_price = CASE WHEN excluded.kind IS NULL THEN m.trigger_price ELSE excluded.trigger_price END,
+                trigger_from_below =
+                    CASE WHEN excluded.kind IS NULL THEN m.trigger_from_below ELSE excluded.trigger_from_below END;
+        -- The display of an amended order follows, if it has one.
+        DELETE FROM pricetime.icebergs i USING unnest(amended_orders) u WHERE i.order_id = u.order_id;
+    END IF;
+    IF cardinality(placed_anew) > 0 THEN
+        DELETE FROM pricetime.reductions d USING unnest(placed_anew) u WHERE d.order_id = u.order_id;
+        DELETE FROM pricetime.trails t USING unnest(placed_anew) u WHERE t.order_id = u.order_id;
+        -- The open shares of a row are those after the batch; null for an order that the batch opened, too.
+        DELETE FROM pricetime.resting r USING unnest(placed_anew) u WHERE r.order_id = u.order_id AND u.open = 0;
+        GET DIAGNOSTICS gone = ROW_COUNT;
+        UPDATE pricetime.resting r SET open = u.open FROM unnest(placed_anew) u
+            WHERE r.order_id = u.order_id AND u.open > 0;
+        GET DIAGNOSTICS changed = ROW_COUNT;
+        PERFORM pricetime.expect('resting', gone + changed, (SELECT count(u.open) FROM unnest(placed_anew) u));
+        PERFORM pricetime.queue(placed_anew);
+    END IF;
+    IF cardinality(reductions) > 0 THEN
+        INSERT INTO pricetime.reductions AS r SELECT * FROM unnest(reductions)
+            ON CONFLICT (order_id) DO UPDATE SET shares = r.shares + excluded.shares;
     END IF;
     IF cardinality(new_links) > 0 THEN
         INSERT INTO pricetime.links SELECT * FROM unnest(new_links);

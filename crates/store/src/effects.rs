@@ -12,11 +12,12 @@ use terms::{
     OrderId, OrderKind, Position, Price, SelfTrade, Sequence, Shares, Side, Symbol, SymbolIndex, Time, Trigger,
 };
 
+use crate::amended_rows::{AmendedRows, PlacedAnew};
 use crate::audit_rows::AuditRows;
 use crate::fee_rows::FeeRows;
 use crate::iceberg_rows::IcebergRows;
 use crate::link_rows::LinkRows;
-use crate::notes::NoteRows;
+use crate::notes::{NewTerms, NoteRows};
 use crate::pending_rows::PendingRows;
 use crate::setting_rows::{GroupRow, KillRow, LimitsRow, PhaseRow, ProtectionRow, RulesRow, change, change_rules};
 use crate::stop_rows::{QueueRank, StopRows};
@@ -66,6 +67,7 @@ pub struct Effects {
     pub(crate) rules: Vec<RulesRow>,
     pub(crate) phases: Vec<PhaseRow>,
     pub(crate) terms: TermRows,
+    pub(crate) amended: AmendedRows,
     pub(crate) links: LinkRows,
     pub(crate) icebergs: IcebergRows,
     pub(crate) trails: TrailRows,
@@ -221,6 +223,7 @@ impl Effects {
             rules: Vec::new(),
             phases: Vec::new(),
             terms: TermRows::default(),
+            amended: AmendedRows::default(),
             links: LinkRows::default(),
             icebergs: IcebergRows::default(),
             trails: TrailRows::default(),
@@ -266,6 +269,7 @@ impl Effects {
         self.rules.clear();
         self.phases.clear();
         self.terms.clear();
+        self.amended.clear();
         self.links.clear();
         self.icebergs.clear();
         self.trails.clear();
@@ -400,14 +404,33 @@ impl Effects {
                 }
                 self.cancellations.push(CancellationRow { order, account, shares, why, sequence, time });
             }
-            Event::OrderAmended { .. } => todo!(),
+            Event::OrderSetAside { order, symbol, side } => self.amended.set_aside(order, symbol, side),
+            Event::OrderAmended { order, account, keeps_place, kind, limit, trigger, open, executed } => {
+                let terms = NewTerms { kind, limit, trigger, keeps_place };
+                let shares = executed.plus(open);
+                let after = Some(shares).filter(|_| !keeps_place);
+                self.notes.terms((order, account), terms, after, (sequence, time), self.after.next_execution);
+                match keeps_place {
+                    true => self.amend_in_place(order),
+                    false => {
+                        let turn = self.next_turn(sequence);
+                        self.place_anew(order, account, PlacedAnew { kind, limit, trigger, shares, open, turn });
+                    }
+                }
+            }
             Event::OrderReduced { order, account, shares, why, .. } => {
                 self.notes.amended((order, account), (shares, why), (sequence, time), self.after.next_execution);
                 self.take(order, shares);
                 self.terms.reduce(order, shares);
                 self.icebergs.touch(order);
             }
-            Event::DisplayGiven { order, display } => self.icebergs.open(order, display),
+            Event::DisplayGiven { order, display } => {
+                self.icebergs.open(order, display);
+                // One that keeps its place hides the shares that it has.
+                if self.amended.find(order).is_some() {
+                    self.icebergs.touch(order);
+                }
+            }
             Event::TipShown { order, stands_last, .. } => {
                 self.icebergs.touch(order);
                 // An arriving order got its place with its placing or activation.
@@ -425,7 +448,10 @@ impl Effects {
                 let came = self.next_turn(sequence);
                 self.trails.reach(order, symbol, trigger, came);
             }
-            Event::DeadlineGiven { order, until } => self.just_opened(order).until = Some(until),
+            Event::DeadlineGiven { order, until } => match self.amended.find(order) {
+                Some(amended) => amended.until = Some(until),
+                None => self.just_opened(order).until = Some(until),
+            },
             Event::OrdersLinked { order, partner, account, .. } => {
                 self.links.linked.push((order, partner));
                 self.notes.linked([order, partner], account, (sequence, time), self.after.next_execution);
@@ -485,7 +511,7 @@ impl Effects {
         let named = self.client_orders.len() + self.client_orders_done.len() + self.client_orders_freed.len();
         let others = named + self.stops.len() + self.notes.rows().len() + self.rules.len() + self.terms.reduced().len();
         let others = others + self.phases.len();
-        let others = others + self.links.len();
+        let others = others + self.links.len() + self.amended.len();
         let others = others + self.icebergs.len() + self.trails.len() + self.pendings.len();
         let others = others + self.fees.len();
         let others = others + self.groups.len() + self.kills.len() + self.protections.len() + self.limits.len();
@@ -535,6 +561,34 @@ impl Effects {
         self.take(makers.0, shares);
     }
 
+    /// Gives an order other terms without another place: a deadline and a display follow, if it has them.
+    fn amend_in_place(&mut self, order: OrderId) {
+        self.amended.amend(order, order < self.before.next_order, None);
+        self.icebergs.forget(order);
+    }
+
+    /// Gives an order other terms and another place. It does what an order does that was opened with them.
+    fn place_anew(&mut self, order: OrderId, account: AccountIndex, anew: PlacedAnew) {
+        let (is_older, (symbol, side)) = (order < self.before.next_order, self.amended.taken_back(order));
+        self.amended.amend(order, is_older, Some(anew));
+        if !is_older {
+            self.row_of_new(order).open = anew.open;
+        }
+        self.terms.forget(order);
+        self.icebergs.forget(order);
+        self.trails.forget(order);
+        self.stops.cancel(order, symbol, is_older);
+        self.arriving = Some(Arriving { order, account, side });
+        if let Some(trigger) = anew.trigger {
+            self.stops.open(order, symbol, trigger);
+        }
+    }
+
+    /// The row of an order that these effects opened: their ids are consecutive.
+    fn row_of_new(&mut self, order: OrderId) -> &mut OrderRow {
+        &mut self.orders[(order.0 - self.before.next_order.0) as usize]
+    }
+
     /// The order that was opened last, which must be this one.
     fn just_opened(&mut self, order: OrderId) -> &mut OrderRow {
         let opened = self.orders.last_mut().filter(|row| row.order == order);
@@ -543,9 +597,13 @@ impl Effects {
 
     /// Takes shares off an order: one that these effects opened, whose ids are consecutive, or an older one.
     fn take(&mut self, order: OrderId, shares: Shares) {
-        if let Some(place) = order.0.checked_sub(self.before.next_order.0) {
-            let row = &mut self.orders[place as usize];
+        if order >= self.before.next_order {
+            let row = self.row_of_new(order);
             row.open = row.open.less(shares);
+            return;
+        }
+        if let Some(anew) = self.amended.find(order).and_then(|row| row.anew.as_mut()) {
+            anew.open = anew.open.less(shares);
             return;
         }
         match self.taken_at.place(order.0, self.taken.len(), |place| self.taken[place].order.0) {

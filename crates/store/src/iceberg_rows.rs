@@ -12,9 +12,11 @@ use crate::stop_rows::QueueRank;
 #[derive(Debug, Default)]
 pub(crate) struct IcebergRows {
     opened: Vec<DisplayRow>,
+    /// The place of an order in that list.
+    opened_at: BTreeMap<OrderId, usize>,
     /// The hidden shares of other orders now, and their places.
     changed: Vec<HiddenRow>,
-    /// The place of an order in the second list.
+    /// The place of an order among those.
     places: BTreeMap<OrderId, usize>,
 }
 
@@ -22,7 +24,8 @@ pub(crate) struct IcebergRows {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DisplayRow {
     pub order: OrderId,
-    pub display: Shares,
+    /// The display; none for an order that these commands also amended, to show all its shares.
+    pub display: Option<Shares>,
 }
 
 /// The hidden shares of an order, if it is an iceberg.
@@ -40,9 +43,10 @@ impl IcebergRows {
         self.opened.clear();
         self.changed.clear();
         self.places.clear();
+        self.opened_at.clear();
     }
 
-    /// The new icebergs, each once.
+    /// The new icebergs, and orders that were amended to become one, each once.
     pub(crate) fn opened(&self) -> &[DisplayRow] {
         &self.opened
     }
@@ -58,7 +62,19 @@ impl IcebergRows {
     }
 
     pub(crate) fn open(&mut self, order: OrderId, display: Shares) {
-        self.opened.push(DisplayRow { order, display });
+        let row = DisplayRow { order, display: Some(display) };
+        let place = *self.opened_at.entry(order).or_insert(self.opened.len());
+        match self.opened.get_mut(place) {
+            Some(there) => *there = row,
+            None => self.opened.push(row),
+        }
+    }
+
+    /// Notes that an order was amended: the display that it has from now on follows, if it has one.
+    pub(crate) fn forget(&mut self, order: OrderId) {
+        if let Some(&place) = self.opened_at.get(&order) {
+            self.opened[place].display = None;
+        }
     }
 
     /// Notes that an order may hide other shares now, if it is an iceberg.

@@ -177,8 +177,8 @@ async fn import_here<E: Display>(
             return Err(StoreError::Import(format!("{executions} executions of an open order are not there")));
         }
         importer.add(item)?;
-        // The executions that follow an order belong to it, so it is not written before they have come.
-        if rows.are_many() && !matches!(item, StateItem::Execution(_)) {
+        // The kind and the executions that follow an order belong to it, so it is not written before they have come.
+        if rows.are_many() && !matches!(item, StateItem::Kind { .. } | StateItem::Execution(_)) {
             rows.write(session).await?;
         }
         rows.add_item(item);
@@ -252,7 +252,7 @@ impl Rows {
             StateItem::Iceberg { order, display, shown } => self.icebergs.push((order, display, shown)),
             StateItem::ClientOrder { order, id, account, placed, until, display, trail, done } => {
                 self.client_orders.push((order, account, id, done));
-                self.trails.extend(trail.map(|trail| TrailRow { order, trail }));
+                self.trails.extend(trail.map(|_| TrailRow { order, trail }));
                 // An open order's display came before.
                 self.icebergs.extend(display.filter(|_| done.is_some()).map(|display| (order, display, Shares::ZERO)));
                 match done {
@@ -278,7 +278,7 @@ impl Rows {
             StateItem::Phase { symbol, phase } => self.phases.push(PhaseRow { symbol, phase }),
             StateItem::Stop { order, account, placed, is_reached, trail } => {
                 self.add_open(order, account, placed);
-                self.trails.extend(trail.map(|trail| TrailRow { order, trail }));
+                self.trails.extend(trail.map(|_| TrailRow { order, trail }));
                 let (symbol, trigger, reached) = (placed.symbol, placed.trigger, self.turn().filter(|_| is_reached));
                 let (follows, delayed, waits) = (trail.is_some(), None, true);
                 self.waiting.push(WaitingRow { order, symbol, trigger, reached, follows, delayed, waits });

@@ -13,6 +13,7 @@
 //! SqlMarket        ─► the loop over a SqlLedger, and the Committer: the running market
 //! ```
 
+mod amended_rows;
 mod audit_rows;
 mod batch_statement;
 mod candles;
@@ -73,7 +74,7 @@ pub use history::{AskedOrder, History, Within};
 pub use import::Imported;
 pub use load::Loaded;
 pub use markets::MarketRows;
-pub use notes::{Befell, NotedRow};
+pub use notes::{Befell, NewTerms, NotedRow};
 pub use pages::{EndRow, Of, OpenedRow, Page, PlacedRow, Since, TradeRow};
 pub use reader::{PlacedAs, Reader, Seen};
 pub use reports::{CanceledRow, ReportRows};

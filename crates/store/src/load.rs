@@ -44,7 +44,7 @@ const LINKS: &str = "SELECT order_id, partner FROM pricetime.links ORDER BY orde
 /// order came with the command that activated it, behind the order that this command placed.
 const ORDERS: &str = "
     SELECT o.id, o.account, o.symbol, o.side = 'buy', o.limit_price, r.open, o.kind, o.self_trade
-    FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id
+    FROM pricetime.resting r JOIN pricetime.present_orders o ON o.id = r.order_id
     LEFT JOIN pricetime.waiting w ON w.order_id = r.order_id
     LEFT JOIN pricetime.pending p ON p.order_id = r.order_id
     WHERE w.order_id IS NULL AND p.order_id IS NULL
@@ -58,7 +58,7 @@ const WATCHES: &str = "SELECT number, last_price, reaches_up_to, reaches_down_to
 const WAITING: &str = "
     SELECT o.id, o.account, o.symbol, o.side = 'buy', o.limit_price, r.open, o.kind, w.trigger_price,
         w.from_below, o.self_trade, n.sequence IS NOT NULL, t.distance, t.bips, w.delayed = 'under_way', w.goes_to
-    FROM pricetime.waiting w JOIN pricetime.orders o ON o.id = w.order_id
+    FROM pricetime.waiting w JOIN pricetime.present_orders o ON o.id = w.order_id
     JOIN pricetime.resting r ON r.order_id = w.order_id
     LEFT JOIN pricetime.trails t ON t.order_id = w.order_id AND w.follows
     LEFT JOIN LATERAL pricetime.reached_by(w, coalesce(r.queued_sequence, o.sequence, 0)) m ON true
@@ -72,7 +72,7 @@ const WAITING: &str = "
 const PENDING: &str = "
     SELECT o.id, o.account, o.symbol, o.side = 'buy', o.limit_price, r.open, o.kind, o.trigger_price,
         o.trigger_from_below, o.self_trade, p.working, w.order_id IS NULL
-    FROM pricetime.pending p JOIN pricetime.orders o ON o.id = p.order_id
+    FROM pricetime.pending p JOIN pricetime.present_orders o ON o.id = p.order_id
     JOIN pricetime.resting r ON r.order_id = p.order_id
     LEFT JOIN pricetime.resting w ON w.order_id = p.working
     LEFT JOIN LATERAL (
@@ -82,7 +82,7 @@ const PENDING: &str = "
     ORDER BY w.order_id IS NULL, CASE WHEN w.order_id IS NULL THEN p.imported_nth END NULLS LAST, e.id, e.arrived, o.id";
 /// Selects deadlines of open orders, the earliest first.
 const DEADLINES: &str = "
-    SELECT o.id, o.until FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id
+    SELECT o.id, o.until FROM pricetime.resting r JOIN pricetime.present_orders o ON o.id = r.order_id
     WHERE o.until IS NOT NULL ORDER BY o.until, o.id";
 /// Selects open icebergs, by id. A waiting one shows no shares yet.
 const ICEBERGS: &str = "
@@ -92,7 +92,7 @@ const ICEBERGS: &str = "
     ORDER BY i.order_id";
 const EXECUTIONS: &str = "
     WITH part AS MATERIALIZED (
-        SELECT o.id FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id WHERE r.open < o.shares
+        SELECT o.id FROM pricetime.resting r JOIN pricetime.present_orders o ON o.id = r.order_id WHERE r.open < o.shares
     )
     SELECT part.id, 0 AS later, i.ordinal, i.shares, i.price, i.time, OF_IMPORTED
         FROM part JOIN pricetime.imported_executions i ON i.order_id = part.id
@@ -103,12 +103,12 @@ const EXECUTIONS: &str = "
     ORDER BY 1, 2, 3";
 
 /// Selects orders whose client order ids stand for them at the time of the last command, with the shares with which
-/// they were placed.
+/// they were placed, or placed again.
 const CLIENT_ORDERS: &str = "
     SELECT o.id, c.client_order_id, o.account, o.symbol, o.side = 'buy', o.limit_price, o.shares, o.kind,
         CASE WHEN t.order_id IS NULL THEN o.trigger_price END, o.trigger_from_below, o.self_trade, o.until, i.display,
         t.distance, t.bips, c.done
-    FROM pricetime.client_orders c JOIN pricetime.orders o ON o.id = c.order_id
+    FROM pricetime.client_orders c JOIN pricetime.present_orders o ON o.id = c.order_id
     LEFT JOIN pricetime.icebergs i ON i.order_id = c.order_id
     LEFT JOIN pricetime.trails t ON t.order_id = c.order_id
     WHERE NOT c.freed

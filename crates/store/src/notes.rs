@@ -3,7 +3,9 @@
 
 use std::time::Instant;
 
-use terms::{AccountIndex, CancelReason, NewOrder, OrderId, Price, Sequence, Shares, Side, SymbolIndex, Time, Trigger};
+use terms::{
+    AccountIndex, CancelReason, NewOrder, OrderId, OrderKind, Price, Sequence, Shares, Side, SymbolIndex, Time, Trigger,
+};
 
 use crate::column::{Single, table};
 use crate::error::{StoreError, StoreResult};
@@ -18,9 +20,13 @@ pub(crate) struct NoteRow {
     pub order: OrderId,
     pub account: AccountIndex,
     pub kind: Kind,
-    pub price: Option<Price>,
+    /// The trigger of an order that was triggered.
+    pub trigger: Option<Trigger>,
     pub partner: Option<OrderId>,
     pub taken: Option<Shares>,
+    /// The shares of an order that was placed again.
+    pub after: Option<Shares>,
+    pub terms: Option<NewTerms>,
     pub why: Option<CancelReason>,
     pub time: Time,
     pub sequence: Sequence,
@@ -29,19 +35,43 @@ pub(crate) struct NoteRow {
     pub next_execution: u64,
 }
 
-// The function that writes amendments adds `taken_in_all`.
+/// The terms of an amended order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewTerms {
+    /// The kind.
+    pub kind: OrderKind,
+    /// The worst price that it accepts.
+    pub limit: Price,
+    /// The trigger for which it waits; none for an order that waits for none.
+    pub trigger: Option<Trigger>,
+    /// Whether it kept its place among others.
+    pub keeps_place: bool,
+}
+
+// The function that writes amendments adds `shares_before`, and `shares_after` where it is not known here.
 table! { notes: NoteRow, row =>
     order_id: row.order,
     account: row.account,
     kind: row.kind.name(),
-    price: row.price,
+    price: row.trigger().map(Trigger::price),
+    from_below: row.trigger().map(Trigger::is_from_below),
     partner: row.partner,
     taken: row.taken,
+    shares_after: row.after,
+    new_kind: row.terms.map(|terms| terms.kind),
+    new_limit: row.terms.map(|terms| terms.limit),
+    keeps_place: row.terms.map(|terms| terms.keeps_place),
     why: row.why,
     time: row.time,
     sequence: row.sequence,
     place: row.place,
     next_execution: row.next_execution,
+}
+
+impl NoteRow {
+    fn trigger(&self) -> Option<Trigger> {
+        self.trigger.or_else(|| self.terms?.trigger)
+    }
 }
 
 /// The kinds of notes, by their names in the table.
@@ -89,7 +119,7 @@ impl NoteRows {
         next_execution: u64,
     ) {
         let row = self.row((order, account), Kind::Triggered, (sequence, time), next_execution);
-        self.0.push(NoteRow { price: placed.trigger.map(Trigger::price), ..row });
+        self.0.push(NoteRow { trigger: placed.trigger, ..row });
     }
 
     /// Notes that two orders are linked from now on.
@@ -118,6 +148,19 @@ impl NoteRows {
         self.0.push(NoteRow { taken: Some(taken), why: Some(why), ..row });
     }
 
+    /// Notes that an order got other terms, and, if it was placed again, with how many shares.
+    pub(crate) fn terms(
+        &mut self,
+        of: (OrderId, AccountIndex),
+        terms: NewTerms,
+        after: Option<Shares>,
+        at: (Sequence, Time),
+        next_execution: u64,
+    ) {
+        let row = self.row(of, Kind::Amended, at, next_execution);
+        self.0.push(NoteRow { after, terms: Some(terms), why: Some(CancelReason::Asked), ..row });
+    }
+
     /// The next row, of a kind without further columns.
     fn row(
         &self,
@@ -127,8 +170,22 @@ impl NoteRows {
         next_execution: u64,
     ) -> NoteRow {
         let place = self.place(sequence);
-        let (price, partner, taken, why) = (None, None, None, None);
-        NoteRow { order, account, kind, price, partner, taken, why, time, sequence, place, next_execution }
+        let (trigger, partner, taken, after, terms, why) = (None, None, None, None, None, None);
+        NoteRow {
+            order,
+            account,
+            kind,
+            trigger,
+            partner,
+            taken,
+            after,
+            terms,
+            why,
+            time,
+            sequence,
+            place,
+            next_execution,
+        }
     }
 
     /// Notes that an order waits for this one or, with none, that it is placed because that one executed.
@@ -178,7 +235,7 @@ pub enum Befell {
     Triggered(Trigger),
     /// The order is linked with this one.
     Linked(OrderId),
-    /// Shares were taken off it.
+    /// Shares were taken off it, or it got other terms.
     Amended {
         /// The shares before.
         before: Shares,
@@ -186,6 +243,8 @@ pub enum Befell {
         after: Shares,
         /// The reason.
         why: CancelReason,
+        /// The terms; none if it only lost shares.
+        terms: Option<NewTerms>,
     },
     /// The order waits until this working order has executed completely.
     Pends(OrderId),
@@ -194,8 +253,8 @@ pub enum Befell {
 }
 
 /// Columns of note `n` of order `o`.
-const NOTE: &str = "n.order_id, o.symbol, o.side = 'buy', n.kind, coalesce(n.price, o.trigger_price), o.trigger_from_below, n.partner,
-    o.shares - n.taken_in_all + n.taken, o.shares - n.taken_in_all, n.why, n.time, n.sequence, n.place, n.next_execution";
+const NOTE: &str = "n.order_id, o.symbol, o.side = 'buy', n.kind, n.price, n.from_below, n.partner, n.shares_before,
+    n.shares_after, n.why, n.new_kind, n.new_limit, n.keeps_place, n.time, n.sequence, n.place, n.next_execution";
 
 /// Reads the notes of an account behind a command, in order, up to a number.
 pub(crate) async fn noted(session: &Session, given: &[Given<'_>; 3]) -> StoreResult<Vec<NotedRow>> {
@@ -210,7 +269,7 @@ pub(crate) async fn noted(session: &Session, given: &[Given<'_>; 3]) -> StoreRes
 }
 
 impl Reader {
-    /// Reads the reductions of an order by the command `from` and later ones, in order, up to a number. Errors: those
+    /// Reads the amendments of an order by the command `from` and later ones, in order, up to a number. Errors: those
     /// of `trades_of_symbol`.
     pub fn amendments(
         &mut self,
@@ -241,12 +300,15 @@ fn noted_row(fields: &mut Fields<'_>) -> Result<NotedRow, StoreError> {
     let kind: &str = fields.next()?;
     let (trigger, partner) = (fields.trigger()?, fields.maybe()?.map(OrderId));
     let (before, after, why) = (fields.maybe()?, fields.maybe()?, fields.maybe()?);
+    let (new_kind, new_limit, keeps_place) = (fields.maybe()?, fields.maybe()?, fields.maybe()?);
     let is = |one: Kind| kind == one.name();
     let amended = before.zip(after).zip(why);
+    let terms = new_kind.zip(new_limit).zip(keeps_place);
+    let terms = terms.map(|((kind, limit), keeps_place)| NewTerms { kind, limit, trigger, keeps_place });
     let what = match (trigger, partner, amended) {
         (Some(trigger), ..) if is(Kind::Triggered) => Befell::Triggered(trigger),
         (_, Some(partner), _) if is(Kind::Linked) => Befell::Linked(partner),
-        (.., Some(((before, after), why))) if is(Kind::Amended) => Befell::Amended { before, after, why },
+        (.., Some(((before, after), why))) if is(Kind::Amended) => Befell::Amended { before, after, why, terms },
         (_, Some(working), _) if is(Kind::Pends) => Befell::Pends(working),
         _ if is(Kind::Released) => Befell::Released,
         // This program does not know the kind, or the order has no trigger.

@@ -96,7 +96,7 @@ pub struct OpenedRow {
 pub struct PlacedRow {
     /// The account of the order.
     pub account: AccountIndex,
-    /// The order as it was placed.
+    /// The order as it was placed, with the terms that it has now.
     pub placed: OpenedRow,
     /// The open shares.
     pub open: Shares,
@@ -160,13 +160,14 @@ const BEFELL: &str = "
         SELECT t.partner FROM pricetime.notes t WHERE t.order_id = o.id AND t.kind = 'pends' LIMIT 1
     )";
 
-/// Selects the terms of an order, and its end. Imported executions belong to orders that were placed before. With a
+/// Selects the present terms of an order, and its end. Imported executions belong to orders that were placed before. With a
 /// `LIMIT` the database looks a row up by its key, whatever it estimates: it does not know that a table in parts has
 /// only one such row.
 fn placed() -> String {
     format!(
-        "SELECT o.account, o.id, o.symbol, o.side = 'buy', o.limit_price, {SHARES_NOW}, o.kind, o.trigger_price,
-        o.trigger_from_below, o.self_trade, o.time, o.sequence, n.client_order_id,
+        "SELECT o.account, o.id, o.symbol, o.side = 'buy', coalesce(m.limit_price, o.limit_price), {SHARES_NOW},
+        coalesce(m.kind, o.kind), CASE WHEN m.kind IS NULL THEN o.trigger_price ELSE m.trigger_price END,
+        CASE WHEN m.kind IS NULL THEN o.trigger_from_below ELSE m.trigger_from_below END, o.self_trade, o.time, o.sequence, n.client_order_id,
         coalesce(r.open, 0), coalesce(c.shares, 0), coalesce(e.money, 0), c.why,
         CASE WHEN r.order_id IS NULL THEN coalesce(c.time, e.time) END,
         CASE WHEN r.order_id IS NULL THEN coalesce(c.sequence, e.sequence) END, {BEFELL}
@@ -175,6 +176,7 @@ fn placed() -> String {
     LEFT JOIN LATERAL (SELECT d.* FROM pricetime.cancellations d WHERE d.order_id = o.id LIMIT 1) c ON true
     LEFT JOIN pricetime.client_orders n ON n.order_id = o.id
     LEFT JOIN pricetime.reductions d ON d.order_id = o.id
+    LEFT JOIN pricetime.amended_orders m ON m.order_id = o.id
     LEFT JOIN LATERAL (
         SELECT sum(x.price * x.shares) AS money, max(x.time) AS time, max(x.sequence) AS sequence FROM (
             SELECT b.price, b.shares, b.time, b.sequence FROM pricetime.executions b WHERE b.buy_order = o.id

@@ -90,7 +90,7 @@ const OLDEST_EXECUTIONS: &str = "
 const BYTES: &str = "
     SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c
     WHERE c.relnamespace = 'pricetime'::regnamespace AND c.relkind = 'r'
-        AND c.relname ~ '^((orders|cancellations|executions)_|client_orders$|audited$|callers$|notes$|reductions$|icebergs$|trails$|imported_executions$)'";
+        AND c.relname ~ '^((orders|cancellations|executions)_|client_orders$|audited$|callers$|notes$|amended_orders$|reductions$|icebergs$|trails$|imported_executions$)'";
 const REMOVE_AUDIT: &str = "SELECT pricetime.remove_audit($1::bigint)";
 /// The number of rows that one statement removes.
 const AUDIT_ROWS: u64 = 1000;
@@ -318,7 +318,9 @@ impl OldPart {
                 ),
             ),
         );
-        for table in ["client_orders", "notes", "reductions", "icebergs", "trails", "imported_executions"] {
+        for table in
+            ["client_orders", "notes", "amended_orders", "reductions", "icebergs", "trails", "imported_executions"]
+        {
             add(sql, &format!("DELETE FROM pricetime.{table} t WHERE t.order_id < {ends} AND {goes}"));
         }
     }

@@ -142,6 +142,7 @@ impl World {
         } else {
             workload
         };
+        let workload = if matches!(seed % 16, 6 | 7 | 13 | 15) { workload.with_amendments() } else { workload };
         let has_phases = seed.is_multiple_of(32) || seed % 16 == 9;
         let workload = if has_phases { workload.with_phases() } else { workload };
         let lines = if has_phases { random.pick(&[0, 10, 300]) } else { 0 };
@@ -290,6 +291,8 @@ fn whatever_happens_to_the_database_nobody_is_told_what_it_does_not_hold() {
         ("transactions with activated orders", 700),
         ("transactions with orders that shares were taken off", 2_000),
         ("transactions with orders that ended by themselves", 250),
+        ("transactions with amended orders", 100),
+        ("transactions with orders that were amended and placed again", 100),
         ("transactions that follow a calendar", 300),
         ("clocks that leapt", 300),
         ("transactions with orders that were linked", 50),

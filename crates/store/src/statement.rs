@@ -7,9 +7,10 @@ use crate::audit_rows::AuditRows;
 use crate::column::{NamedParameter, Parameter, columns, rows, single};
 use crate::effects::{Effects, Head, OrderRow};
 use crate::fee_rows;
-use crate::notes::NoteRow;
+use crate::notes::{Kind, NoteRow};
 use crate::standing::Epoch;
 use crate::stop_rows::{StopRows, WaitingRow};
+use crate::trail_rows::ReachedTrailRow;
 
 /// The functions in the order in which they run, with their parameters for `effects`.
 fn calls(effects: &Effects, epoch: Epoch) -> [(&'static str, Vec<NamedParameter<'_>>); 4] {
@@ -83,12 +84,13 @@ fn batch(effects: &Effects, epoch: Epoch) -> Vec<NamedParameter<'_>> {
 /// The rows that only some orders have.
 fn orders(effects: &Effects) -> Vec<NamedParameter<'_>> {
     let Effects { client_orders, client_orders_done, client_orders_freed, stops, notes, .. } = effects;
-    let Effects { terms, links, icebergs, trails, pendings, .. } = effects;
+    let Effects { terms, amended, links, icebergs, trails, pendings, .. } = effects;
     let StopRows { activated, canceled, reached, waiting, .. } = stops;
     let waits_for_price: fn(&WaitingRow) -> bool = |row| row.waits && row.delayed.is_none();
     let is_delayed: fn(&WaitingRow) -> bool = |row| row.waits && row.delayed.is_some();
-    let is_amended: fn(&NoteRow) -> bool = |row| row.taken.is_some();
-    let is_other: fn(&NoteRow) -> bool = |row| row.taken.is_none();
+    let is_amended: fn(&NoteRow) -> bool = |row| row.kind == Kind::Amended;
+    let is_other: fn(&NoteRow) -> bool = |row| row.kind != Kind::Amended;
+    let still_waits: fn(&ReachedTrailRow) -> bool = |row| !row.is_past;
     vec![
         rows!(new_client_orders: client_orders, row => order_id: row.order, account: row.account,
             client_order_id: row.id, done: row.done, freed: false),
@@ -101,21 +103,28 @@ fn orders(effects: &Effects) -> Vec<NamedParameter<'_>> {
         rows!(new_waiting: waiting, if waits_for_price),
         rows!(queued_stops: activated, row => order_id: row.order, queued_sequence: row.turn.sequence,
             queued_nth: row.turn.nth),
-        rows!(reductions: terms.reduced(), row => order_id: row.order, shares: row.shares),
+        rows!(amended_orders: amended.rows()),
+        rows!(placed_anew: amended.rows(), if |row| row.anew.is_some(), row => order_id: row.order, open: row.open(),
+            queued_sequence: row.anew.map(|anew| anew.turn.sequence), queued_nth: row.anew.map(|anew| anew.turn.nth)),
+        rows!(reductions: terms.reduced(), if |row| !row.shares.is_zero(), row => order_id: row.order,
+            shares: row.shares),
         rows!(new_notes: notes.rows(), if is_other),
         rows!(amended: notes.rows(), if is_amended),
         rows!(new_links: &links.linked, pair => order_id: pair.0, partner: pair.1),
         rows!(parted: &links.canceled, order => order_id: *order),
-        rows!(new_icebergs: icebergs.opened(), row => order_id: row.order, display: row.display, hidden: Shares::ZERO),
+        rows!(new_icebergs: icebergs.opened(), if |row| row.display.is_some(), row => order_id: row.order,
+            display: row.display, hidden: Shares::ZERO),
         rows!(changed_icebergs: icebergs.changed(), row => order_id: row.order, hidden: row.hidden),
         rows!(queued_icebergs: icebergs.changed(), if |row| row.turn.is_some(), row => order_id: row.order,
             queued_sequence: row.turn.map(|turn| turn.sequence), queued_nth: row.turn.map(|turn| turn.nth)),
-        rows!(new_trails: trails.opened()),
-        rows!(moved: trails.moved(), row => order_id: row.order, trigger_price: row.trigger.price()),
-        rows!(reached_trails: trails.reached(), row => order_id: row.order, trigger_price: row.trigger.price(),
-            reached_sequence: row.turn.map(|turn| turn.sequence), reached_nth: row.turn.map(|turn| turn.nth)),
-        rows!(queued_trails: trails.reached(), row => order_id: row.order, queued_sequence: row.came.sequence,
-            queued_nth: row.came.nth),
+        rows!(new_trails: trails.opened(), if |row| row.trail.is_some()),
+        rows!(moved: trails.moved(), if |row| row.trigger.is_some(), row => order_id: row.order,
+            trigger_price: row.trigger.map(Trigger::price)),
+        rows!(reached_trails: trails.reached(), if still_waits, row => order_id: row.order,
+            trigger_price: row.trigger.price(), reached_sequence: row.turn.map(|turn| turn.sequence),
+            reached_nth: row.turn.map(|turn| turn.nth)),
+        rows!(queued_trails: trails.reached(), if still_waits, row => order_id: row.order,
+            queued_sequence: row.came.sequence, queued_nth: row.came.nth),
         rows!(new_pending: &pendings.opened, row => order_id: row.0, working: row.1),
         rows!(closed: &pendings.closed, order => order_id: *order),
         rows!(queued_pending: &pendings.released, row => order_id: row.0, queued_sequence: row.1.sequence,

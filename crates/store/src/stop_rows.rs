@@ -12,7 +12,7 @@ use crate::column::table;
 #[derive(Debug, Default)]
 pub(crate) struct StopRows {
     pub(crate) activated: Vec<ActivatedRow>,
-    /// Orders that were open before these commands and that they canceled: each of them may have waited.
+    /// Orders that were open before these commands and that they canceled or placed again: each of them may have waited.
     pub(crate) canceled: Vec<OrderId>,
     pub(crate) reached: Vec<ReachedRow>,
     /// Orders that these commands opened to wait, placed at their release, or made wait for their turn.
@@ -199,7 +199,7 @@ impl StopRows {
         }
     }
 
-    /// Notes that an order was canceled, which these commands opened or earlier ones.
+    /// Notes that an order was canceled or left its place, which these commands opened or earlier ones.
     pub(crate) fn cancel(&mut self, order: OrderId, symbol: SymbolIndex, is_older: bool) {
         note(&mut self.canceled_in, symbol);
         // An older one may have begun to wait by these commands.

@@ -8,8 +8,9 @@ use terms::{OrderId, SelfTrade, Shares};
 use crate::error::StoreError;
 use crate::fields::Fields;
 
-/// The present number of shares of order `o`, where `d` is its row of `pricetime.reductions`, if it has one.
-pub(crate) const SHARES_NOW: &str = "o.shares - coalesce(d.shares, 0)";
+/// The present number of shares of order `o`, where `m` is its row of `pricetime.amended_orders` and `d` that of
+/// `pricetime.reductions`, if it has them.
+pub(crate) const SHARES_NOW: &str = "coalesce(m.shares, o.shares) - coalesce(d.shares, 0)";
 
 /// The shares that consecutive commands took off orders. Effects hold them, and fill and empty them with themselves.
 #[derive(Debug, Default)]
@@ -19,7 +20,7 @@ pub(crate) struct TermRows {
     places: BTreeMap<OrderId, usize>,
 }
 
-/// All shares taken off an order.
+/// All shares taken off an order, since it was placed or placed again.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReducedRow {
     pub order: OrderId,
@@ -33,9 +34,16 @@ impl TermRows {
         self.places.clear();
     }
 
-    /// The reduced orders, each once.
+    /// The reduced orders, each once. One that was placed again after that may have lost none.
     pub(crate) fn reduced(&self) -> &[ReducedRow] {
         &self.reduced
+    }
+
+    /// Notes that an order was placed again: what was taken off it before is in its shares.
+    pub(crate) fn forget(&mut self, order: OrderId) {
+        if let Some(&place) = self.places.get(&order) {
+            self.reduced[place].shares = Shares::ZERO;
+        }
     }
 
     /// Adds shares that were taken off an order.

@@ -18,6 +18,9 @@ pub(crate) struct TrailRows {
     /// The triggers that moved, each order once.
     moved: Vec<MovedRow>,
     reached: Vec<ReachedTrailRow>,
+    /// The places of orders in `opened` and `reached`.
+    opened_at: BTreeMap<OrderId, usize>,
+    reached_at: BTreeMap<OrderId, usize>,
     /// The places in `reached` of orders without a turn.
     left: BTreeMap<(SymbolIndex, Trigger), Vec<usize>>,
     /// The symbols of moved triggers.
@@ -30,13 +33,15 @@ pub(crate) struct TrailRows {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TrailRow {
     pub order: OrderId,
-    pub trail: Trail,
+    /// The distance; none for an order that these commands also placed again, without one.
+    pub trail: Option<Trail>,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MovedRow {
     pub order: OrderId,
-    pub trigger: Trigger,
+    /// The present trigger; none for an order that was placed again meanwhile, and follows the market no more.
+    pub trigger: Option<Trigger>,
 }
 
 /// An order that follows the market no more: an execution came to its trigger.
@@ -48,12 +53,14 @@ pub(crate) struct ReachedTrailRow {
     pub came: QueueRank,
     /// Its turn, if these commands reached the trigger, too.
     pub turn: Option<QueueRank>,
+    /// Whether it was placed again after that.
+    pub is_past: bool,
 }
 
 table! { trails: TrailRow, row =>
     order_id: row.order,
-    distance: row.trail.distance(),
-    bips: row.trail.bips().map(u64::from),
+    distance: row.trail.and_then(|trail| trail.distance()),
+    bips: row.trail.and_then(|trail| trail.bips()).map(u64::from),
 }
 
 impl TrailRows {
@@ -65,6 +72,8 @@ impl TrailRows {
         self.left.clear();
         self.symbols.clear();
         self.places.clear();
+        self.opened_at.clear();
+        self.reached_at.clear();
     }
 
     pub(crate) fn opened(&self) -> &[TrailRow] {
@@ -85,7 +94,25 @@ impl TrailRows {
     }
 
     pub(crate) fn open(&mut self, order: OrderId, trail: Trail) {
-        self.opened.push(TrailRow { order, trail });
+        let row = TrailRow { order, trail: Some(trail) };
+        let place = *self.opened_at.entry(order).or_insert(self.opened.len());
+        match self.opened.get_mut(place) {
+            Some(there) => *there = row,
+            None => self.opened.push(row),
+        }
+    }
+
+    /// Notes that an order was placed again: what it had of a trail is past.
+    pub(crate) fn forget(&mut self, order: OrderId) {
+        if let Some(&place) = self.opened_at.get(&order) {
+            self.opened[place].trail = None;
+        }
+        if let Some(&place) = self.places.get(&order) {
+            self.moved[place].trigger = None;
+        }
+        if let Some(&place) = self.reached_at.get(&order) {
+            self.reached[place].is_past = true;
+        }
     }
 
     /// Notes that triggers of a symbol moved.
@@ -96,7 +123,8 @@ impl TrailRows {
     /// Notes that an order follows the market no more, and waits for this trigger.
     pub(crate) fn reach(&mut self, order: OrderId, symbol: SymbolIndex, trigger: Trigger, came: QueueRank) {
         self.left.entry((symbol, trigger)).or_default().push(self.reached.len());
-        self.reached.push(ReachedTrailRow { order, trigger, came, turn: None });
+        self.reached_at.insert(order, self.reached.len());
+        self.reached.push(ReachedTrailRow { order, trigger, came, turn: None, is_past: false });
     }
 
     /// Gives a turn to the orders among these that wait for a trigger.
@@ -114,9 +142,9 @@ impl TrailRows {
             engine.visit_trailing(symbol, &mut |order, trigger| {
                 let place = *places.entry(order).or_insert(moved.len());
                 if place == moved.len() {
-                    moved.push(MovedRow { order, trigger });
+                    moved.push(MovedRow { order, trigger: None });
                 }
-                moved[place].trigger = trigger;
+                moved[place].trigger = Some(trigger);
             });
         }
     }

@@ -118,8 +118,13 @@ impl Committed {
         if !effects.links.linked.is_empty() {
             self.tally.count("transactions with orders that were linked");
         }
-        let Effects { icebergs, trails, pendings, .. } = effects;
+        let Effects { amended, icebergs, trails, pendings, .. } = effects;
         for (what, happened) in [
+            ("transactions with amended orders", !amended.rows().is_empty()),
+            (
+                "transactions with orders that were amended and placed again",
+                amended.rows().iter().any(|row| row.anew.is_some()),
+            ),
             (
                 "transactions with parts of orders that came on show",
                 icebergs.changed().iter().any(|row| row.turn.is_some()),

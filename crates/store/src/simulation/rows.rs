@@ -11,6 +11,7 @@ use terms::{
     Trail, Trigger, TriggersLeft,
 };
 
+use crate::amended_rows::PlacedAnew;
 use crate::effects::{Effects, ExecutionRow, Head, OrderRow};
 use crate::iceberg_rows::IcebergRows;
 use crate::pending_rows::PendingRows;
@@ -115,11 +116,12 @@ impl Rows {
             let order = self.orders.get_mut(&row.order).expect("an order is there before something is taken of it");
             order.open = order.open.less(row.shares);
         }
+        self.amend(effects);
         self.executions.extend(&effects.executions);
         let canceled = effects.cancellations.iter();
         let canceled = canceled.map(|row| (row.order, Cancellation { shares: row.shares, time: row.time }));
         self.cancellations.extend(canceled);
-        for row in effects.terms.reduced() {
+        for row in effects.terms.reduced().iter().filter(|row| !row.shares.is_zero()) {
             let reduced = self.reduced.entry(row.order).or_insert(Shares::ZERO);
             *reduced = reduced.plus(row.shares);
         }
@@ -155,13 +157,30 @@ impl Rows {
         assert_eq!(self.head.next_execution, self.executions.len() as u64 + 1, "executions are counted wrongly");
     }
 
+    /// Gives amended orders their terms, before all rows of what they did with them.
+    fn amend(&mut self, effects: &Effects) {
+        for row in effects.amended.rows() {
+            let order = self.orders.get_mut(&row.order).expect("an order is there before it is amended");
+            order.until = row.until;
+            self.icebergs.remove(&row.order);
+            let Some(PlacedAnew { kind, limit, trigger, shares, turn, .. }) = row.anew else { continue };
+            (order.kind, order.limit, order.trigger, order.shares) = (kind, limit, trigger, shares);
+            order.open = row.open().unwrap_or(order.open);
+            self.reduced.remove(&row.order);
+            self.trails.remove(&row.order);
+            self.triggers.remove(&row.order);
+            self.fixed.remove(&row.order);
+            self.queue(row.order, turn);
+        }
+    }
+
     /// Writes pending orders, before all rows that may bring one to the end of another queue.
     fn write_pendings(&mut self, pendings: &PendingRows) {
         self.pending.extend(pendings.opened.iter().copied());
         for order in &pendings.closed {
             self.pending.remove(order);
         }
-        self.queued.extend(pendings.released.iter().copied());
+        pendings.released.iter().for_each(|&(order, turn)| self.queue(order, turn));
     }
 
     fn write_stops(&mut self, stops: &StopRows) {
@@ -183,18 +202,17 @@ impl Rows {
         }
         let waiting = stops.waiting.iter().filter(|row| row.waits && row.delayed.is_none());
         self.waiting.extend(waiting.map(|row| (row.order, row.reached)));
-        self.queued.extend(stops.activated.iter().map(|row| (row.order, row.turn)));
+        stops.activated.iter().for_each(|row| self.queue(row.order, row.turn));
         self.watches.extend(stops.watches.iter().map(|row| (row.symbol, (row.last, row.left, row.references))));
     }
 
     fn write_trails(&mut self, trails: &TrailRows) {
-        self.trails.extend(trails.opened().iter().map(|row| (row.order, row.trail)));
-        self.triggers.extend(trails.moved().iter().map(|row| (row.order, row.trigger)));
-        self.triggers.extend(trails.reached().iter().map(|row| (row.order, row.trigger)));
-        for row in trails.reached() {
+        self.trails.extend(trails.opened().iter().filter_map(|row| Some((row.order, row.trail?))));
+        self.triggers.extend(trails.moved().iter().filter_map(|row| Some((row.order, row.trigger?))));
+        for row in trails.reached().iter().filter(|row| !row.is_past) {
+            self.triggers.insert(row.order, row.trigger);
             self.fixed.insert(row.order);
-            let came = self.queued.entry(row.order).or_insert(row.came);
-            *came = row.came.max(*came);
+            self.queue(row.order, row.came);
             if let Some(turn) = self.waiting.get_mut(&row.order) {
                 *turn = row.turn;
             }
@@ -222,13 +240,22 @@ impl Rows {
     }
 
     fn write_icebergs(&mut self, icebergs: &IcebergRows) {
-        self.icebergs.extend(icebergs.opened().iter().map(|row| (row.order, (row.display, Shares::ZERO))));
+        let opened = icebergs.opened().iter().filter_map(|row| Some((row.order, (row.display?, Shares::ZERO))));
+        self.icebergs.extend(opened);
         for row in icebergs.changed() {
             if let Some((_, hidden)) = self.icebergs.get_mut(&row.order) {
                 *hidden = row.hidden;
             }
-            self.queued.extend(row.turn.map(|turn| (row.order, turn)));
+            if let Some(turn) = row.turn {
+                self.queue(row.order, turn);
+            }
         }
+    }
+
+    /// Notes that an order came to the end of a queue. It may have come to another one later in the same batch.
+    fn queue(&mut self, order: OrderId, turn: QueueRank) {
+        let came = self.queued.entry(order).or_insert(turn);
+        *came = turn.max(*came);
     }
 
     /// The turn at which an order came to the end of its queue.

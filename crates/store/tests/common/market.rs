@@ -8,8 +8,8 @@ use model::workload::{Random, Workload};
 use model::{Model, completed};
 use store::{Effects, Head, StoreError, Writer};
 use terms::{
-    AccountIndex, CLIENT_ORDER_ID_KEPT_US, CancelReason, Command, Deadline, DoneOrder, Entry, Event, Op, OrderId,
-    Position, Reply, Sequence, Shares, Side, StateItem, SymbolIndex, Time, Trigger,
+    AccountIndex, CLIENT_ORDER_ID_KEPT_US, CancelReason, Command, Deadline, DoneOrder, Entry, Event, NewOrder, Op,
+    OrderId, Position, Reply, Sequence, Shares, Side, StateItem, SymbolIndex, Time, Trigger,
 };
 
 use super::postgres::Database;
@@ -32,10 +32,14 @@ pub struct Market {
     pub placed: BTreeMap<OrderId, (Sequence, Time)>,
     /// The buy order, sell order, aggressor and sequence of each execution.
     pub executed: Vec<(OrderId, OrderId, Side, Sequence)>,
+    /// The orders as they were placed, and their deadlines.
+    asked: BTreeMap<OrderId, (NewOrder<SymbolIndex>, Option<Deadline>)>,
     /// The notes on orders, as the query shows them.
     pub noted: Vec<String>,
-    /// The shares taken off each order.
-    pub taken: BTreeMap<OrderId, Shares>,
+    /// The number of shares of each order.
+    shares: BTreeMap<OrderId, Shares>,
+    /// The amended orders, and the last commands that placed them again, if any did.
+    pub amended: BTreeMap<OrderId, Option<Sequence>>,
     /// The commands that canceled, and the reasons.
     canceled: BTreeMap<OrderId, (Sequence, CancelReason)>,
 }
@@ -53,8 +57,10 @@ impl Market {
             workload: Workload::with_client_orders(seed),
             placed: BTreeMap::new(),
             executed: Vec::new(),
+            asked: BTreeMap::new(),
             noted: Vec::new(),
-            taken: BTreeMap::new(),
+            shares: BTreeMap::new(),
+            amended: BTreeMap::new(),
             canceled: BTreeMap::new(),
         }
     }
@@ -116,18 +122,25 @@ impl Market {
         Market { workload: self.workload.with_pendings(), ..self }
     }
 
-    fn note_pending(
+    /// From now on orders get other terms now and then.
+    pub fn with_amendments(self) -> Market {
+        Market { workload: self.workload.with_amendments(), ..self }
+    }
+
+    /// Notes what happened to an order: its trigger, the order that it has to do with, and its amendment.
+    fn note(
         &mut self,
-        order: OrderId,
-        account: AccountIndex,
-        kind: &str,
-        partner: &str,
+        (order, account): (OrderId, AccountIndex),
+        (kind, trigger, partner, amendment): (&str, Option<Trigger>, Option<OrderId>, &str),
         (sequence, time): (Sequence, Time),
     ) {
-        let (next, of_command) = (self.executed.len() + 1, format!("{sequence}|"));
-        let place = self.noted.iter().filter(|note| note.starts_with(&of_command)).count();
-        let note = format!("{sequence}|{place}|{order}|{}|{kind}||{}|{next}|{partner}|||", account.0, time.0);
-        self.noted.push(note);
+        let of_command = format!("{sequence}|");
+        let place = self.noted.iter().rev().take_while(|note| note.starts_with(&of_command)).count();
+        let (account, next, time) = (account.0, self.executed.len() + 1, time.0);
+        let partner = partner.map_or(String::new(), |partner| partner.to_string());
+        let trigger = trigger.map_or(String::new(), shown);
+        self.noted
+            .push(format!("{sequence}|{place}|{order}|{account}|{kind}|{trigger}|{time}|{next}|{partner}|{amendment}"));
     }
 
     /// From now on the market has icebergs.
@@ -218,9 +231,16 @@ impl Market {
 
     fn remember(&mut self, sequence: Sequence, time: Time, event: Event) {
         match event {
-            Event::OrderOpened { order, .. } => {
+            Event::OrderOpened { order, placed, .. } => {
                 self.placed.insert(order, (sequence, time));
+                self.asked.insert(order, (placed, None));
+                self.shares.insert(order, placed.shares);
             }
+            // An amended order may get another one.
+            Event::DeadlineGiven { order, until } if !self.amended.contains_key(&order) => {
+                self.asked.get_mut(&order).expect("it was placed").1 = Some(until);
+            }
+            Event::DeadlineGiven { .. } => {}
             Event::Executed { maker, aggressor, .. } => {
                 let side = self.model.order(aggressor).side;
                 let (buy, sell) = if side == Side::Buy { (aggressor, maker) } else { (maker, aggressor) };
@@ -234,39 +254,40 @@ impl Market {
                 self.canceled.insert(order, (sequence, why));
             }
             Event::OrderTriggered { order, account, placed } => {
-                let place = self.noted.iter().rev().take_while(|row| row.starts_with(&format!("{sequence}|"))).count();
-                let (price, next) = (placed.trigger.unwrap().price(), self.executed.len() + 1);
-                self.noted
-                    .push(format!("{sequence}|{place}|{order}|{}|triggered|{price}|{}|{next}||||", account.0, time.0));
+                self.note((order, account), ("triggered", placed.trigger, None, NOT_AMENDED), (sequence, time));
             }
-            Event::OrderPends { order, account, is_second, .. } => {
+            Event::OrderPends { order, account, is_second, placed } => {
                 self.placed.insert(order, (sequence, time));
-                let working = Event::working(order, is_second);
-                self.note_pending(order, account, "pends", &working.to_string(), (sequence, time));
+                self.asked.insert(order, (placed, None));
+                self.shares.insert(order, placed.shares);
+                let working = Some(Event::working(order, is_second));
+                self.note((order, account), ("pends", None, working, NOT_AMENDED), (sequence, time));
             }
             Event::OrderReleased { order, account, .. } => {
-                self.note_pending(order, account, "released", "", (sequence, time));
+                self.note((order, account), ("released", None, None, NOT_AMENDED), (sequence, time));
             }
             Event::OrdersLinked { order, partner, account, .. } => {
-                let next = self.executed.len() + 1;
                 for (order, partner) in [(order, partner), (partner, order)] {
-                    let of_command = format!("{sequence}|");
-                    let place = self.noted.iter().filter(|note| note.starts_with(&of_command)).count();
-                    self.noted.push(format!(
-                        "{sequence}|{place}|{order}|{}|linked||{}|{next}|{partner}|||",
-                        account.0, time.0
-                    ));
+                    self.note((order, account), ("linked", None, Some(partner), NOT_AMENDED), (sequence, time));
                 }
             }
-            Event::OrderAmended { .. } => todo!(),
+            Event::OrderAmended { order, account, keeps_place, kind, limit, trigger, open, executed } => {
+                let (before, after) = (self.shares[&order], executed.plus(open));
+                assert!(after == before || !keeps_place, "{order} has {before} shares, and {after} in its place");
+                self.shares.insert(order, after);
+                let anew = Some(sequence).filter(|_| !keeps_place);
+                let last = self.amended.entry(order).or_default();
+                *last = anew.or(*last);
+                let (asked, keeps_place) = (CancelReason::Asked.code(), if keeps_place { 't' } else { 'f' });
+                let terms = format!("|{before}|{after}|{asked}|{}|{limit}|{keeps_place}", kind.name());
+                self.note((order, account), ("amended", trigger, None, &terms), (sequence, time));
+            }
             Event::OrderReduced { order, account, shares, why, .. } => {
-                let of_command = format!("{sequence}|");
-                let place = self.noted.iter().filter(|note| note.starts_with(&of_command)).count();
-                let (account, at, next, why) = (account.0, time.0, self.executed.len() + 1, why.code());
-                let all = self.taken.entry(order).or_insert(Shares::ZERO);
-                *all = all.plus(shares);
-                let row = format!("{sequence}|{place}|{order}|{account}|amended||{at}|{next}||{shares}|{all}|{why}");
-                self.noted.push(row);
+                let before = self.shares[&order];
+                let after = before.less(shares);
+                self.shares.insert(order, after);
+                let taken = format!("{shares}|{before}|{after}|{}|||", why.code());
+                self.note((order, account), ("amended", None, None, &taken), (sequence, time));
             }
             Event::AccountCreated { .. }
             | Event::SymbolCreated { .. }
@@ -284,7 +305,7 @@ impl Market {
             | Event::OrderDelayed { .. }
             | Event::OrderResumed { .. }
             | Event::ClientOrderIdGiven { .. }
-            | Event::DeadlineGiven { .. }
+            | Event::OrderSetAside { .. }
             | Event::DisplayGiven { .. }
             | Event::TipShown { .. }
             | Event::TrailGiven { .. }
@@ -370,23 +391,41 @@ impl Market {
         let ids = || (1..=model.orders_placed()).map(OrderId);
         let orders = ids().map(|id| {
             let (order, (sequence, time)) = (model.order(id), self.placed[&id]);
-            let side = if order.side == Side::Buy { "buy" } else { "sell" };
-            let shares = Shares::from_units(order.shares_placed() as i64).unwrap();
-            let (account, symbol, kind) = (order.account.0, order.symbol.0, order.kind.name());
-            // The trigger of a trailing stop stands with the waiting orders.
-            let trigger = order.asked().trigger.map_or(String::new(), shown);
-            let (mode, until) = (order.self_trade.name(), order.until.map_or(String::new(), in_microseconds));
-            let placed =
-                format!("{id}|{account}|{symbol}|{side}|{kind}|{}|{shares}|{sequence}|{}", order.limit, time.0);
-            format!("{placed}|{trigger}|{mode}|{until}")
+            let (NewOrder { side, limit, shares, kind, trigger, .. }, until) = self.asked[&id];
+            let side = if side == Side::Buy { "buy" } else { "sell" };
+            let (account, symbol, kind) = (order.account.0, order.symbol.0, kind.name());
+            let (trigger, until) = (trigger.map_or(String::new(), shown), until.map_or(String::new(), in_microseconds));
+            let placed = format!("{id}|{account}|{symbol}|{side}|{kind}|{limit}|{shares}|{sequence}|{}", time.0);
+            format!("{placed}|{trigger}|{}|{until}", order.self_trade.name())
         });
         let sql = "SELECT id, account, symbol, side, kind, trim_scale(limit_price), trim_scale(shares), sequence,
             (extract(epoch FROM time) * 1000000)::bigint,
-            CASE WHEN id IN (SELECT order_id FROM pricetime.trails) THEN NULL
-                WHEN trigger_from_below THEN trim_scale(trigger_price) ELSE -trim_scale(trigger_price) END,
+            CASE WHEN trigger_from_below THEN trim_scale(trigger_price) ELSE -trim_scale(trigger_price) END,
             self_trade, (extract(epoch FROM until) * 1000000)::bigint
             FROM pricetime.orders ORDER BY id";
         equal("orders", sql, orders.collect());
+        let present = ids().map(|id| {
+            let order = model.order(id);
+            let shares = Shares::from_units(order.shares_placed() as i64).unwrap();
+            // The trigger of a trailing stop stands with the waiting orders.
+            let trigger = order.asked().trigger.map_or(String::new(), shown);
+            let (kind, until) = (order.kind.name(), order.until.map_or(String::new(), in_microseconds));
+            format!("{id}|{kind}|{}|{shares}|{trigger}|{until}", order.limit)
+        });
+        let sql = "SELECT id, kind, trim_scale(limit_price), trim_scale(shares),
+            CASE WHEN id IN (SELECT order_id FROM pricetime.trails) THEN NULL
+                WHEN trigger_from_below THEN trim_scale(trigger_price) ELSE -trim_scale(trigger_price) END,
+            (extract(epoch FROM until) * 1000000)::bigint FROM pricetime.present_orders ORDER BY id";
+        equal("present orders", sql, present.collect());
+        let amended = self.amended.iter().map(|(order, anew)| match anew {
+            Some(sequence) => format!("{order}|{sequence}"),
+            None => format!("{order}|"),
+        });
+        let sql = "SELECT order_id, sequence FROM pricetime.amended_orders ORDER BY order_id";
+        equal("amended orders", sql, amended.collect());
+        let displays = ids().filter_map(|id| Some(format!("{id}|{}", model.order(id).display?)));
+        let sql = "SELECT order_id, trim_scale(display) FROM pricetime.icebergs ORDER BY order_id";
+        equal("displays", sql, displays.collect());
         let reduced = ids().map(|id| model.order(id)).filter(|order| !order.reduced.is_zero());
         let sql = "SELECT order_id, trim_scale(shares) FROM pricetime.reductions ORDER BY order_id";
         equal("reductions", sql, reduced.map(|order| format!("{}|{}", order.id, order.reduced)).collect());
@@ -432,8 +471,11 @@ impl Market {
         });
         let sql = "SELECT id, buy_order, sell_order, aggressor, sequence FROM pricetime.executions ORDER BY id";
         equal("executions", sql, executed.collect());
-        let sql = "SELECT sequence, place, order_id, account, kind, trim_scale(price), (extract(epoch FROM time) * 1000000)::bigint,
-            next_execution, partner, trim_scale(taken), trim_scale(taken_in_all), why FROM pricetime.notes ORDER BY sequence, place";
+        let sql = "SELECT sequence, place, order_id, account, kind,
+            CASE WHEN from_below THEN trim_scale(price) ELSE -trim_scale(price) END,
+            (extract(epoch FROM time) * 1000000)::bigint, next_execution, partner, trim_scale(taken),
+            trim_scale(shares_before), trim_scale(shares_after), why, new_kind, trim_scale(new_limit), keeps_place
+            FROM pricetime.notes ORDER BY sequence, place";
         equal("notes", sql, self.noted.clone());
         let links = model.pairs().map(|(order, partner)| format!("{order}|{partner}"));
         let mut links: Vec<String> = links.collect();
@@ -458,6 +500,9 @@ impl Market {
             .collect()
     }
 }
+
+/// The columns of an amendment in the note of something else.
+const NOT_AMENDED: &str = "||||||";
 
 fn in_microseconds(until: Deadline) -> String {
     until.time().0.to_string()

@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod amendments;
 mod audit;
 mod distance;
 mod faults;

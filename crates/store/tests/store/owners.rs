@@ -96,6 +96,7 @@ fn changes_by_hand_are_refused() {
         "imported_executions",
         "client_orders",
         "notes",
+        "amended_orders",
         "reductions",
         "links",
     ] {

@@ -412,13 +412,18 @@ fn trades_stay_while_an_order_of_their_part_does_though_the_last_of_them_is_of_o
 
 #[test]
 fn rows_of_waiting_orders_that_do_not_agree_are_named() {
+    let triggered = |order, account| {
+        let columns = "order_id, account, kind, price, from_below, time, sequence, place, next_execution";
+        let values = format!("{order}, {account}, 'triggered', 100, true, now(), 5, 0, 1");
+        format!("INSERT INTO pricetime.notes ({columns}) VALUES ({values})")
+    };
     for (change, order) in [
-        ("UPDATE pricetime.waiting SET trigger_price = 99 WHERE order_id = 1", 1),
-        ("UPDATE pricetime.waiting SET symbol = 1 WHERE order_id = 2", 2),
-        ("UPDATE pricetime.resting SET queued_sequence = 2, queued_nth = 1 WHERE order_id = 2", 2),
-        ("INSERT INTO pricetime.notes VALUES (2, 0, 'triggered', 100, now(), 5, 0, 1)", 2),
-        ("INSERT INTO pricetime.notes VALUES (1, 1, 'triggered', 100, now(), 5, 0, 1)", 1),
-        ("INSERT INTO pricetime.notes VALUES (77, 0, 'triggered', 100, now(), 5, 0, 1)", 77),
+        ("UPDATE pricetime.waiting SET trigger_price = 99 WHERE order_id = 1".to_owned(), 1),
+        ("UPDATE pricetime.waiting SET symbol = 1 WHERE order_id = 2".to_owned(), 2),
+        ("UPDATE pricetime.resting SET queued_sequence = 2, queued_nth = 1 WHERE order_id = 2".to_owned(), 2),
+        (triggered(2, 0), 2),
+        (triggered(1, 1), 1),
+        (triggered(77, 0), 77),
     ] {
         let database = database();
         let mut market = market();

@@ -127,7 +127,9 @@ fn shares_are_taken_off_again_and_again_and_the_order_keeps_its_place() {
         let until = Instant::now() + Duration::from_secs(60);
         let rows = reader.amendments(OrderId(1), from, most, until).unwrap().0;
         let told = rows.iter().map(|row| {
-            let Befell::Amended { before, after, why: CancelReason::Asked } = row.what else { panic!("{row:?}") };
+            let Befell::Amended { before, after, why: CancelReason::Asked, terms: None } = row.what else {
+                panic!("{row:?}")
+            };
             (before, after)
         });
         (told.collect::<Vec<_>>(), rows.last().map(|row| row.sequence))
@@ -268,8 +270,10 @@ fn whoever_reads_the_past_is_told_the_terms() {
         as_placed.into_iter().zip(expected).map(|((order, count), (_, _, mode, _))| (order, shares(count), mode));
     assert_eq!(placed.collect::<Vec<_>>(), as_placed.collect::<Vec<_>>());
     let amended: Vec<_> = reports.noted.iter().map(|row| (row.order.0, row.what)).collect();
-    let taken_off =
-        |before, after| Befell::Amended { before: shares(before), after: shares(after), why: CancelReason::Asked };
+    let taken_off = |before, after| {
+        let (before, after) = (shares(before), shares(after));
+        Befell::Amended { before, after, why: CancelReason::Asked, terms: None }
+    };
     assert_eq!(amended, [(1, taken_off(5, 3)), (2, taken_off(4, 1))]);
     let canceled = reports.canceled.iter().map(|row| (row.order.0, row.why.unwrap()));
     let reasons = [(3, CancelReason::NotResting), (4, CancelReason::Asked), (1, CancelReason::Expired)];
