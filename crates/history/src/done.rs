@@ -1,7 +1,7 @@
 //! Done orders for queries by id: account, canceled shares and executions; and the executions of an order that may be
 //! open. Executions are read a few at a time, because there may be very many.
 
-use terms::{AccountId, Cancellation, DoneOrder, Executed, Execution, OrderId, Time};
+use terms::{AccountId, Cancellation, DoneOrder, Executed, Execution, OrderId, Shares, Time};
 
 use crate::ending::Ending;
 use crate::error::HistoryError;
@@ -155,10 +155,10 @@ impl History {
 
     /// The sum of all executions of a done order, from its record; their number is unknown.
     fn executed_of(&self, past: PastOrder) -> Result<Option<Executed>, HistoryError> {
-        let past = self.with_reductions(EVER, past)?;
+        let past = self.with_amendments(EVER, past)?;
         Ok(past.ended.map(|Ending { canceled, money, .. }| {
-            let shares = past.shares_now().less(canceled);
-            Executed { executions: 0, shares, money }
+            let executed = past.shares_now().units().saturating_sub(canceled.units());
+            Executed { executions: 0, shares: Shares::from_units(executed).unwrap_or(Shares::ZERO), money }
         }))
     }
 

@@ -34,4 +34,6 @@ pub(crate) fn from_code(code: u8) -> Option<Option<CancelReason>> {
 pub enum Last {
     Trade(u64),
     Note(u64),
+    /// The last note of an order that had other terms than those of its placing.
+    Terms(u64),
 }

@@ -1,17 +1,18 @@
 //! The state of following events, and what is needed to go on: the money paid for open orders, the candles that are not
 //! complete, and the names of accounts. This file knows no file.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use foldhash::fast::RandomState;
 use slots::SpreadMap;
 use terms::{
-    AccountId, AccountIndex, CancelReason, Fee, MarketState, Money, NewOrder, OrderId, Sequence, Shares, Side,
-    StateItem, SymbolIndex, Time,
+    AccountId, AccountIndex, CancelReason, Fee, MarketState, Money, NewOrder, OrderId, Position, Sequence, Shares,
+    Side, StateItem, SymbolIndex, Time, Trigger,
 };
 
 use crate::candle::{Candle, KEPT};
 use crate::chain_heads::Heads;
+use crate::note::PastTerms;
 
 #[derive(Debug)]
 pub(crate) struct Followed {
@@ -33,12 +34,30 @@ pub(crate) struct Followed {
     pub(crate) notes: u32,
     /// The last trade of an auction, and its aggressor's order.
     pub(crate) uncrossed: Option<(u64, OrderId)>,
-    /// The shares taken off open orders.
-    pub(crate) reduced: SpreadMap<OrderId, Shares, RandomState>,
+    /// The shares taken off open orders, less those that they got.
+    pub(crate) reduced: SpreadMap<OrderId, Position, RandomState>,
     /// Orders that were open at the start, for which damage hides the shares taken off before it.
     pub(crate) reduced_unknown: HashSet<OrderId, RandomState>,
+    /// The terms of open orders that have other ones than those of their placing.
+    pub(crate) terms: SpreadMap<OrderId, StandingTerms, RandomState>,
+    /// The shares of open orders, executed ones included, of which the notes that say so are no longer kept.
+    pub(crate) shares_of: BTreeMap<OrderId, Shares>,
+    /// Open orders for which damage hides their terms.
+    pub(crate) terms_unknown: HashSet<OrderId, RandomState>,
+    /// The order that left its place to be placed again with other terms, and what it trades.
+    pub(crate) aside: Option<(OrderId, SymbolIndex, Side)>,
     /// The fees of maker and aggressor for the next execution.
     pub(crate) fees: [Fee; 2],
+}
+
+/// The terms that an open order has, and their note.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StandingTerms {
+    /// The number of their note; none where that is no longer kept.
+    pub(crate) note: Option<u64>,
+    /// The command that gave them.
+    pub(crate) sequence: Sequence,
+    pub(crate) terms: PastTerms,
 }
 
 /// An order whose open shares this command has all canceled.
@@ -63,6 +82,14 @@ pub(crate) struct Arriving {
     pub(crate) resumes: bool,
 }
 
+impl StandingTerms {
+    /// The trigger for which the order waits or waited, where it was placed with this one. A state does not have those of
+    /// orders that were triggered.
+    pub(crate) fn trigger(&self, placed: Option<Trigger>) -> Option<Trigger> {
+        if self.note.is_some() { self.terms.trigger } else { self.terms.trigger.or(placed) }
+    }
+}
+
 impl Arriving {
     pub(crate) fn of(order: OrderId, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Arriving {
         Arriving { order, account, side: placed.side, open: placed.shares, paid: Money::ZERO, resumes: false }
@@ -84,6 +111,10 @@ impl Followed {
             uncrossed: None,
             reduced: SpreadMap::default(),
             reduced_unknown: HashSet::default(),
+            terms: SpreadMap::default(),
+            shares_of: BTreeMap::new(),
+            terms_unknown: HashSet::default(),
+            aside: None,
             fees: [Fee::NONE; 2],
         };
         let mut last = None;
@@ -125,19 +156,43 @@ impl Followed {
         followed
     }
 
-    /// Counts shares that are taken off an open order. Returns all that were; none if damage hides some of them.
-    pub(crate) fn reduce(&mut self, order: OrderId, shares: Shares) -> Option<Shares> {
-        if self.reduced_unknown.contains(&order) {
-            return None;
+    /// The shares taken off an open order, less those that it got; none if damage hides some of them.
+    pub(crate) fn reduced_of(&self, order: OrderId) -> Option<Position> {
+        match self.reduced_unknown.contains(&order) {
+            true => None,
+            false => Some(self.reduced.get(order).unwrap_or(Position::ZERO)),
         }
-        let all = self.reduced.value_or(order, Shares::ZERO);
-        *all = all.plus(shares);
-        Some(*all)
+    }
+
+    /// Counts shares that are taken off an open order. Returns all that were; none if damage hides some of them.
+    pub(crate) fn reduce(&mut self, order: OrderId, shares: Shares) -> Option<Position> {
+        let all = self.reduced_of(order)?.plus(shares.position());
+        self.set_reduced(order, Some(all));
+        Some(all)
+    }
+
+    /// Sets the shares taken off an open order; none if nobody knows them.
+    pub(crate) fn set_reduced(&mut self, order: OrderId, all: Option<Position>) {
+        self.shares_of.remove(&order);
+        match all {
+            None => {
+                self.reduced.remove(order);
+                self.reduced_unknown.insert(order);
+            }
+            Some(all) => {
+                self.reduced_unknown.remove(&order);
+                match all == Position::ZERO {
+                    true => self.reduced.remove(order),
+                    false => self.reduced.insert(order, all),
+                };
+            }
+        }
     }
 
     /// Forgets an order that ends. Returns all shares that were taken off it; none if damage hides some of them.
-    pub(crate) fn take_reduced(&mut self, order: OrderId) -> Option<Shares> {
-        let reduced = self.reduced.remove(order).unwrap_or(Shares::ZERO);
+    pub(crate) fn take_reduced(&mut self, order: OrderId) -> Option<Position> {
+        self.shares_of.remove(&order);
+        let reduced = self.reduced.remove(order).unwrap_or(Position::ZERO);
         (!self.reduced_unknown.remove(&order)).then_some(reduced)
     }
 

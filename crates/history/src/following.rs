@@ -101,7 +101,8 @@ impl History {
                 };
                 self.followed.canceled.push(CanceledNow { order, account, shares, paid, why: Some(why) });
             }
-            Event::OrderAmended { .. } => todo!(),
+            Event::OrderSetAside { order, symbol, side } => self.followed.aside = Some((order, symbol, side)),
+            Event::OrderAmended { .. } => self.follow_amendment(event)?,
             Event::OrderReduced { order, account, symbol, shares, why } => {
                 self.reduced(order, (account, symbol), shares, why)?;
                 if let Some(arriving) = self.followed.arriving.as_mut().filter(|arriving| arriving.order == order) {
@@ -202,7 +203,7 @@ impl History {
     }
 
     /// Writes the order that was being placed or triggered, when all its executions are known.
-    fn arrive(&mut self) -> Result<(), HistoryError> {
+    pub(crate) fn arrive(&mut self) -> Result<(), HistoryError> {
         let Some(Arriving { order, account, open, paid, .. }) = self.followed.arriving.take() else { return Ok(()) };
         if open.is_zero() {
             return self.end((order, account), Shares::ZERO, paid, None);
@@ -273,7 +274,7 @@ impl History {
         let note = if self.heads.noted.is_empty() { None } else { self.heads.noted.remove(order) };
         let last = match note {
             None => trade.map(Last::Trade),
-            Some(note) => Some(Last::Note(self.noted_last(order, account, note, trade)?)),
+            Some(note) => Some(self.noted_last(order, account, note, trade)?),
         };
         if order < self.heads.first_order {
             return self.end_begun(order, ended, last);

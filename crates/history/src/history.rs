@@ -158,7 +158,7 @@ impl History {
         };
         // Nothing is removed before all files are found that the checkpoint counts.
         file_names::remove_others(&*history.folder, &history.kept.names())?;
-        history.find_reduced_of_open()?;
+        history.find_amendments_of_open(market)?;
         Ok(history)
     }
 

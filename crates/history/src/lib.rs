@@ -36,6 +36,7 @@ mod note;
 mod notes;
 mod pages;
 mod parts;
+mod past_terms;
 mod prehistory;
 mod record;
 mod reports;

@@ -1,16 +1,13 @@
 //! Writes the notes of orders and finds them again, along the chain of an order. A done order links to its last note;
 //! if it has executions, too, one more note links to its trades.
 
-use std::collections::HashSet;
-
-use slots::SpreadMap;
-use terms::{AccountIndex, CancelReason, NewOrder, OrderId, Sequence, Shares, Side, SymbolIndex, Time};
+use terms::{AccountIndex, CancelReason, NewOrder, OrderId, Position, Sequence, Shares, Side, SymbolIndex, Time};
 
 use crate::ending::Last;
 use crate::error::HistoryError;
 use crate::followed::Followed;
 use crate::history::History;
-use crate::note::{Amendment, NOTES_MAX, Note, NoteRecord, Noted, Reduction, Relatives, Tells};
+use crate::note::{Amendment, NOTES_MAX, Note, NoteRecord, Noted, Reduction, Relatives, Resizing, Tells};
 use crate::pages::EVER;
 use crate::record::PastOrder;
 use crate::table::Near;
@@ -62,7 +59,9 @@ impl NextNote {
     /// The last note of an order that is done.
     fn of_done(past: &PastOrder) -> NextNote {
         match past.last {
-            Some(Last::Note(number)) => NextNote::Last(number, past.ended.map(|ended| ended.sequence)),
+            Some(Last::Note(number) | Last::Terms(number)) => {
+                NextNote::Last(number, past.ended.map(|ended| ended.sequence))
+            }
             Some(Last::Trade(_)) | None => NextNote::None,
         }
     }
@@ -151,10 +150,12 @@ impl History {
         if sequence <= self.heads.through {
             return Ok(());
         }
+        self.recall_reduced(order)?;
+        let terms = self.way_to_terms(order);
         let (all, next_trade) = (self.followed.reduce(order, shares), self.trades.len() + 1);
         let (reduction, number) = (self.notes.len() + 1, self.notes.len() + 2);
         let of_order = self.heads.noted.insert(order, number);
-        let tells = Tells::Reduced(Reduction { order, account, symbol, time, sequence, shares, why });
+        let tells = Tells::Reduced(Reduction { order, account, symbol, time, sequence, shares, why, terms });
         self.notes.append(&NoteRecord { tells, of_order, of_account: None }.encode(reduction - 1))?;
         let tells = Tells::Amended(Amendment { order, account, symbol, time, sequence, all, next_trade, place });
         let of_account = self.heads.account(account).note.replace(number);
@@ -162,24 +163,31 @@ impl History {
     }
 
     /// The link of an ending of an order with notes: its last note, or one more note that links to its trades and has
-    /// the shares taken off it.
+    /// the shares taken off it. If the order got other terms, a note of these comes before.
     pub(crate) fn noted_last(
         &mut self,
         order: OrderId,
         account: AccountIndex,
         note: u64,
         trade: Option<u64>,
-    ) -> Result<u64, HistoryError> {
+    ) -> Result<Last, HistoryError> {
+        self.recall_reduced(order)?;
         let reduced = self.followed.take_reduced(order);
-        if trade.is_none() && reduced == Some(Shares::ZERO) {
-            return Ok(note);
+        let (terms, terms_unknown) = (self.followed.terms.remove(order), self.followed.terms_unknown.remove(&order));
+        let last = if terms.is_some() || terms_unknown { Last::Terms } else { Last::Note };
+        let note = match terms {
+            Some(standing) => self.note_last_terms((order, account), note, &standing)?,
+            None => note,
+        };
+        if trade.is_none() && reduced == Some(Position::ZERO) {
+            return Ok(last(note));
         }
         let Followed { sequence, time, .. } = self.followed;
         let number = self.notes.len() + 1;
         let tells = Tells::LastTrade { order, account, time, sequence, trade, reduced };
         let record = NoteRecord { tells, of_order: Some(note), of_account: None };
         self.notes.append(&record.encode(number - 1))?;
-        Ok(number)
+        Ok(last(number))
     }
 
     /// The last note and trade of a done order; none for an open one.
@@ -187,7 +195,9 @@ impl History {
         match past.last {
             None => Ok(Lasts::default()),
             Some(Last::Trade(trade)) => Ok(Lasts { note: None, trade: Some(trade) }),
-            Some(Last::Note(number)) => self.lasts_at(past.order, number, past.ended.map(|ended| ended.sequence)),
+            Some(Last::Note(number) | Last::Terms(number)) => {
+                self.lasts_at(past.order, number, past.ended.map(|ended| ended.sequence))
+            }
         }
     }
 
@@ -203,9 +213,12 @@ impl History {
             read => read?,
         };
         Ok(match record.tells {
-            Tells::What(_) | Tells::Reduced(_) | Tells::Amended(_) | Tells::Auction(_) => {
-                Lasts { note: Some(number), trade: None }
-            }
+            Tells::What(_)
+            | Tells::Reduced(_)
+            | Tells::Resized(_)
+            | Tells::Terms(_)
+            | Tells::Amended(_)
+            | Tells::Auction(_) => Lasts { note: Some(number), trade: None },
             Tells::LastTrade { trade, .. } => Lasts { note: record.of_order, trade },
         })
     }
@@ -272,6 +285,8 @@ impl History {
                 // The question is about the order as it was while it was open.
                 Tells::What(_)
                 | Tells::Reduced(_)
+                | Tells::Resized(_)
+                | Tells::Terms(_)
                 | Tells::Amended(_)
                 | Tells::Auction(_)
                 | Tells::LastTrade { .. } => {}
@@ -282,39 +297,48 @@ impl History {
         Ok(())
     }
 
-    /// The order with the shares that were taken off it up to the command `through`. `past` is its record of today.
-    pub(crate) fn with_reductions(&self, through: Sequence, past: PastOrder) -> Result<PastOrder, HistoryError> {
-        let reduced = match self.last_note_of(&past) {
-            Some(last) if self.followed.reduced_unknown.contains(&past.order) => {
-                self.reductions(past.order, last, through)?
+    /// The order with the shares and the terms that it had after the command `through`. `past` is its record of today.
+    pub(crate) fn with_amendments(&self, through: Sequence, past: PastOrder) -> Result<PastOrder, HistoryError> {
+        let Some(last) = self.last_note_of(&past) else { return Ok(past) };
+        let left = |reduced| shares_left(past.shares, reduced).ok_or_else(|| self.lost_note(last));
+        let shares_now = match self.followed.shares_of.get(&past.order) {
+            Some(shares) => *shares,
+            None if self.followed.reduced_unknown.contains(&past.order) => {
+                left(self.reductions(&past, last, through)?)?
             }
-            Some(last) => self.reductions_but_newer(past.order, last, through)?,
-            None => Shares::ZERO,
+            None => left(self.reductions_but_newer(&past, last, through)?)?,
         };
-        Ok(PastOrder { reduced, ..past })
+        let terms = self.terms_as_of(&past, last, through)?;
+        Ok(PastOrder { shares_now, ..past.with_terms(terms) })
     }
 
     /// The shares that were taken off an order up to the command `through`: all of them, less those of newer notes. An
     /// order may have a million notes, and few of them are newer.
-    fn reductions_but_newer(&self, order: OrderId, last: u64, through: Sequence) -> Result<Shares, HistoryError> {
+    fn reductions_but_newer(&self, past: &PastOrder, last: u64, through: Sequence) -> Result<Position, HistoryError> {
         let (mut at, mut near) = (Some(last), Near::default());
-        let mut reduced = self.followed.reduced.get(order).unwrap_or(Shares::ZERO);
+        let mut reduced = self.followed.reduced.get(past.order).unwrap_or(Position::ZERO);
         while let Some(number) = at {
-            let record = match self.read_note_of(order, number, &mut near) {
+            let record = match self.read_note_of(past.order, number, &mut near) {
                 Err(HistoryError::NoLongerKept { .. }) => break,
                 read => read?,
             };
             match record.tells {
                 Tells::LastTrade { reduced: Some(all), .. } => reduced = all,
                 // Its notes name what is damaged.
-                Tells::LastTrade { reduced: None, .. } => return self.reductions(order, number, through),
+                Tells::LastTrade { reduced: None, .. } => return self.reductions(past, number, through),
                 Tells::Reduced(Reduction { sequence, shares, .. }) if sequence > through => {
-                    if shares > reduced {
-                        return Err(self.lost_note(number));
-                    }
-                    reduced = reduced.less(shares);
+                    reduced = reduced.minus(shares.position());
                 }
-                Tells::Reduced(_) | Tells::Amended(_) | Tells::Auction(_) | Tells::What(_) => {}
+                Tells::Resized(Resizing { sequence, before, .. }) if sequence > through => match before {
+                    Some(before) => reduced = past.shares.position().minus(before.position()),
+                    None => return self.reductions(past, number, through),
+                },
+                Tells::Reduced(_)
+                | Tells::Resized(_)
+                | Tells::Terms(_)
+                | Tells::Amended(_)
+                | Tells::Auction(_)
+                | Tells::What(_) => {}
             }
             at = record.of_order.filter(|_| record.sequence() > through);
         }
@@ -323,13 +347,27 @@ impl History {
 
     /// The shares that were taken off an order up to the command `through`, by its notes alone, from its last one.
     /// Errors: a note is damaged without whose shares there is no sum, or is no longer kept.
-    pub(crate) fn reductions(&self, order: OrderId, last: u64, through: Sequence) -> Result<Shares, HistoryError> {
-        let (mut at, mut near, mut reduced) = (Some(last), Near::default(), Shares::ZERO);
+    pub(crate) fn reductions(&self, past: &PastOrder, last: u64, through: Sequence) -> Result<Position, HistoryError> {
+        let found = self.reductions_behind(past.order, last, through)?;
+        Ok(match found {
+            Counted::FromPlacing(reduced) | Counted::Gone(reduced) => reduced,
+            Counted::From { shares, reduced } => past.shares.position().minus(shares.position()).plus(reduced),
+        })
+    }
+
+    /// Counts the shares that were taken off an order, like `reductions`, without its record.
+    pub(crate) fn reductions_behind(
+        &self,
+        order: OrderId,
+        last: u64,
+        through: Sequence,
+    ) -> Result<Counted, HistoryError> {
+        let (mut at, mut near, mut reduced) = (Some(last), Near::default(), Position::ZERO);
         let mut is_behind_damage = false;
         while let Some(number) = at {
             let record = match self.read_note_of(order, number, &mut near) {
                 // The newer notes were read, and a note with all reductions is as new as the ending.
-                Err(HistoryError::NoLongerKept { .. }) if !is_behind_damage => break,
+                Err(HistoryError::NoLongerKept { .. }) if !is_behind_damage => return Ok(Counted::Gone(reduced)),
                 read => read?,
             };
             match record.tells {
@@ -337,55 +375,39 @@ impl History {
                 Tells::LastTrade { reduced: None, .. } | Tells::Amended(Amendment { all: None, .. }) => {
                     is_behind_damage = true;
                 }
-                Tells::LastTrade { sequence, reduced: Some(all), .. } if sequence <= through => return Ok(all),
+                Tells::LastTrade { sequence, reduced: Some(all), .. } if sequence <= through => {
+                    return Ok(Counted::FromPlacing(all));
+                }
                 // Older reductions have no such note behind them.
                 Tells::Amended(Amendment { sequence, all: Some(all), .. }) if sequence <= through => {
-                    return Ok(reduced.plus(all));
+                    return Ok(Counted::FromPlacing(reduced.plus(all)));
                 }
                 Tells::Reduced(Reduction { sequence, shares, .. }) if sequence <= through => {
-                    reduced = reduced.plus(shares);
+                    reduced = reduced.plus(shares.position());
+                }
+                Tells::Resized(Resizing { sequence, after: shares, .. }) if sequence <= through => {
+                    return Ok(Counted::From { shares, reduced });
                 }
                 Tells::LastTrade { .. }
                 | Tells::Reduced(_)
+                | Tells::Resized(_)
+                | Tells::Terms(_)
                 | Tells::Amended(_)
                 | Tells::Auction(_)
                 | Tells::What(_) => {}
             }
             at = record.of_order;
         }
-        Ok(reduced)
+        Ok(Counted::FromPlacing(reduced))
     }
 
     /// The newest note of an order, given its record of today.
     pub(crate) fn last_note_of(&self, past: &PastOrder) -> Option<u64> {
         match past.last {
-            Some(Last::Note(number)) => Some(number),
+            Some(Last::Note(number) | Last::Terms(number)) => Some(number),
             Some(Last::Trade(_)) => None,
             None => self.heads.noted.get(past.order),
         }
-    }
-
-    /// Finds the shares taken off each open order, and the orders for which damage hides them.
-    pub(crate) fn find_reduced_of_open(&mut self) -> Result<(), HistoryError> {
-        let (mut found, mut unknown) = (SpreadMap::default(), HashSet::default());
-        for &(order, last) in self.heads.noted.iter() {
-            match self.reductions(order, last, EVER) {
-                // A query for the order gets the error; the market goes on.
-                Err(error) if error.is_damage() => {
-                    unknown.insert(order);
-                }
-                // What was damaged is no longer kept.
-                Err(HistoryError::NoLongerKept { .. }) => {
-                    unknown.insert(order);
-                }
-                Ok(Shares::ZERO) => {}
-                reduced => {
-                    found.insert(order, reduced?);
-                }
-            }
-        }
-        (self.followed.reduced, self.followed.reduced_unknown) = (found, unknown);
-        Ok(())
     }
 
     /// The time at which a waiting order was triggered; none while it waits, and where it is unknown, because it was
@@ -464,4 +486,19 @@ impl History {
     pub(crate) fn lost_note(&self, number: u64) -> HistoryError {
         self.lost(&self.notes, number - 1)
     }
+}
+
+/// The shares taken off an order, less those that it got.
+pub(crate) enum Counted {
+    /// All of them.
+    FromPlacing(Position),
+    /// Those of the notes that are still kept.
+    Gone(Position),
+    /// Those since it had this number of shares.
+    From { shares: Shares, reduced: Position },
+}
+
+/// The shares that an order has if these were taken off it; none if there is no such number of shares.
+pub(crate) fn shares_left(placed: Shares, reduced: Position) -> Option<Shares> {
+    i64::try_from(placed.position().minus(reduced).units()).ok().and_then(Shares::from_units)
 }

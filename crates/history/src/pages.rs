@@ -42,11 +42,11 @@ impl History {
     /// Finds an order as the command `through` left it. Errors: those of `order`.
     pub(crate) fn order_as_of(&self, through: Sequence, order: OrderId) -> Result<Option<PastOrder>, HistoryError> {
         let past = self.order_as_placed(order)?.filter(|past| past.sequence <= through);
-        let past = past.map(|past| self.with_reductions(through, past)).transpose()?;
+        let past = past.map(|past| self.with_amendments(through, past)).transpose()?;
         Ok(past.map(|past| past.as_of(through)))
     }
 
-    /// Finds an order without the shares taken off it, including one that was open when the history began. Errors:
+    /// Finds an order without its amendments, including one that was open when the history began. Errors:
     /// those of `order`.
     pub(crate) fn order_as_placed(&self, order: OrderId) -> Result<Option<PastOrder>, HistoryError> {
         match order < self.heads.first_order {
@@ -56,7 +56,7 @@ impl History {
         }
     }
 
-    /// Finds an order of this history without the shares taken off it; none if it was placed before the history began.
+    /// Finds an order of this history without its amendments; none if it was placed before the history began.
     pub(crate) fn record_of(&self, order: OrderId) -> Result<Option<PastOrder>, HistoryError> {
         let at = order.0.checked_sub(self.heads.first_order.0).filter(|at| *at < self.orders.len());
         at.map(|at| self.read_order(at)).transpose()
@@ -94,7 +94,7 @@ impl History {
         let mut read = |order: OrderId| {
             let order = self.read_order_near(self.place(order), &mut near)?;
             match order.account == account {
-                true => Ok(self.with_reductions(through, order)?.as_of(through)),
+                true => Ok(self.with_amendments(through, order)?.as_of(through)),
                 false => Err(self.lost_order(order.order)),
             }
         };

@@ -11,6 +11,7 @@ use crate::candle::Candle;
 use crate::codec::{Bytes, Fixed, Put, SUM_BYTES, Take, seal, sound};
 use crate::columns::{Field, How};
 use crate::ending::{self, Ending, Last};
+use crate::note::PastTerms;
 use crate::sealed::Newest;
 use crate::table::Kind;
 use crate::trade::Trade;
@@ -40,6 +41,7 @@ const FROM_ABOVE: u8 = 2;
 /// The codes of the kind of an ending's last link.
 const LAST_TRADE: u8 = 0;
 const LAST_NOTE: u8 = 1;
+const LAST_TERMS: u8 = 2;
 /// The offset and the bytes that make an order's record open again.
 pub(crate) const NOT_ENDED: (usize, [u8; ENDING_BYTES]) = (ENDING_AT, [0; ENDING_BYTES]);
 /// The offsets of fields of a trade's record.
@@ -194,12 +196,14 @@ pub struct PastOrder {
     pub symbol: SymbolIndex,
     pub side: Side,
     pub limit: Price,
+    /// The shares with which it was placed.
     pub shares: Shares,
     pub kind: OrderKind,
-    /// The trigger for which it waited.
+    /// The trigger for which it waits or waited; none where it waited no longer and was placed again with other terms.
     pub trigger: Option<Trigger>,
-    /// The shares taken off it since it was placed. Its record does not have them.
-    pub reduced: Shares,
+    /// The shares that it has, executed ones included. Its record does not have them, nor the other terms that
+    /// amendments gave it.
+    pub shares_now: Shares,
     /// Self-trade prevention.
     pub self_trade: SelfTrade,
     pub time: Time,
@@ -266,6 +270,7 @@ pub(crate) fn ending(
         None => (LAST_TRADE, None),
         Some(Last::Trade(number)) => (LAST_TRADE, Some(number)),
         Some(Last::Note(number)) => (LAST_NOTE, Some(number)),
+        Some(Last::Terms(number)) => (LAST_TERMS, Some(number)),
     };
     let mut bytes = Fixed::<ENDING_BYTES>::new();
     Put(&mut bytes)
@@ -313,7 +318,7 @@ impl PastOrder {
             shares,
             kind,
             trigger,
-            reduced: Shares::ZERO,
+            shares_now: shares,
             self_trade,
             time,
             sequence,
@@ -325,15 +330,23 @@ impl PastOrder {
         }
     }
 
-    /// The present shares of the order, without those taken off.
+    /// The shares that the order has, executed ones included.
     pub fn shares_now(&self) -> Shares {
-        self.shares.less(self.reduced)
+        self.shares_now
     }
 
-    /// The terms of the order as placed.
+    /// The terms of the order, with the shares with which it was placed.
     pub fn as_placed(&self) -> NewOrder<SymbolIndex> {
         let PastOrder { symbol, side, limit, shares, kind, trigger, self_trade, .. } = *self;
         NewOrder { symbol, side, limit, shares, kind, trigger, self_trade }
+    }
+
+    /// The order with other terms, if it got any.
+    pub(crate) fn with_terms(self, terms: Option<PastTerms>) -> PastOrder {
+        match terms {
+            Some(PastTerms { kind, limit, trigger, .. }) => PastOrder { kind, limit, trigger, ..self },
+            None => self,
+        }
     }
 
     /// The order as it was after the command `through`, which placed it or came later.
@@ -376,6 +389,7 @@ impl PastOrder {
             let last = match kind {
                 LAST_TRADE => Last::Trade,
                 LAST_NOTE => Last::Note,
+                LAST_TERMS => Last::Terms,
                 _ => return None,
             };
             let ended = Ending { canceled, money, time, sequence, why };

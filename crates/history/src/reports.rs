@@ -376,6 +376,8 @@ impl History {
                 }
                 Tells::What(_)
                 | Tells::Reduced(_)
+                | Tells::Resized(_)
+                | Tells::Terms(_)
                 | Tells::Amended(_)
                 | Tells::Auction(_)
                 | Tells::LastTrade { .. } => Err(self.lost_note(number)),
@@ -411,7 +413,11 @@ impl History {
                 Tells::Amended(amendment) => {
                     Report::Amended(self.amended(&order(amendment.order)?, number, &amendment, &mut Near::default())?)
                 }
-                Tells::Reduced(_) | Tells::Auction(_) | Tells::LastTrade { .. } => return Err(self.lost_note(number)),
+                Tells::Reduced(_)
+                | Tells::Resized(_)
+                | Tells::Terms(_)
+                | Tells::Auction(_)
+                | Tells::LastTrade { .. } => return Err(self.lost_note(number)),
             },
             What::Amid(number, Amid::Executed(role)) => {
                 let trade = self.read_trade(number)?.trade;

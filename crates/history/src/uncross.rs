@@ -101,11 +101,23 @@ impl History {
         self.link_to(trade, before)
     }
 
-    /// Notes the trade before of an order that goes on, unless it has the number before.
+    /// Notes the trade before of an order that goes on, unless it is the aggressor in the one with the number before.
     pub(crate) fn link_resumed(&mut self, trade: &Trade) -> Result<(), HistoryError> {
-        match self.heads.executed.get(trade.aggressor_order) {
-            Some(before) if before != trade.id - 1 => self.link_to(trade, before),
-            Some(_) | None => Ok(()),
+        let order = trade.aggressor_order;
+        let Some(before) = self.heads.executed.get(order) else { return Ok(()) };
+        if before == trade.id - 1 && self.was_aggressor(order, before)? {
+            return Ok(());
+        }
+        self.link_to(trade, before)
+    }
+
+    /// Whether an order is the aggressor in a trade, as far as that can be read.
+    fn was_aggressor(&self, order: OrderId, trade: u64) -> Result<bool, HistoryError> {
+        match self.read_trade(trade) {
+            Ok(record) => Ok(record.trade.aggressor_order == order),
+            Err(HistoryError::NoLongerKept { .. }) => Ok(false),
+            Err(error) if error.is_damage() => Ok(false),
+            Err(error) => Err(error),
         }
     }
 
@@ -145,6 +157,8 @@ impl History {
                 Tells::Auction(_)
                 | Tells::What(_)
                 | Tells::Reduced(_)
+                | Tells::Resized(_)
+                | Tells::Terms(_)
                 | Tells::Amended(_)
                 | Tells::LastTrade { .. } => {
                     *notes = NotesAhead { next: record.of_order, in_vain: notes.in_vain + 1 };
