@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use history::{Amended, Trade};
+use history::{Amended, AmendedTerms, Trade};
 use terms::{ClientOrderId, Money, OrderId, Shares};
 
 use crate::orders::Open;
@@ -11,7 +11,7 @@ use crate::view::{News, View};
 /// The state of an order between two pieces of its news.
 #[derive(Clone, Copy, Debug)]
 pub struct OrderProgress {
-    /// The order after all of them.
+    /// The order after all of them, with the terms of the last amendment so far where there is one.
     pub order: Open,
     pub client_id: Option<ClientOrderId>,
     /// All shares that it has.
@@ -46,7 +46,7 @@ pub fn progress_before(view: &View, news: &[News]) -> HashMap<OrderId, OrderProg
             | News::Amended(..) => {}
         }
     }
-    for news in news {
+    for news in news.iter().rev() {
         match news {
             News::Traded(_, trade, side) => {
                 if let Some(standing) = progress_before.get_mut(&trade.order(*side)) {
@@ -54,9 +54,10 @@ pub fn progress_before(view: &View, news: &[News]) -> HashMap<OrderId, OrderProg
                     standing.money = standing.money.minus(trade.money());
                 }
             }
+            // The oldest amendment comes last.
             News::Amended(_, amended) => {
                 if let Some(standing) = progress_before.get_mut(&amended.order) {
-                    standing.shares = standing.shares.plus(amended.taken());
+                    standing.shares = amended.before;
                 }
             }
             News::Ended(..)
@@ -78,8 +79,12 @@ impl OrderProgress {
         self.money = self.money.plus(trade.money());
     }
 
-    /// Takes shares off.
+    /// Takes shares off, or gives the order other terms.
     pub fn amend(&mut self, amended: &Amended) {
-        self.shares = self.shares.less(amended.taken());
+        self.shares = amended.after;
+        if let Some(AmendedTerms { kind, limit, trigger, keeps_place }) = amended.terms {
+            (self.order.kind, self.order.limit) = (kind, limit);
+            self.order.trigger = trigger.or(self.order.trigger.filter(|_| keeps_place));
+        }
     }
 }

@@ -21,7 +21,7 @@ pub struct Open {
     pub symbol: SymbolIndex,
     pub side: Side,
     pub limit: Price,
-    /// Shares as it was placed, less reductions.
+    /// Shares that it has, executed ones included: those as it was placed, until an amendment.
     pub shares: Shares,
     /// Shares of these that are still open.
     pub open: Shares,
@@ -29,7 +29,8 @@ pub struct Open {
     pub money: Money,
     /// The kind; a limit order's where only the history knows it.
     pub kind: OrderKind,
-    /// The trigger for which it waits or waited; `None` where only the history knows that it waited.
+    /// The trigger for which it waits or waited; `None` where only the history knows that it waited, and where it waited
+    /// no longer and was placed again with other terms.
     pub trigger: Option<Trigger>,
     /// The distance at which its trigger follows the market, until the trigger is reached.
     pub trail: Option<Trail>,
@@ -185,10 +186,7 @@ pub(crate) struct Terms {
 impl Node {
     fn new(open: &Open) -> Node {
         let Open { order, account, symbol, side, limit, shares, open, time, .. } = *open;
-        let signed_limit = match side {
-            Side::Buy => limit.units(),
-            Side::Sell => -limit.units(),
-        };
+        let signed_limit = signed(side, limit);
         let links = [Link { before: NONE, behind: NONE }; 2];
         Node { order, account, symbol, signed_limit, shares, open, time, links }
     }
@@ -204,6 +202,14 @@ impl Node {
     /// Whether any share of it is executed.
     fn has_traded(&self) -> bool {
         self.open < self.shares
+    }
+}
+
+/// A limit with its side: negative for a sell.
+fn signed(side: Side, limit: Price) -> i64 {
+    match side {
+        Side::Buy => limit.units(),
+        Side::Sell => -limit.units(),
     }
 }
 
@@ -354,11 +360,11 @@ impl Orders {
         self.set_special(slot, Special { kind, trigger, ..special });
     }
 
-    /// Sets trigger and time of an order that was triggered.
-    pub(crate) fn set_triggered(&mut self, slot: u32, trigger: Trigger, time: Time) {
+    /// Sets trigger and time of an order that was triggered. It has no trigger if it was placed again since.
+    pub(crate) fn set_triggered(&mut self, slot: u32, trigger: Option<Trigger>, time: Time) {
         let special = self.special(slot);
         if !special.waits {
-            self.set_special(slot, Special { trigger: Some(trigger), ..special });
+            self.set_special(slot, Special { trigger, ..special });
             self.set_rarity(slot, Rarity { triggered: Some(time), ..self.rarity(slot) });
         }
     }
@@ -432,8 +438,21 @@ impl Orders {
     }
 
     /// Sets an open order's deadline.
-    pub(crate) fn set_until(&mut self, slot: u32, until: Deadline) {
-        self.set_rarity(slot, Rarity { until: Some(until), ..self.rarity(slot) });
+    pub(crate) fn set_until(&mut self, slot: u32, until: Option<Deadline>) {
+        self.set_rarity(slot, Rarity { until, ..self.rarity(slot) });
+    }
+
+    /// Gives an order that stands in no list but its account's other terms: a limit, a kind, a trigger if it waits for
+    /// one, and its shares, `open` of which are open. It has no display and no deadline, and follows no price.
+    pub(crate) fn amend(&mut self, slot: u32, placed: &NewOrder<SymbolIndex>, open: Shares) {
+        self.follow_no_more(slot);
+        self.icebergs.remove(slot);
+        self.set_until(slot, None);
+        let NewOrder { side, limit, shares, kind, trigger, .. } = *placed;
+        let node = &mut self.nodes[slot];
+        (node.signed_limit, node.shares, node.open) = (signed(side, limit), shares, open);
+        let special = self.special(slot);
+        self.set_special(slot, Special { kind, trigger, waits: trigger.is_some(), delayed: false, ..special });
     }
 
     /// Takes shares off an order, as if it had been placed with fewer.

@@ -1,6 +1,7 @@
 //! The view: the market as it stands now, with its accounts, open orders, books and last trades. It is built from a
 //! state once, and follows events from then on.
 
+mod amendments;
 mod beginning;
 mod icebergs;
 mod links;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 pub use beginning::InitialHistory;
 use exchange::EventBatch;
 use foldhash::fast::RandomState;
-use history::{Amended, Note, Noted, PastOrder, Trade};
+use history::{Amended, AmendedTerms, Note, Noted, PastOrder, Trade};
 use past::Recalled;
 use slots::SpreadMap;
 use terms::{
@@ -135,7 +136,7 @@ pub enum News {
     Order(AccountIndex, OrderId),
     /// An order of the account ended.
     Ended(AccountIndex, EndedOrder),
-    /// Shares were taken off an order of the account; others of it are open.
+    /// Shares were taken off an order of the account, and others of it are open; or it has other terms.
     Amended(AccountIndex, Amended),
     /// The account traded, on this side.
     Traded(AccountIndex, Trade, Side),
@@ -504,12 +505,15 @@ impl View {
             Event::TrailReached { order, trigger, .. } => self.reach_trail(order, trigger),
             Event::DeadlineGiven { order, until } => {
                 let slot = self.find(order);
-                self.orders.set_until(slot, until);
+                self.orders.set_until(slot, Some(until));
             }
-            Event::OrderAmended { .. } => todo!(),
+            // The next event says what the order is from now on.
+            Event::OrderSetAside { .. } => {}
+            Event::OrderAmended { .. } => self.amend(event),
             Event::OrderReduced { order, account, shares, why, .. } => {
                 let slot = self.find(order);
-                self.note_amendment(slot, shares, why);
+                let after = self.orders.get(slot).shares.less(shares);
+                self.note_amendment(slot, after, why, None);
                 if self.orders.pends(slot) {
                     self.orders.reduce(slot, shares);
                     return;
@@ -559,14 +563,12 @@ impl View {
         self.note(order, (account, symbol, side), what);
     }
 
-    /// Notes that shares are taken off an order.
-    fn note_amendment(&mut self, slot: u32, shares: Shares, why: CancelReason) {
+    /// Notes that an order has these shares from now on, executed ones included, or other terms.
+    fn note_amendment(&mut self, slot: u32, after: Shares, why: CancelReason, terms: Option<AmendedTerms>) {
         let Open { order, account, symbol, side, shares: before, .. } = self.orders.get(slot);
-        let (after, place) = (before.less(shares), self.notes);
-        let (time, sequence, next_trade) = (self.time, self.sequence, self.next_trade);
+        let (time, sequence, next_trade, place) = (self.time, self.sequence, self.next_trade, self.notes);
         self.notes += 1;
-        let amended =
-            Amended { order, symbol, side, before, after, why, time, sequence, next_trade, place, terms: None };
+        let amended = Amended { order, symbol, side, before, after, why, time, sequence, next_trade, place, terms };
         self.tell(account, News::Amended(account, amended));
     }
 

@@ -84,7 +84,7 @@ impl View {
             let Some(slot) = self.orders.find(order) else { continue };
             self.orders.set_placed(slot, time, kind, trigger);
             self.orders.set_self_trade(slot, self_trade);
-            if let (Some(trigger), Some(time)) = (trigger, triggered) {
+            if let Some(time) = triggered {
                 self.orders.set_triggered(slot, trigger, time);
             }
             if let Some(partner) = linked {
@@ -146,7 +146,7 @@ impl View {
             StateItem::Rules { symbol, rules } => self.listings[symbol.0 as usize].rules = rules,
             StateItem::Deadline { order, until } => {
                 let slot = self.orders.find(order).expect("invariant: an order with a deadline is open");
-                self.orders.set_until(slot, until);
+                self.orders.set_until(slot, Some(until));
             }
             StateItem::Iceberg { order, display, shown } => self.begin_iceberg(order, display, shown),
             StateItem::ClientOrder { order, id, done, .. } => {

@@ -7,10 +7,14 @@ use super::View;
 use crate::orders::Terms;
 
 impl View {
-    /// Makes the order that was just opened an iceberg with this display.
+    /// Makes the order that was just opened or amended an iceberg with this display. One that rests shows what it showed
+    /// before, until the next event.
     pub(super) fn give_display(&mut self, order: OrderId, display: Shares) {
         let slot = self.find(order);
-        self.orders.set_iceberg(slot, Iceberg { display, shown: Shares::ZERO });
+        let arrives = self.arriving.as_ref().is_some_and(|arriving| arriving.slot == slot);
+        let rests = !arrives && !self.orders.is_in_no_book(slot) && !self.orders.pends(slot);
+        let shown = if rests { self.orders.shown(slot) } else { Shares::ZERO };
+        self.orders.set_iceberg(slot, Iceberg { display, shown });
     }
 
     /// Sets how many shares an order shows.

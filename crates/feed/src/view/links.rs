@@ -26,10 +26,9 @@ impl View {
         }
     }
 
-    /// Unlinks an order that is about to be canceled, if it is linked: then both hold what they need again.
-    pub(super) fn unlink(&mut self, order: OrderId) {
-        let Some(partner) = self.links.remove(order) else { return };
-        self.links.remove(partner);
+    /// Counts what an order and its partner, if it has one, hold in common twice, as if they were not linked.
+    pub(super) fn hold_apart(&mut self, order: OrderId) {
+        let Some(partner) = self.links.get(order) else { return };
         let (money, shares) = self.held_twice(order, partner);
         let order = self.orders.terms(self.find(order));
         let account = self.accounts.get_mut(order.account);
@@ -38,6 +37,21 @@ impl View {
             account.holdings.change(order.symbol, |holding| holding.held = holding.held.plus(shares));
             let listing = &mut self.listings[order.symbol.0 as usize];
             listing.issued = listing.issued.plus(shares);
+        }
+    }
+
+    /// Counts what an order and its partner, if it has one, hold in common once again.
+    pub(super) fn hold_together(&mut self, order: OrderId) {
+        let Some(partner) = self.links.get(order) else { return };
+        self.count_shares_once(partner);
+        self.link(order, partner);
+    }
+
+    /// Unlinks an order that is about to be canceled, if it is linked: then both hold what they need again.
+    pub(super) fn unlink(&mut self, order: OrderId) {
+        self.hold_apart(order);
+        if let Some(partner) = self.links.remove(order) {
+            self.links.remove(partner);
         }
     }
 

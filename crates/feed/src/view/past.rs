@@ -51,7 +51,10 @@ impl View {
         for Note { order, what, time, sequence, .. } in history.notes_of_open()? {
             let slot = self.orders.find(order).filter(|_| sequence <= self.sequence);
             match (slot, what) {
-                (Some(slot), Noted::Triggered(trigger)) => self.orders.set_triggered(slot, trigger, time),
+                (Some(slot), Noted::Triggered(reached)) => {
+                    let trigger = history.trigger_behind(order, reached, self.sequence);
+                    self.orders.set_triggered(slot, trigger, time);
+                }
                 (Some(slot), Noted::Linked(partner)) => self.orders.set_linked(slot, partner),
                 // The state says which orders still pend.
                 (Some(_), Noted::Pends(_) | Noted::Released) => {}

@@ -7,8 +7,8 @@ use std::time::Duration;
 use engine::{DoneOrders, Engine};
 use exchange::{EventBatch, EventFork, EventSink};
 use feed::{
-    Amended, Canceled, Candle, Feed, History, Interval, Listeners, Note, Noted, PastOrder, ReadModel, Report,
-    ReportKey, SharedHistory, Trade, View, Watcher,
+    Amended, AmendedTerms, Canceled, Candle, Feed, History, Interval, Listeners, Note, Noted, PastOrder, ReadModel,
+    Report, ReportKey, SharedHistory, Trade, View, Watcher,
 };
 use history::{Keeper, Sizes};
 use journal::Disk;
@@ -57,15 +57,21 @@ pub struct Market {
     pub reasons: BTreeMap<OrderId, CancelReason>,
     /// Notes of orders.
     pub notes: Vec<Note>,
-    /// Reductions of orders, with their accounts.
+    /// Amendments of orders, with their accounts.
     pub amended: Vec<(AccountIndex, Amended)>,
-    /// The shares that each reduced order kept.
+    /// The shares that each order has, executed ones included.
     pub sizes: BTreeMap<OrderId, (Side, Shares)>,
+    /// The terms with which each order was placed.
+    pub terms: BTreeMap<OrderId, NewOrder<SymbolIndex>>,
+    /// The symbol and side of the order that left its place last.
+    pub aside: Option<(OrderId, SymbolIndex, Side)>,
     pub entries: Vec<Entry>,
     /// All batches, for replays.
     pub batches: Vec<Turn>,
     /// The fees of the next execution.
     pub fees: [Fee; 2],
+    /// How often an order got other terms.
+    pub amended_terms: usize,
 }
 
 impl Market {
@@ -83,9 +89,12 @@ impl Market {
             notes: Vec::new(),
             amended: Vec::new(),
             sizes: BTreeMap::new(),
+            terms: BTreeMap::new(),
+            aside: None,
             entries: Vec::new(),
             batches: Vec::new(),
             fees: [Fee::NONE; 2],
+            amended_terms: 0,
         }
     }
 
@@ -102,6 +111,8 @@ impl Market {
         let workload =
             if seed % 7 == 6 { workload.with_mass_cancels().with_kills().with_protections() } else { workload };
         let workload = if seed % 7 == 5 { workload.with_limits().with_funding() } else { workload };
+        // Where a command executes once, amendments keep orders from waiting for their turn.
+        let workload = if seed % 2 == 0 || seed % 3 == 0 { workload.with_amendments() } else { workload };
         let market = Market { workload: if seed % 4 >= 2 { workload.with_pendings() } else { workload }, ..market };
         if seed % 2 == 1 { market.with_executions_max(1) } else { market }
     }
@@ -202,8 +213,10 @@ impl Market {
             Event::OrderOpened { order, placed, .. } => {
                 self.placed.insert(order, time);
                 self.sizes.insert(order, (placed.side, placed.shares));
+                self.terms.insert(order, placed);
             }
-            Event::OrderAmended { .. } => todo!(),
+            Event::OrderSetAside { order, symbol, side } => self.aside = Some((order, symbol, side)),
+            Event::OrderAmended { .. } => self.write_down_terms(sequence, time, event),
             Event::OrderReduced { order, account, symbol, shares, why } => {
                 let (side, before) = self.sizes[&order];
                 let after = before.less(shares);
@@ -254,6 +267,7 @@ impl Market {
             Event::OrderPends { order, account, is_second, placed } => {
                 self.placed.insert(order, time);
                 self.sizes.insert(order, (placed.side, placed.shares));
+                self.terms.insert(order, placed);
                 let what = Noted::Pends(Event::working(order, is_second));
                 self.note_pending((order, account), &placed, what, (time, sequence));
             }
@@ -308,6 +322,45 @@ impl Market {
         }
     }
 
+    fn write_down_terms(&mut self, sequence: Sequence, time: Time, event: Event) {
+        let Event::OrderAmended { order, account, keeps_place, kind, limit, trigger, open, executed } = event else {
+            panic!("{event:?}")
+        };
+        let ((side, before), placed) = (self.sizes[&order], self.terms[&order]);
+        let after = executed.plus(open);
+        assert_eq!(self.aside.take().is_some(), !keeps_place);
+        assert!(!keeps_place || before == after, "an order that keeps its place was reduced before");
+        self.sizes.insert(order, (side, after));
+        self.amended_terms += 1;
+        let (next_trade, place) = (self.trades.len() as u64 + 1, self.place(sequence));
+        let terms = Some(AmendedTerms { kind, limit, trigger, keeps_place });
+        let (symbol, why) = (placed.symbol, CancelReason::Asked);
+        let amended = Amended { order, symbol, side, before, after, why, time, sequence, next_trade, place, terms };
+        self.amended.push((account, amended));
+    }
+
+    /// Returns the terms that an order had after a command, and the shares. An order that waits no longer keeps the
+    /// trigger for which it waited until it is placed again.
+    pub fn terms_then(&self, order: OrderId, through: Sequence) -> NewOrder<SymbolIndex> {
+        let then = |amended: &&Amended| amended.order == order && amended.sequence <= through;
+        let mut terms = self.terms[&order];
+        for Amended { after, terms: other, .. } in self.amended.iter().map(|(_, amended)| amended).filter(then) {
+            terms.shares = *after;
+            if let Some(AmendedTerms { kind, limit, trigger, keeps_place }) = *other {
+                let trigger = trigger.or(terms.trigger.filter(|_| keeps_place));
+                terms = NewOrder { kind, limit, trigger, ..terms };
+            }
+        }
+        terms
+    }
+
+    /// Checks that an order of the history has the terms that it had after a command.
+    pub fn check_terms(&self, order: &PastOrder, through: Sequence) {
+        let expected = self.terms_then(order.order, through);
+        assert_eq!(order.shares_now(), expected.shares, "order {} after {through}", order.order);
+        assert_eq!(NewOrder { shares: expected.shares, ..order.as_placed() }, expected, "{} then", order.order);
+    }
+
     /// Returns how many notes the command has made so far.
     fn place(&self, sequence: Sequence) -> u32 {
         let notes = self.notes.iter().filter(|note| note.sequence == sequence).count();
@@ -348,6 +401,7 @@ impl Market {
             }
             for order in view.orders_of(index) {
                 let expected = self.model.order(order.order);
+                assert_eq!(order.limit, expected.limit);
                 assert_eq!((order.waits, order.until), (expected.waits, expected.until));
                 assert_eq!(order.delayed, expected.delayed.is_some());
                 assert_eq!(order.pends_on, expected.pends_on);
@@ -422,6 +476,8 @@ impl Market {
             assert_eq!(orders.iter().map(|order| order.order).collect::<Vec<_>>(), ids);
             for order in orders {
                 assert_eq!(history.order(order.order).unwrap(), Some(order));
+                self.check_terms(&order, self.engine.sequence());
+                assert_eq!(order.limit, self.model.order(order.order).limit);
                 assert_eq!(order.time, self.placed[&order.order]);
                 assert_eq!(order.shares_now(), self.placed_shares(order.order));
                 assert_eq!(order.self_trade, self.model.order(order.order).self_trade);
@@ -474,7 +530,7 @@ impl Market {
         })
     }
 
-    /// Checks that the history lists reductions one at a time, from any command on.
+    /// Checks that the history lists amendments one at a time, from any command on.
     pub fn check_amendments(&self, history: &History, account: AccountIndex) {
         let all: Vec<Amended> = self.amended.iter().filter(|(its, _)| *its == account).map(|(_, its)| *its).collect();
         for (order, from) in all.iter().map(|amended| (amended.order, amended.sequence)) {
@@ -496,8 +552,9 @@ impl Market {
         let through = self.engine.sequence();
         let mut all = Vec::new();
         for order in pages(|before| history.orders_of(account, before, page, &mut |_| true).unwrap().unwrap()) {
-            // The order as it was placed, without reductions.
-            let placed = PastOrder { reduced: Shares::ZERO, ..order };
+            // The order as it was placed, without amendments.
+            let NewOrder { limit, shares, kind, trigger, .. } = self.terms[&order.order];
+            let placed = PastOrder { limit, shares, shares_now: shares, kind, trigger, ..order };
             all.push(((order.sequence, 0, order.order.0, 0, 0), Report::Placed(placed)));
             if let Some(ended) = order.ended.filter(|ended| ended.canceled != Shares::ZERO) {
                 all.push((

@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod amended;
 mod auctions;
 mod begun;
 mod damage;

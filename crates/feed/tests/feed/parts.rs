@@ -251,7 +251,9 @@ fn whoever_asks_for_what_is_gone_is_told_so_and_all_else_is_as_it_was() {
         Keep { age_us: Some(2_000_000_000), bytes: Some(30_000) },
         Keep { age_us: None, bytes: Some(1) },
     ]) {
-        let market = if seed < 42 { Market::of_stops(seed, 240) } else { market(seed - 2, 240) };
+        let workload = Workload::with_client_orders(seed - 2);
+        let workload = if seed > 43 { workload.with_all_kinds().with_amendments() } else { workload };
+        let market = if seed < 42 { Market::of_stops(seed, 240) } else { market_of(workload, seed - 2, 240) };
         let disk = SimulatedDisk::new();
         let (view, history) = follow_keeping(&market, &disk, keep, 240);
         is_sound(&disk);
@@ -488,6 +490,8 @@ fn expected_reports(market: &Market, account: AccountIndex, from: Sequence) -> u
             Event::OrderOpened { order, .. }
             | Event::OrderTriggered { order, .. }
             | Event::OrderReleased { order, .. }
+            | Event::OrderAmended { order, .. }
+            | Event::OrderReduced { order, .. }
             | Event::OrderCanceled { order, .. } => its(*order),
             // Such an order makes two reports: that it was accepted, and what it waits for.
             Event::OrderPends { order, .. } => 2 * its(*order),
@@ -504,10 +508,9 @@ fn expected_reports(market: &Market, account: AccountIndex, from: Sequence) -> u
             | Event::DisplayGiven { .. }
             | Event::TipShown { .. }
             | Event::TrailGiven { .. }
+            | Event::OrderSetAside { .. }
             | Event::TrailsMoved { .. }
             | Event::TrailReached { .. }
-            | Event::OrderAmended { .. }
-            | Event::OrderReduced { .. }
             | Event::ClientOrderDone { .. }
             | Event::ClientOrderIdFreed { .. }
             | Event::SymbolCreated { .. }
@@ -529,10 +532,9 @@ fn expected_reports(market: &Market, account: AccountIndex, from: Sequence) -> u
 
 fn check_order(market: &Market, found: &PastOrder) {
     assert_eq!(found.time, market.placed[&found.order]);
-    assert_eq!(found.shares, market.placed_shares(found.order));
+    assert_eq!(found.shares, market.terms[&found.order].shares);
     assert_eq!(found.client_id, market.named.get(&found.order).copied());
-    let placed = market.model.order(found.order);
-    assert_eq!((found.kind, found.trigger), (placed.kind, placed.trigger));
+    market.check_terms(found, market.engine.sequence());
     let ended = found.ended.map(|ended| (ended.time, ended.canceled));
     assert_eq!(ended, market.ended.get(&found.order).copied(), "order {}", found.order);
 }
