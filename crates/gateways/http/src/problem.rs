@@ -306,7 +306,6 @@ impl Problem {
             | Limit::SharesOfMoney(_)
             | Limit::ValueOfMoving(_)
             | Limit::ValueOfAmended(_)
-            | Limit::ValueOfAmended(_)
             | Limit::OfAnotherOrder => Code::OrderTooLarge,
         };
         let problem = Problem::new(code, limit.to_string());
