@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use exchange::containment::{Part, contain};
-use feed::{Amended, AmendedTerms, Canceled, Candle, Ending, FormerMarket, Note, Noted, PastOrder, Relatives, Report, Trade};
+use feed::{
+    Amended, AmendedTerms, Canceled, Candle, Ending, FormerMarket, Note, Noted, PastOrder, Relatives, Report, Trade,
+};
 use http_gateway::{HistoryPort, NoAnswer, Past, Question};
 use store::{
     Befell, CanceledRow, CandleRow, MarketRows, NewTerms, NotedRow, Of, OpenedRow, PlacedRow, Reader, ReportRows, Seen,

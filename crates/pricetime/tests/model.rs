@@ -10,7 +10,8 @@ use std::time::Instant;
 use common::client::frame;
 use common::folder::Folder;
 use common::order_xml::{
-    as_on_the_wire, fees_element, on_failure_attribute, placing_attributes, rules_attributes, seconds,
+    amendment_attributes, as_on_the_wire, fees_element, on_failure_attribute, placing_attributes, rules_attributes,
+    seconds,
 };
 use common::reply::{now, without_times};
 use common::server::{Launch, Server};
@@ -19,9 +20,9 @@ use model::Model;
 use model::workload::{Flavour, Random, Workload};
 use serde_json::Value;
 use terms::{
-    AccountId, AccountLimit, Amendment, AuctionTies, Bond, Command, Deadline, Entry, Execution, Iceberg, KillScope,
-    Money, Op, OpenTerms, OrderId, OrderName, Pause, Place, Query, Reject, Reply, Rule, Sequence, Side, StateItem,
-    Status, Symbol, SymbolRules, Time,
+    AccountId, AccountLimit, Amendment, AuctionTies, Bond, Change, Command, Deadline, Entry, Execution, Iceberg,
+    KillScope, Money, Op, OpenTerms, OrderId, OrderName, Pause, Place, Query, Reject, Reply, Rule, Sequence, Side,
+    StateItem, Status, Symbol, SymbolRules, Time,
 };
 
 /// Files are small, and the bounds are those of the model.
@@ -59,8 +60,8 @@ impl Oracle {
                     .with_mass_cancels()
                     .with_kills()
                     .with_limits(),
-                1 => Workload::new(seed).with_all_kinds().with_terms().with_icebergs().with_trails(),
-                3 => Workload::new(seed).with_all_kinds().with_terms().with_rules().with_phases(),
+                1 => Workload::new(seed).with_all_kinds().with_terms().with_icebergs().with_trails().with_amendments(),
+                3 => Workload::new(seed).with_all_kinds().with_terms().with_rules().with_phases().with_amendments(),
                 _ => Workload::new(seed).with_all_kinds().with_terms().with_rules(),
             },
             random: Random::new(!seed),
@@ -143,8 +144,11 @@ impl Oracle {
                 children.push_str("<cancel id=\"0\"/>");
                 write_answer(answers, " id=\"0\"", &Reply::Rejected(Reject::UnknownOrder), &[]);
             }
-            Op::Command(Command::AmendOrder { order: OrderName::Id(OrderId(0)), shares, .. }) => {
-                let echo = format!(" id=\"0\" shares=\"{shares}\"");
+            Op::Command(command @ (Command::AmendOrder { .. } | Command::Amend(_)))
+                if command.named_order().is_some_and(|(_, order)| order == OrderName::Id(OrderId(0))) =>
+            {
+                let Command::Amend(amendment) = as_on_the_wire(command) else { unreachable!("it is an amendment") };
+                let echo = format!(" id=\"0\"{}", amendment_attributes(&amendment));
                 write!(children, "<amend{echo}/>").unwrap();
                 write_answer(answers, &echo, &Reply::Rejected(Reject::UnknownOrder), &[]);
             }
@@ -246,12 +250,12 @@ impl Oracle {
                 write!(children, "<cancel-all{echo}/>").unwrap();
                 echo
             }
-            Command::AmendOrder { order, shares, .. } => {
-                let echo = format!(" id=\"{}\" shares=\"{shares}\"", id_of(order).0);
+            Command::AmendOrder { .. } => unreachable!("over the wire it is an amendment like any other"),
+            Command::Amend(amendment) => {
+                let echo = format!(" id=\"{}\"{}", id_of(amendment.order).0, amendment_attributes(&amendment));
                 write!(children, "<amend{echo}/>").unwrap();
                 echo
             }
-            Command::Amend(_) => unreachable!("TODO"),
             Command::ActivateReached | Command::ExpireOrders | Command::FreeClientOrderId { .. } => {
                 unreachable!("no client asks for it")
             }
@@ -275,8 +279,14 @@ const CENTURY: u64 = 4_000_000_000_000_000;
 /// The command with its deadline, if any, moved to the far future.
 fn later(command: Command) -> Command {
     let far = |until: Deadline| Deadline::new(Time(until.time().0 + CENTURY)).expect("later than 1970");
-    let Command::Place(place) = command else { return command };
-    Command::Place(place.until(place.deadline().map(far)))
+    match command {
+        Command::Place(place) => Command::Place(place.until(place.deadline().map(far))),
+        Command::Amend(amendment) => match amendment.deadline() {
+            Change::Set(until) => Command::Amend(amendment.with_deadline(Some(far(until)))),
+            Change::Keep | Change::Remove => command,
+        },
+        other => other,
+    }
 }
 
 /// An auction that an order brings about ends by the clock, which the model does not have, so it is made to last longer

@@ -203,13 +203,17 @@ fn act(both: &[Http; 2], random: &mut Random, now: &AtomicU64) {
     now.fetch_add(random.below(pause) as u64, Ordering::SeqCst);
     let account = 1 + random.below(ACCOUNTS as usize) as u64;
     let (symbol, side) = (SYMBOLS[random.below(SYMBOLS.len())], ["buy", "sell"][random.below(2)]);
-    let order = json!({
+    let mut order = json!({
         "account": account.to_string(),
         "symbol": symbol,
         "side": side,
         "limit": format!("{}.{}", 99 + random.below(3), random.below(100)),
         "shares": format!("{}.5", 1 + random.below(9)),
     });
+    let waits = random.below(8) == 0;
+    if waits {
+        order["stop"] = a_price(random).into();
+    }
     let told = both.each_ref().map(|http| {
         let answer = http.post("/api/v1/orders", &order);
         (answer.status, answer.body)
@@ -226,12 +230,41 @@ fn act(both: &[Http; 2], random: &mut Random, now: &AtomicU64) {
             });
             assert_eq!(canceled[0], canceled[1]);
         }
+        if random.below(3) == 0 {
+            amend(both, random, id, account, waits);
+        }
     }
     if random.below(60) == 0 {
         let canceled =
             both.each_ref().map(|http| http.delete(&format!("/api/v1/accounts/{account}/orders?symbol=SPY")).body);
         assert_eq!(canceled[0], canceled[1]);
     }
+}
+
+fn a_price(random: &mut Random) -> String {
+    format!("{}.{}", 99 + random.below(3), random.below(100))
+}
+
+/// Gives an order other terms on both servers, and compares their answers.
+fn amend(both: &[Http; 2], random: &mut Random, id: u64, account: u64, waits: bool) {
+    let mut asked = json!({"account": account.to_string()});
+    for _ in 0..2 {
+        match random.below(6) {
+            0 if waits => asked["stop"] = a_price(random).into(),
+            1 => asked["shares"] = format!("{}.5", 1 + random.below(12)).into(),
+            2 => asked["display"] = "1".into(),
+            3 => asked["until"] = (BEGINNING / 1_000_000 + 100_000_000).into(),
+            4 if !waits => asked["tif"] = "IOC".into(),
+            _ => asked["limit"] = a_price(random).into(),
+        }
+    }
+    let told = both.each_ref().map(|http| {
+        let (path, body) = (format!("/api/v1/orders/{id}"), asked.to_string());
+        let answer = http.send("PATCH", &path, Some(&body), &[("content-type", "application/json")]);
+        (answer.status, answer.body)
+    });
+    assert_eq!(told[0], told[1], "{asked}");
+    same(both, &format!("/api/v1/orders/{id}?account={account}"));
 }
 
 /// Compares symbols over all interfaces. Their day ends at the present time of this machine, which may move between the

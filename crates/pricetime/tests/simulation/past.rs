@@ -13,6 +13,7 @@ use super::ensure;
 pub struct Past {
     model: Model,
     trades: Vec<Trade>,
+    /// The time of each placing, and the shares that the order has now.
     placed: BTreeMap<OrderId, (Time, Shares)>,
     named: BTreeMap<OrderId, ClientOrderId>,
     /// The time of each cancellation, and the canceled shares.
@@ -38,6 +39,13 @@ impl Past {
             Event::OrderOpened { order, placed: NewOrder { shares, .. }, .. }
             | Event::OrderPends { order, placed: NewOrder { shares, .. }, .. } => {
                 self.placed.insert(order, (entry.time, shares));
+            }
+            Event::OrderAmended { order, open, executed, .. } => {
+                self.placed.get_mut(&order).expect("it was placed").1 = executed.plus(open);
+            }
+            Event::OrderReduced { order, shares, .. } => {
+                let has = &mut self.placed.get_mut(&order).expect("it was placed").1;
+                *has = has.less(shares);
             }
             Event::ClientOrderIdGiven { order, id } => drop(self.named.insert(order, id)),
             Event::OrderCanceled { order, shares, .. } => drop(self.ended.insert(order, (entry.time, shares))),
@@ -77,8 +85,7 @@ impl Past {
             | Event::TrailReached { .. }
             | Event::OrdersLinked { .. }
             | Event::OrderReleased { .. }
-            | Event::OrderAmended { .. }
-            | Event::OrderReduced { .. }
+            | Event::OrderSetAside { .. }
             | Event::OrderTriggered { .. }
             | Event::OrderDelayed { .. }
             | Event::OrderResumed { .. }

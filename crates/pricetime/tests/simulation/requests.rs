@@ -14,7 +14,7 @@ use terms::{
 };
 use xml::{Documents, Limits};
 
-use super::order_xml::{as_on_the_wire, fees_element, placing_attributes, rules_attributes};
+use super::order_xml::{amendment_attributes, as_on_the_wire, fees_element, placing_attributes, rules_attributes};
 
 const LIMITS: Limits = Limits { children_max: 100 };
 /// A source makes so many requests before it places an order that follows the market and is reached.
@@ -49,8 +49,8 @@ impl Clients {
             }
             1 => workload.with_links().with_pendings(),
             7 => workload.with_pendings(),
-            2 | 8 => workload.with_icebergs(),
-            4 | 10 => workload.with_trails(),
+            2 | 8 => workload.with_icebergs().with_amendments(),
+            4 | 10 => workload.with_trails().with_amendments(),
             5 => workload.with_links().with_icebergs().with_trails().with_pendings().with_fees().with_mass_cancels(),
             _ => workload.with_rules().with_fees(),
         };
@@ -200,7 +200,8 @@ enum Request {
 fn names_client_order(op: &Op) -> bool {
     match op {
         Op::Command(Command::Place(place)) => place.bond() == Bond::Alone && place.client_id().is_some(),
-        Op::Query(Query { order, .. }) | Op::Command(Command::CancelOrder { order, .. }) => {
+        Op::Query(Query { order, .. })
+        | Op::Command(Command::CancelOrder { order, .. } | Command::Amend(Amendment { order, .. })) => {
             matches!(order, OrderName::Client(_))
         }
         Op::Command(_) => false,
@@ -323,6 +324,9 @@ fn push_transaction(body: &mut String, op: &Op) {
             let symbol = symbol.map(|symbol| format!(" sym=\"{symbol}\"")).unwrap_or_default();
             write!(body, "<cancel-all{symbol}/>").unwrap();
         }
+        Op::Command(Command::Amend(amendment @ Amendment { order: OrderName::Id(order), .. })) => {
+            write!(body, "<amend id=\"{order}\"{}/>", amendment_attributes(amendment)).unwrap();
+        }
         Op::Query(Query { order: OrderName::Id(order), .. }) => write!(body, "<query id=\"{order}\"/>").unwrap(),
         Op::Command(
             Command::CreateAccount { .. }
@@ -351,8 +355,9 @@ fn push_transaction(body: &mut String, op: &Op) {
             unreachable!("what is created is no transaction")
         }
         Op::Command(Command::ReplaceOrder { .. }) => unreachable!("the order behind it stands in the same request"),
-        Op::Command(Command::AmendOrder { .. } | Command::Amend(_)) => unreachable!("this workload amends nothing"),
+        Op::Command(Command::AmendOrder { .. }) => unreachable!("over the wire it is an amendment like any other"),
         Op::Command(Command::CancelOrder { order: OrderName::Client(_), .. })
+        | Op::Command(Command::Amend(Amendment { order: OrderName::Client(_), .. }))
         | Op::Command(Command::FreeClientOrderId { .. })
         | Op::Query(Query { order: OrderName::Client(_), .. }) => {
             unreachable!("XML has no client order ids")
