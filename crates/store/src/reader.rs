@@ -25,8 +25,8 @@ pub(crate) const START_PATIENCE: Duration = Duration::from_secs(24 * 3600);
 /// An answer, and the last command whose effects it saw: its reader waits until the view has come as far.
 pub type Seen<T> = (T, Sequence);
 
-/// An open order: the time of its placing, its kind, its trigger, its self-trade prevention, the time at which it was
-/// triggered, and its partner.
+/// An open order: the time of its placing, its present kind and trigger, its self-trade prevention, the time at which it
+/// was triggered, and its partner.
 pub type PlacedAs = (OrderId, Time, OrderKind, Option<Trigger>, SelfTrade, Option<Time>, Option<OrderId>);
 
 /// A reader for one thread, which changes nothing.
@@ -45,10 +45,14 @@ fn standing() -> String {
     format!("SELECT s.sequence, {} FROM pricetime.command_sequence s CROSS JOIN pricetime.kept k", kept::COLUMNS)
 }
 
-/// Selects the placing of open orders; imported ones have none.
+/// Selects the placing of open orders with their present terms; imported ones have none. The trigger of one that was
+/// triggered is the price that was reached, unless it was placed again since.
 const PLACED_AT: &str = "
-    SELECT o.id, o.time, o.kind, coalesce(t.price, o.trigger_price), o.trigger_from_below, o.self_trade, t.time, k.partner
-    FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id
+    SELECT o.id, o.time, o.kind,
+        CASE WHEN t.sequence IS NULL OR o.placed_again > t.sequence THEN o.trigger_price ELSE t.price END,
+        CASE WHEN t.sequence IS NULL OR o.placed_again > t.sequence THEN o.trigger_from_below ELSE t.from_below END,
+        o.self_trade, t.time, k.partner
+    FROM pricetime.resting r JOIN pricetime.present_orders o ON o.id = r.order_id
     LEFT JOIN pricetime.notes t ON t.order_id = o.id AND t.kind = 'triggered'
     LEFT JOIN pricetime.notes k ON k.order_id = o.id AND k.kind = 'linked' WHERE o.time IS NOT NULL";
 

@@ -184,6 +184,18 @@ fn an_order_waits_for_the_price_that_it_was_given_last() {
         let triggered = "SELECT order_id, trim_scale(price), from_below FROM pricetime.notes WHERE kind = 'triggered'
             ORDER BY sequence, place";
         assert_eq!(database.sql(triggered), ["5|99|f", "3|120|t"]);
+        // An order that was triggered and then placed again waits for no price any more.
+        amend(&mut market, 1, 3, |terms| terms.with_limit(price(150)));
+        market.restart(&database, "four");
+        let mut reader = Reader::connect(&database.url(), "reader", Stop::new()).unwrap();
+        let mut open: Vec<_> =
+            reader.placed_times().unwrap().into_iter().map(|open| (open.0.0, open.3, open.5.is_some())).collect();
+        open.sort_unstable_by_key(|open| open.0);
+        let from_above = |dollars| Some(Trigger::from_above(price(dollars)));
+        assert_eq!(
+            open,
+            [(3, None, true), (4, from_above(65), false), (5, from_above(99), true), (6, from_above(60), false)]
+        );
     }
 }
 
