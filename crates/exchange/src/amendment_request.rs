@@ -1,5 +1,6 @@
 //! Other terms of an open order as a client asks for them, and the rules across them that hold whatever the order and
-//! the market are. Each gateway maps its own fields to an [`AmendmentRequest`]; this file knows no protocol, and no text.
+//! the market are. Each gateway maps its own fields to an [`AmendmentRequest`]; this file knows no protocol, and no
+//! text.
 
 use terms::{AccountId, Amendment, Change, Deadline, OrderName, Price, Shares, TimeInForce as Amended, WaitsFor};
 
@@ -31,7 +32,7 @@ pub struct AmendmentRequest {
 /// The reason why no order can have the terms that an amendment names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AmendmentRequestFault {
-    /// It names no term.
+    /// The amendment names no term.
     NamesNothing,
     /// The order is to end with the day: only an order that is placed may say so.
     EndsWithDay,

@@ -131,9 +131,9 @@ values! {
     DeadlineAsked "DeadlineAsked" number(1, 4_102_444_800_000_000).maximum(Some(exchange::DEADLINE_MAX.0));
     /// The time in force. `DAY`: until the day of its symbol ends.
     TimeInForce "TimeInForce" one_of(&["DAY"]);
-    /// The time in force of an amended order. `GTC`: what does not execute rests until it is canceled, and the order has
-    /// no `until` any more. `GTD`: it rests until the time that `until` names beside it. `IOC`: it is canceled at once.
-    /// `FOK`: the order executes completely or not at all.
+    /// The time in force of an amended order. `GTC`: what does not execute rests until it is canceled, and the order
+    /// has no `until` any more. `GTD`: it rests until the time that `until` names beside it. `IOC`: it is canceled at
+    /// once. `FOK`: the order executes completely or not at all.
     AmendedTif "AmendedTif" one_of(&["GTC", "GTD", "IOC", "FOK"]);
     /// An order is open until all of it is executed, or the rest is canceled.
     OrderStatus "OrderStatus" one_of(&["open", "executed", "canceled"]);

@@ -1,5 +1,5 @@
-//! Amends orders: gives an open order other terms. It keeps its id, and its place where nothing of it can execute sooner
-//! or more.
+//! Amends orders: gives an open order other terms. It keeps its id, and its place where nothing of it can execute
+//! sooner or more.
 
 use axum::Json;
 use axum::extract::State;
