@@ -29,8 +29,8 @@ pub struct Open {
     pub money: Money,
     /// The kind; a limit order's where only the history knows it.
     pub kind: OrderKind,
-    /// The trigger for which it waits or waited; `None` where only the history knows that it waited, and where it waited
-    /// no longer and was placed again with other terms.
+    /// The trigger for which it waits or waited; `None` where only the history knows that it waited, and where it
+    /// waited no longer and was placed again with other terms.
     pub trigger: Option<Trigger>,
     /// The distance at which its trigger follows the market, until the trigger is reached.
     pub trail: Option<Trail>,

@@ -1,5 +1,5 @@
-//! Amendments of an order: the shares taken off it, one reduction at a time, and its other terms. Reductions from before
-//! they were reported are not among them.
+//! Amendments of an order: the shares taken off it, one reduction at a time, and its other terms. Reductions from
+//! before they were reported are not among them.
 
 use std::collections::VecDeque;
 

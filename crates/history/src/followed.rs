@@ -83,8 +83,8 @@ pub(crate) struct Arriving {
 }
 
 impl StandingTerms {
-    /// The trigger for which the order waits or waited, where it was placed with this one. A state does not have those of
-    /// orders that were triggered.
+    /// The trigger for which the order waits or waited, where it was placed with this one. A state does not have those
+    /// of orders that were triggered.
     pub(crate) fn trigger(&self, placed: Option<Trigger>) -> Option<Trigger> {
         if self.note.is_some() { self.terms.trigger } else { self.terms.trigger.or(placed) }
     }

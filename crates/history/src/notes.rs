@@ -490,11 +490,11 @@ impl History {
 
 /// The shares taken off an order, less those that it got.
 pub(crate) enum Counted {
-    /// All of them.
+    /// The sum since its placing.
     FromPlacing(Position),
-    /// Those of the notes that are still kept.
+    /// The sum of the notes that are still kept.
     Gone(Position),
-    /// Those since it had this number of shares.
+    /// The sum since it had this number of shares.
     From { shares: Shares, reduced: Position },
 }
 

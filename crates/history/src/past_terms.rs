@@ -101,8 +101,8 @@ impl History {
         known.and_then(|standing| standing.note).or_else(|| self.heads.noted.get(order))
     }
 
-    /// The trigger of an open order that was triggered when an execution reached `reached`, after the command `through`;
-    /// none if it was placed again with other terms since.
+    /// The trigger of an open order that was triggered when an execution reached `reached`, after the command
+    /// `through`; none if it was placed again with other terms since.
     pub fn trigger_behind(&self, order: OrderId, reached: Trigger, through: Sequence) -> Option<Trigger> {
         let standing = self.followed.terms.get(order).filter(|standing| standing.sequence <= through);
         let is_gone = standing.is_some_and(|standing| standing.trigger(Some(reached)).is_none());
@@ -193,8 +193,8 @@ impl History {
         Ok(None)
     }
 
-    /// Finds the shares taken off each open order, and its terms if it got others; and the orders for which damage hides
-    /// them. The state of the market has those of which no note is kept any more.
+    /// Finds the shares taken off each open order, and its terms if it got others; and the orders for which damage
+    /// hides them. The state of the market has those of which no note is kept any more.
     pub(crate) fn find_amendments_of_open(&mut self, market: &dyn MarketState) -> Result<(), HistoryError> {
         let mut gone = BTreeSet::new();
         let noted: Vec<(OrderId, u64)> = self.heads.noted.iter().copied().collect();

@@ -7,8 +7,8 @@ use super::View;
 use crate::orders::Terms;
 
 impl View {
-    /// Makes the order that was just opened or amended an iceberg with this display. One that rests shows what it showed
-    /// before, until the next event.
+    /// Makes the order that was just opened or amended an iceberg with this display. One that rests shows what it
+    /// showed before, until the next event.
     pub(super) fn give_display(&mut self, order: OrderId, display: Shares) {
         let slot = self.find(order);
         let arrives = self.arriving.as_ref().is_some_and(|arriving| arriving.slot == slot);
