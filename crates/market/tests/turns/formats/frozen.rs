@@ -110,7 +110,7 @@ fn draw(seed: u64) -> (u64, Vec<Turn>) {
     for (stage, last) in STAGES.into_iter().enumerate() {
         workload = match stage {
             0 => workload,
-            1 => workload.with_rules().with_groups().with_phases().with_messages(),
+            1 => workload.with_rules().with_groups().with_phases().with_messages().with_amendments(),
             _ => workload.with_mass_cancels().with_kills().with_protections().with_limits().with_funding(),
         };
         while engine.sequence().0 < last {
