@@ -215,7 +215,7 @@ impl Problem {
             Reject::NothingToAmend => Code::NothingToAmend,
             Reject::AmendsBelowExecuted { .. } => Code::AmendsBelowExecuted,
             Reject::AmendsOneOfTwo { .. } => Code::AmendsOneOfTwo,
-            // No request of REST asks for fewer shares alone.
+            // Where a member's orders have a bound of value, an amendment of the shares alone only takes some off.
             Reject::AmendsUpward { .. } | Reject::CannotAmend(_) => Code::CannotAmend,
             Reject::NotLinked => Code::NotLinked,
             Reject::CannotLink { .. } => Code::CannotLink,
