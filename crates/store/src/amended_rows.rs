@@ -1,5 +1,5 @@
-//! Amended orders as rows: the terms that they have now, where these are not those with which they were placed. An order
-//! that was never amended, or that only lost shares, has no such row. This file knows no SQL.
+//! Amended orders as rows: the terms that they have now, in place of those with which they were placed. An order that
+//! was never amended, or that only lost shares, has no such row. This file knows no SQL.
 
 use std::collections::BTreeMap;
 

@@ -54,7 +54,7 @@ const WATCHES: &str = "SELECT number, last_price, reaches_up_to, reaches_down_to
     static_reference FROM pricetime.symbols ORDER BY number";
 /// Selects waiting orders: those that no execution has reached, by symbol, in each those with fixed triggers before the
 /// trailing ones, by trigger; then those that wait for their turn, in their order. A trigger is the present one. Orders
-/// with one trigger come in the order in which they began to wait.
+/// with one trigger come in the order in which they began to wait, and trailing ones by id.
 const WAITING: &str = "
     SELECT o.id, o.account, o.symbol, o.side = 'buy', o.limit_price, r.open, o.kind, w.trigger_price,
         w.from_below, o.self_trade, n.sequence IS NOT NULL, t.distance, t.bips, w.delayed = 'under_way', w.goes_to
@@ -66,7 +66,8 @@ const WAITING: &str = "
     ORDER BY n.sequence NULLS FIRST, n.nth,
         CASE WHEN n.sequence IS NULL THEN w.symbol END, w.follows,
         CASE WHEN n.sequence IS NULL THEN CASE WHEN w.from_below THEN w.trigger_price ELSE -w.trigger_price END END,
-        coalesce(r.queued_sequence, o.sequence, 0), coalesce(r.queued_nth, 0), o.id";
+        CASE WHEN NOT w.follows THEN coalesce(r.queued_sequence, o.sequence, 0) END,
+        CASE WHEN NOT w.follows THEN coalesce(r.queued_nth, 0) END, o.id";
 /// Selects pending orders: those whose working orders are open, and then the due ones, in the order in which their
 /// working orders executed. Of two working orders that ended with one execution, the resting one ended first.
 const PENDING: &str = "

@@ -160,9 +160,9 @@ const BEFELL: &str = "
         SELECT t.partner FROM pricetime.notes t WHERE t.order_id = o.id AND t.kind = 'pends' LIMIT 1
     )";
 
-/// Selects the present terms of an order, and its end. Imported executions belong to orders that were placed before. With a
-/// `LIMIT` the database looks a row up by its key, whatever it estimates: it does not know that a table in parts has
-/// only one such row.
+/// Selects the present terms of an order, and its end. Imported executions belong to orders that were placed before.
+/// With a `LIMIT` the database looks a row up by its key, whatever it estimates: it does not know that a table in parts
+/// has only one such row.
 fn placed() -> String {
     format!(
         "SELECT o.account, o.id, o.symbol, o.side = 'buy', coalesce(m.limit_price, o.limit_price), {SHARES_NOW},

@@ -25,8 +25,8 @@ pub(crate) const START_PATIENCE: Duration = Duration::from_secs(24 * 3600);
 /// An answer, and the last command whose effects it saw: its reader waits until the view has come as far.
 pub type Seen<T> = (T, Sequence);
 
-/// An open order: the time of its placing, its present kind and trigger, its self-trade prevention, the time at which it
-/// was triggered, and its partner.
+/// An open order: the time of its placing, its present kind and trigger, its self-trade prevention, the time at which
+/// it was triggered, and its partner.
 pub type PlacedAs = (OrderId, Time, OrderKind, Option<Trigger>, SelfTrade, Option<Time>, Option<OrderId>);
 
 /// A reader for one thread, which changes nothing.

@@ -12,7 +12,8 @@ use crate::column::table;
 #[derive(Debug, Default)]
 pub(crate) struct StopRows {
     pub(crate) activated: Vec<ActivatedRow>,
-    /// Orders that were open before these commands and that they canceled or placed again: each of them may have waited.
+    /// Orders that were open before these commands, and that they canceled or placed again: each of them may have
+    /// waited.
     pub(crate) canceled: Vec<OrderId>,
     pub(crate) reached: Vec<ReachedRow>,
     /// Orders that these commands opened to wait, placed at their release, or made wait for their turn.

@@ -92,7 +92,8 @@ const EXECUTIONS: &str = "
         OR (e.price <> CASE e.aggressor WHEN 'buy' THEN l.sell ELSE l.buy END
             AND NOT (coalesce(b.sequence, 0) < e.sequence AND coalesce(o.sequence, 0) < e.sequence))
     LIMIT 1";
-/// The limit that an order had at execution `e`: that of its last amendment before, or the one with which it was placed.
+/// The limit that an order had at execution `e`: that of its last amendment before, or the one with which it was
+/// placed.
 const LIMIT_THEN: &str = "coalesce(
     (SELECT n.new_limit FROM pricetime.notes n
         WHERE n.order_id = WHICH.id AND n.new_limit IS NOT NULL AND n.next_execution <= e.id
@@ -103,7 +104,7 @@ const CANCELLATIONS: &str = "
     SELECT c.order_id FROM pricetime.cancellations c JOIN pricetime.present_orders o ON o.id = c.order_id
     WHERE c.account <> o.account OR (c.why = 4 AND (o.until > c.time) IS NOT FALSE) LIMIT 1";
 /// Selects notes with another account than the order's, of a trigger of an order that still waits, of a link that the
-/// other order does not have, as far as that is kept, or of shares or terms that the order does not have after the last.
+/// other order does not have, as far as that is kept.
 const NOTES: &str = "
     SELECT n.order_id FROM pricetime.notes n JOIN pricetime.orders o ON o.id = n.order_id
     LEFT JOIN pricetime.waiting w ON w.order_id = n.order_id
@@ -186,7 +187,8 @@ const REFERENCES: &str = "
         WHERE o.id IS NULL
     LIMIT 1";
 /// Selects executions of two orders that executed with each other before, where both are kept and neither is an
-/// iceberg, or was amended and may have been one. (In an auction, an iceberg that is the younger order may execute with the other one again and again, too.)
+/// iceberg, or was amended and may have been one. (In an auction, an iceberg that is the younger order may execute with
+/// the other one again and again, too.)
 const TWICE: &str = "
     SELECT max(e.id) FROM pricetime.executions e
     JOIN pricetime.orders o ON o.id = CASE e.aggressor WHEN 'buy' THEN e.sell_order ELSE e.buy_order END

@@ -203,17 +203,13 @@ fn act(both: &[Http; 2], random: &mut Random, now: &AtomicU64) {
     now.fetch_add(random.below(pause) as u64, Ordering::SeqCst);
     let account = 1 + random.below(ACCOUNTS as usize) as u64;
     let (symbol, side) = (SYMBOLS[random.below(SYMBOLS.len())], ["buy", "sell"][random.below(2)]);
-    let mut order = json!({
+    let order = json!({
         "account": account.to_string(),
         "symbol": symbol,
         "side": side,
         "limit": format!("{}.{}", 99 + random.below(3), random.below(100)),
         "shares": format!("{}.5", 1 + random.below(9)),
     });
-    let waits = random.below(8) == 0;
-    if waits {
-        order["stop"] = a_price(random).into();
-    }
     let told = both.each_ref().map(|http| {
         let answer = http.post("/api/v1/orders", &order);
         (answer.status, answer.body)
@@ -230,9 +226,11 @@ fn act(both: &[Http; 2], random: &mut Random, now: &AtomicU64) {
             });
             assert_eq!(canceled[0], canceled[1]);
         }
-        if random.below(3) == 0 {
-            amend(both, random, id, account, waits);
-        }
+    }
+    // Draws of its own, so that the pauses above are the same with it and without it.
+    let mut terms = Random::new(now.load(Ordering::SeqCst));
+    if terms.below(3) == 0 {
+        amend(both, &mut terms, order, told[0].1["order_id"].as_u64());
     }
     if random.below(60) == 0 {
         let canceled =
@@ -245,16 +243,27 @@ fn a_price(random: &mut Random) -> String {
     format!("{}.{}", 99 + random.below(3), random.below(100))
 }
 
-/// Gives an order other terms on both servers, and compares their answers.
-fn amend(both: &[Http; 2], random: &mut Random, id: u64, account: u64, waits: bool) {
-    let mut asked = json!({"account": account.to_string()});
+/// Gives an order other terms on both servers, and compares their answers: one that was just placed as `last`, or a new
+/// one like it that waits for a price.
+fn amend(both: &[Http; 2], random: &mut Random, mut order: Value, last: Option<u64>) {
+    let waits = random.below(3) == 0;
+    let id = if waits {
+        order["stop"] = a_price(random).into();
+        let told = both.each_ref().map(|http| http.post("/api/v1/orders", &order).body);
+        assert_eq!(told[0], told[1], "{order}");
+        told[0]["order_id"].as_u64()
+    } else {
+        last
+    };
+    let Some(id) = id else { return };
+    let mut asked = json!({"account": order["account"]});
     for _ in 0..2 {
         match random.below(6) {
-            0 if waits => asked["stop"] = a_price(random).into(),
+            0 | 4 if waits => asked["stop"] = a_price(random).into(),
             1 => asked["shares"] = format!("{}.5", 1 + random.below(12)).into(),
             2 => asked["display"] = "1".into(),
             3 => asked["until"] = (BEGINNING / 1_000_000 + 100_000_000).into(),
-            4 if !waits => asked["tif"] = "IOC".into(),
+            4 => asked["tif"] = "IOC".into(),
             _ => asked["limit"] = a_price(random).into(),
         }
     }
@@ -264,7 +273,7 @@ fn amend(both: &[Http; 2], random: &mut Random, id: u64, account: u64, waits: bo
         (answer.status, answer.body)
     });
     assert_eq!(told[0], told[1], "{asked}");
-    same(both, &format!("/api/v1/orders/{id}?account={account}"));
+    same(both, &format!("/api/v1/orders/{id}?account={}", order["account"].as_str().unwrap()));
 }
 
 /// Compares symbols over all interfaces. Their day ends at the present time of this machine, which may move between the

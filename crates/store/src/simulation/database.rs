@@ -145,7 +145,9 @@ impl Committed {
         if effects.cancellations.iter().any(|row| row.why == CancelReason::Expired) {
             self.tally.count("transactions with orders that ended by themselves");
         }
-        assert!(self.rows.state_items() == self.model.state_items(), "the rows are not what the model says");
+        let (rows, model) = (self.rows.state_items(), self.model.state_items());
+        let first = rows.iter().zip(&model).find(|(found, expected)| found != expected);
+        assert!(rows == model, "the rows are not what the model says: {first:?}");
         true
     }
 

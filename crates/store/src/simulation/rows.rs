@@ -309,7 +309,9 @@ impl Rows {
         let mut waiting: Vec<_> = self.waiting.iter().map(|(order, turn)| (turn, &self.orders[order])).collect();
         waiting.sort_by_key(|(turn, order)| {
             let place = turn.is_none().then_some((order.symbol, self.follows(order.order), self.trigger(order)));
-            (**turn, place, self.came(order), order.order)
+            // Trailing stops of one trigger go by their ids.
+            let came = (!self.follows(order.order)).then(|| self.came(order));
+            (**turn, place, came, order.order)
         });
         for (turn, row) in waiting {
             let OrderRow { order, account, open: shares, .. } = *row;

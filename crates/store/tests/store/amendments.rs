@@ -199,6 +199,21 @@ fn an_order_waits_for_the_price_that_it_was_given_last() {
     }
 }
 
+/// Of orders that follow the market at one distance, the one with the lowest id is first, whichever was amended last.
+#[test]
+fn an_amended_order_keeps_its_rank_among_those_that_follow_the_market() {
+    let database = database();
+    let mut market = rich(&[1, 2]);
+    place(&mut market, 2, limit(Side::Sell, 100, 1));
+    place(&mut market, 2, limit(Side::Buy, 100, 1));
+    for _ in 0..2 {
+        let trailing = Place::trailing(account(1), limit(Side::Sell, 130, 5), Trail::by(price(30))).unwrap();
+        market.apply(Command::Place(trailing));
+    }
+    amend(&mut market, 1, 3, |terms| terms.with_shares(shares(7)));
+    market.restart(&database, "one");
+}
+
 /// Executions of an order stay its own when it is placed again, also while it waits for its turn.
 #[test]
 fn a_folder_with_amended_orders_goes_in_and_comes_out_the_same() {
