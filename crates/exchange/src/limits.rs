@@ -149,6 +149,19 @@ impl Limits {
         }
     }
 
+    /// Makes an amendment that names the shares of an order alone one that can only take shares off, where the value of
+    /// an order is bounded: nobody knows here what the order would be worth with more shares.
+    pub(crate) fn narrow(&self, op: &mut Op) {
+        let Op::Command(Command::Amend(amendment)) = op else { return };
+        let Amendment { account, order, .. } = *amendment;
+        if self.order_value.is_some()
+            && let Some(shares) = amendment.shares()
+            && *amendment == Amendment::of(account, order).with_shares(shares)
+        {
+            *op = Op::Command(Command::AmendOrder { account, order, shares });
+        }
+    }
+
     /// Checks an order that a command places, or may place again with other terms, and counts it if it is within the
     /// bounds. Errors: it exceeds a bound.
     pub(crate) fn check(&self, command: &Command) -> Result<(), Limit> {
@@ -343,6 +356,26 @@ mod tests {
         assert_eq!(Limits::new(None, Some(shares(70)), None).check(&Command::Amend(one.with_limit(price))), Ok(()));
         assert_eq!(check(one.with_deadline(until)), Ok(()));
         assert_eq!(check(one.with_tif(terms::TimeInForce::ImmediateOrCancel)), Ok(()));
+    }
+
+    #[test]
+    fn an_amendment_of_shares_alone_takes_shares_off_where_the_value_of_an_order_is_bounded() {
+        let (account, order) = (AccountId::parse(b"1").expect("digits"), OrderId(7).into());
+        let one = Amendment::of(account, order);
+        let narrowed = |limits: &Limits, amendment| {
+            let mut op = Op::Command(Command::Amend(amendment));
+            limits.narrow(&mut op);
+            op
+        };
+        let bounded = Limits::new(None, None, Some(Money::from_units(5)));
+        let (less, price) = (one.with_shares(shares(3)), Price::from_units(1).expect("above zero"));
+        let taken_off = Op::Command(Command::AmendOrder { account, order, shares: shares(3) });
+        assert_eq!(narrowed(&bounded, less), taken_off);
+        for other in [less.with_limit(price), less.with_deadline(None), one.with_limit(price)] {
+            assert_eq!(narrowed(&bounded, other), Op::Command(Command::Amend(other)));
+        }
+        let unbounded = Limits::new(NonZeroU32::new(1), Some(shares(70)), None);
+        assert_eq!(narrowed(&unbounded, less), Op::Command(Command::Amend(less)));
     }
 
     #[test]

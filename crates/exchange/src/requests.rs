@@ -131,6 +131,7 @@ impl Requests {
             let is_counted = self.counted.binary_search(&request).is_ok();
             let room = if is_counted { Ok(()) } else { rights.limits.take_message() };
             let ops = self.ops_of(request);
+            self.ops[ops.clone()].iter_mut().for_each(|op| rights.limits.narrow(op));
             let mut from = ops.start;
             while from < ops.end {
                 let through = match self.issues.get(request) {

@@ -27,6 +27,7 @@ mod remembered;
 mod reported_holdings;
 mod sparse_column;
 mod symbols;
+mod terms_change;
 mod view;
 mod walk;
 
@@ -48,5 +49,6 @@ pub use queue_position::{QueuePosition, QueueTotal};
 pub use remembered::{CANDLES_BYTES_MAX, MINUTES_BYTES_MAX, RECENT_MAX, TRADES_BYTES_MAX};
 pub use reported_holdings::ReportedHoldings;
 pub use symbols::SymbolFollowers;
+pub use terms_change::{AmendableTerms, TermsChange};
 pub use view::{EndedOrder, InitialHistory, MarketClock, News, View};
 pub use walk::{Direction, Walk};

@@ -2,16 +2,17 @@
 
 use std::collections::HashMap;
 
-use history::{Amended, AmendedTerms, Trade};
+use history::{Amended, Trade};
 use terms::{ClientOrderId, Money, OrderId, Shares};
 
 use crate::orders::Open;
+use crate::terms_change::TermsChange;
 use crate::view::{News, View};
 
 /// The state of an order between two pieces of its news.
 #[derive(Clone, Copy, Debug)]
 pub struct OrderProgress {
-    /// The order after all of them, with the terms of the last amendment so far where there is one.
+    /// The order after all of them, but with the terms that it had then.
     pub order: Open,
     pub client_id: Option<ClientOrderId>,
     /// All shares that it has.
@@ -55,9 +56,10 @@ pub fn progress_before(view: &View, news: &[News]) -> HashMap<OrderId, OrderProg
                 }
             }
             // The oldest amendment comes last.
-            News::Amended(_, amended) => {
+            News::Amended(_, amended, terms) => {
                 if let Some(standing) = progress_before.get_mut(&amended.order) {
                     standing.shares = amended.before;
+                    terms.iter().for_each(|terms| terms.before.give(&mut standing.order));
                 }
             }
             News::Ended(..)
@@ -80,11 +82,8 @@ impl OrderProgress {
     }
 
     /// Takes shares off, or gives the order other terms.
-    pub fn amend(&mut self, amended: &Amended) {
+    pub fn amend(&mut self, amended: &Amended, terms: Option<&TermsChange>) {
         self.shares = amended.after;
-        if let Some(AmendedTerms { kind, limit, trigger, keeps_place }) = amended.terms {
-            (self.order.kind, self.order.limit) = (kind, limit);
-            self.order.trigger = trigger.or(self.order.trigger.filter(|_| keeps_place));
-        }
+        terms.into_iter().for_each(|terms| terms.after.give(&mut self.order));
     }
 }

@@ -437,6 +437,12 @@ impl Orders {
         self.set_special(slot, Special { trigger: Some(trigger), ..special });
     }
 
+    /// Sets the kind of an order and its self-trade prevention.
+    pub(crate) fn set_kind(&mut self, slot: u32, kind: OrderKind, self_trade: SelfTrade) {
+        let special = self.special(slot);
+        self.set_special(slot, Special { kind, self_trade, ..special });
+    }
+
     /// Sets an open order's deadline.
     pub(crate) fn set_until(&mut self, slot: u32, until: Option<Deadline>) {
         self.set_rarity(slot, Rarity { until, ..self.rarity(slot) });

@@ -41,7 +41,7 @@ fn touched(news: &News) -> Option<SymbolIndex> {
         News::Traded(_, trade, _) => Some(trade.symbol),
         // A pending sell that is released holds shares from then on.
         News::Noted(_, note) => Some(note.symbol),
-        News::Amended(_, amended) => Some(amended.symbol),
+        News::Amended(_, amended, _) => Some(amended.symbol),
         // A sell that was linked with it holds its own shares from then on, of the same symbol.
         News::Ended(_, ended) => Some(ended.order.symbol),
         // Each change of an open order that changes what it holds is other news, too.

@@ -33,6 +33,7 @@ use crate::prefetch::{AHEAD, FAR, Prefetch};
 use crate::queue_position::QueuePosition;
 use crate::remembered::Remembered;
 use crate::symbols::{Changed, Names, SymbolFollowers};
+use crate::terms_change::TermsChange;
 
 /// The market as it stands after a command.
 #[derive(Debug)]
@@ -137,7 +138,7 @@ pub enum News {
     /// An order of the account ended.
     Ended(AccountIndex, EndedOrder),
     /// Shares were taken off an order of the account, and others of it are open; or it has other terms.
-    Amended(AccountIndex, Amended),
+    Amended(AccountIndex, Amended, Option<TermsChange>),
     /// The account traded, on this side.
     Traded(AccountIndex, Trade, Side),
     /// An order of the account was triggered, linked, pends or was released.
@@ -153,7 +154,7 @@ impl News {
             | News::Placed(account, _)
             | News::Order(account, _)
             | News::Ended(account, _)
-            | News::Amended(account, _)
+            | News::Amended(account, ..)
             | News::Traded(account, ..)
             | News::Noted(account, _) => *account,
         }
@@ -498,7 +499,10 @@ impl View {
                     self.note(order, (account, symbol, side), Noted::Linked(partner));
                 }
             }
-            Event::DisplayGiven { order, display } => self.give_display(order, display),
+            Event::DisplayGiven { order, display } => {
+                self.give_display(order, display);
+                self.amended_to(order, |after| after.display = Some(display));
+            }
             Event::TipShown { order, shares, stands_last, .. } => self.show_tip(order, shares, stands_last),
             Event::TrailGiven { order, trail } => self.give_trail(order, trail),
             Event::TrailsMoved { symbol, side, price } => self.move_trails(symbol, side, price),
@@ -506,6 +510,7 @@ impl View {
             Event::DeadlineGiven { order, until } => {
                 let slot = self.find(order);
                 self.orders.set_until(slot, Some(until));
+                self.amended_to(order, |after| after.until = Some(until));
             }
             // The next event says what the order is from now on.
             Event::OrderSetAside { .. } => {}
@@ -565,11 +570,12 @@ impl View {
 
     /// Notes that an order has these shares from now on, executed ones included, or other terms.
     fn note_amendment(&mut self, slot: u32, after: Shares, why: CancelReason, terms: Option<AmendedTerms>) {
-        let Open { order, account, symbol, side, shares: before, .. } = self.orders.get(slot);
+        let open = self.orders.get(slot);
+        let Open { order, account, symbol, side, shares: before, .. } = open;
         let (time, sequence, next_trade, place) = (self.time, self.sequence, self.next_trade, self.notes);
         self.notes += 1;
         let amended = Amended { order, symbol, side, before, after, why, time, sequence, next_trade, place, terms };
-        self.tell(account, News::Amended(account, amended));
+        self.tell(account, News::Amended(account, amended, terms.map(|terms| TermsChange::of(&open, terms))));
     }
 
     /// Notes what befell an order.

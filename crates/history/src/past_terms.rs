@@ -196,14 +196,14 @@ impl History {
     /// Finds the shares taken off each open order, and its terms if it got others; and the orders for which damage
     /// hides them. The state of the market has those of which no note is kept any more.
     pub(crate) fn find_amendments_of_open(&mut self, market: &dyn MarketState) -> Result<(), HistoryError> {
-        let mut gone = BTreeSet::new();
+        let (mut without_shares, mut without_terms) = (BTreeSet::new(), BTreeSet::new());
         let noted: Vec<(OrderId, u64)> = self.heads.noted.iter().copied().collect();
         for (order, last) in noted {
             match self.reductions_behind(order, last, EVER) {
                 Ok(Counted::FromPlacing(reduced)) => self.followed.set_reduced(order, Some(reduced)),
                 Ok(Counted::Gone(reduced)) => {
                     self.followed.set_reduced(order, Some(reduced));
-                    gone.insert(order);
+                    without_shares.insert(order);
                 }
                 // A start reads no record of an order.
                 Ok(Counted::From { .. }) => self.followed.set_reduced(order, None),
@@ -222,23 +222,31 @@ impl History {
                     self.followed.terms_unknown.insert(order);
                 }
                 Err(HistoryError::NoLongerKept { .. }) => {
-                    gone.insert(order);
+                    without_terms.insert(order);
                 }
                 Err(error) => return Err(error),
             }
         }
-        if !gone.is_empty() {
-            self.take_from_state(market, &gone);
+        if !without_shares.is_empty() || !without_terms.is_empty() {
+            self.take_from_state(market, &without_shares, &without_terms);
         }
         Ok(())
     }
 
-    /// Takes shares and terms of these orders from the state of the market, as far as the notes that are kept do not
-    /// have them.
-    fn take_from_state(&mut self, market: &dyn MarketState, gone: &BTreeSet<OrderId>) {
+    /// Takes the shares of some orders, and the terms of some, from the state of the market. That may be older than notes
+    /// that are kept, which go before it.
+    fn take_from_state(
+        &mut self,
+        market: &dyn MarketState,
+        without_shares: &BTreeSet<OrderId>,
+        without_terms: &BTreeSet<OrderId>,
+    ) {
         let sequence = self.notes.reach().gone_until.sequence;
-        for (order, (terms, shares)) in standing_in(market, gone) {
-            self.followed.shares_of.insert(order, shares);
+        let either = without_shares.union(without_terms).copied().collect();
+        for (order, (terms, shares)) in standing_in(market, &either) {
+            if without_shares.contains(&order) {
+                self.followed.shares_of.insert(order, shares);
+            }
             if self.followed.terms.get(order).is_none() {
                 self.followed.terms.insert(order, StandingTerms { note: None, sequence, terms });
             }

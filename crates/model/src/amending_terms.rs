@@ -45,6 +45,9 @@ impl Model {
         if let Some(working) = order.pends_on {
             return Err(Reject::AmendsPending { working });
         }
+        if order.until.is_some_and(|until| until.time() <= self.time) {
+            return Err(Reject::NothingToAmend);
+        }
         let executed = order.placed.less(order.reduced).less(order.open);
         let before = Amendable::of(&order);
         let after = self.amended(&order, executed, amendment)?;
@@ -54,9 +57,6 @@ impl Model {
         let has_fewer = after.open < before.open;
         let has_other_terms = after != Amendable { open: after.open, ..before };
         if has_other_terms || !has_fewer {
-            if order.until.is_some_and(|until| until.time() <= self.time) {
-                return Err(Reject::NothingToAmend);
-            }
             self.check_not_killed(order.account, order.symbol)?;
             if let Some(until) = after.until.filter(|until| until.time() <= self.time) {
                 return Err(Reject::DeadlinePassed { until, now: self.time });
@@ -156,7 +156,7 @@ impl Model {
         after.until = match amendment.deadline() {
             Change::Set(_) if !may_end => return Err(Reject::CannotAmend(AmendFault::DoneAtOnce)),
             Change::Set(until) => Some(until),
-            Change::Keep => after.until.filter(|_| may_end),
+            Change::Keep => after.until.filter(|_| may_end || kind == order.kind),
             Change::Remove => None,
         };
         Ok(after)

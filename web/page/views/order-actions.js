@@ -55,6 +55,7 @@ export function orderActions({ api, market, quote, confirm }) {
       ["To", price(to, order.symbol)],
       ["Now", would?.text ?? "not known: the book is not shown as it is now"],
     ]);
+    if (which === "stop" && (order.trail ?? order.trail_bips ?? null) !== null) lines.push(["Then", "it follows the market no more"]);
     const mayCross = would?.crosses || (asks && would === null);
     return mayCross || asks ? confirm(lines, "Move", mayCross) : true;
   }
@@ -62,8 +63,10 @@ export function orderActions({ api, market, quote, confirm }) {
   /** Gives an order another price: its limit, or what it waits for. @param {Order} order @param {Which} which @param {string} to */
   async function move(order, which, to) {
     if (!(await isSure(order, which, to, true))) return;
-    // A member's bound on the value of an order wants to know both its limit and its shares.
-    return amendOrder({ api, price }, order, which === "limit" ? { shares: order.shares, limit: to } : { [which]: to });
+    if (which !== "limit") return amendOrder({ api, price }, order, { [which]: to });
+    // A member's bound on the value of an order wants to know both its limit and its shares, which may have changed since it was asked.
+    const { shares } = await api.order(order.order_id, order.account);
+    return amendOrder({ api, price }, order, { shares, limit: to });
   }
 
   return { cancel: (/** @type {Order} */ order) => cancelOrder(api, order), edit, move, foretell };

@@ -50,6 +50,9 @@ impl Engine {
         if let Some(working) = self.pends_on(order) {
             return Err(Reject::AmendsPending { working });
         }
+        if self.has_ended(order) {
+            return Err(Reject::NothingToAmend);
+        }
         let (account, executed) = (self.orders.get(slot).account, self.orders.executed(slot));
         let before = self.amendable(slot);
         let after = self.amended(order, &before, executed, amendment)?;
@@ -61,7 +64,7 @@ impl Engine {
         let is_less = open < before.placed.shares;
         let only_less = Amendable { placed: NewOrder { shares: open, ..before.placed }, ..before };
         if !(is_less && after == only_less) {
-            self.check_amendment(order, (account, symbol), &after)?;
+            self.check_amendment((account, symbol), &after)?;
             let more = open > before.placed.shares;
             if let Some(display) = after.display
                 && (more || matches!(amendment.display(), Change::Set(_)))
@@ -157,6 +160,8 @@ impl Engine {
         }
         let may_show = kind.rests() && trail.is_none() && partner.is_none() && !works;
         let may_end = kind.rests() || waits;
+        // One that is under way ends at the deadline with which it waited.
+        let keeps_end = may_end || kind == before.placed.kind;
         let display = match amendment.display() {
             Change::Set(_) if !may_show => return fault(AmendFault::ShowsAll),
             display @ (Change::Keep | Change::Remove | Change::Set(_)) => {
@@ -165,21 +170,13 @@ impl Engine {
         };
         let until = match amendment.deadline() {
             Change::Set(_) if !may_end => return fault(AmendFault::DoneAtOnce),
-            until @ (Change::Keep | Change::Remove | Change::Set(_)) => until.of(before.until).filter(|_| may_end),
+            until @ (Change::Keep | Change::Remove | Change::Set(_)) => until.of(before.until).filter(|_| keeps_end),
         };
         Ok(Amendable { placed, trail, until, display })
     }
 
-    /// Whether an order may have other terms now. Errors: its time has come, or does with these terms; or it is killed.
-    fn check_amendment(
-        &self,
-        order: OrderId,
-        (account, symbol): (AccountIndex, SymbolIndex),
-        after: &Amendable,
-    ) -> Result<(), Reject> {
-        if self.has_ended(order) {
-            return Err(Reject::NothingToAmend);
-        }
+    /// Whether an order may have other terms now. Errors: its time comes with these terms, or it is killed.
+    fn check_amendment(&self, (account, symbol): (AccountIndex, SymbolIndex), after: &Amendable) -> Result<(), Reject> {
         self.check_not_killed(account, symbol)?;
         match after.until.filter(|until| until.time() <= self.time) {
             Some(until) => Err(Reject::DeadlinePassed { until, now: self.time }),

@@ -547,6 +547,33 @@ fn an_order_that_waits_for_its_turn_keeps_its_place_until_then() {
     market.amended(of(1).with_limit(price(12)), 3);
 }
 
+/// 7.2, 7.10: it lost its deadline with its first shares.
+#[test]
+fn an_order_that_is_under_way_keeps_its_deadline() {
+    let trigger = Some(Trigger::stop_loss(Side::Sell, price(10)));
+    let stop = NewOrder { trigger, ..of_kind(OrderKind::ImmediateOrCancel, sell(3, 9)) };
+    let stop = Command::Place(Place::order(account(1), stop).until(until(50)));
+    let bids = [place(2, buy(1, 10)); 4];
+    let mut market = Market::with(&[&[stop][..], &bids].concat());
+    market.engine = std::mem::replace(&mut market.engine, Engine::new(2, DoneOrders::Drop)).with_executions_max(1);
+    market.apply(place(3, sell(1, 10)));
+    market.apply(Command::ActivateReached);
+    assert!(market.status(1).contains("executions: 0..1"), "it is under way: {}", market.status(1));
+    market.events.clear();
+    market.amended(of(1).with_shares(shares(2)), 1);
+    assert_eq!((market.engine.next_deadline(), market.has_kept_place()), (Some(Time(50)), Vec::new()));
+}
+
+/// 7.11
+#[test]
+fn an_order_whose_time_has_come_loses_no_shares() {
+    let mut market = Market::with(&[Command::Place(Place::order(account(1), buy(5, 10)).until(until(5)))]);
+    for amendment in [of(1).with_shares(shares(4)), of(1).with_deadline(until(5)), of(1).with_deadline(until(9))] {
+        assert_eq!(market.at(6, Command::Amend(amendment)), Reply::Rejected(Reject::NothingToAmend));
+    }
+    assert_eq!(market.engine.next_deadline(), Some(Time(5)));
+}
+
 /// 7.11
 #[test]
 fn a_halt_an_auction_and_a_kill_let_fewer_amendments_through() {

@@ -6,6 +6,7 @@ use terms::{CancelReason, Event, NewOrder, OrderId, Position, Shares, SymbolInde
 
 use super::{Arriving, News, View};
 use crate::orders::Open;
+use crate::terms_change::AmendableTerms;
 
 impl View {
     /// Gives an order other terms. The next events give it a deadline and a display if it has any.
@@ -39,5 +40,24 @@ impl View {
         self.orders.amend(slot, placed, open);
         self.hold(slot, open, true);
         self.hold_together(order);
+    }
+
+    /// Adds a term to the news of an amendment, if the order was just amended: at most one piece stands behind them.
+    pub(super) fn amended_to(&mut self, order: OrderId, change: impl FnOnce(&mut AmendableTerms)) {
+        let sequence = self.sequence;
+        let its = self.news.iter_mut().rev().take(2).find_map(|news| match news {
+            News::Amended(_, amended, Some(terms)) if (amended.order, amended.sequence) == (order, sequence) => {
+                Some(&mut terms.after)
+            }
+            News::Amended(..)
+            | News::Account(_)
+            | News::Shares(..)
+            | News::Placed(..)
+            | News::Order(..)
+            | News::Ended(..)
+            | News::Traded(..)
+            | News::Noted(..) => None,
+        });
+        its.map(change);
     }
 }

@@ -134,7 +134,11 @@ impl View {
                 self.enter_pending(pends);
             }
             StateItem::Watch { symbol, last, .. } => self.listings[symbol.0 as usize].reference = last,
-            StateItem::Link { .. } | StateItem::Kind { .. } => {}
+            StateItem::Kind { kind, self_trade } => {
+                let slot = last.expect("invariant: a kind follows its order");
+                self.orders.set_kind(slot, kind, self_trade);
+            }
+            StateItem::Link { .. } => {}
             StateItem::Phase { symbol, phase } => self.listings[symbol.0 as usize].phase = phase,
             StateItem::Fees { symbol, tier, fees } => self.fees.set(symbol, tier, Some(fees)),
             StateItem::Tier { account, tier } => self.fees.set_tier(account, tier),

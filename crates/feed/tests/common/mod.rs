@@ -70,7 +70,7 @@ pub struct Market {
     pub batches: Vec<Turn>,
     /// The fees of the next execution.
     pub fees: [Fee; 2],
-    /// How often an order got other terms.
+    /// Amendments that gave orders other terms.
     pub amended_terms: usize,
 }
 
@@ -112,7 +112,8 @@ impl Market {
             if seed % 7 == 6 { workload.with_mass_cancels().with_kills().with_protections() } else { workload };
         let workload = if seed % 7 == 5 { workload.with_limits().with_funding() } else { workload };
         // Where a command executes once, amendments keep orders from waiting for their turn.
-        let workload = if seed % 2 == 0 || seed % 3 == 0 { workload.with_amendments() } else { workload };
+        let workload =
+            if seed.is_multiple_of(2) || seed.is_multiple_of(3) { workload.with_amendments() } else { workload };
         let market = Market { workload: if seed % 4 >= 2 { workload.with_pendings() } else { workload }, ..market };
         if seed % 2 == 1 { market.with_executions_max(1) } else { market }
     }

@@ -91,8 +91,8 @@ fn an_order_of_the_past_has_the_terms_that_it_had_then() {
     assert!(amended > 200 && more > 50 && waited > 20, "{amended} amended, {more} with more shares, {waited} waited");
 }
 
-/// An order that was the maker in one trade is the aggressor in the next one, in a later command. The trades before were
-/// lost without a link to them.
+/// An order that was the maker in one trade is the aggressor in the next one, in a later command. The trades before
+/// were lost without a link to them.
 #[test]
 fn the_executions_of_an_order_go_on_when_it_is_placed_again() {
     let mut market = begun();
@@ -143,13 +143,16 @@ fn watchers_hear_of_other_terms_before_the_executions_that_they_bring() {
     let news = view.take_news();
     let mut progress = feed::progress_before(&view, &news).remove(&OrderId(1)).unwrap();
     assert_eq!((progress.shares, progress.executed), (shares(5), shares(2)));
+    assert_eq!((progress.order.limit, progress.order.until), (price(10), None), "as it was before all of them");
     let mut told = Vec::new();
     for news in news {
         match news {
-            News::Amended(_, amended) => {
-                progress.amend(&amended);
+            News::Amended(_, amended, terms) => {
+                progress.amend(&amended, terms.as_ref());
                 let AmendedTerms { limit, keeps_place, .. } = amended.terms.unwrap();
                 assert_eq!((limit, progress.shares, amended.after), (price(12), shares(9), shares(9)));
+                assert_eq!(progress.order.limit, price(12));
+                assert_eq!(progress.order.until, keeps_place.then_some(until), "the second one brought the deadline");
                 told.push(if keeps_place { "in place" } else { "placed again" });
             }
             News::Traded(_, trade, Side::Buy) => {
@@ -192,7 +195,8 @@ fn an_order_with_another_limit_is_last_at_its_price() {
     market.check(&view);
 }
 
-/// A stop that moves waits on; one that was triggered has no stop any more once it is placed again, also behind a start.
+/// A stop that moves waits on; one that was triggered has no stop any more once it is placed again, also behind a
+/// start.
 #[test]
 fn a_stop_goes_on_waiting_for_another_price() {
     let mut market = begun();

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use feed::{Account, Amended, EndedOrder, News, Noted, ReportedHoldings, Trade, View};
+use feed::{Account, Amended, EndedOrder, News, Noted, ReportedHoldings, TermsChange, Trade, View};
 use serde_json::{Value, json};
 use terms::{AccountIndex, CancelReason, Group, Money, OrderId, Sequence, Shares, Side, Time};
 
@@ -76,14 +76,15 @@ impl ReportedState {
                 News::Placed(_, placed) => (placed.order, None),
                 News::Order(_, order) => (*order, None),
                 News::Traded(_, trade, side) => (trade.order(*side), Some(Happened::Executed(trade, *side))),
-                // One report tells all that an amendment changed.
-                News::Amended(_, amended)
-                    if amended.terms.is_none() && with_terms.contains(&(amended.order, amended.sequence)) =>
-                {
-                    standings.entry(amended.order).and_modify(|standing| standing.at.amend(amended));
-                    continue;
+                News::Amended(_, amended, terms) => {
+                    standings.entry(amended.order).and_modify(|standing| standing.amend(amended, terms.as_ref()));
+                    // One report tells all that an amendment changed.
+                    let is_part = amended.terms.is_none() && amended.why == CancelReason::Asked;
+                    if is_part && with_terms.contains(&(amended.order, amended.sequence)) {
+                        continue;
+                    }
+                    (amended.order, Some(Happened::Amended(amended)))
                 }
-                News::Amended(_, amended) => (amended.order, Some(Happened::Amended(amended))),
                 News::Ended(_, ended) => (ended.order.order, ended.why.map(|why| Happened::Canceled(ended, why))),
             };
             let Some(standing) = standings.get_mut(&order) else { continue };
@@ -125,7 +126,7 @@ impl ReportedState {
 /// Returns the orders that got other terms than fewer shares, with the commands that did so.
 fn amended_with_terms(news: &[News]) -> HashSet<(OrderId, Sequence)> {
     let amended = news.iter().filter_map(|news| match news {
-        News::Amended(_, amended) => amended.terms.map(|_| (amended.order, amended.sequence)),
+        News::Amended(_, amended, _) => amended.terms.map(|_| (amended.order, amended.sequence)),
         News::Account(_)
         | News::Shares(..)
         | News::Order(..)
@@ -153,6 +154,13 @@ fn standings(view: &View, news: &[News]) -> HashMap<OrderId, Standing> {
 }
 
 impl Standing {
+    /// Gives the order its shares and terms after an amendment.
+    fn amend(&mut self, amended: &Amended, terms: Option<&TermsChange>) {
+        self.at.amend(amended, terms);
+        let feed::Open { kind, limit, trigger, .. } = self.at.order;
+        (self.order.kind, self.order.limit, self.order.trigger) = (kind, limit, trigger);
+    }
+
     /// Writes the event, and advances the order to its state after it.
     fn report(&mut self, happened: Happened<'_>) -> Value {
         let placed = self.order.time.map_or(0, micros);
@@ -161,13 +169,7 @@ impl Standing {
                 self.at.execute(trade);
                 (trade.shares, Some(trade.price), i64::try_from(trade.id).unwrap_or(-1), *side != trade.aggressor)
             }
-            Happened::Amended(amended) => {
-                self.at.amend(amended);
-                let feed::Open { kind, limit, trigger, .. } = self.at.order;
-                (self.order.kind, self.order.limit, self.order.trigger) = (kind, limit, trigger);
-                (Shares::ZERO, None, -1, false)
-            }
-            Happened::Placed | Happened::Canceled(..) => (Shares::ZERO, None, -1, false),
+            Happened::Placed | Happened::Amended(_) | Happened::Canceled(..) => (Shares::ZERO, None, -1, false),
         };
         let time = match &happened {
             Happened::Placed => placed,

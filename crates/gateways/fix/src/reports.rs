@@ -63,13 +63,6 @@ pub(crate) fn happenings(view: &View, account: AccountIndex, news: &[News]) -> V
     let mut all = Vec::new();
     for news in news {
         let (order, what, time) = match news {
-            // One report tells all that an amendment changed.
-            News::Amended(_, amended)
-                if amended.terms.is_none() && with_terms.contains(&(amended.order, amended.sequence)) =>
-            {
-                standings.entry(amended.order).and_modify(|standing| standing.amend(amended));
-                continue;
-            }
             News::Account(_) | News::Shares(..) | News::Order(..) => continue,
             News::Placed(_, placed) => (placed.order, HappeningKind::Placed, placed.time),
             News::Noted(_, note) => match note.what {
@@ -78,15 +71,23 @@ pub(crate) fn happenings(view: &View, account: AccountIndex, news: &[News]) -> V
                 Noted::Linked(_) | Noted::Pends(_) => continue,
             },
             News::Traded(_, trade, side) => (trade.order(*side), HappeningKind::Executed(*trade, *side), trade.time),
-            News::Amended(_, amended) => (amended.order, HappeningKind::Amended(*amended), amended.time),
+            News::Amended(_, amended, terms) => {
+                standings.entry(amended.order).and_modify(|standing| standing.amend(amended, terms.as_ref()));
+                // One report tells all that an amendment changed.
+                let is_part = amended.terms.is_none() && amended.why == CancelReason::Asked;
+                if is_part && with_terms.contains(&(amended.order, amended.sequence)) {
+                    continue;
+                }
+                (amended.order, HappeningKind::Amended(*amended), amended.time)
+            }
             News::Ended(_, ended) if ended.canceled.is_zero() => continue,
             News::Ended(_, ended) => (ended.order.order, HappeningKind::Canceled(ended.why), ended.time),
         };
         let Some(standing) = standings.get_mut(&order) else { continue };
         match &what {
             HappeningKind::Executed(trade, _) => standing.execute(trade),
-            HappeningKind::Amended(amended) => standing.amend(amended),
-            HappeningKind::Placed
+            HappeningKind::Amended(_)
+            | HappeningKind::Placed
             | HappeningKind::Triggered
             | HappeningKind::Released
             | HappeningKind::Canceled(_)
@@ -102,7 +103,7 @@ pub(crate) fn happenings(view: &View, account: AccountIndex, news: &[News]) -> V
 /// The orders that got other terms than fewer shares, with the commands that did so.
 fn amended_with_terms(news: &[News]) -> HashSet<(OrderId, Sequence)> {
     let amended = news.iter().filter_map(|news| match news {
-        News::Amended(_, amended) => amended.terms.map(|_| (amended.order, amended.sequence)),
+        News::Amended(_, amended, _) => amended.terms.map(|_| (amended.order, amended.sequence)),
         News::Account(_)
         | News::Shares(..)
         | News::Order(..)

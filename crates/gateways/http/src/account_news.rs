@@ -29,7 +29,7 @@ pub(crate) fn by_account(news: Vec<News>) -> Vec<(AccountIndex, AccountNews)> {
         let its = &mut all[at].1;
         match news {
             News::Noted(_, note) => its.reports.push(Report::Noted(note)),
-            News::Amended(_, amended) => its.reports.push(Report::Amended(amended)),
+            News::Amended(_, amended, _) => its.reports.push(Report::Amended(amended)),
             News::Account(_) | News::Shares(..) => {}
             News::Placed(_, placed) => its.reports.push(Report::Placed(placed)),
             News::Order(_, order) => its.open.push(order),

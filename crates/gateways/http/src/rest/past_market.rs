@@ -431,7 +431,7 @@ fn changed(view: &View, symbol: SymbolIndex, news: &[News]) -> Vec<PastOrderShap
     for news in news.iter().rev() {
         let changed = match news {
             News::Order(_, order) => view.open_order(*order),
-            News::Amended(_, amended) => view.open_order(amended.order),
+            News::Amended(_, amended, _) => view.open_order(amended.order),
             News::Ended(_, ended) => Some(ended.order),
             News::Account(_) | News::Shares(..) | News::Placed(..) | News::Traded(..) | News::Noted(..) => None,
         };
