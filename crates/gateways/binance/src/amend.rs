@@ -104,7 +104,7 @@ async fn tell(
     let order = Order { shares, executed, money, ..before };
     let told =
         history_pages::amendments(app, order.id, seen.next(), AMENDMENTS_MAX).await.map_err(Refusal::troubled)?;
-    // Others may give the order more shares again, but not before this amendment: it is the first one that left so many.
+    // Others may give the order more shares again, but only behind this amendment: it is the first that left so many.
     let is_it = |amended: &&Amended| amended.after == shares && amended.terms.is_none();
     let its = told.iter().find(is_it).ok_or_else(Refusal::internal)?;
     Ok(json!({

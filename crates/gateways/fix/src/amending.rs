@@ -9,7 +9,7 @@ use terms::{
 
 use crate::message::{Fault, Message};
 use crate::order_fault::order_fault;
-use crate::orders::{self, Change};
+use crate::order_fields::{self as fields, Change};
 use crate::reports::ord_type;
 use crate::tags;
 use crate::times;
@@ -39,15 +39,15 @@ const NO_DAY_ORDER: &str = "TimeInForce(59)=0 is for an order that this session 
 
 /// Reads an OrderCancelReplaceRequest. `own`: the account of messages that name none.
 pub(crate) fn read(message: &Message<'_>, own: Option<AccountId>) -> Result<Amending, Fault> {
-    orders::check_offered(message)?;
+    fields::check_offered(message)?;
     if message.get(tags::CASH_ORDER_QTY)?.is_some() {
         let text = "CashOrderQty(152) belongs to NewOrderSingle: an amendment has OrderQty(38)";
         return Err(Fault::value(tags::CASH_ORDER_QTY, text));
     }
-    let change = orders::change(message, own)?;
+    let change = fields::change(message, own)?;
     let has = |tag| message.get(tag).map(|value| value.is_some());
-    let shares = |tag, name| Ok(if has(tag)? { Some(orders::shares(message, tag, name)?) } else { None });
-    let price = |tag, name| Ok(if has(tag)? { Some(orders::price(message, tag, name)?) } else { None });
+    let shares = |tag, name| Ok(if has(tag)? { Some(fields::shares(message, tag, name)?) } else { None });
+    let price = |tag, name| Ok(if has(tag)? { Some(fields::price(message, tag, name)?) } else { None });
     let (shares, display) = (shares(tags::ORDER_QTY, "OrderQty")?, shares(tags::MAX_FLOOR, "MaxFloor")?);
     let (limit, stop_px) = (price(tags::PRICE, "Price")?, price(tags::STOP_PX, "StopPx")?);
     let (in_force, expires) = (message.get(tags::TIME_IN_FORCE)?, message.get(tags::EXPIRE_TIME)?);
@@ -61,7 +61,7 @@ pub(crate) fn read(message: &Message<'_>, own: Option<AccountId>) -> Result<Amen
     let terms = match expires {
         None => terms,
         Some(_) if in_force != Some("6") => return Err(order_fault(OrderFault::UntilOfGtc)),
-        Some(text) => AmendmentRequest { until: Term::Set(orders::deadline(text)?), ..terms },
+        Some(text) => AmendmentRequest { until: Term::Set(fields::deadline(text)?), ..terms },
     };
     made(&terms).map_err(order_fault)?;
     Ok(Amending {
@@ -69,10 +69,10 @@ pub(crate) fn read(message: &Message<'_>, own: Option<AccountId>) -> Result<Amen
         terms,
         stop_px,
         is_day: in_force == Some("0"),
-        side: if has(tags::SIDE)? { Some(orders::side(message)?) } else { None },
-        symbol: if has(tags::SYMBOL)? { Some(orders::symbol(message)?) } else { None },
+        side: if has(tags::SIDE)? { Some(fields::side(message)?) } else { None },
+        symbol: if has(tags::SYMBOL)? { Some(fields::symbol(message)?) } else { None },
         kind: message.get(tags::ORD_TYPE)?.map(read_type).transpose()?,
-        is_post_only: orders::is_post_only(message)?,
+        is_post_only: fields::is_post_only(message)?,
     })
 }
 
@@ -83,7 +83,7 @@ fn time_in_force(named: Option<&str>) -> Result<Option<TimeInForce>, Fault> {
         Some("3") => Ok(Some(TimeInForce::ImmediateOrCancel)),
         Some("4") => Ok(Some(TimeInForce::FillOrKill)),
         Some("6") => Ok(Some(TimeInForce::GoodTillDate)),
-        Some(_) => Err(orders::no_such_time_in_force()),
+        Some(_) => Err(fields::no_such_time_in_force()),
     }
 }
 
@@ -125,8 +125,8 @@ impl Amending {
         Amendment::of(self.change.account, order.into())
     }
 
-    /// Makes the amendment of an open order. `day_end`: the time at which it ends, if it is known as a day order. Errors:
-    /// the text of the refusal.
+    /// Makes the amendment of an open order. `day_end`: the time at which it ends, if it is known as a day order.
+    /// Errors: the text of the refusal.
     pub(crate) fn amendment(
         &self,
         order: &Open,
@@ -197,7 +197,6 @@ mod tests {
 
     use super::*;
     use crate::message::Fault;
-    use crate::orders::ClientRequest;
     use crate::reasons::SessionRejectReason as Reason;
     use crate::reports::Happening;
     use crate::tags::Tag;
@@ -217,10 +216,7 @@ mod tests {
     fn asked(fields: &str) -> Result<Amending, Fault> {
         let body = format!("35=G|11=b|41=a|1=7|{fields}").replace('|', "\x01");
         let message = Message::read(body.as_bytes()).expect("it is a message");
-        match orders::read(&message, None)?.expect("it is about orders") {
-            ClientRequest::Amend(amending) => Ok(*amending),
-            other => panic!("{other:?}"),
-        }
+        read(&message, None)
     }
 
     /// The amendment of an order, or the text of its refusal.

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 
 use terms::OrderId;
 
-use crate::orders::{Change, OrderRef};
+use crate::order_fields::{Change, OrderRef};
 use crate::reports::{AskedFor, Happening};
 
 /// Changes that wait for their reports, at most.

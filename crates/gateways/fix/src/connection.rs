@@ -534,7 +534,7 @@ mod tests {
 
     use super::*;
     use crate::message::Fields;
-    use crate::orders::{Change, OrderRef};
+    use crate::order_fields::{Change, OrderRef};
     use crate::reports::Happening;
     use crate::tests::kept_requests::{KeptRequests, log_on};
     use crate::tests::spy_market::SpyMarket;

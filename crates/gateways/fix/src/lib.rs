@@ -6,7 +6,8 @@
 //!                                     feed ─► report_queues ─► reports ─► session ─► socket
 //! ```
 //! Reports of an order come from the feed alone, in the order in which things happened; the exchange's answers only say
-//! which orders were refused. The gateway knows no other protocol, and nothing of how the exchange works.
+//! which orders were refused, and which amendments changed nothing. The gateway knows no other protocol, and nothing of
+//! how the exchange works.
 
 mod amending;
 mod answers;
@@ -22,6 +23,7 @@ mod member_turns;
 mod message;
 mod open_orders;
 mod order_fault;
+mod order_fields;
 mod orders;
 mod reasons;
 mod report_queues;

@@ -524,7 +524,7 @@ mod tests {
         assert!(!amended(CancelReason::Asked, None).answers(&asks(nothing.with_limit(limit))));
     }
 
-    /// Of two reductions by one command the second one had the ExecID of the first, so a client took it for a repeat.
+    /// The second of two reductions by one command had the ExecID of the first, so a client took it for a repeat.
     #[test]
     fn each_reduction_of_one_command_has_an_id_of_its_own() {
         assert_eq!(amended(CancelReason::Asked, None).exec_id(), "A40-1");

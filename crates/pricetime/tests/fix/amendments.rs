@@ -267,7 +267,7 @@ fn reports_of_amendments_are_sent_again_as_they_were() {
     server.stop();
 }
 
-/// What an account amends over other protocols is told, and is not taken for the answer to a session's own request.
+/// An amendment over another protocol is told, and is not taken for the answer to a session's own request.
 #[test]
 fn amendments_over_other_protocols_are_told() {
     let folder = Folder::new("fix-amend-others");

@@ -7,7 +7,7 @@ use terms::{Command, Op, OrderName, Query, Reply};
 use crate::amending::{Amending, changes_nothing};
 use crate::answers::Answers;
 use crate::market::Unknown;
-use crate::orders::{Change, OrderRef};
+use crate::order_fields::{Change, OrderRef};
 use crate::reasons::CxlRejReason;
 use crate::report_queues::Model;
 use crate::reports::{AskedFor, OrderSnapshot, unchanged};
