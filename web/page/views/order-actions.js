@@ -1,5 +1,6 @@
 // Actions on an open order: cancel, amend. A notice shows the outcome.
 
+import { Refusal } from "../api.js";
 import { exact, fault, group, plain } from "../decimal.js";
 import { moveOf } from "./moving.js";
 import { notice } from "./notices.js";
@@ -65,8 +66,13 @@ export function orderActions({ api, market, quote, confirm }) {
     if (!(await isSure(order, which, to, true))) return;
     if (which !== "limit") return amendOrder({ api, price }, order, { [which]: to });
     // A member's bound on the value of an order wants to know both its limit and its shares, which may have changed since it was asked.
-    const { shares } = await api.order(order.order_id, order.account);
-    return amendOrder({ api, price }, order, { shares, limit: to });
+    try {
+      const { shares } = await api.order(order.order_id, order.account);
+      return await amendOrder({ api, price }, order, { shares, limit: to });
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      notChanged(order, error.message);
+    }
   }
 
   return { cancel: (/** @type {Order} */ order) => cancelOrder(api, order), edit, move, foretell };
