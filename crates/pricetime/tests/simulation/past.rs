@@ -13,8 +13,9 @@ use super::ensure;
 pub struct Past {
     model: Model,
     trades: Vec<Trade>,
-    /// The time of each placing, and the shares that the order has now.
     placed: BTreeMap<OrderId, (Time, Shares)>,
+    /// The shares that orders have now.
+    shares: BTreeMap<OrderId, Shares>,
     named: BTreeMap<OrderId, ClientOrderId>,
     /// The time of each cancellation, and the canceled shares.
     ended: BTreeMap<OrderId, (Time, Shares)>,
@@ -25,7 +26,8 @@ pub struct Past {
 impl Past {
     pub fn of(entries: &[Entry]) -> Past {
         let (placed, named, ended) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        let mut past = Past { model: Model::new(), trades: Vec::new(), placed, named, ended, fees: [Fee::NONE; 2] };
+        let (model, trades, shares) = (Model::new(), Vec::new(), BTreeMap::new());
+        let mut past = Past { model, trades, placed, shares, named, ended, fees: [Fee::NONE; 2] };
         for entry in entries {
             let mut events = Vec::new();
             past.model.apply(entry, &mut Vec::new(), &mut events);
@@ -39,13 +41,14 @@ impl Past {
             Event::OrderOpened { order, placed: NewOrder { shares, .. }, .. }
             | Event::OrderPends { order, placed: NewOrder { shares, .. }, .. } => {
                 self.placed.insert(order, (entry.time, shares));
+                self.shares.insert(order, shares);
             }
             Event::OrderAmended { order, open, executed, .. } => {
-                self.placed.get_mut(&order).expect("it was placed").1 = executed.plus(open);
+                self.shares.insert(order, executed.plus(open));
             }
             Event::OrderReduced { order, shares, .. } => {
-                let has = &mut self.placed.get_mut(&order).expect("it was placed").1;
-                *has = has.less(shares);
+                let has = self.shares[&order];
+                self.shares.insert(order, has.less(shares));
             }
             Event::ClientOrderIdGiven { order, id } => drop(self.named.insert(order, id)),
             Event::OrderCanceled { order, shares, .. } => drop(self.ended.insert(order, (entry.time, shares))),
@@ -177,6 +180,7 @@ impl Past {
         let order = self.model.order(found.order);
         let same = (found.symbol, found.side, found.limit) == (order.symbol, order.side, order.limit)
             && (found.time, found.shares) == self.placed[&found.order]
+            && found.shares_now == self.shares[&found.order]
             && found.client_id == self.named.get(&found.order).copied();
         ensure!(same, "a past order is {found:?}, of the model {order:?}");
         let ended = found.ended.map(|ended| (ended.time, ended.canceled));
