@@ -1,5 +1,5 @@
-//! The terms that an amendment changed. The view has only the latest ones of an order, and whoever reports what happened
-//! to it before needs those that it had then.
+//! The terms that an amendment changed. The view has only the latest ones of an order, and whoever reports what
+//! happened to it before needs those that it had then.
 
 use history::AmendedTerms;
 use terms::{Deadline, Iceberg, OrderKind, Price, Shares, Trigger};

@@ -69,8 +69,8 @@ pub enum Event {
     OrdersLinked { order: OrderId, partner: OrderId, account: AccountIndex, symbol: SymbolIndex, side: Side },
     /// An open order has left its place, and follows the market no more: the next event gives it other terms.
     OrderSetAside { order: OrderId, symbol: SymbolIndex, side: Side },
-    /// The terms of an open order are these from now on. `executed` shares of it were executed before. Of deadline and
-    /// display it has those alone that the next events give. If it `keeps_place`, nothing else has changed. Otherwise it
+    /// The terms of an open order are these from now on. `executed` shares of it were executed before. It has a
+    /// deadline and a display if the next events give them. If it `keeps_place`, nothing else has changed. Otherwise it
     /// has left its place, follows the market no more, and the same events follow as after `OrderOpened`.
     OrderAmended {
         order: OrderId,

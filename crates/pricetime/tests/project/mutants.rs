@@ -34,8 +34,10 @@ fn every_mutant_applies_to_this_tree_and_changes_the_product() {
         let patch = std::fs::read_to_string(&path).unwrap();
         let files: Vec<&str> = patch.lines().filter_map(|line| line.strip_prefix("+++ b/")).collect();
         assert!(!files.is_empty(), "{name} changes nothing");
-        let is_the_product =
-            |file: &&str| file.starts_with("crates/") && file.contains("/src/") || file.starts_with("web/");
+        let is_the_product = |file: &&str| {
+            let is_code = file.contains("/src/") || file.contains("/migrations/");
+            file.starts_with("crates/") && is_code || file.starts_with("web/")
+        };
         assert!(files.iter().all(is_the_product), "{name} changes more than the server and its page: {files:?}");
         let own = path.file_name().unwrap().to_str().unwrap();
         let begins = |room: &str| own.strip_prefix(room).is_some_and(|rest| rest.starts_with('-'));

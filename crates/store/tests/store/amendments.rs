@@ -143,7 +143,7 @@ fn told_by_reader(database: &Database) {
     assert_eq!(reports.noted.iter().map(|row| row.what).collect::<Vec<_>>(), expected);
 }
 
-/// What an order waits for may change in the transaction that made it wait, and in a later one.
+/// The price for which an order waits may change in the transaction that made it wait, and in a later one.
 #[test]
 fn an_order_waits_for_the_price_that_it_was_given_last() {
     for between in [false, true] {
@@ -199,7 +199,7 @@ fn an_order_waits_for_the_price_that_it_was_given_last() {
     }
 }
 
-/// Of orders that follow the market at one distance, the one with the lowest id is first, whichever was amended last.
+/// The order with the lowest id is first among those that follow the market at one distance, also after amendments.
 #[test]
 fn an_amended_order_keeps_its_rank_among_those_that_follow_the_market() {
     let database = database();
