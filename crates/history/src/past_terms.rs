@@ -233,8 +233,8 @@ impl History {
         Ok(())
     }
 
-    /// Takes the shares of some orders, and the terms of some, from the state of the market. The notes that are kept may
-    /// be newer, and go before it.
+    /// Takes the shares of some orders, and the terms of some, from the state of the market. The notes that are kept
+    /// may be newer, and go before it.
     fn take_from_state(
         &mut self,
         market: &dyn MarketState,
