@@ -9,8 +9,8 @@ use exchange::{Caller, Protocol, Requests, Session};
 use model::Model;
 use model::workload::{Random, Workload, asked_by_gateways};
 use terms::{
-    AccountId, Amendment, Bond, ClientOrderId, Command, DOLLAR, EXECUTIONS_KEPT, Money, NewOrder, Op, OrderKind,
-    OrderName, Place, Position, Price, Query, Shares, Side, Symbol, Trail,
+    AccountId, Amendment, Bond, Change, ClientOrderId, Command, DOLLAR, EXECUTIONS_KEPT, Money, NewOrder, Op,
+    OrderKind, OrderName, Place, Position, Price, Query, Shares, Side, Symbol, Trail,
 };
 use xml::{Documents, Limits};
 
@@ -82,6 +82,10 @@ impl Clients {
         requests
     }
 
+    fn next_op(&mut self, model: &Model) -> Op {
+        without_deadline(self.workload.next_op(model))
+    }
+
     fn request(&mut self, model: &Model) -> Request {
         self.requests += 1;
         match self.requests {
@@ -93,7 +97,7 @@ impl Clients {
             return Request::Xml("<transactions id=\"1\"><order sym=\"SPY\"</transactions>".to_owned());
         }
         let ops = loop {
-            let ops = self.workload.next_request(model);
+            let ops: Vec<Op> = self.workload.next_request(model).into_iter().map(without_deadline).collect();
             if asked_by_gateways(&ops) {
                 break ops;
             }
@@ -110,7 +114,7 @@ impl Clients {
 
     /// Requests that XML cannot express.
     fn client_orders(&mut self, model: &Model, first: Op) -> Request {
-        let more: Vec<Op> = (0..self.random.below(4)).map(|_| self.workload.next_op(model)).collect();
+        let more: Vec<Op> = (0..self.random.below(4)).map(|_| self.next_op(model)).collect();
         let more = more.into_iter().filter(names_client_order);
         Request::Ops(std::iter::once(first).chain(more).collect())
     }
@@ -119,7 +123,7 @@ impl Clients {
         let mut body = "<create>".to_owned();
         push_create(&mut body, &first);
         for _ in 0..self.random.below(4) {
-            let op = self.workload.next_op(model);
+            let op = self.next_op(model);
             if account_of(&op).is_none() {
                 push_create(&mut body, &op);
             }
@@ -131,7 +135,7 @@ impl Clients {
         let mut body = format!("<transactions id=\"{account}\">");
         push_transaction(&mut body, &first);
         for _ in 0..self.random.below(12) {
-            let op = self.workload.next_op(model);
+            let op = self.next_op(model);
             if account_of(&op) == Some(account) && !names_client_order(&op) {
                 push_transaction(&mut body, &op);
             }
@@ -205,6 +209,16 @@ fn names_client_order(op: &Op) -> bool {
             matches!(order, OrderName::Client(_))
         }
         Op::Command(_) => false,
+    }
+}
+
+/// The op with an amendment that gives no deadline: orders of these clients have none, and nobody here ends them.
+fn without_deadline(op: Op) -> Op {
+    match op {
+        Op::Command(Command::Amend(amendment)) if matches!(amendment.deadline(), Change::Set(_)) => {
+            Op::Command(Command::Amend(amendment.with_deadline(None)))
+        }
+        Op::Command(_) | Op::Query(_) => op,
     }
 }
 

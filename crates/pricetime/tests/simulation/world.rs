@@ -169,7 +169,8 @@ impl World {
         for ((op, expected), told) in ops.zip(expected).zip(answered.told.iter().flatten()) {
             ensure!(*told == expected, "{op:?} was told {told:?}, the model says {expected:?}");
         }
-        ensure!(answered.events == events, "the events are not those of the model");
+        let first = answered.events.iter().zip(&events).find(|(told, expected)| told != expected);
+        ensure!(answered.events == events, "the events are not those of the model: {first:?}");
         self.count(&events);
         let sequence = self.node.as_ref().expect("a node is running").engine().sequence();
         ensure!(sequence == self.ledger.sequence(), "{sequence} commands were counted");
