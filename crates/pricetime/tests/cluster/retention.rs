@@ -59,23 +59,25 @@ fn the_log_forgets_what_two_nodes_have_and_a_new_one_begins_with_a_copy() {
     assert!(again.contains("id=\"24\""), "a client order id stands for its order on every node: {again}");
     joined.ask(&sell(1_000));
     nodes.push((4, joined));
-    // A backup of the cluster does the same.
-    let copy = folder.path().join("copy");
-    let backup = Command::new(env!("CARGO_BIN_EXE_pricetime")).args(["backup", &url]).arg(&copy).output().unwrap();
-    let said = String::from_utf8_lossy(&backup.stdout);
-    assert!(
-        backup.status.success() && said.contains("sound at command"),
-        "{said}{}",
-        String::from_utf8_lossy(&backup.stderr)
-    );
+    // A backup of the cluster does the same, and is like any other node's folder: its node starts, unless the log has
+    // forgotten what came behind it meanwhile.
+    let mut tries = (0..10).map(|number| {
+        let copy = folder.path().join(format!("copy-{number}"));
+        let backup = Command::new(env!("CARGO_BIN_EXE_pricetime")).args(["backup", &url]).arg(&copy).output().unwrap();
+        let said = String::from_utf8_lossy(&backup.stdout);
+        let failed = String::from_utf8_lossy(&backup.stderr);
+        assert!(backup.status.success() && said.contains("sound at command"), "{said}{failed}");
+        assert_eq!(hash(&copy).len(), 16);
+        Launch::new(&copy).with(&format!("--store {url} --node 5")).try_start().inspect_err(|ended| {
+            assert!(ended.stderr.contains("the log begins at message "), "{}", ended.stderr);
+        })
+    });
+    let restored = tries.find_map(Result::ok).expect("a backup that is not too old");
+    assert!(restored.ask(query).contains("<executed shares=\"1\" price=\"10\""));
+    drop(restored.stop());
     let given = folder.path().join("node-1/copy-for-a-node");
     wait_until("copies are removed", Duration::from_secs(20), || !given.exists());
     stop_and_compare(&folder, nodes, |number| node(&folder, number, &url).start());
-    assert_eq!(hash(&copy).len(), 16);
-    // It is like any other node's folder.
-    let restored = Launch::new(&copy).with(&format!("--store {url} --node 5")).start();
-    assert!(restored.ask(query).contains("<executed shares=\"1\" price=\"10\""));
-    drop(restored.stop());
 }
 
 /// Each node once remembered in memory alone on which marks nodes had agreed: where all nodes started anew more often

@@ -212,7 +212,7 @@ fn names_client_order(op: &Op) -> bool {
     }
 }
 
-/// The op with an amendment that gives no deadline: orders of these clients have none, and nobody here ends them.
+/// The op, but an amendment gives no deadline: orders of these clients have none.
 fn without_deadline(op: Op) -> Op {
     match op {
         Op::Command(Command::Amend(amendment)) if matches!(amendment.deadline(), Change::Set(_)) => {
