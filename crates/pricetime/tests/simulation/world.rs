@@ -267,11 +267,9 @@ impl World {
     /// The commands of a turn that the sequencer gives by itself, before anything else.
     fn own(&self, time: Time) -> Vec<Command> {
         let model = &self.ledger.model;
-        let ends = model.open_orders().any(|order| order.until.is_some_and(|until| until.time() <= time));
-        let expires = ends.then_some(Command::ExpireOrders);
         let activates = (model.reached_orders() > 0).then_some(Command::ActivateReached);
         let ends_auction = model.next_auction_end().is_some_and(|end| end <= time).then_some(Command::EndAuction);
-        expires.into_iter().chain(activates).chain(ends_auction).collect()
+        activates.into_iter().chain(ends_auction).collect()
     }
 
     fn tell_own(&mut self, own: impl Iterator<Item = Command>, time: Time, events: &mut Vec<(Sequence, Event)>) {
