@@ -1,5 +1,5 @@
-//! The terms that an amendment changed. The view has only the latest ones of an order, and whoever reports what
-//! happened to it before needs those that it had then.
+//! The terms of an order before and after an amendment. The view knows only its latest terms, but a report of something
+//! earlier tells the terms that the order had at that time.
 
 use history::AmendedTerms;
 use terms::{Deadline, Iceberg, OrderKind, Price, Shares, Trigger};

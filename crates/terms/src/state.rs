@@ -30,8 +30,9 @@ use crate::triggers_left::TriggersLeft;
 /// - the last prices of all symbols, by index;
 /// - the rules of symbols that have any, by index;
 /// - the orders that wait for a price: first those that no execution has reached, by symbol, in each those with fixed
-///   triggers before the trailing ones, by trigger, and in the order in which they began to wait; then those that wait
-///   for their turn, in the order in which they began to;
+///   triggers before the trailing ones, by trigger, and at one trigger those with fixed triggers in the order in which
+///   they began to wait, and trailing ones by order id; then those that wait for their turn, in the order in which they
+///   began to;
 /// - the pending orders: first those whose working order is open, by order id, then the due ones in their order;
 /// - the deadlines of open orders, the earliest first, at one time by order id;
 /// - the open icebergs, by order id;
