@@ -335,3 +335,40 @@ fn amendments_without_a_pause_are_told_in_order() {
     });
     server.stop();
 }
+
+/// Shares that an amended order loses to self-trade prevention are told behind the amendment: they were not.
+#[test]
+fn shares_lost_to_self_trade_prevention_are_told_behind_the_amendment() {
+    let folder = Folder::new("fix-amend-self-trade");
+    let (server, address) = serve(&folder);
+    let mut fix = Fix::log_on(address, "A");
+    server.ask(r#"<create><symbol sym="SPY"><account id="1">100</account></symbol></create>"#);
+    fix.send("D", "11=s|1=1|55=SPY|54=2|38=3|40=2|59=1|44=101|");
+    fix.expect(&["150=0", "54=2"]);
+    let bid = r#"<order sym="SPY" amount="10" limit="100" self-trade="decrement"/>"#;
+    server.ask(&format!(r#"<transactions id="1">{bid}</transactions>"#));
+    let order = field(&fix.expect(&["150=0", "54=1", "44=100"]), 37);
+    fix.send("G", &format!("11=a|37={order}|41=none|1=1|55=SPY|54=1|44=101|"));
+    fix.expect(&["150=5", "11=a", "38=10", "151=10", "44=101"]);
+    fix.expect(&["150=4", "54=2", "11=s", "58=self_trade"]);
+    let lost = fix.expect(&["150=D", "54=1", "378=5", "151=7"]);
+    assert!(lost.contains(&format!("|37={order}|")), "{lost}");
+    server.stop();
+}
+
+/// After a start from a snapshot a resting order was known as a plain limit order, so the whole order, sent with another
+/// price, was refused.
+#[test]
+fn a_post_only_order_is_amended_as_one_after_a_restart() {
+    let folder = Folder::new("fix-amend-post-only");
+    let (server, address) = serve(&folder);
+    let mut fix = Fix::log_on(address, "A");
+    fix.send("D", &format!("{}18=6|", buy("a", "10", "100")));
+    fix.expect(&["150=0", "18=6"]);
+    server.stop();
+    let server = Launch::new(&folder.data()).with("--fix 127.0.0.1:0").start();
+    let mut fix = Fix::log_on(server.fix.unwrap(), "A");
+    fix.send("G", &format!("{}40=2|18=6|44=99|", of("a2", "a")));
+    fix.expect(&["150=5", "11=a2", "41=a", "18=6", "44=99"]);
+    server.stop();
+}
