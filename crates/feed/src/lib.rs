@@ -43,7 +43,7 @@ pub use history::{
 pub use holdings::{Holding, Holdings};
 pub use listeners::{Listener, Listeners};
 pub use market::{FormerMarket, Listing, RECALLED, Traded};
-pub use order_progress::{OrderProgress, progress_before};
+pub use order_progress::{OrderProgress, amended_with_terms, progress_before};
 pub use orders::Open;
 pub use queue_position::{QueuePosition, QueueTotal};
 pub use remembered::{CANDLES_BYTES_MAX, MINUTES_BYTES_MAX, RECENT_MAX, TRADES_BYTES_MAX};

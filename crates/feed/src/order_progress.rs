@@ -1,9 +1,9 @@
 //! Orders as they stood between two pieces of news: the view has only their latest state.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use history::{Amended, Trade};
-use terms::{ClientOrderId, Money, OrderId, Shares};
+use terms::{ClientOrderId, Money, OrderId, Sequence, Shares};
 
 use crate::orders::Open;
 use crate::terms_change::TermsChange;
@@ -71,6 +71,22 @@ pub fn progress_before(view: &View, news: &[News]) -> HashMap<OrderId, OrderProg
         }
     }
     progress_before
+}
+
+/// Returns the orders that got other terms than fewer shares, with the commands that did so. The
+/// shares that such a command took off belong to the same amendment, so one report tells both.
+pub fn amended_with_terms(news: &[News]) -> HashSet<(OrderId, Sequence)> {
+    let amended = news.iter().filter_map(|news| match news {
+        News::Amended(_, amended, _) => amended.terms.map(|_| (amended.order, amended.sequence)),
+        News::Account(_)
+        | News::Shares(..)
+        | News::Order(..)
+        | News::Placed(..)
+        | News::Noted(..)
+        | News::Traded(..)
+        | News::Ended(..) => None,
+    });
+    amended.collect()
 }
 
 impl OrderProgress {

@@ -1,11 +1,11 @@
 //! The events of an account's stream: each order that is placed, executed or canceled, and the account's balances after
 //! that.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use feed::{Account, Amended, EndedOrder, News, Noted, ReportedHoldings, TermsChange, Trade, View};
+use feed::{Account, Amended, EndedOrder, News, Noted, ReportedHoldings, TermsChange, Trade, View, amended_with_terms};
 use serde_json::{Value, json};
-use terms::{AccountIndex, CancelReason, Group, Money, OrderId, Sequence, Shares, Side, Time};
+use terms::{AccountIndex, CancelReason, Group, Money, OrderId, Shares, Side, Time};
 
 use crate::list_events::{Batch, Lists};
 use crate::order::{Order, canceled_status, time_in_force};
@@ -121,21 +121,6 @@ impl ReportedState {
         let time = micros(view.time());
         Some(json!({"e": "outboundAccountPosition", "E": clock::now(), "u": time, "B": all}))
     }
-}
-
-/// Returns the orders that got other terms than fewer shares, with the commands that did so.
-fn amended_with_terms(news: &[News]) -> HashSet<(OrderId, Sequence)> {
-    let amended = news.iter().filter_map(|news| match news {
-        News::Amended(_, amended, _) => amended.terms.map(|_| (amended.order, amended.sequence)),
-        News::Account(_)
-        | News::Shares(..)
-        | News::Order(..)
-        | News::Placed(..)
-        | News::Noted(..)
-        | News::Traded(..)
-        | News::Ended(..) => None,
-    });
-    amended.collect()
 }
 
 fn micros(time: Time) -> u64 {
@@ -292,7 +277,7 @@ impl Happened<'_> {
 #[cfg(test)]
 mod tests {
     use exchange::EventBatch;
-    use terms::{AccountId, Event, MarketState, NewOrder, Price, StateItem, Symbol, SymbolIndex};
+    use terms::{AccountId, Event, MarketState, NewOrder, Price, Sequence, StateItem, Symbol, SymbolIndex};
 
     use super::*;
 

@@ -1,8 +1,8 @@
 //! ExecutionReports: each says one thing that happened to an order, and how the order stands after it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use feed::{Amended, News, Noted, Open, OrderProgress, Trade, View, progress_before};
+use feed::{Amended, News, Noted, Open, OrderProgress, Trade, View, amended_with_terms, progress_before};
 use terms::{
     AccountId, AccountIndex, Amendment, CancelReason, ClientOrderId, Deadline, Money, OrderId, OrderKind, Price,
     Sequence, Shares, Side, Symbol, Taken, Time, Trigger, WaitsFor,
@@ -98,21 +98,6 @@ pub(crate) fn happenings(view: &View, account: AccountIndex, news: &[News]) -> V
         all.push(Happening { account, symbol, at: *standing, what, time });
     }
     all
-}
-
-/// The orders that got other terms than fewer shares, with the commands that did so.
-fn amended_with_terms(news: &[News]) -> HashSet<(OrderId, Sequence)> {
-    let amended = news.iter().filter_map(|news| match news {
-        News::Amended(_, amended, _) => amended.terms.map(|_| (amended.order, amended.sequence)),
-        News::Account(_)
-        | News::Shares(..)
-        | News::Order(..)
-        | News::Placed(..)
-        | News::Noted(..)
-        | News::Traded(..)
-        | News::Ended(..) => None,
-    });
-    amended.collect()
 }
 
 /// The report of an amendment that changes nothing of an open order.
