@@ -356,8 +356,8 @@ fn shares_lost_to_self_trade_prevention_are_told_behind_the_amendment() {
     server.stop();
 }
 
-/// After a start from a snapshot a resting order was known as a plain limit order, so the whole order, sent with another
-/// price, was refused.
+/// After a start from a snapshot a resting order was known as a plain limit order, so the whole order, sent with
+/// another price, was refused.
 #[test]
 fn a_post_only_order_is_amended_as_one_after_a_restart() {
     let folder = Folder::new("fix-amend-post-only");
