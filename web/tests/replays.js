@@ -53,8 +53,10 @@ const standsAt = (page, at) =>
 try {
   await market.make(8);
   await note();
-  // The trader takes and leaves, and the maker quotes: three events every quarter of a second.
+  // The trader takes and leaves, and the maker quotes: three events every quarter of a second. Before the last ones comes
+  // a long pause, so that a slow browser, too, can stop the replay before its end.
   for (let round = 0; round < 8; round += 1) {
+    if (round === 7) await pause(8_000);
     await trade("buy", "145.05", String(3 + round));
     await note();
     await market.place("buy", (144.5 + round / 100).toFixed(2), "10");

@@ -21,6 +21,7 @@ use crate::orders::of_account::AccountOrders;
 use crate::orders::order_terms::OrderTerms;
 use crate::orders::state::Orders;
 use crate::pending::state::Pendings;
+use crate::phases::state::AuctionOrders;
 use crate::rules::state::Instruments;
 use crate::shared_log::state::SharedLog;
 use crate::stops::state::Stops;
@@ -58,6 +59,8 @@ pub struct Engine {
     /// reason.
     pub(crate) last_opened: Sequence,
     pub(crate) deadlines: Deadlines,
+    /// Orders that end with the auction of their symbol. They are no part of the state, because they follow from it.
+    pub(crate) auction_orders: AuctionOrders,
     pub(crate) links: Links,
     pub(crate) icebergs: Icebergs,
     pub(crate) fees: FeeSchedule,
@@ -139,6 +142,7 @@ impl Engine {
             aside: None,
             last_opened: Sequence::ZERO,
             deadlines: Deadlines::new(),
+            auction_orders: AuctionOrders::new(),
             links: Links::new(),
             icebergs: Icebergs::new(),
             fees: FeeSchedule::new(),

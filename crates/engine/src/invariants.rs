@@ -1,6 +1,6 @@
 //! Invariants that hold after every command. The full check walks the whole state and is for tests and tools.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use terms::{
     AccountLimits, Group, Money, NewOrder, OrderKind, Phase, Position, Side, StateItem, SymbolIndex, SymbolRules, Tier,
@@ -34,12 +34,35 @@ impl Engine {
         })
     }
 
+    /// Whether the orders for auctions are those on the books of symbols that are not open, and the shares of market
+    /// orders are counted.
+    fn are_auction_orders_noted(&self) -> bool {
+        let symbols = (0..).map(SymbolIndex).take(self.symbols.all().len());
+        let (mut orders, mut market) = (Vec::new(), BTreeMap::new());
+        for (symbol, side) in symbols.flat_map(|symbol| [(symbol, Side::Buy), (symbol, Side::Sell)]) {
+            self.books.walk(symbol, side, &self.orders, &mut |level, slot| {
+                let kind = self.orders.kind(slot).0;
+                if kind.is_for_auction() {
+                    orders.push((self.orders.get(slot).id, symbol));
+                }
+                if kind == OrderKind::AuctionMarket {
+                    let shares = market.entry((symbol, side, level.price)).or_insert(Position::ZERO);
+                    *shares = shares.plus(self.open_of(slot).position());
+                }
+            });
+        }
+        orders.sort_unstable();
+        let gather = orders.iter().all(|(_, symbol)| self.phase(*symbol).phase != Phase::Open);
+        gather && self.auction_orders.all().eq(orders) && *self.auction_orders.market() == market
+    }
+
     /// Checks the whole state: no balance or position is negative, money and shares are those that were created, every
     /// book is uncrossed and in the order of price and time. Panics on the first fault. The time is proportional to the
     /// state.
     pub fn check_invariants(&self) {
         assert!(self.are_limits_counted(), "what accounts with limits have open is counted");
         assert!(self.are_kills_sound(), "nothing is open where orders are killed, but where that goes on");
+        assert!(self.are_auction_orders_noted(), "orders for an auction gather, and are found");
         assert!(self.are_levels_added_up(), "what is open at a limit is what is open of its orders");
         let mut money = Money::ZERO;
         let mut shares = vec![Position::ZERO; self.symbols.all().len()];

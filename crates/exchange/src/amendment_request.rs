@@ -104,6 +104,7 @@ impl AmendmentRequest {
             (Some(TimeInForce::GoodTillCanceled | TimeInForce::GoodTillDate), _) => Some(Amended::Rests),
             (Some(TimeInForce::ImmediateOrCancel), _) => Some(Amended::ImmediateOrCancel),
             (Some(TimeInForce::FillOrKill), _) => Some(Amended::FillOrKill),
+            (Some(TimeInForce::GoodForAuction), _) => Some(Amended::GoodForAuction),
         };
         let at_once = matches!(amended, Some(Amended::ImmediateOrCancel | Amended::FillOrKill));
         if at_once && matches!(self.display, Change::Set(_)) {
@@ -114,7 +115,13 @@ impl AmendmentRequest {
             (Change::Remove, _) | (Change::Keep, Some(TimeInForce::GoodTillCanceled)) => amendment.with_deadline(None),
             (
                 Change::Keep,
-                None | Some(TimeInForce::GoodTillDate | TimeInForce::ImmediateOrCancel | TimeInForce::FillOrKill),
+                None
+                | Some(
+                    TimeInForce::GoodTillDate
+                    | TimeInForce::ImmediateOrCancel
+                    | TimeInForce::FillOrKill
+                    | TimeInForce::GoodForAuction,
+                ),
             ) => amendment,
         };
         Ok(amended.map_or(amendment, |tif| amendment.with_tif(tif)))

@@ -85,6 +85,6 @@ mod tests {
         assert_eq!([of_kind(OrderKind::FillOrKill), for_money], [LOOKING_COST; 2]);
         let with_tif =
             |tif| cost(&Op::Command(Command::Amend(Amendment::of(account, OrderId(1).into()).with_tif(tif))));
-        assert_eq!(TimeInForce::ALL.map(with_tif), [1, 1, LOOKING_COST]);
+        assert_eq!(TimeInForce::ALL.map(with_tif), [1, 1, LOOKING_COST, 1]);
     }
 }

@@ -253,7 +253,7 @@ fn size(command: &Command) -> Option<Size> {
     };
     let NewOrder { side, kind, limit, shares, .. } = order;
     let value = match (kind, side) {
-        (OrderKind::Market, _) => Value::OfMarket,
+        (OrderKind::Market | OrderKind::AuctionMarket, _) => Value::OfMarket,
         // An order that waits for a price keeps its limit.
         (OrderKind::PostOnlyMove, Side::Sell) if !is_triggered => Value::Rises,
         _ => Value::AtMost(limit.times(shares)),

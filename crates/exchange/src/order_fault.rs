@@ -34,6 +34,8 @@ pub enum OrderFault {
     PostOnlyAtOnce,
     /// The order is to move to a price at which it does not execute, and waits for a price itself.
     MoveWaits,
+    /// The order is for an auction, and waits for a price.
+    AuctionWaits,
     /// The order is a market order that is to execute wholly or not at all, or to stay open without a trigger.
     TifOfMarket,
     /// The order is to end with the day, and is done at once.

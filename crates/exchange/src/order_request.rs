@@ -50,6 +50,8 @@ pub enum TimeInForce {
     GoodTillDate,
     ImmediateOrCancel,
     FillOrKill,
+    /// Open until the auction ends in which its symbol is.
+    GoodForAuction,
 }
 
 /// The fate of a post-only order that would execute at once.
@@ -92,8 +94,11 @@ impl OrderRequest {
         if waits && kind == OrderKind::PostOnlyMove {
             return Err(OrderFault::MoveWaits);
         }
+        if waits && kind.is_for_auction() {
+            return Err(OrderFault::AuctionWaits);
+        }
         let until = self.deadline(kind, waits)?;
-        if self.display.is_some() && !kind.rests() {
+        if self.display.is_some() && !kind.may_show_a_part() {
             return Err(OrderFault::DisplayAtOnce);
         }
         let place = match self.funds {
@@ -104,7 +109,7 @@ impl OrderRequest {
     }
 
     fn kind(&self) -> Result<OrderKind, OrderFault> {
-        use TimeInForce::{FillOrKill, GoodTillCanceled, GoodTillDate, ImmediateOrCancel};
+        use TimeInForce::{FillOrKill, GoodForAuction, GoodTillCanceled, GoodTillDate, ImmediateOrCancel};
         match (self.order_type, self.post_only, self.tif) {
             (OrderType::Market, Some(_), _) => Err(OrderFault::PostOnlyMarket),
             (OrderType::Market, None, Some(FillOrKill)) => Err(OrderFault::TifOfMarket),
@@ -112,7 +117,11 @@ impl OrderRequest {
             (OrderType::Market, None, None | Some(GoodTillCanceled | GoodTillDate | ImmediateOrCancel)) => {
                 Ok(OrderKind::Market)
             }
-            (OrderType::Limit, Some(_), Some(ImmediateOrCancel | FillOrKill)) => Err(OrderFault::PostOnlyAtOnce),
+            (OrderType::Market, None, Some(GoodForAuction)) => Ok(OrderKind::AuctionMarket),
+            (OrderType::Limit, None, Some(GoodForAuction)) => Ok(OrderKind::AuctionLimit),
+            (OrderType::Limit, Some(_), Some(ImmediateOrCancel | FillOrKill | GoodForAuction)) => {
+                Err(OrderFault::PostOnlyAtOnce)
+            }
             (OrderType::Limit, Some(PostOnly::Refused), None | Some(GoodTillCanceled | GoodTillDate)) => {
                 Ok(OrderKind::PostOnly)
             }
@@ -140,22 +149,26 @@ impl OrderRequest {
     }
 
     fn deadline(&self, kind: OrderKind, waits: bool) -> Result<Option<Deadline>, OrderFault> {
-        use TimeInForce::{FillOrKill, GoodTillCanceled, GoodTillDate, ImmediateOrCancel};
+        use TimeInForce::{FillOrKill, GoodForAuction, GoodTillCanceled, GoodTillDate, ImmediateOrCancel};
         let is_done_at_once = !kind.rests() && !waits;
         if self.ends_with_day {
             return match (self.tif, self.until) {
                 (_, Some(_)) | (Some(GoodTillCanceled | GoodTillDate), None) => Err(OrderFault::DayUntil),
-                (None | Some(ImmediateOrCancel | FillOrKill), None) if is_done_at_once => Err(OrderFault::DayAtOnce),
-                (None | Some(ImmediateOrCancel | FillOrKill), None) => Ok(Some(Deadline::UNDECIDED)),
+                (None | Some(ImmediateOrCancel | FillOrKill | GoodForAuction), None) if is_done_at_once => {
+                    Err(OrderFault::DayAtOnce)
+                }
+                (None | Some(ImmediateOrCancel | FillOrKill | GoodForAuction), None) => Ok(Some(Deadline::UNDECIDED)),
             };
         }
         match (self.tif, self.until) {
             (Some(GoodTillCanceled | GoodTillDate), _) if is_done_at_once => Err(OrderFault::TifOfMarket),
             (Some(GoodTillDate), None) => Err(OrderFault::NoUntil),
-            (None | Some(GoodTillCanceled | ImmediateOrCancel | FillOrKill), None) => Ok(None),
+            (None | Some(GoodTillCanceled | ImmediateOrCancel | FillOrKill | GoodForAuction), None) => Ok(None),
             (_, Some(_)) if is_done_at_once => Err(OrderFault::UntilAtOnce),
             (Some(GoodTillCanceled), Some(_)) => Err(OrderFault::UntilOfGtc),
-            (None | Some(GoodTillDate | ImmediateOrCancel | FillOrKill), Some(until)) => Ok(Some(until)),
+            (None | Some(GoodTillDate | ImmediateOrCancel | FillOrKill | GoodForAuction), Some(until)) => {
+                Ok(Some(until))
+            }
         }
     }
 
@@ -231,18 +244,24 @@ mod tests {
 
     /// Calls `check` with the requests that have each field or not, in each combination.
     fn each_request(mut check: impl FnMut(OrderRequest)) {
-        use TimeInForce::{FillOrKill, GoodTillCanceled, GoodTillDate, ImmediateOrCancel};
-        let tifs = [None, Some(GoodTillCanceled), Some(GoodTillDate), Some(ImmediateOrCancel), Some(FillOrKill)];
+        let tifs = [
+            None,
+            Some(TimeInForce::GoodTillCanceled),
+            Some(TimeInForce::GoodTillDate),
+            Some(TimeInForce::ImmediateOrCancel),
+            Some(TimeInForce::FillOrKill),
+            Some(TimeInForce::GoodForAuction),
+        ];
         let post_only = [None, Some(PostOnly::Refused), Some(PostOnly::Moves)];
         let bips = [None, Some(u64::from(TRAIL_BIPS_MAX)), Some(u64::from(TRAIL_BIPS_MAX) + 1)];
-        for at in 0..2 * 5 * 3 * 3 * (1_u32 << 9) {
+        for at in 0..2 * 6 * 3 * 3 * (1_u32 << 9) {
             let (flags, rest) = (at & 511, (at >> 9) as usize);
             let has = |bit: u32| flags >> bit & 1 == 1;
             check(OrderRequest {
                 order_type: if rest % 2 == 0 { OrderType::Limit } else { OrderType::Market },
-                tif: tifs[rest / 2 % 5],
-                post_only: post_only[rest / 10 % 3],
-                trail_bips: bips[rest / 30],
+                tif: tifs[rest / 2 % 6],
+                post_only: post_only[rest / 12 % 3],
+                trail_bips: bips[rest / 36],
                 ends_with_day: has(0),
                 limit: PRICE.filter(|_| has(1)),
                 shares: Some(Shares::MAX).filter(|_| has(2)),
@@ -286,7 +305,8 @@ mod tests {
             };
             assert_eq!((Some(order.shares), display, None), (asked.shares, asked.display, asked.funds), "{asked:?}");
             let is_market = asked.order_type == OrderType::Market;
-            assert_eq!(order.kind == OrderKind::Market, is_market, "{asked:?}");
+            assert_eq!(order.kind.is_market(), is_market, "{asked:?}");
+            assert_eq!(order.kind.is_for_auction(), asked.tif == Some(TimeInForce::GoodForAuction), "{asked:?}");
             assert_eq!(Some(order.limit).filter(|_| !is_market), asked.limit, "{asked:?}");
             let trigger = |price| order.trigger.filter(|trigger| trigger.price() == price);
             assert_eq!(asked.stop.and_then(trigger).is_some(), asked.stop.is_some(), "{asked:?}");

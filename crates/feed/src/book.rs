@@ -6,7 +6,7 @@ use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
 use slots::SplittingTable;
-use terms::{Position, Price, Shares, Side};
+use terms::{AuctionLevel, Position, Price, Shares, Side};
 
 use crate::orders::{In, List, Open, Orders, Terms};
 
@@ -43,6 +43,8 @@ pub struct Book {
     sells: BTreeMap<Price, u32>,
     /// Shares that the orders of a level hide, for levels with any.
     hidden: BTreeMap<(Side, Price), Position>,
+    /// Shares of market orders for an auction, for levels with any.
+    market: BTreeMap<(Side, Price), Position>,
     /// The number of changes of the shares at a limit so far.
     pub(crate) changes: u64,
 }
@@ -151,12 +153,27 @@ impl Book {
 
     /// Adds to what the orders of a level hide; a negative number reduces it.
     pub(crate) fn hide(&mut self, side: Side, limit: Price, more: Position) {
-        let hidden = self.hidden(side, limit).plus(more);
         self.changes += 1;
-        match hidden == Position::ZERO {
-            true => drop(self.hidden.remove(&(side, limit))),
-            false => drop(self.hidden.insert((side, limit), hidden)),
-        }
+        add(&mut self.hidden, (side, limit), more);
+    }
+
+    /// Whether market orders for an auction stand in it.
+    pub(crate) fn has_market_orders(&self) -> bool {
+        !self.market.is_empty()
+    }
+
+    /// Adds to the shares of market orders for an auction at a limit; a negative number reduces them.
+    pub(crate) fn count_market(&mut self, side: Side, limit: Price, more: Position) {
+        add(&mut self.market, (side, limit), more);
+    }
+
+    /// Lists the open shares of a side at each limit, hidden ones included, best first.
+    pub(crate) fn auction_levels(&self, side: Side) -> impl Iterator<Item = AuctionLevel> {
+        self.levels(side).map(move |(limit, level)| {
+            let shares = level.shares.plus(self.hidden(side, limit));
+            let is_market = self.market.get(&(side, limit)) == Some(&shares);
+            AuctionLevel { limit, shares, is_market }
+        })
     }
 
     fn find(&self, side: Side, limit: Price) -> Option<u32> {
@@ -208,6 +225,15 @@ impl Book {
             Side::Sell => &mut self.sells,
         }
     }
+}
+
+/// Adds to the number at a limit, which has none while it is zero.
+fn add(numbers: &mut BTreeMap<(Side, Price), Position>, limit: (Side, Price), more: Position) {
+    let sum = numbers.get(&limit).copied().unwrap_or(Position::ZERO).plus(more);
+    match sum == Position::ZERO {
+        true => numbers.remove(&limit),
+        false => numbers.insert(limit, sum),
+    };
 }
 
 /// Returns whether more than `most` limits of a side cross the best limit of the other one. Both sides have the best

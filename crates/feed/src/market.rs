@@ -9,7 +9,7 @@ use terms::{
     Turnover, auction_price,
 };
 
-use crate::book::{Book, Level};
+use crate::book::Book;
 use crate::latest_seconds::LatestSeconds;
 use crate::remembered::Remembered;
 
@@ -142,11 +142,7 @@ impl Listing {
         if self.book.crosses_more_than(CROSSED_MAX) {
             return None;
         }
-        let side = |side| {
-            let open = move |(limit, level): (Price, &Level)| (limit, level.shares.plus(self.book.hidden(side, limit)));
-            self.book.levels(side).map(open)
-        };
-        auction_price(side(Side::Buy), side(Side::Sell), self.auction_terms())
+        auction_price(self.book.auction_levels(Side::Buy), self.book.auction_levels(Side::Sell), self.auction_terms())
     }
 
     fn auction_terms(&self) -> AuctionTerms {

@@ -437,6 +437,11 @@ impl Orders {
         self.set_special(slot, Special { trigger: Some(trigger), ..special });
     }
 
+    /// Returns the kind of an order.
+    pub(crate) fn kind(&self, slot: u32) -> OrderKind {
+        self.special(slot).kind
+    }
+
     /// Sets the kind of an order and its self-trade prevention.
     pub(crate) fn set_kind(&mut self, slot: u32, kind: OrderKind, self_trade: SelfTrade) {
         let special = self.special(slot);

@@ -22,7 +22,8 @@ use past::Recalled;
 use slots::SpreadMap;
 use terms::{
     AccountId, AccountIndex, AccountLimits, CancelReason, ClientOrderId, Event, Fee, FeeSchedule, Groups, KillScope,
-    Kills, Money, NewOrder, OrderId, Position, Price, Protections, Sequence, Shares, Side, Symbol, SymbolIndex, Time,
+    Kills, Money, NewOrder, OrderId, OrderKind, Phase, Position, Price, Protections, Sequence, Shares, Side, Symbol,
+    SymbolIndex, Time,
 };
 use trails::Moves;
 
@@ -653,6 +654,9 @@ impl View {
         let Terms { symbol, side, limit, .. } = self.orders.terms(slot);
         let listing = &mut self.listings[symbol.0 as usize];
         listing.book.rest(&mut self.orders, slot);
+        if listing.phase.phase != Phase::Open && self.orders.kind(slot) == OrderKind::AuctionMarket {
+            listing.book.count_market(side, limit, self.orders.shown(slot).position());
+        }
         listing.touch(side, limit);
         self.hide(slot, self.hidden(slot));
         self.symbol_news(symbol);
@@ -663,6 +667,9 @@ impl View {
         let Terms { symbol, side, limit, .. } = self.orders.terms(slot);
         let listing = &mut self.listings[symbol.0 as usize];
         listing.book.take(&mut self.orders, slot, shares, leaves);
+        if listing.book.has_market_orders() && self.orders.kind(slot) == OrderKind::AuctionMarket {
+            listing.book.count_market(side, limit, Position::ZERO.minus(shares.position()));
+        }
         listing.touch(side, limit);
         self.symbol_news(symbol);
     }

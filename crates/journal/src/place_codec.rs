@@ -98,14 +98,15 @@ fn put_order(out: &mut Vec<u8>, place: &Place, order: &NewOrder) {
     put_account(out, place.account);
     put_symbol(out, order.symbol);
     match order.kind {
-        OrderKind::Market => {
+        OrderKind::Market | OrderKind::AuctionMarket => {
             assert!(order.limit == order.side.any_price(), "invariant: a market order accepts every price");
         }
         OrderKind::Limit
         | OrderKind::PostOnly
         | OrderKind::PostOnlyMove
         | OrderKind::ImmediateOrCancel
-        | OrderKind::FillOrKill => put_u64(out, order.limit.units().unsigned_abs()),
+        | OrderKind::FillOrKill
+        | OrderKind::AuctionLimit => put_u64(out, order.limit.units().unsigned_abs()),
     }
     assert!(!order.shares.is_zero(), "invariant: a parsed order has shares");
     put_u64(out, order.shares.units().unsigned_abs());
@@ -214,7 +215,7 @@ fn take_order(tag: u8, bytes: &mut &[u8], self_trade: SelfTrade, fault: CodecErr
         _ => return Err(fault),
     };
     let (account, symbol) = (take_account(bytes)?, take_symbol(bytes)?);
-    let limit = if kind == OrderKind::Market { side.any_price() } else { take_price(bytes)? };
+    let limit = if kind.is_market() { side.any_price() } else { take_price(bytes)? };
     let shares = take_shares(bytes)?;
     let order = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
     Ok(Place::order(account, order).named(client_id))

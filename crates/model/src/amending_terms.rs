@@ -116,7 +116,7 @@ impl Model {
             }
         }
         if let Some(limit) = amendment.limit() {
-            if order.kind == OrderKind::Market {
+            if matches!(order.kind, OrderKind::Market | OrderKind::AuctionMarket) {
                 return Err(Reject::CannotAmend(AmendFault::HasNoLimit));
             }
             after.limit = limit;
@@ -145,7 +145,8 @@ impl Model {
         if works && !matches!(kind, OrderKind::Limit | OrderKind::PostOnly) {
             return Err(Reject::CannotWork);
         }
-        let may_show = kind.rests() && after.trail.is_none() && partner.is_none() && !works;
+        let may_show =
+            kind.rests() && kind != OrderKind::AuctionMarket && after.trail.is_none() && partner.is_none() && !works;
         after.display = match amendment.display() {
             Change::Set(_) if !may_show => return Err(Reject::CannotAmend(AmendFault::ShowsAll)),
             Change::Set(display) => Some(display),

@@ -80,7 +80,10 @@ impl Model {
             let phase = if self.rules(symbol).is_halted { Phase::Halted } else { Phase::Open };
             let executes = phase == Phase::Open && self.auction_price(symbol).is_some();
             let has_cancels = self.cancels_left > 0;
-            if !executes || (self.end_killed_in(symbol, events) && self.end_expired_in(symbol, until, events)) {
+            let is_rid =
+                !executes || (self.end_killed_in(symbol, events) && self.end_expired_in(symbol, until, events));
+            let is_stuck = phase == Phase::Open && self.cancels_left == 0 && !self.auction_orders(symbol).is_empty();
+            if is_rid && !is_stuck {
                 self.enter_phase(symbol, SymbolPhase { phase, until: None }, events);
             } else {
                 waiting.push((symbol, has_cancels));
@@ -157,14 +160,59 @@ impl Model {
         listing.phase = phase;
         let last = listing.last;
         events.push(Event::PhaseChanged { symbol, phase, last });
-        if phase.phase == Phase::Open && !self.uncross(symbol, events) {
+        if phase.phase == Phase::Open && !(self.uncross(symbol, events) && self.end_auction_orders(symbol, events)) {
             self.enter_phase(symbol, SymbolPhase { phase: Phase::Auction, until: Some(self.time) }, events);
+        }
+    }
+
+    /// The open orders of a symbol that end with its auction.
+    fn auction_orders(&self, symbol: SymbolIndex) -> Vec<OrderId> {
+        let its = self.open_orders().filter(|order| order.symbol == symbol && order.kind.is_for_auction());
+        let mut its: Vec<OrderId> = its.map(|order| order.id).collect();
+        its.sort();
+        its
+    }
+
+    /// Cancels the orders of a symbol that end with its auction, as far as the command goes. Says whether that was all.
+    fn end_auction_orders(&mut self, symbol: SymbolIndex, events: &mut Vec<Event>) -> bool {
+        let ended = self.auction_orders(symbol);
+        let now = ended.len().min(self.cancels_left);
+        for order in &ended[..now] {
+            self.end_order(*order, CancelReason::NotResting, events);
+        }
+        self.cancels_left -= now;
+        self.canceled_in_turn += now;
+        now == ended.len()
+    }
+
+    /// The limit of an order for the auction of its symbol. Errors: it cannot be placed.
+    pub(crate) fn limit_at_auction(
+        &self,
+        account: AccountIndex,
+        placed: &NewOrder<SymbolIndex>,
+        waits: bool,
+    ) -> Result<Price, BrokenRule> {
+        match self.phase(placed.symbol).phase {
+            _ if waits => return Err(BrokenRule::NotInAuction),
+            Phase::Open => return Err(BrokenRule::NotInAuction),
+            Phase::Halted => return Err(BrokenRule::Halted),
+            Phase::Auction if placed.self_trade != SelfTrade::Allowed => return Err(BrokenRule::Auction),
+            Phase::Auction => {}
+        }
+        let band = self.band(placed.symbol);
+        let collar = self.collar(account, placed.symbol, placed.side);
+        match (placed.kind, placed.side, band) {
+            (OrderKind::AuctionLimit, ..) => Ok(placed.limit),
+            (_, Side::Buy, Some((_, high))) if high < Price::MAX => Ok(collar.map_or(high, |worst| high.min(worst))),
+            (_, Side::Sell, Some((low, _))) if low > Price::MIN => Ok(collar.map_or(low, |worst| low.max(worst))),
+            _ => Err(BrokenRule::AuctionWithoutBand),
         }
     }
 
     /// The rule that an order breaks in the phase of its symbol.
     pub(crate) fn broken_in_phase(&self, placed: &NewOrder<SymbolIndex>) -> Option<BrokenRule> {
-        let waits_for_the_price = placed.kind == OrderKind::Limit && placed.self_trade == SelfTrade::Allowed;
+        let kinds = [OrderKind::Limit, OrderKind::AuctionLimit, OrderKind::AuctionMarket];
+        let waits_for_the_price = kinds.contains(&placed.kind) && placed.self_trade == SelfTrade::Allowed;
         match self.phase(placed.symbol).phase {
             Phase::Open => None,
             Phase::Halted => Some(BrokenRule::Halted),
@@ -333,7 +381,8 @@ impl Model {
         let halfway = (i128::from(bid.units()) + i128::from(ask.units())) / 2;
         let halfway = Price::from_units(halfway as i64).expect("between two prices");
         let reference = self.last_price(symbol).unwrap_or(halfway);
-        let limits = bids.iter().chain(&asks).map(|order| order.limit);
+        let orders = || bids.iter().chain(&asks);
+        let limits = orders().map(|order| order.limit);
         let is_between = ask <= reference && reference <= bid;
         let is_on_tick = reference.units() % self.rules(symbol).tick.units() == 0;
         let prices = limits.chain(Some(reference).filter(|_| is_between && is_on_tick));
@@ -343,9 +392,18 @@ impl Model {
             let sold: i128 = asks.iter().filter(|ask| ask.limit <= price).map(|ask| open(ask.open)).sum();
             Uncrossed { price, shares: bought.min(sold), surplus: bought - sold }
         };
-        let all: Vec<Uncrossed> = prices.map(at).collect();
-        let least = all.iter().map(|found| (-found.shares, found.surplus.abs())).min()?;
-        let best = || all.iter().filter(|found| (-found.shares, found.surplus.abs()) == least);
+        let mut all: Vec<Uncrossed> = prices.map(at).collect();
+        let most = all.iter().map(|found| found.shares).max()?;
+        all.retain(|found| found.shares == most);
+        // The ends at which market orders gather count only where there is no other price.
+        let is_limit = |price| orders().any(|order| order.limit == price && order.kind != OrderKind::AuctionMarket);
+        let is_other =
+            |found: &Uncrossed| is_limit(found.price) || (is_between && is_on_tick && found.price == reference);
+        if all.iter().any(is_other) {
+            all.retain(is_other);
+        }
+        let least = all.iter().map(|found| found.surplus.abs()).min()?;
+        let best = || all.iter().filter(|found| found.surplus.abs() == least);
         let (all_buy, all_sell) = (best().all(|found| found.surplus > 0), best().all(|found| found.surplus < 0));
         let distance = |found: &Uncrossed| (i128::from(found.price.units()) - i128::from(reference.units())).abs();
         let chosen = match self.rules(symbol).auction_ties {

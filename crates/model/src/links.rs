@@ -102,6 +102,7 @@ impl Model {
             && before.open == asked.shares
             && before.executions.is_empty()
             && (before.waits || asked.trigger.is_some())
+            && !asked.kind.is_for_auction()
             && (asked.trigger.is_some() || asked.kind == OrderKind::PostOnly);
         if !is_pair {
             return Err(Reject::CannotLink { order: first });

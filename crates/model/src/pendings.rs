@@ -1,8 +1,8 @@
 //! Orders that wait until another one is executed wholly.
 
 use terms::{
-    AccountId, AccountIndex, Bond, CancelReason, Command, Event, NewOrder, OrderId, OrderKind, Place, Reject, Reply,
-    Shares, Side, StateItem, SymbolIndex,
+    AccountId, AccountIndex, Bond, BrokenRule, CancelReason, Command, Event, NewOrder, OrderId, OrderKind, Place,
+    Reject, Reply, Shares, Side, StateItem, SymbolIndex,
 };
 
 use crate::exchange::{Chain, Model, Order, Terms};
@@ -90,6 +90,9 @@ impl Model {
         let symbol = self.symbol_named(asked.symbol)?;
         if symbol != self.order(working).symbol {
             return Err(Reject::CannotPend { order: working });
+        }
+        if asked.kind.is_for_auction() {
+            return Err(Reject::BreaksRule(BrokenRule::NotInAuction));
         }
         let NewOrder { side, limit, shares, kind, trigger, self_trade, .. } = asked;
         let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };

@@ -51,7 +51,8 @@ impl Model {
                     symbol: self.symbols[before.symbol.0 as usize].name != asked.symbol,
                     side: before.side != asked.side,
                     limit: before.limit != asked.limit
-                        && (asked.kind, asked.trigger) != (OrderKind::PostOnlyMove, None),
+                        && (asked.kind, asked.trigger) != (OrderKind::PostOnlyMove, None)
+                        && asked.kind != OrderKind::AuctionMarket,
                     shares: before.placed != asked.shares,
                     kind: before.kind != asked.kind
                         && (before.kind, asked.kind) != (OrderKind::PostOnly, OrderKind::PostOnlyMove),
@@ -166,7 +167,11 @@ impl Model {
         let account = self.account_named(account)?;
         let symbol = self.symbol_named(symbol)?;
         self.check_not_killed(account, symbol)?;
-        let placed = self.moved(NewOrder { symbol, side, limit, shares, kind, trigger, self_trade });
+        let mut placed = self.moved(NewOrder { symbol, side, limit, shares, kind, trigger, self_trade });
+        if kind.is_for_auction() {
+            let waits = trigger.is_some() || terms.trail.is_some();
+            placed.limit = self.limit_at_auction(account, &placed, waits).map_err(Reject::BreaksRule)?;
+        }
         let limit = placed.limit;
         let waits = trigger.is_some() || terms.trail.is_some();
         let waits_for = trigger.or_else(|| self.trigger_behind(symbol, side, terms.trail?));
@@ -226,7 +231,7 @@ impl Model {
         if nobody_was_reached {
             self.activate_stops(events);
         }
-        if limit != asked.limit {
+        if kind == OrderKind::PostOnlyMove && limit != asked.limit {
             return Ok(Reply::Moved { order: id, limit, is_new: true });
         }
         Ok(Reply::Opened(id))
@@ -252,6 +257,7 @@ impl Model {
                 Some(Reject::InsufficientFunds { needed: best.times(placed.shares), available })
             }
             OrderKind::PostOnlyMove => panic!("it was moved"),
+            OrderKind::AuctionLimit | OrderKind::AuctionMarket => panic!("it gathers"),
             OrderKind::Limit | OrderKind::ImmediateOrCancel | OrderKind::FillOrKill | OrderKind::Market => None,
         }
     }

@@ -340,11 +340,17 @@ impl Workload {
         let account = groups::another(self, own.account, model);
         let account = account.or_else(|| model.accounts().nth(own.account.0 as usize))?;
         let symbol = model.symbols().nth(own.symbol.0 as usize)?;
-        let kind = self.random.pick(&OrderKind::ALL);
+        let kind = self.kind();
         let shares = if self.random.percent(40) { own.open } else { self.random.pick(&self.sizes) };
         let limit = if self.random.percent(60) { own.limit } else { self.random.pick(&self.prices) };
         let limit = if own.kind == OrderKind::Market { self.random.pick(&self.prices) } else { limit };
         Some((account, NewOrder::of_kind(kind, symbol, own.side.opposite(), limit, shares)))
+    }
+
+    /// Draws a kind. Orders for auctions are rare: they are drawn where orders gather.
+    fn kind(&mut self) -> OrderKind {
+        let kind = self.random.pick(&OrderKind::ALL);
+        if kind.is_for_auction() && self.random.percent(90) { OrderKind::Limit } else { kind }
     }
 
     fn self_trade(&mut self) -> SelfTrade {
@@ -676,8 +682,8 @@ impl Workload {
             1 => NewOrder { side: same.side.opposite(), ..same },
             2 => NewOrder { limit: self.random.pick(&self.prices), ..same },
             3 => NewOrder { shares: self.random.pick(&self.sizes), ..same },
-            8 => NewOrder { kind: self.random.pick(&OrderKind::ALL), ..same },
-            9 => NewOrder { trigger: self.trigger(same.side), ..same },
+            8 if same.trigger.is_none() => NewOrder { kind: self.random.pick(&OrderKind::ALL), ..same },
+            9 if !same.kind.is_for_auction() => NewOrder { trigger: self.trigger(same.side), ..same },
             // The client may have asked for an order that moves, and with any limit.
             _ if kind == OrderKind::PostOnly && self.random.percent(20) => {
                 NewOrder { kind: OrderKind::PostOnlyMove, limit: self.random.pick(&self.prices), ..same }
@@ -798,7 +804,8 @@ impl Workload {
             false => OrderKind::Limit,
         };
         let order = NewOrder::of_kind(kind, symbol, side, limit, shares);
-        let trigger = if self.has_all_kinds && self.random.percent(25) { self.trigger(side) } else { None };
+        let waits = self.has_all_kinds && !kind.is_for_auction() && self.random.percent(25);
+        let trigger = if waits { self.trigger(side) } else { None };
         let order = NewOrder { trigger, ..order };
         Op::Command(Command::Place(Place::order(account, order)))
     }

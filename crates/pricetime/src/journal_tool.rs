@@ -191,6 +191,7 @@ fn describe_amendment(amendment: &Amendment) -> String {
         TimeInForce::Rests => "rests".to_owned(),
         TimeInForce::ImmediateOrCancel => "immediate or cancel".to_owned(),
         TimeInForce::FillOrKill => "fill or kill".to_owned(),
+        TimeInForce::GoodForAuction => "good for the auction".to_owned(),
     }));
     format!("amendment of account {}: {order} to {}", amendment.account, terms.join(", "))
 }
@@ -235,9 +236,12 @@ fn placed(account: &AccountId, order: &NewOrder) -> String {
     let placed = match kind {
         OrderKind::Limit => format!("{order} at {limit}"),
         OrderKind::Market => format!("{order} at any price"),
-        OrderKind::PostOnly | OrderKind::PostOnlyMove | OrderKind::ImmediateOrCancel | OrderKind::FillOrKill => {
-            format!("{order} at {limit}, {}", kind.name())
-        }
+        OrderKind::AuctionMarket => format!("{order} at any price, {}", kind.name()),
+        OrderKind::PostOnly
+        | OrderKind::PostOnlyMove
+        | OrderKind::ImmediateOrCancel
+        | OrderKind::FillOrKill
+        | OrderKind::AuctionLimit => format!("{order} at {limit}, {}", kind.name()),
     };
     let trigger = trigger.map(|trigger| format!(", {} {}", waiting(*side, trigger), trigger.price()));
     format!("{placed}{}{}", trigger.unwrap_or_default(), prevention(*self_trade))

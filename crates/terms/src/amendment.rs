@@ -57,11 +57,14 @@ pub enum TimeInForce {
     ImmediateOrCancel,
     /// The order executes completely or not at all.
     FillOrKill,
+    /// The order ends with the auction of its symbol.
+    GoodForAuction,
 }
 
 impl TimeInForce {
     /// All times in force.
-    pub const ALL: [TimeInForce; 3] = [TimeInForce::Rests, TimeInForce::ImmediateOrCancel, TimeInForce::FillOrKill];
+    pub const ALL: [TimeInForce; 4] =
+        [TimeInForce::Rests, TimeInForce::ImmediateOrCancel, TimeInForce::FillOrKill, TimeInForce::GoodForAuction];
 
     /// The number of the time in force wherever amendments are stored, above zero.
     pub fn code(self) -> u8 {
@@ -69,6 +72,7 @@ impl TimeInForce {
             TimeInForce::Rests => 1,
             TimeInForce::ImmediateOrCancel => 2,
             TimeInForce::FillOrKill => 3,
+            TimeInForce::GoodForAuction => 4,
         }
     }
 
@@ -205,7 +209,7 @@ impl Amendment {
     }
 
     /// The kind of an order with this time in force that is of a kind. None if it cannot have it: a post-only order
-    /// rests, and a market order takes what it gets.
+    /// rests, a market order takes what it gets, and an order for an auction ends with it.
     pub fn kind(&self, before: OrderKind) -> Option<OrderKind> {
         let Some(tif) = self.tif else { return Some(before) };
         match (before, tif) {
@@ -221,7 +225,11 @@ impl Amendment {
             }
             (OrderKind::PostOnly | OrderKind::PostOnlyMove, TimeInForce::Rests) => Some(before),
             (OrderKind::Market, TimeInForce::Rests | TimeInForce::ImmediateOrCancel) => Some(before),
-            (OrderKind::PostOnly | OrderKind::PostOnlyMove, _) | (OrderKind::Market, TimeInForce::FillOrKill) => None,
+            (OrderKind::AuctionLimit | OrderKind::AuctionMarket, TimeInForce::GoodForAuction) => Some(before),
+            (OrderKind::PostOnly | OrderKind::PostOnlyMove, _)
+            | (OrderKind::Market, TimeInForce::FillOrKill)
+            | (OrderKind::AuctionLimit | OrderKind::AuctionMarket, _)
+            | (_, TimeInForce::GoodForAuction) => None,
         }
     }
 }
@@ -266,7 +274,7 @@ impl std::fmt::Display for AmendFault {
                 "Order does not wait for a price, so it has no stop, take-profit or trail to amend"
             }
             AmendFault::KeepsTif => {
-                "Order cannot have this time in force: a post-only order rests, and a market order takes what it gets"
+                "Order cannot have this time in force: a post-only order rests, a market order takes what it gets, and an order for an auction ends with it"
             }
             AmendFault::ShowsAll => {
                 "Order shows all its shares: display belongs to one that rests, stands alone and follows no price"
@@ -314,10 +322,13 @@ mod tests {
         let kinds = |before| TimeInForce::ALL.map(|tif| bare.with_tif(tif).kind(before));
         let (limit, at_once, whole) = (OrderKind::Limit, OrderKind::ImmediateOrCancel, OrderKind::FillOrKill);
         for before in [limit, at_once, whole] {
-            assert_eq!(kinds(before), [Some(limit), Some(at_once), Some(whole)]);
+            assert_eq!(kinds(before), [Some(limit), Some(at_once), Some(whole), None]);
         }
-        assert_eq!(kinds(OrderKind::PostOnly), [Some(OrderKind::PostOnly), None, None]);
-        assert_eq!(kinds(OrderKind::Market), [Some(OrderKind::Market), Some(OrderKind::Market), None]);
+        assert_eq!(kinds(OrderKind::PostOnly), [Some(OrderKind::PostOnly), None, None, None]);
+        assert_eq!(kinds(OrderKind::Market), [Some(OrderKind::Market), Some(OrderKind::Market), None, None]);
+        for kind in [OrderKind::AuctionLimit, OrderKind::AuctionMarket] {
+            assert_eq!(kinds(kind), [None, None, None, Some(kind)]);
+        }
         OrderKind::ALL.into_iter().for_each(|kind| assert_eq!(bare.kind(kind), Some(kind)));
     }
 }

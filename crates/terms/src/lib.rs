@@ -75,4 +75,4 @@ pub use state::{MarketState, StateItem};
 pub use trail::{TRAIL_BIPS_MAX, TRAILING_MAX, TRAILING_OF_ACCOUNT_MAX, Trail};
 pub use triggers_left::TriggersLeft;
 pub use turnover::Turnover;
-pub use uncross::{AuctionPrice, AuctionTerms, AuctionTies, auction_price};
+pub use uncross::{AuctionLevel, AuctionPrice, AuctionTerms, AuctionTies, auction_price};

@@ -52,17 +52,25 @@ pub enum OrderKind {
     /// Executes at any price; the remaining shares are canceled at once. A buy holds nothing, and stops when the
     /// balance of its account is used up.
     Market,
+    /// A limit order for the auction in which its symbol is: it gathers there, and the shares that do not execute when
+    /// the symbol opens are canceled.
+    AuctionLimit,
+    /// As [`OrderKind::AuctionLimit`], at any price within the price band. Once placed, its limit is the end of the
+    /// band.
+    AuctionMarket,
 }
 
 impl OrderKind {
     /// All kinds.
-    pub const ALL: [OrderKind; 6] = [
+    pub const ALL: [OrderKind; 8] = [
         OrderKind::Limit,
         OrderKind::PostOnly,
         OrderKind::ImmediateOrCancel,
         OrderKind::FillOrKill,
         OrderKind::Market,
         OrderKind::PostOnlyMove,
+        OrderKind::AuctionLimit,
+        OrderKind::AuctionMarket,
     ];
 
     /// Whether the remaining shares rest on the book.
@@ -70,8 +78,25 @@ impl OrderKind {
     pub fn rests(self) -> bool {
         match self {
             OrderKind::Limit | OrderKind::PostOnly | OrderKind::PostOnlyMove => true,
+            OrderKind::AuctionLimit | OrderKind::AuctionMarket => true,
             OrderKind::ImmediateOrCancel | OrderKind::FillOrKill | OrderKind::Market => false,
         }
+    }
+
+    /// Whether the order is for the auction in which its symbol is, and ends with it.
+    #[inline]
+    pub fn is_for_auction(self) -> bool {
+        matches!(self, OrderKind::AuctionLimit | OrderKind::AuctionMarket)
+    }
+
+    /// Whether an order may show a part of its shares at a time.
+    pub fn may_show_a_part(self) -> bool {
+        self.rests() && self != OrderKind::AuctionMarket
+    }
+
+    /// Whether the client of such an order names no limit.
+    pub fn is_market(self) -> bool {
+        matches!(self, OrderKind::Market | OrderKind::AuctionMarket)
     }
 
     /// The kind of an order from its placing on.
@@ -82,7 +107,9 @@ impl OrderKind {
             | OrderKind::PostOnly
             | OrderKind::ImmediateOrCancel
             | OrderKind::FillOrKill
-            | OrderKind::Market => self,
+            | OrderKind::Market
+            | OrderKind::AuctionLimit
+            | OrderKind::AuctionMarket => self,
         }
     }
 
@@ -95,6 +122,8 @@ impl OrderKind {
             OrderKind::ImmediateOrCancel => "immediate_or_cancel",
             OrderKind::FillOrKill => "fill_or_kill",
             OrderKind::Market => "market",
+            OrderKind::AuctionLimit => "auction_limit",
+            OrderKind::AuctionMarket => "auction_market",
         }
     }
 
@@ -112,6 +141,8 @@ impl OrderKind {
             OrderKind::FillOrKill => 3,
             OrderKind::Market => 4,
             OrderKind::PostOnlyMove => 5,
+            OrderKind::AuctionLimit => 6,
+            OrderKind::AuctionMarket => 7,
         }
     }
 
@@ -339,7 +370,7 @@ impl<S> NewOrder<S> {
 
     /// An order of any kind. A market order ignores the limit given.
     pub fn of_kind(kind: OrderKind, symbol: S, side: Side, limit: Price, shares: Shares) -> NewOrder<S> {
-        let limit = if kind == OrderKind::Market { side.any_price() } else { limit };
+        let limit = if kind.is_market() { side.any_price() } else { limit };
         NewOrder { symbol, side, limit, shares, kind, trigger: None, self_trade: SelfTrade::Allowed }
     }
 
@@ -388,7 +419,7 @@ impl<S> NewOrder<S> {
 
     /// Whether the order can be one of a pair: it never executes at once when it is placed.
     pub fn can_be_linked(&self) -> bool {
-        self.trigger.is_some() || self.kind == OrderKind::PostOnly
+        (self.trigger.is_some() && !self.kind.is_for_auction()) || self.kind == OrderKind::PostOnly
     }
 
     /// The money that the order holds.

@@ -164,7 +164,7 @@ impl Place {
     pub fn iceberg(account: AccountId, order: NewOrder, display: Shares) -> Option<Place> {
         let part = display.units();
         let iceberg = Place { part, shape: Shape::Iceberg, ..Place::order(account, order) };
-        order.kind.rests().then_some(iceberg)
+        order.kind.may_show_a_part().then_some(iceberg)
     }
 
     /// A trailing stop, whose trigger follows the market at a distance. None for an order that has a trigger of its

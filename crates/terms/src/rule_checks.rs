@@ -13,7 +13,7 @@ impl SymbolRules {
         if self.is_halted {
             return Err(BrokenRule::Halted);
         }
-        if kind != OrderKind::Market && !limit.is_multiple_of(tick) {
+        if !kind.is_market() && !limit.is_multiple_of(tick) {
             return Err(BrokenRule::LimitOffTick { limit, tick });
         }
         if let Some(trigger) = trigger.map(|trigger| trigger.price()).filter(|trigger| !trigger.is_multiple_of(tick)) {
@@ -71,7 +71,9 @@ impl SymbolRules {
                 | OrderKind::PostOnly
                 | OrderKind::PostOnlyMove
                 | OrderKind::ImmediateOrCancel
-                | OrderKind::FillOrKill,
+                | OrderKind::FillOrKill
+                | OrderKind::AuctionLimit
+                | OrderKind::AuctionMarket,
                 Side::Buy | Side::Sell,
             ) => {
                 let limit = placed.limit;
@@ -95,6 +97,8 @@ fn worth_at(placed: &NewOrder<SymbolIndex>, last: Option<Price>) -> Option<Price
         | OrderKind::PostOnly
         | OrderKind::PostOnlyMove
         | OrderKind::ImmediateOrCancel
-        | OrderKind::FillOrKill => Some(placed.limit),
+        | OrderKind::FillOrKill
+        | OrderKind::AuctionLimit
+        | OrderKind::AuctionMarket => Some(placed.limit),
     }
 }

@@ -342,6 +342,10 @@ pub enum BrokenRule {
     Halted,
     /// The symbol's orders gather, and this order cannot wait for the auction's end.
     Auction,
+    /// The order is for an auction, and its symbol is in none, or the order waits for something else.
+    NotInAuction,
+    /// The order names no limit, and no price band bounds the prices of the auction.
+    AuctionWithoutBand,
     /// The limit is no multiple of the tick size.
     LimitOffTick {
         limit: Price,
@@ -387,6 +391,12 @@ impl fmt::Display for BrokenRule {
             BrokenRule::Halted => f.write_str("Trading is halted: orders can be canceled, and none is placed"),
             BrokenRule::Auction => f.write_str(
                 "Trading is in an auction: only limit orders without self-trade prevention, and orders with a stop, are placed",
+            ),
+            BrokenRule::NotInAuction => f.write_str(
+                "An order for an auction is placed only while its symbol is in one, and waits for nothing else",
+            ),
+            BrokenRule::AuctionWithoutBand => f.write_str(
+                "No price band bounds this auction: a market order for it needs one, and a price around which it lies",
             ),
             BrokenRule::LimitOffTick { limit, tick } => {
                 write!(f, "Limit {limit} is not a multiple of the tick size {tick}")

@@ -41,6 +41,15 @@ pub struct AuctionTerms {
     pub ties: AuctionTies,
 }
 
+/// The open shares of one side at one limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AuctionLevel {
+    pub limit: Price,
+    pub shares: Position,
+    /// Whether the shares are those of market orders alone, whose clients named no limit.
+    pub is_market: bool,
+}
+
 /// The result of an auction if it ended now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AuctionPrice {
@@ -56,32 +65,33 @@ pub struct AuctionPrice {
 /// Computes the price at which the most shares execute; among several, one that leaves the fewest shares over; among
 /// several of these, the one that `ties` chooses. It is a limit of an order, or the reference where that is a multiple
 /// of the tick size between the best ask and the best bid. The reference is the last price, or without one the middle
-/// of these two. None if the best bid is below the best ask.
+/// of these two. A limit of market orders alone is the price only if fewer shares execute at each other one. None if
+/// the best bid is below the best ask.
 ///
-/// `bids` and `asks` are the open shares at each limit, the best first, each limit once. The time is proportional to
-/// the number of limits that cross.
+/// `bids` and `asks` have each limit once, the best first. The time is proportional to the number of limits that cross.
 pub fn auction_price(
-    bids: impl Iterator<Item = (Price, Position)>,
-    asks: impl Iterator<Item = (Price, Position)>,
+    bids: impl Iterator<Item = AuctionLevel>,
+    asks: impl Iterator<Item = AuctionLevel>,
     terms: AuctionTerms,
 ) -> Option<AuctionPrice> {
     let AuctionTerms { last, tick, ties } = terms;
     let (mut bids, mut asks) = (bids.peekable(), asks.peekable());
-    let (best_bid, best_ask) = (bids.peek()?.0, asks.peek()?.0);
+    let (best_bid, best_ask) = (bids.peek()?.limit, asks.peek()?.limit);
     if best_bid < best_ask {
         return None;
     }
     // Orders beyond these limits do not execute.
-    let mut bids: Vec<(Price, Position)> = bids.take_while(|(limit, _)| *limit >= best_ask).collect();
-    let asks: Vec<(Price, Position)> = asks.take_while(|(limit, _)| *limit <= best_bid).collect();
+    let mut bids: Vec<AuctionLevel> = bids.take_while(|level| level.limit >= best_ask).collect();
+    let asks: Vec<AuctionLevel> = asks.take_while(|level| level.limit <= best_bid).collect();
     bids.reverse();
     let reference = last.unwrap_or_else(|| halfway(best_ask, best_bid));
-    let is_candidate = (best_ask..=best_bid).contains(&reference) && reference.is_multiple_of(tick);
-    let mut candidates: Vec<Price> = bids.iter().chain(&asks).map(|(limit, _)| *limit).collect();
-    candidates.extend(is_candidate.then_some(reference));
-    // These are two rising runs, which a stable sort merges.
+    let is_between = (best_ask..=best_bid).contains(&reference) && reference.is_multiple_of(tick);
+    let limits = bids.iter().chain(&asks).map(|level| Candidate { price: level.limit, is_market: level.is_market });
+    let mut candidates: Vec<Candidate> = limits.collect();
+    candidates.extend(is_between.then_some(Candidate { price: reference, is_market: false }));
+    // These are two rising runs, which a stable sort merges. Of two at one price the first is no market order's.
     candidates.sort();
-    candidates.dedup();
+    candidates.dedup_by_key(|candidate| candidate.price);
     let best = best_of(&candidates, &bids, &asks);
     if ties == AuctionTies::Pressure {
         let is_left_over = |wanted: fn(&AuctionPrice) -> bool| best.iter().all(wanted);
@@ -96,22 +106,32 @@ pub fn auction_price(
     best.into_iter().min_by_key(|found| found.price.units().abs_diff(reference.units()))
 }
 
-/// The candidates at which the most shares execute, and of these those that leave the fewest over, by rising price.
-/// `candidates`, `bids` and `asks` are sorted by rising price.
-fn best_of(candidates: &[Price], bids: &[(Price, Position)], asks: &[(Price, Position)]) -> Vec<AuctionPrice> {
-    let mut demand = bids.iter().fold(Position::ZERO, |sum, (_, shares)| sum.plus(*shares));
+/// A price that an auction may come to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Candidate {
+    price: Price,
+    /// Whether it is the limit of market orders alone.
+    is_market: bool,
+}
+
+/// The candidates at which the most shares execute; of these those that are more than limits of market orders; and of
+/// these those that leave the fewest shares over; by rising price. `candidates`, `bids` and `asks` are sorted by rising
+/// price.
+fn best_of(candidates: &[Candidate], bids: &[AuctionLevel], asks: &[AuctionLevel]) -> Vec<AuctionPrice> {
+    let mut demand = bids.iter().fold(Position::ZERO, |sum, level| sum.plus(level.shares));
     let mut supply = Position::ZERO;
     let (mut bids, mut asks) = (bids.iter().peekable(), asks.iter().peekable());
     let (mut best, mut best_rank) = (Vec::new(), None);
-    for &price in candidates {
-        while let Some((_, shares)) = bids.next_if(|(limit, _)| *limit < price) {
-            demand = demand.minus(*shares);
+    for &Candidate { price, is_market } in candidates {
+        while let Some(level) = bids.next_if(|level| level.limit < price) {
+            demand = demand.minus(level.shares);
         }
-        while let Some((_, shares)) = asks.next_if(|(limit, _)| *limit <= price) {
-            supply = supply.plus(*shares);
+        while let Some(level) = asks.next_if(|level| level.limit <= price) {
+            supply = supply.plus(level.shares);
         }
         let (shares, surplus) = (demand.min(supply), demand.minus(supply));
-        let rank = Rank { unexecuted: Position::ZERO.minus(shares), left_over: demand.max(supply).minus(shares) };
+        let left_over = demand.max(supply).minus(shares);
+        let rank = Rank { unexecuted: Position::ZERO.minus(shares), is_market, left_over };
         if best_rank.is_none_or(|before| rank < before) {
             best_rank = Some(rank);
             best.clear();
@@ -128,6 +148,7 @@ fn best_of(candidates: &[Price], bids: &[(Price, Position)], asks: &[(Price, Pos
 struct Rank {
     /// The shares that execute, negated.
     unexecuted: Position,
+    is_market: bool,
     left_over: Position,
 }
 
@@ -154,8 +175,14 @@ mod tests {
         tick: i64,
     ) -> Option<(i64, i128, i128)> {
         let price = |units: i64| Price::from_units(units).unwrap();
-        let side = |limits: &Limits| -> Vec<(Price, Position)> {
-            limits.iter().map(|&(limit, shares)| (price(limit), Position::from_units(shares))).collect()
+        // Shares below zero are those of market orders.
+        let side = |limits: &Limits| -> Vec<AuctionLevel> {
+            let level = |&(limit, shares): &(i64, i128)| AuctionLevel {
+                limit: price(limit),
+                shares: Position::from_units(shares.abs()),
+                is_market: shares < 0,
+            };
+            limits.iter().map(level).collect()
         };
         let terms = AuctionTerms { last: last.map(price), tick: price(tick), ties };
         let found = auction_price(side(bids).into_iter(), side(asks).into_iter(), terms)?;
@@ -220,5 +247,27 @@ mod tests {
         assert_eq!(by_pressure(&bids, &asks, Some(104)), Some((104, 10, 0)));
         assert_eq!(by_pressure(&bids, &asks, Some(200)), Some((105, 10, 0)));
         assert_eq!(by_pressure(&[(89, 7)], &[(90, 5)], None), None);
+    }
+
+    /// Market orders gather at the ends of a band from 150 to 250.
+    #[test]
+    fn the_limit_of_market_orders_is_the_price_only_if_no_other_executes_as_many_shares() {
+        let by_pressure = |bids, asks, last| found_by(AuctionTies::Pressure, (bids, asks), last, 1);
+        // The published example: bids market 250, 150 at 199, market 50; asks market 300, 200 at 198.
+        let (bids, asks) = ([(250, -300), (199, 150)], [(150, -300), (198, 200)]);
+        assert_eq!(by_pressure(&bids, &asks, Some(200)), Some((198, 450, -50)));
+        // Buyers are left over at 200 and, fewer of them, at 250.
+        let (bids, asks) = ([(250, -900), (200, 100)], [(200, 500)]);
+        for last in [150, 200, 300] {
+            assert_eq!(by_pressure(&bids, &asks, Some(last)), Some((200, 500, 500)));
+            assert_eq!(found(&bids, &asks, Some(last), 1), Some((200, 500, 500)));
+        }
+        // A limit order at the end of the band makes it a price as any other.
+        assert_eq!(by_pressure(&[(250, 900), (200, 100)], &[(200, 500)], Some(200)), Some((250, 500, 400)));
+        // Market orders alone execute at the reference, and at their limits where that is off the tick.
+        assert_eq!(found(&[(250, -5)], &[(150, -5)], Some(200), 1), Some((200, 5, 0)));
+        assert_eq!(found(&[(250, -5)], &[(150, -5)], Some(200), 3), Some((150, 5, 0)));
+        // At 148 fewer shares execute than at the ends of the band.
+        assert_eq!(found(&[(250, -5)], &[(148, 1), (150, -3)], Some(200), 3), Some((150, 4, 1)));
     }
 }

@@ -50,7 +50,9 @@ impl Engine {
                 | OrderKind::PostOnly
                 | OrderKind::PostOnlyMove
                 | OrderKind::ImmediateOrCancel
-                | OrderKind::Market,
+                | OrderKind::Market
+                | OrderKind::AuctionLimit
+                | OrderKind::AuctionMarket,
                 _,
             ) => Ok(Wanted::all(placed)),
         }

@@ -72,8 +72,8 @@ impl Engine {
         let differs = |before: &ClientOrder| OrderDifference {
             symbol: self.symbols.find(asked.symbol) != Some(before.placed.symbol),
             side: asked.side != before.placed.side,
-            // A post-only-move order is the same wherever it moved to.
-            limit: asked.limit != before.placed.limit && !asked.may_move(),
+            // A post-only-move order is the same wherever it moved to, and a market order wherever its limit is.
+            limit: asked.limit != before.placed.limit && !asked.may_move() && asked.kind != OrderKind::AuctionMarket,
             shares: asked.shares != before.placed.shares,
             kind: asked.kind.once_placed() != before.placed.kind,
             trigger: asked.trigger != before.placed.trigger || terms.trail != before.trail,
@@ -175,6 +175,12 @@ impl Engine {
         if !self.orders.has_room() {
             return Err(Reject::Full);
         }
+        let limit = match kind.is_for_auction() {
+            true => {
+                self.limit_at_auction(account, &NewOrder { symbol, side, limit, shares, kind, trigger, self_trade })?
+            }
+            false => limit,
+        };
         if !self.limits.is_empty() {
             let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
             if let Some(reply) = self.place_limited(account, &placed, terms, events) {

@@ -2,7 +2,7 @@
 //! the sum of the open and the executed ones.
 
 use slots::NONE;
-use terms::{AccountId, CancelReason, Event, NewOrder, OrderId, Reject, Reply, Shares, SymbolIndex};
+use terms::{AccountId, CancelReason, Event, NewOrder, OrderId, Position, Reject, Reply, Shares, SymbolIndex};
 
 use crate::engine::Engine;
 use crate::matching::book::Level;
@@ -72,6 +72,7 @@ impl Engine {
     ) {
         let Order { id: order, account, level, .. } = *self.orders.get(slot);
         if level != NONE && !self.stops.is_waiting(slot, level) {
+            self.count_if_market(slot, Position::ZERO.minus(shares.position()));
             self.books.take(level, shares);
         }
         let of_shown = if why == CancelReason::SelfTrade { shares } else { self.take_hidden(order, shares) };

@@ -136,7 +136,7 @@ impl Engine {
             }
         }
         if let Some(limit) = amendment.limit() {
-            if placed.kind == OrderKind::Market {
+            if placed.kind.is_market() {
                 return fault(AmendFault::HasNoLimit);
             }
             placed.limit = limit;
@@ -158,7 +158,7 @@ impl Engine {
         if works && !placed.can_work() {
             return Err(Reject::CannotWork);
         }
-        let may_show = kind.rests() && trail.is_none() && partner.is_none() && !works;
+        let may_show = kind.may_show_a_part() && trail.is_none() && partner.is_none() && !works;
         let may_end = kind.rests() || waits;
         // One that is under way ends at the deadline with which it waited.
         let keeps_end = may_end || kind == before.placed.kind;
@@ -240,12 +240,16 @@ impl Engine {
         terms: &OrderTerms,
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
+        let mut placed = *placed;
+        if placed.kind.is_for_auction() {
+            placed.limit = self.limit_at_auction(account, &placed)?;
+        }
         if !self.limits.is_empty()
-            && let Some(reply) = self.place_limited(account, placed, terms, events)
+            && let Some(reply) = self.place_limited(account, &placed, terms, events)
         {
             return reply;
         }
-        self.place_special(account, placed, terms, events)
+        self.place_special(account, &placed, terms, events)
     }
 
     /// Sets an order aside, and gives back what it holds. A partner goes on holding what it needs: the two hold their

@@ -2,8 +2,8 @@
 
 use slots::NONE;
 use terms::{
-    AccountId, AccountIndex, CancelReason, ClientOrderId, Deadline, Event, Execution, NewOrder, OrderId, Reject, Reply,
-    Sequence, Shares, Side, Status, SymbolIndex, Time,
+    AccountId, AccountIndex, CancelReason, ClientOrderId, Deadline, Event, Execution, NewOrder, OrderId, Position,
+    Reject, Reply, Sequence, Shares, Side, Status, SymbolIndex, Time,
 };
 
 use crate::engine::Engine;
@@ -126,6 +126,9 @@ impl Engine {
     #[inline(always)]
     pub(crate) fn leave_book(&mut self, slot: u32) {
         let open = if self.icebergs.is_empty() { self.orders.get(slot).open } else { self.open_of(slot) };
+        if !self.auction_orders.is_empty() {
+            self.count_if_market(slot, Position::ZERO.minus(open.position()));
+        }
         self.books.remove(slot, open, &mut self.orders);
     }
 

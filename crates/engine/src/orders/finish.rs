@@ -78,6 +78,9 @@ impl Engine {
         if !self.deadlines.is_empty() || !self.icebergs.is_empty() {
             self.forget_terms(slot);
         }
+        if !self.auction_orders.is_empty() {
+            self.auction_orders.remove(self.orders.get(slot).id);
+        }
         if !self.limits.is_empty() {
             self.count_done(slot);
         }

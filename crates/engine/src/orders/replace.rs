@@ -103,7 +103,10 @@ impl Engine {
         // The last to leave comes back first, to the neighbours that it left.
         for place in aside.places.iter().rev() {
             match place {
-                PlaceAside::Book(slot, placed) => self.books.put_back(*slot, placed, &mut self.orders),
+                PlaceAside::Book(slot, placed) => {
+                    self.books.put_back(*slot, placed, &mut self.orders);
+                    self.count_if_market(*slot, placed.shares.position());
+                }
                 PlaceAside::Stop(stop) => self.stops.put_back(stop),
             }
         }

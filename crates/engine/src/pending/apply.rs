@@ -4,8 +4,8 @@
 //! refused then.
 
 use terms::{
-    AccountId, AccountIndex, CancelReason, Event, NewOrder, OrderId, Reject, Reply, Sequence, Shares, Side, StateItem,
-    SymbolIndex, SymbolRules,
+    AccountId, AccountIndex, BrokenRule, CancelReason, Event, NewOrder, OrderId, Reject, Reply, Sequence, Shares, Side,
+    StateItem, SymbolIndex, SymbolRules,
 };
 
 use crate::engine::Engine;
@@ -110,6 +110,9 @@ impl Engine {
         }
         let NewOrder { side, limit, shares, kind, trigger, self_trade, .. } = *asked;
         let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
+        if kind.is_for_auction() {
+            return Err(Reject::BreaksRule(BrokenRule::NotInAuction));
+        }
         if first.is_some_and(|first| !can_be_two(&first, &placed)) {
             return Err(Reject::CannotLink { order: OrderId(working.0.saturating_add(1)) });
         }

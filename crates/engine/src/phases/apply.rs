@@ -2,13 +2,14 @@
 //! ends. Orders in a symbol that was always open do not come here.
 
 use terms::{
-    AccountIndex, AuctionPrice, AuctionTerms, BrokenRule, Event, Execution, Money, NewOrder, OrderKind, Pause, Phase,
-    Position, Price, Reject, Reply, SelfTrade, Shares, Side, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Time,
-    auction_price,
+    AccountIndex, AuctionLevel, AuctionPrice, AuctionTerms, BrokenRule, CancelReason, Event, Execution, Money,
+    NewOrder, OrderKind, Pause, Phase, Position, Price, Reject, Reply, SelfTrade, Shares, Side, Symbol, SymbolIndex,
+    SymbolPhase, SymbolRules, Time, auction_price,
 };
 
 use crate::engine::Engine;
 use crate::matching::aggressor::Remainder;
+use crate::matching::book::Level;
 use crate::orders::order_terms::{Condition, OrderTerms};
 use crate::orders::state::Order;
 use crate::rules::state::Moving;
@@ -52,9 +53,16 @@ impl Engine {
     /// The result of an auction if it ended now; none if no orders would execute.
     pub fn auction_price(&self, symbol: SymbolIndex) -> Option<AuctionPrice> {
         let SymbolRules { tick, auction_ties: ties, .. } = *self.rules(symbol).unwrap_or(&SymbolRules::NONE);
-        let side = |side| self.books.levels(symbol, side).map(|level| (level.price, level.open));
+        let side = |side| self.books.levels(symbol, side).map(|level| self.auction_level(level));
         let terms = AuctionTerms { last: self.stops.last_price(symbol), tick, ties };
         auction_price(side(Side::Buy), side(Side::Sell), terms)
+    }
+
+    fn auction_level(&self, level: &Level) -> AuctionLevel {
+        let Level { price: limit, symbol, side, open: shares, .. } = *level;
+        let are_some = !self.auction_orders.is_empty();
+        let is_market = are_some && self.auction_orders.market_shares((symbol, side, limit)) == shares;
+        AuctionLevel { limit, shares, is_market }
     }
 
     /// Puts a symbol into a phase, because a client or a calendar asks for it.
@@ -146,7 +154,9 @@ impl Engine {
         let executes = !is_halted && !self.is_uncrossed(symbol);
         let asked = if executes { kills } else { 0 };
         let is_rid_of_kills = asked == 0 || self.end_killed_in(symbol, events);
-        let ends = !executes || (is_rid_of_kills && self.end_expired_in(symbol, until, events));
+        let is_rid = !executes || (is_rid_of_kills && self.end_expired_in(symbol, until, events));
+        let can_end_orders = self.cancels_left > 0 || self.auction_orders.first(symbol).is_none();
+        let ends = is_halted || (is_rid && can_end_orders);
         match is_halted {
             true => self.enter(symbol, SymbolPhase { phase: Phase::Halted, until: None }, events),
             false if ends => self.open(symbol, events),
@@ -175,17 +185,70 @@ impl Engine {
         events(Event::PhaseChanged { symbol, phase, last: self.stops.last_price(symbol) });
     }
 
-    /// Opens a symbol: the gathered orders execute. If there are more executions than one command may make, the auction
-    /// goes on with an end that has come at once: another command ends it, at the price of the orders that have
-    /// gathered by then.
+    /// Opens a symbol: the gathered orders execute, and those for the auction end. If there are more executions or
+    /// cancels than one command may make, the auction goes on with an end that has come at once: another command ends
+    /// it, at the price of the orders that have gathered by then.
     fn open(&mut self, symbol: SymbolIndex, events: &mut impl FnMut(Event)) {
         self.instruments.set_phase(symbol, SymbolPhase::OPEN);
         self.stops.let_go(symbol);
         let last = self.stops.last_price(symbol);
         events(Event::PhaseChanged { symbol, phase: SymbolPhase::OPEN, last });
-        let is_all = self.uncross(symbol, events);
+        let is_all = self.uncross(symbol, events) && self.end_auction_orders(symbol, events);
         if !is_all {
             self.enter(symbol, SymbolPhase { phase: Phase::Auction, until: Some(self.time) }, events);
+        }
+    }
+
+    /// Cancels the rest of the orders for the auction of a symbol, the oldest first, as far as the command goes. Returns
+    /// whether these were all.
+    fn end_auction_orders(&mut self, symbol: SymbolIndex, events: &mut impl FnMut(Event)) -> bool {
+        if self.auction_orders.is_empty() {
+            return true;
+        }
+        let before = self.open_order_count();
+        for _ in 0..self.cancels_left {
+            let Some(order) = self.auction_orders.first(symbol) else { break };
+            let slot = self.orders.find(order).expect("invariant: an order for an auction is open");
+            self.end_order(slot, CancelReason::NotResting, events);
+        }
+        self.count_ended(before);
+        self.auction_orders.first(symbol).is_none()
+    }
+
+    /// The limit with which an order for an auction gathers: its own, or for a market order the worst price that the
+    /// band and the collar of its account allow. Errors: it cannot gather.
+    #[cold]
+    pub(crate) fn limit_at_auction(
+        &self,
+        account: AccountIndex,
+        placed: &NewOrder<SymbolIndex>,
+    ) -> Result<Price, Reject> {
+        let broken = |rule| Err(Reject::BreaksRule(rule));
+        match self.phase(placed.symbol).phase {
+            Phase::Open | Phase::Halted | Phase::Auction if placed.trigger.is_some() => {
+                return broken(BrokenRule::NotInAuction);
+            }
+            Phase::Open => return broken(BrokenRule::NotInAuction),
+            Phase::Halted => return broken(BrokenRule::Halted),
+            Phase::Auction if placed.self_trade != SelfTrade::Allowed => return broken(BrokenRule::Auction),
+            Phase::Auction => {}
+        }
+        if placed.kind != OrderKind::AuctionMarket {
+            return Ok(placed.limit);
+        }
+        let (low, high) = self.band(placed.symbol).unwrap_or((Price::MIN, Price::MAX));
+        let end = if placed.side == Side::Buy { high } else { low };
+        if end == placed.side.any_price() {
+            return broken(BrokenRule::AuctionWithoutBand);
+        }
+        Ok(self.nearest_limit(account, placed.symbol, placed.side, end))
+    }
+
+    /// Counts shares at the limit of an order on a book, if it is a market order for an auction.
+    pub(crate) fn count_if_market(&mut self, slot: u32, shares: Position) {
+        if self.orders.kind(slot).0 == OrderKind::AuctionMarket {
+            let Level { symbol, side, price, .. } = *self.books.level(self.orders.get(slot).level);
+            self.auction_orders.count_market((symbol, side, price), shares);
         }
     }
 
@@ -205,6 +268,10 @@ impl Engine {
         // From here the order cannot be rejected.
         let (order, slot) = self.open_order(account, placed, terms, events);
         self.execute_all((slot, order, account), placed, Shares::ZERO, before, Remainder::Stays, events);
+        if placed.kind.is_for_auction() {
+            self.auction_orders.insert(placed.symbol, order);
+            self.count_if_market(slot, placed.shares.position());
+        }
         Ok(Reply::Opened(order))
     }
 
@@ -240,7 +307,7 @@ impl Engine {
         let Some(SymbolRules { interruption: Some(_), is_halted: false, .. }) = self.rules(placed.symbol) else {
             return false;
         };
-        let Some((low, high)) = self.band(placed.symbol).filter(|_| gathers(placed)) else { return false };
+        let Some((low, high)) = self.band(placed.symbol).filter(|_| may_interrupt(placed)) else { return false };
         let best = self.books.best(placed.symbol, placed.side.opposite()).map(|best| self.books.level(best).price);
         best.is_some_and(|best| {
             placed.accepts(best) && [best, placed.limit].iter().any(|price| !(low..=high).contains(price))
@@ -262,7 +329,7 @@ impl Engine {
         within: (Price, Price),
     ) -> Option<Pause> {
         let SymbolRules { interruption, is_halted, .. } = *self.rules(placed.symbol)?;
-        let pause = interruption.filter(|_| !is_halted && gathers(placed))?;
+        let pause = interruption.filter(|_| !is_halted && may_interrupt(placed))?;
         let have_ended = self.deadlines.next_passed_in(placed.symbol, self.time).is_some();
         let crosses = match have_ended || self.has_killed_orders_left() {
             true => self.crosses_by_orders(placed, within),
@@ -347,6 +414,7 @@ impl Engine {
         self.instruments.move_references(symbol, &Moving { parties, shares, price, is_of_auction: true });
         let [maker_done, aggressor_done] =
             [(maker, charge.maker), (aggressor, charge.aggressor)].map(|((slot, order), due)| {
+                self.count_if_market(slot, Position::ZERO.minus(shares.position()));
                 self.books.take(order.level, shares);
                 let left = self.orders.execute(slot, Execution { shares, price, time: self.time, fee: due.fee });
                 left.is_zero() && self.hidden_shares(order.id).is_zero()
@@ -394,6 +462,11 @@ impl Engine {
 /// Whether an order can wait for an auction's price. Nobody can say in advance which orders of its own account it would
 /// meet there, so self-trade prevention excludes it.
 fn gathers(placed: &NewOrder<SymbolIndex>) -> bool {
+    may_interrupt(placed) || (placed.kind.is_for_auction() && placed.self_trade == SelfTrade::Allowed)
+}
+
+/// Whether an order may begin an auction, in which it gathers.
+fn may_interrupt(placed: &NewOrder<SymbolIndex>) -> bool {
     placed.kind == OrderKind::Limit && placed.self_trade == SelfTrade::Allowed
 }
 

@@ -2,3 +2,4 @@
 
 mod apply;
 mod calendar;
+pub(crate) mod state;

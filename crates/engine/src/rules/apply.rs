@@ -149,7 +149,9 @@ impl Engine {
             | OrderKind::PostOnlyMove
             | OrderKind::ImmediateOrCancel
             | OrderKind::FillOrKill
-            | OrderKind::Market => self.wanted(account, arriving)?,
+            | OrderKind::Market
+            | OrderKind::AuctionLimit
+            | OrderKind::AuctionMarket => self.wanted(account, arriving)?,
         };
         let best = self.books.best(arriving.symbol, arriving.side.opposite()).map(|best| self.books.level(best).price);
         let Some(price) = best.filter(|&price| arriving.pays_as_it_goes() && arriving.accepts(price)) else {

@@ -7,7 +7,7 @@ use std::fmt;
 
 use terms::{
     AccountIndex, Deadline, Fee, KillScope, Money, OrderId, Position, Price, Side, StateItem, SymbolIndex, Tier,
-    Trigger,
+    Trigger, TriggersLeft,
 };
 
 use crate::engine::{DoneOrders, Engine};
@@ -35,6 +35,8 @@ pub struct Importer {
     engine: Engine,
     items: u64,
     stage: Stage,
+    /// The symbols in which triggers are left.
+    left: Vec<(SymbolIndex, TriggersLeft)>,
     /// The order to which the next executions belong.
     last_order: Option<LastOrder>,
     last_position: Option<(AccountIndex, SymbolIndex)>,
@@ -103,6 +105,7 @@ impl Importer {
             engine: Engine::new(hash_seed, done_orders),
             items: 0,
             stage: Stage::Head,
+            left: Vec::new(),
             last_order: None,
             last_position: None,
             last_client_order: None,
@@ -145,7 +148,7 @@ impl Importer {
         if self.engine.stops.watched() != self.engine.symbols.all().len() {
             return fail("a symbol without its last price: each that was listed has one, or none yet");
         }
-        if self.engine.stops.being_reached().into_iter().any(|symbol| !self.engine.stops.check_left(symbol)) {
+        if self.left.iter().any(|&(symbol, left)| !self.engine.stops.check_left(symbol, left)) {
             return fail("triggers that are left in a symbol, and none is");
         }
         if !self.are_references_sound() {
@@ -260,6 +263,7 @@ impl Importer {
                 if last.is_none() && references.dynamic.is_some() {
                     return Err("a dynamic reference of a symbol without an execution");
                 }
+                self.left.extend((!left.is_none()).then_some((symbol, left)));
                 self.engine.stops.watch_next(last, left);
                 self.engine.instruments.set_references(symbol, references);
                 Ok(())

@@ -1,7 +1,7 @@
 //! Places trailing stops. `stops/state/trails.rs` moves their triggers, and `stops/apply.rs` activates them.
 
 use terms::{
-    AccountId, AccountIndex, Event, NewOrder, OrderId, Reject, Reply, SymbolIndex, TRAILING_MAX,
+    AccountId, AccountIndex, BrokenRule, Event, NewOrder, OrderId, Reject, Reply, SymbolIndex, TRAILING_MAX,
     TRAILING_OF_ACCOUNT_MAX, Trail, Trigger,
 };
 
@@ -48,6 +48,9 @@ impl Engine {
         self.check_not_killed(account, symbol)?;
         if !self.orders.has_room() {
             return Err(Reject::Full);
+        }
+        if order.kind.is_for_auction() {
+            return Err(Reject::BreaksRule(BrokenRule::NotInAuction));
         }
         let NewOrder { side, limit, shares, kind, self_trade, .. } = *order;
         let placed = NewOrder { symbol, side, limit, shares, kind, trigger: None, self_trade };

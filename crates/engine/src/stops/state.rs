@@ -156,10 +156,9 @@ impl Stops {
         prices.into_iter().flatten().find(|&price| trigger.is_reached_by(price))
     }
 
-    /// Notes once more in which directions the triggers of an imported symbol are left. Returns whether that is as it
-    /// was told.
-    pub(crate) fn check_left(&mut self, symbol: SymbolIndex) -> bool {
-        let told = self.triggers_left(symbol);
+    /// Notes once more in which directions the triggers of an imported symbol are left. Returns whether these are the
+    /// ones that it had.
+    pub(crate) fn check_left(&mut self, symbol: SymbolIndex, told: TriggersLeft) -> bool {
         self.look_out(symbol);
         self.triggers_left(symbol) == told
     }
@@ -278,11 +277,6 @@ impl Stops {
     /// that its executions reached have to stand before orders that come meanwhile.
     pub(crate) fn to_reach(&self, most: u32) -> Vec<SymbolIndex> {
         (0..most).zip(&self.being_reached).map(|(_, &symbol)| symbol).collect()
-    }
-
-    /// The symbols in which triggers are left.
-    pub(crate) fn being_reached(&self) -> Vec<SymbolIndex> {
-        self.being_reached.iter().copied().collect()
     }
 
     /// Whether triggers are left in a symbol.

@@ -74,6 +74,7 @@ fn form(command: &Command) -> &'static str {
         (None, OrderKind::PostOnly | OrderKind::PostOnlyMove) => "post-only",
         (None, OrderKind::ImmediateOrCancel | OrderKind::FillOrKill) => "at once",
         (None, OrderKind::Market) => "market",
+        (None, OrderKind::AuctionLimit | OrderKind::AuctionMarket) => "for an auction",
     };
     // Amendments are counted by themselves.
     let Command::Place(place) = plain else { return "amended" };

@@ -325,6 +325,7 @@ fn mode_and_kind(order: &Order) -> &'static str {
     match (order.self_trade, order.kind) {
         (SelfTrade::Allowed, _) => panic!("then they execute"),
         (_, OrderKind::PostOnly | OrderKind::PostOnlyMove) => panic!("it takes nothing"),
+        (_, OrderKind::AuctionLimit | OrderKind::AuctionMarket) => panic!("it is refused"),
         (SelfTrade::CancelNewest, OrderKind::Limit) => "self-trade: cancel newest, limit",
         (SelfTrade::CancelNewest, OrderKind::ImmediateOrCancel) => "self-trade: cancel newest, immediate or cancel",
         (SelfTrade::CancelNewest, OrderKind::Market) => "self-trade: cancel newest, market",

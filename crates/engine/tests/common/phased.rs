@@ -2,10 +2,11 @@
 
 use model::{Model, Order, Uncrossed};
 use terms::{
-    BrokenRule, CancelReason, Command, Event, Fee, Op, Phase, Price, Reject, Reply, Side, SymbolIndex, SymbolPhase,
+    BrokenRule, CancelReason, Command, Event, Fee, Op, OrderKind, Phase, Price, Reject, Reply, Side, SymbolIndex,
+    SymbolPhase,
 };
 
-pub const ALL: [&str; 54] = [
+pub const ALL: [&str; 64] = [
     "phase: an auction begins",
     "phase: halted",
     "phase: halted while crossed",
@@ -58,6 +59,16 @@ pub const ALL: [&str; 54] = [
     "uncross: fees of several executions of one order",
     "uncross: fees of an order that hides shares",
     "held back: activated when the symbol opens",
+    "rejected: for an auction in none",
+    "rejected: a market order for an auction without a band",
+    "auction: a limit order for it gathers",
+    "auction: a market order for it gathers",
+    "auction: a limit order for it executes",
+    "auction: a market order for it executes",
+    "auction: a rest of an order for it is canceled",
+    "auction: more orders for it than one command cancels",
+    "auction: amended, for it",
+    "state: imported with orders for auctions",
     "state: imported with a crossed book",
     "state: imported with orders held back",
 ];
@@ -98,13 +109,19 @@ pub fn imported(model: &Model) -> Vec<&'static str> {
     let met = [
         (symbols.any(|symbol| model.auction_price(symbol).is_some()), "state: imported with a crossed book"),
         (held_back(model) > 0, "state: imported with orders held back"),
+        (model.resting().any(|order| order.kind.is_for_auction()), "state: imported with orders for auctions"),
     ];
     met.into_iter().filter(|(is_met, _)| *is_met).map(|(_, name)| name).collect()
 }
 
 /// The situation of a refusal.
 pub fn rejected(rule: &BrokenRule) -> Option<&'static str> {
-    (*rule == BrokenRule::Auction).then_some("rejected: in an auction")
+    match rule {
+        BrokenRule::Auction => Some("rejected: in an auction"),
+        BrokenRule::NotInAuction => Some("rejected: for an auction in none"),
+        BrokenRule::AuctionWithoutBand => Some("rejected: a market order for an auction without a band"),
+        _ => None,
+    }
 }
 
 /// The situations with phases that `op` caused; `model` stands after it.
@@ -120,7 +137,12 @@ pub fn after(before: &Before, op: &Op, reply: &Reply, events: &[Event], model: &
                 let band = model.band(order.symbol);
                 let is_outside = band.is_some_and(|(low, high)| order.limit < low || order.limit > high);
                 let crosses = model.auction_price(order.symbol).is_some();
-                met.push(if order.waits { "auction: a stop is placed" } else { "auction: an order gathers" });
+                met.push(match order.kind {
+                    _ if order.waits => "auction: a stop is placed",
+                    OrderKind::AuctionLimit => "auction: a limit order for it gathers",
+                    OrderKind::AuctionMarket => "auction: a market order for it gathers",
+                    _ => "auction: an order gathers",
+                });
                 met.extend((!order.waits && crosses).then_some("auction: an order gathers and crosses"));
                 met.extend(hides(order).then_some("auction: an order that hides shares gathers"));
                 met.extend((!order.waits && is_outside).then_some("auction: an order gathers outside the band"));
@@ -130,7 +152,8 @@ pub fn after(before: &Before, op: &Op, reply: &Reply, events: &[Event], model: &
             met.push("auction: canceled");
         }
         (_, Reply::Amended { order, .. }) if phase(model.order(*order).symbol) == Some(Phase::Auction) => {
-            met.push("auction: amended");
+            let is_for_it = model.order(*order).kind.is_for_auction();
+            met.push(if is_for_it { "auction: amended, for it" } else { "auction: amended" });
         }
         (Command::ExpireOrders, _) => {
             let is_one = |event: &Event| {
@@ -227,6 +250,18 @@ fn uncrossed(before: &Before, events: &[Event], model: &Model) -> Vec<&'static s
         _ => None,
     });
     let mut met: Vec<&str> = opened.clone().flat_map(|symbol| uncrossed_in(symbol, before, events, model)).collect();
+    for symbol in opened.clone() {
+        let is_rest = |event: &Event| {
+            matches!(*event, Event::OrderCanceled { order, symbol: of, why: CancelReason::NotResting, .. }
+                if of == symbol && model.order(order).kind.is_for_auction())
+        };
+        if events.iter().any(is_rest) {
+            met.push("auction: a rest of an order for it is canceled");
+            met.extend(
+                goes_on(events, symbol, model).then_some("auction: more orders for it than one command cancels"),
+            );
+        }
+    }
     met.extend((opened.count() > 1).then_some("auction: several end with one command"));
     met
 }
@@ -278,6 +313,14 @@ fn uncrossed_in(opened: SymbolIndex, before: &Before, events: &[Event], model: &
         let is_charged = fees.iter().any(|fee| !fee.is_none());
         let facts = [
             (parties.iter().any(|order| showed.contains(&order.id)), "uncross: hidden shares are shown, and execute"),
+            (
+                parties.iter().any(|order| order.kind == OrderKind::AuctionLimit),
+                "auction: a limit order for it executes",
+            ),
+            (
+                parties.iter().any(|order| order.kind == OrderKind::AuctionMarket),
+                "auction: a market order for it executes",
+            ),
             (parties.iter().all(|order| order.display.is_some()), "uncross: of two orders that hide shares"),
             (fees.iter().all(|fee| !fee.is_none()), "uncross: fees of both"),
             (gets(0, 1) || gets(1, 0), "uncross: a fee that one party gets"),

@@ -106,7 +106,9 @@ fn is_for_money(command: &Command) -> bool {
 pub fn rejected(rule: &BrokenRule) -> &'static str {
     match rule {
         BrokenRule::Halted => "rejected: halted",
-        BrokenRule::Auction => unreachable!("counted with phases"),
+        BrokenRule::Auction | BrokenRule::NotInAuction | BrokenRule::AuctionWithoutBand => {
+            unreachable!("counted with phases")
+        }
         BrokenRule::LimitOffTick { .. } => "rejected: limit off the tick",
         BrokenRule::TriggerOffTick { .. } => "rejected: stop off the tick",
         BrokenRule::OffLot { .. } => "rejected: off the lot",
@@ -191,6 +193,7 @@ fn triggered(events: &[Event], model: &Model) -> Vec<&'static str> {
             OrderKind::Market if !model.queue(placed.symbol, placed.side.opposite()).is_empty() => {
                 met.push("triggered: a market order ends at the band");
             }
+            OrderKind::AuctionLimit | OrderKind::AuctionMarket => panic!("it does not wait for a price"),
             OrderKind::Market
             | OrderKind::PostOnly
             | OrderKind::PostOnlyMove

@@ -760,6 +760,7 @@ impl Situations {
         self.count(match (order.kind, order.canceled, makers, order.side) {
             (OrderKind::Limit, ..) => return,
             (OrderKind::PostOnlyMove, ..) => panic!("placed, it is of another kind"),
+            (OrderKind::AuctionLimit | OrderKind::AuctionMarket, ..) => return,
             (OrderKind::PostOnly, ..) => "post-only: rests",
             (OrderKind::ImmediateOrCancel, None, ..) => "immediate or cancel: executes whole",
             (OrderKind::ImmediateOrCancel, Some(_), 0, _) => "immediate or cancel: finds nothing",

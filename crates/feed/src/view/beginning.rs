@@ -13,7 +13,7 @@ use super::View;
 use super::trails::Moves;
 use crate::accounts::Accounts;
 use crate::market::{FormerMarket, Listing};
-use crate::orders::{In, Open, Orders};
+use crate::orders::{In, Open, Orders, Terms};
 use crate::remembered::Remembered;
 use crate::symbols::{Changed, Names};
 
@@ -137,6 +137,10 @@ impl View {
             StateItem::Kind { kind, self_trade } => {
                 let slot = last.expect("invariant: a kind follows its order");
                 self.orders.set_kind(slot, kind, self_trade);
+                if kind == OrderKind::AuctionMarket {
+                    let Terms { symbol, side, limit, open, .. } = self.orders.terms(slot);
+                    self.listings[symbol.0 as usize].book.count_market(side, limit, open.position());
+                }
             }
             StateItem::Link { .. } => {}
             StateItem::Phase { symbol, phase } => self.listings[symbol.0 as usize].phase = phase,

@@ -313,7 +313,7 @@ pub(crate) fn why_canceled(past: &PastOrder, ended: &Ending) -> Option<CancelRea
 
 /// Writes a limit; zero for a market order, which has none.
 pub(crate) fn price_text(kind: OrderKind, limit: Price) -> String {
-    if kind == OrderKind::Market { numbers::zero().to_owned() } else { numbers::price(limit) }
+    if kind.is_market() { numbers::zero().to_owned() } else { numbers::price(limit) }
 }
 
 pub(crate) fn type_name(kind: OrderKind, side: Side, trigger: Option<Trigger>) -> &'static str {
@@ -326,15 +326,17 @@ pub(crate) fn type_name(kind: OrderKind, side: Side, trigger: Option<Trigger>) -
         };
     }
     match kind {
-        OrderKind::Limit | OrderKind::ImmediateOrCancel | OrderKind::FillOrKill => "LIMIT",
+        OrderKind::Limit | OrderKind::ImmediateOrCancel | OrderKind::FillOrKill | OrderKind::AuctionLimit => "LIMIT",
         OrderKind::PostOnly | OrderKind::PostOnlyMove => "LIMIT_MAKER",
-        OrderKind::Market => "MARKET",
+        OrderKind::Market | OrderKind::AuctionMarket => "MARKET",
     }
 }
 
 pub(crate) fn time_in_force(kind: OrderKind) -> &'static str {
     match kind {
         OrderKind::Limit | OrderKind::PostOnly | OrderKind::PostOnlyMove | OrderKind::Market => "GTC",
+        // The compatible interface has no name for it.
+        OrderKind::AuctionLimit | OrderKind::AuctionMarket => "GTC",
         OrderKind::ImmediateOrCancel => "IOC",
         OrderKind::FillOrKill => "FOK",
     }

@@ -33,7 +33,8 @@ pub(crate) fn order_refusal(request: &OrderRequest, fault: OrderFault) -> Refusa
         OrderFault::PostOnlyMarket | OrderFault::PostOnlyAtOnce | OrderFault::MoveWaits => {
             Refusal::not_required("type")
         }
-        OrderFault::TifOfMarket
+        OrderFault::AuctionWaits
+        | OrderFault::TifOfMarket
         | OrderFault::DayAtOnce
         | OrderFault::DayUntil
         | OrderFault::NoUntil

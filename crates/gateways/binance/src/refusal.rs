@@ -290,7 +290,7 @@ impl Refusal {
     fn broken(rule: &BrokenRule) -> Refusal {
         let filter = match rule {
             BrokenRule::Halted => return Refusal::new(-1013, "Market is closed."),
-            BrokenRule::Auction => {
+            BrokenRule::Auction | BrokenRule::NotInAuction | BrokenRule::AuctionWithoutBand => {
                 return Refusal::new(-2010, "This order type is not possible in this trading phase.");
             }
             BrokenRule::LimitOffTick { .. } | BrokenRule::TriggerOffTick { .. } => "PRICE_FILTER",

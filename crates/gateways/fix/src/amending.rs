@@ -147,7 +147,7 @@ impl Amending {
     /// Checks the fields that no amendment changes.
     fn check_same(&self, order: &Open, symbol: Symbol) -> Result<(), String> {
         // An order that waits for no price any more is a plain one, and may go on being called what it was.
-        let plain = if order.kind == OrderKind::Market { "1" } else { "2" };
+        let plain = if order.kind.is_market() { "1" } else { "2" };
         let is_of_kind = |kind: &str| kind == ord_type(order) || !order.waits && kind == plain;
         let others = [
             ("Side(54)", self.side.is_some_and(|side| side != order.side)),

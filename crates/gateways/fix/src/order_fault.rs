@@ -33,6 +33,9 @@ pub(crate) fn order_fault(fault: OrderFault) -> Fault {
         OrderFault::PostOnlyAtOnce => {
             (tags::TIME_IN_FORCE, Reason::Value, "TimeInForce(59) of a post-only order is 0, 1 or 6")
         }
+        OrderFault::AuctionWaits => {
+            (tags::TIME_IN_FORCE, Reason::Value, "TimeInForce(59)=2 belongs to an order that waits for no price")
+        }
         OrderFault::TifOfMarket | OrderFault::DayAtOnce => (
             tags::TIME_IN_FORCE,
             Reason::Value,

@@ -132,12 +132,13 @@ fn with_time(message: &Message<'_>, request: OrderRequest) -> Result<OrderReques
         // FIX allows both for a market order, which is done at once all the same.
         None | Some("0" | "1") if request.order_type == OrderType::Market && !waits => None,
         None => {
-            let text = "TimeInForce(59) is missing: 0 (day), 1 (until canceled), 3 (immediate or cancel), 4 (fill or kill) or 6 \
-                        (until ExpireTime(126))";
+            let text = "TimeInForce(59) is missing: 0 (day), 1 (until canceled), 2 (at the opening), 3 (immediate or cancel), 4 \
+                        (fill or kill) or 6 (until ExpireTime(126))";
             return Err(Fault::of(tags::TIME_IN_FORCE, Reason::Missing, text));
         }
         Some("0") => return Ok(OrderRequest { ends_with_day: true, ..request }),
         Some("1") => Some(TimeInForce::GoodTillCanceled),
+        Some("2") => Some(TimeInForce::GoodForAuction),
         Some("3") => Some(TimeInForce::ImmediateOrCancel),
         Some("4") => Some(TimeInForce::FillOrKill),
         Some("6") => Some(TimeInForce::GoodTillDate),

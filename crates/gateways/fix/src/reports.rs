@@ -186,7 +186,7 @@ impl Happening {
             .add(tags::SIDE, side(order.side))
             .add(tags::ORDER_QTY, at.shares)
             .add(tags::ORD_TYPE, ord_type(order))
-            .add_some(tags::PRICE, (order.kind != OrderKind::Market).then_some(order.limit))
+            .add_some(tags::PRICE, (!order.kind.is_market()).then_some(order.limit))
             .add_some(tags::STOP_PX, order.trigger.map(Trigger::price))
             .add(tags::TIME_IN_FORCE, time_in_force(order.kind, order.until))
             .add_some(tags::EXPIRE_TIME, order.until.map(|until| times::written(until.time())))
@@ -378,7 +378,7 @@ pub(crate) fn side(side: Side) -> u8 {
 
 /// OrdType.
 pub(crate) fn ord_type(order: &Open) -> &'static str {
-    let is_market = order.kind == OrderKind::Market;
+    let is_market = order.kind.is_market();
     match order.trigger {
         _ if order.trail.is_some() => "P",
         None if is_market => "1",
@@ -397,6 +397,7 @@ pub(crate) fn ord_type(order: &Open) -> &'static str {
 
 fn time_in_force(kind: OrderKind, until: Option<Deadline>) -> u8 {
     match kind {
+        OrderKind::AuctionLimit | OrderKind::AuctionMarket => 2,
         _ if until.is_some() => 6,
         OrderKind::Limit | OrderKind::PostOnly | OrderKind::PostOnlyMove => 1,
         OrderKind::ImmediateOrCancel | OrderKind::Market => 3,

@@ -394,6 +394,8 @@ fn broken(rule: &BrokenRule) -> Code {
     match rule {
         BrokenRule::Halted => Code::Halted,
         BrokenRule::Auction => Code::InAuction,
+        BrokenRule::NotInAuction => Code::NotInAuction,
+        BrokenRule::AuctionWithoutBand => Code::AuctionWithoutBand,
         BrokenRule::LimitOffTick { .. } | BrokenRule::TriggerOffTick { .. } => Code::OffTick,
         BrokenRule::OffLot { .. } => Code::OffLot,
         BrokenRule::TooFewShares { .. } | BrokenRule::TooManyShares { .. } => Code::SharesOutOfRange,

@@ -102,6 +102,10 @@ codes! {
         Halted "halted", "Trading is halted", "Trading in the symbol is halted: orders can be canceled";
         InAuction "in-auction", "In an auction",
             "The orders of the symbol gather: only limit orders without self-trade prevention, and orders with a stop, are placed";
+        NotInAuction "not-in-auction", "In no auction",
+            "The order is for an auction, and its symbol is in none, or the order waits for something else";
+        AuctionWithoutBand "auction-without-band", "No band bounds the auction",
+            "A market order for an auction needs a price band, and a price around which it lies";
         HaltedByRules "halted-by-rules", "Halted by its rules", "The rules of the symbol halt it, so it cannot open";
         Killed "killed", "Killed", "The kill switch is on for the account, the symbol or everything.";
         KillGoesOn "kill-goes-on", "Orders are still being canceled",
@@ -259,6 +263,8 @@ pub(crate) const ANY_ORDER: &[Code] = &[
     Code::NoDayEnd,
     Code::Halted,
     Code::InAuction,
+    Code::NotInAuction,
+    Code::AuctionWithoutBand,
     Code::Killed,
     Code::PastOpenOrders,
     Code::PastOrderShares,
@@ -293,6 +299,8 @@ pub(crate) const AMENDMENT: &[Code] = &[
     Code::DeadlinePassed,
     Code::Halted,
     Code::InAuction,
+    Code::NotInAuction,
+    Code::AuctionWithoutBand,
     Code::Killed,
     Code::PastOpenOrders,
     Code::PastOrderShares,

@@ -115,7 +115,9 @@ values! {
     /// refused instead of executing at once. `post_only_move` ones get the next price at which they do not, and are
     /// `post_only` once they are placed: no order is shown as one. The others never rest: `immediate_or_cancel` ones
     /// execute what they can up to their limit, `fill_or_kill` ones all or nothing, `market` ones at any price.
-    OrderKind "OrderKind" one_of(&["limit", "post_only", "immediate_or_cancel", "fill_or_kill", "market", "post_only_move"]);
+    OrderKind "OrderKind" one_of(&[
+        "limit", "post_only", "immediate_or_cancel", "fill_or_kill", "market", "post_only_move", "auction_limit", "auction_market",
+    ]);
     /// The self-trade prevention: what happens where an order would execute with an open one of its own account.
     /// `allowed`: they execute. `cancel_newest`: the rest of the arriving order is canceled; `cancel_oldest`: the open
     /// one is, and the other goes on; `cancel_both`: both are. `decrement`: both lose the shares that they would have
@@ -134,7 +136,7 @@ values! {
     /// The time in force of an amended order. `GTC`: what does not execute rests until it is canceled, and the order
     /// has no `until` any more. `GTD`: it rests until the time that `until` names beside it. `IOC`: it is canceled at
     /// once. `FOK`: the order executes completely or not at all.
-    AmendedTif "AmendedTif" one_of(&["GTC", "GTD", "IOC", "FOK"]);
+    AmendedTif "AmendedTif" one_of(&["GTC", "GTD", "IOC", "FOK", "GFA"]);
     /// An order is open until all of it is executed, or the rest is canceled.
     OrderStatus "OrderStatus" one_of(&["open", "executed", "canceled"]);
     /// The maker's order was there first; the aggressor's executed with it as it came.

@@ -63,7 +63,8 @@ fn any(workload: &mut Workload, symbol: Symbol, side: Side) -> NewOrder {
         workload.random.pick(&[OrderKind::Limit, OrderKind::Market])
     };
     let (limit, shares) = (workload.random.pick(&workload.prices), workload.random.pick(&workload.sizes));
-    let trigger = if workload.random.percent(20) { workload.trigger(side) } else { None };
+    let waits = !kind.is_for_auction() && workload.random.percent(20);
+    let trigger = if waits { workload.trigger(side) } else { None };
     let self_trade = if workload.has_terms { workload.self_trade() } else { SelfTrade::Allowed };
     NewOrder { trigger, self_trade, ..NewOrder::of_kind(kind, symbol, side, limit, shares) }
 }

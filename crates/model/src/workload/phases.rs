@@ -2,7 +2,8 @@
 //! orders that would execute outside a band. This module does not know what becomes of them.
 
 use terms::{
-    Command, Distance, NewOrder, Op, Pause, Phase, Place, Side, Symbol, SymbolIndex, SymbolRules, Time, Trigger,
+    Command, Distance, NewOrder, Op, OrderKind, Pause, Phase, Place, Side, Symbol, SymbolIndex, SymbolRules, Time,
+    Trigger,
 };
 
 use super::Workload;
@@ -78,7 +79,8 @@ pub(super) fn order(workload: &mut Workload, model: &Model) -> Option<Command> {
         }
         let limit = workload.random.pick(&workload.prices.clone());
         let shares = workload.random.pick(&workload.sizes.clone());
-        return Some(place(workload, NewOrder::limit(symbol, side, limit, shares)));
+        let kind = workload.random.pick(&[OrderKind::Limit, OrderKind::AuctionLimit, OrderKind::AuctionMarket]);
+        return Some(place(workload, NewOrder::of_kind(kind, symbol, side, limit, shares)));
     }
     if !workload.random.percent(25) {
         return None;

@@ -19,7 +19,7 @@ pub(super) fn behind(workload: &mut Workload, placing: Command, model: &Model) -
         _ if workload.random.percent(percent) => distance(workload, model, order.side),
         _ => None,
     };
-    let Some(trail) = trail else { return placing };
+    let Some(trail) = trail.filter(|_| !order.kind.is_for_auction()) else { return placing };
     order.trigger = None;
     let trailing = Place::trailing(account, order, trail).expect("it has no trigger");
     Command::Place(trailing.named(client_id).until(place.deadline()).bound(bond))

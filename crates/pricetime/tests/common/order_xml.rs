@@ -20,6 +20,8 @@ pub fn order_attributes(order: &NewOrder, until: Option<Deadline>) -> String {
         OrderKind::ImmediateOrCancel => format!("{start} limit=\"{limit}\" tif=\"IOC\""),
         OrderKind::FillOrKill => format!("{start} limit=\"{limit}\" tif=\"FOK\""),
         OrderKind::Market => format!("{start} type=\"market\""),
+        OrderKind::AuctionLimit => format!("{start} limit=\"{limit}\" tif=\"GFA\""),
+        OrderKind::AuctionMarket => format!("{start} type=\"market\" tif=\"GFA\""),
     };
     let asked = match trigger {
         None => asked,
@@ -90,7 +92,10 @@ fn amendment_on_the_wire(amendment: &Amendment) -> Amendment {
     said = match (amendment.deadline(), tif) {
         (Change::Set(until), _) => said.with_deadline(Some(until)),
         (Change::Remove, _) | (Change::Keep, Some(TimeInForce::Rests)) => said.with_deadline(None),
-        (Change::Keep, None | Some(TimeInForce::ImmediateOrCancel | TimeInForce::FillOrKill)) => said,
+        (
+            Change::Keep,
+            None | Some(TimeInForce::ImmediateOrCancel | TimeInForce::FillOrKill | TimeInForce::GoodForAuction),
+        ) => said,
     };
     match amendment.display() {
         Change::Set(display) if !shows_all => said.with_display(Some(display)),
@@ -125,6 +130,7 @@ pub fn amendment_attributes(amendment: &Amendment) -> String {
         TimeInForce::Rests => ("tif", "GTC".to_owned()),
         TimeInForce::ImmediateOrCancel => ("tif", "IOC".to_owned()),
         TimeInForce::FillOrKill => ("tif", "FOK".to_owned()),
+        TimeInForce::GoodForAuction => ("tif", "GFA".to_owned()),
     }));
     said.into_iter().map(|(name, value)| format!(" {name}=\"{value}\"")).collect()
 }

@@ -3,6 +3,7 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
 
@@ -67,9 +68,12 @@ fn parameters(method: &str, path: &str, order: u64, list: u64) -> String {
     }
 }
 
-/// Sends a request that is signed with the member's key.
+/// Sends a request that is signed with the member's key. The method is not signed, so a read and a change with equal
+/// parameters in the same millisecond would be the same request: each gets a `recvWindow` of its own.
 fn signed(http: &Http, member: &str, (method, path): (&str, &str), text: &str) -> Answer {
-    let timed = format!("{text}{}timestamp={}", if text.is_empty() { "" } else { "&" }, now());
+    static SENT: AtomicU64 = AtomicU64::new(0);
+    let window = 60_000 - SENT.fetch_add(1, Ordering::Relaxed) % 50_000;
+    let timed = format!("{text}{}recvWindow={window}&timestamp={}", if text.is_empty() { "" } else { "&" }, now());
     let path = format!("/binance{path}?{timed}&signature={}", hmac_hex(&secret(member), &timed));
     http.send(method, &path, None, &[("x-mbx-apikey", &format!("{member}-key"))])
 }

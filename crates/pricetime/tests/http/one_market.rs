@@ -21,8 +21,8 @@ use pricetime::setting_units::Whole;
 use pricetime::settings::GivenSettings;
 use serde_json::{Value, json};
 use terms::{
-    AccountId, Amendment, Change, Command, DOLLAR, Entry, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind,
-    OrderName, Place, Query, Sequence, Side, Time, TimeInForce, WaitsFor,
+    AccountId, Amendment, Change, Command, DOLLAR, Entry, FundsOrder, Money, NewOrder, Op, OrderId, OrderName, Place,
+    Query, Sequence, Side, Time, TimeInForce, WaitsFor,
 };
 use xml::Gateway;
 
@@ -154,7 +154,7 @@ fn by_rest(http: &Http, op: &Op) -> Told {
             if let Some(until) = place.deadline() {
                 body["until"] = until.time().0.into();
             }
-            if kind != OrderKind::Market {
+            if !kind.is_market() {
                 body["limit"] = limit.to_string().into();
             }
             if let Some(trigger) = trigger {
@@ -229,6 +229,7 @@ fn amendment_body(amendment: &Amendment) -> Value {
         Some(TimeInForce::Rests) => say("tif", if has_end { "GTD" } else { "GTC" }.into()),
         Some(TimeInForce::ImmediateOrCancel) => say("tif", "IOC".into()),
         Some(TimeInForce::FillOrKill) => say("tif", "FOK".into()),
+        Some(TimeInForce::GoodForAuction) => say("tif", "GFA".into()),
         None => {}
     }
     body

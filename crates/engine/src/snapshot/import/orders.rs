@@ -57,6 +57,17 @@ impl Importer {
             return Err("a kind that no order on a book has, or that needs no item");
         }
         orders.set_kind(last.slot, (kind, self_trade));
+        if kind.is_for_auction() { self.add_auction_order(last.slot, last.place.0, self_trade) } else { Ok(()) }
+    }
+
+    /// Notes the order on a book before it as one that ends with the auction of its symbol.
+    fn add_auction_order(&mut self, slot: u32, symbol: SymbolIndex, self_trade: SelfTrade) -> Result<(), &'static str> {
+        if self.engine.phase(symbol).phase == Phase::Open || self_trade != SelfTrade::Allowed {
+            return Err("an order for an auction in a symbol that is open, or one that prevents self-trades");
+        }
+        let order = *self.engine.orders.get(slot);
+        self.engine.auction_orders.insert(symbol, order.id);
+        self.engine.count_if_market(slot, order.open.position());
         Ok(())
     }
 
@@ -256,7 +267,12 @@ impl Importer {
     }
 }
 
-/// Checks that a post-only-move order has the kind that it gets when it is placed.
+/// Checks that a post-only-move order has the kind that it gets when it is placed, and that one for an auction waits for
+/// no price.
 fn check_kind(placed: &NewOrder<SymbolIndex>) -> Result<(), &'static str> {
-    if placed.kind == placed.kind.once_placed() { Ok(()) } else { Err("an order of a kind that no order is of") }
+    let waits = placed.kind.is_for_auction() && placed.trigger.is_some();
+    match placed.kind == placed.kind.once_placed() && !waits {
+        true => Ok(()),
+        false => Err("an order of a kind that no order is of"),
+    }
 }

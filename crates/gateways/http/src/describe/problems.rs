@@ -175,6 +175,8 @@ mod tests {
             Reject::TooManyTrails { most: terms::TRAILING_MAX, of_account: false },
             Reject::BreaksRule(BrokenRule::Halted),
             Reject::BreaksRule(BrokenRule::Auction),
+            Reject::BreaksRule(BrokenRule::NotInAuction),
+            Reject::BreaksRule(BrokenRule::AuctionWithoutBand),
             Reject::HaltedByRules,
             Reject::Killed(terms::KillScope::Everything),
             Reject::KillGoesOn,

@@ -66,6 +66,7 @@ enum TifName {
     Ioc,
     Fok,
     Day,
+    Gfa,
 }
 
 fn keep<T>() -> Change<T> {
@@ -95,6 +96,7 @@ impl AmendBody {
                 Some(TifName::Gtd) => Some(TimeInForce::GoodTillDate),
                 Some(TifName::Ioc) => Some(TimeInForce::ImmediateOrCancel),
                 Some(TifName::Fok) => Some(TimeInForce::FillOrKill),
+                Some(TifName::Gfa) => Some(TimeInForce::GoodForAuction),
             },
             ends_with_day: matches!(self.tif, Some(TifName::Day)),
             ..AmendmentRequest::new(input::account(&self.account)?, order)

@@ -34,6 +34,7 @@ pub(super) fn order_problem(fault: OrderFault) -> Problem {
         OrderFault::MoveWaits => {
             ("kind", "kind cannot be post_only_move: an order that waits for a price does not move")
         }
+        OrderFault::AuctionWaits => ("kind", "an order for an auction waits for no price"),
         OrderFault::TifOfMarket => ("tif", "a market order that waits for nothing is done at once"),
         OrderFault::DayAtOnce => ("tif", "tif belongs to an order that rests or waits, and this one is done at once"),
         OrderFault::DayUntil => ("until", "an order whose tif is DAY ends with the day, so it has no until"),

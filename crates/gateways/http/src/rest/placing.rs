@@ -95,6 +95,8 @@ enum KindName {
     ImmediateOrCancel,
     FillOrKill,
     Market,
+    AuctionLimit,
+    AuctionMarket,
 }
 
 impl KindName {
@@ -106,6 +108,8 @@ impl KindName {
             KindName::ImmediateOrCancel => (OrderType::Limit, Some(TimeInForce::ImmediateOrCancel), None),
             KindName::FillOrKill => (OrderType::Limit, Some(TimeInForce::FillOrKill), None),
             KindName::Market => (OrderType::Market, None, None),
+            KindName::AuctionLimit => (OrderType::Limit, Some(TimeInForce::GoodForAuction), None),
+            KindName::AuctionMarket => (OrderType::Market, Some(TimeInForce::GoodForAuction), None),
         }
     }
 }

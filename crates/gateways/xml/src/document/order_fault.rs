@@ -30,7 +30,8 @@ pub(super) fn order_fault(element: &'static str, fault: OrderFault) -> ChildFaul
         OrderFault::MoveWaits => {
             "an order that waits for a price does not move, so its post-only can only be true or false"
         }
-        OrderFault::TifOfMarket => "the tif of a market order can only be IOC",
+        OrderFault::AuctionWaits => "an order for an auction waits for no price: leave out tif GFA, or the price",
+        OrderFault::TifOfMarket => "the tif of a market order can only be IOC or GFA",
         OrderFault::DayAtOnce => "tif can be DAY of an order that rests or waits, and this one is done at once",
         OrderFault::DayUntil => "an order whose tif is DAY ends with the day, so it has no until",
         OrderFault::NoUntil => "an order whose tif is GTD needs until, the time at which it ends",

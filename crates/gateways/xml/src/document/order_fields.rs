@@ -68,7 +68,7 @@ pub(super) fn order_place<'a>(
     let fault = |fault| order_fault(element, fault);
     let symbol = symbol(given(sym, element, "sym")?)?;
     let order_type = one_of(&TYPES, kind, "type must be limit or market")?.unwrap_or(OrderType::Limit);
-    let times = one_of(&TIMES, tif, "tif must be GTC, GTD, DAY, IOC or FOK")?;
+    let times = one_of(&TIMES, tif, "tif must be GTC, GTD, DAY, GFA, IOC or FOK")?;
     let (tif, ends_with_day) = times.unwrap_or_default();
     let post_only = one_of(&POST_ONLY, post_only, "post-only must be true, false or move")?.flatten();
     let self_trade = one_of(&SELF_TRADE, self_trade, SELF_TRADE_FAULT)?.unwrap_or_default();
@@ -98,12 +98,13 @@ pub(super) fn order_place<'a>(
 
 const TYPES: [(&str, OrderType); 2] = [("limit", OrderType::Limit), ("market", OrderType::Market)];
 /// The times in force, and whether the order ends with the day.
-pub(super) const TIMES: [(&str, (Option<TimeInForce>, bool)); 5] = [
+pub(super) const TIMES: [(&str, (Option<TimeInForce>, bool)); 6] = [
     ("GTC", (Some(TimeInForce::GoodTillCanceled), false)),
     ("IOC", (Some(TimeInForce::ImmediateOrCancel), false)),
     ("FOK", (Some(TimeInForce::FillOrKill), false)),
     ("GTD", (Some(TimeInForce::GoodTillDate), false)),
     ("DAY", (None, true)),
+    ("GFA", (Some(TimeInForce::GoodForAuction), false)),
 ];
 const POST_ONLY: [(&str, Option<PostOnly>); 3] =
     [("true", Some(PostOnly::Refused)), ("false", None), ("move", Some(PostOnly::Moves))];
