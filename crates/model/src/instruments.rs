@@ -58,7 +58,7 @@ impl Model {
         }
         let is_market = kind == OrderKind::Market;
         let tick = rules.tick;
-        if !is_market && limit.units() % tick.units() != 0 {
+        if !kind.is_market() && limit.units() % tick.units() != 0 {
             return Some(BrokenRule::LimitOffTick { limit, tick });
         }
         if let Some(trigger) = trigger.map(|trigger| trigger.price())

@@ -69,7 +69,7 @@ impl BrokenRule {
             BrokenRule::Halted => "12.1",
             BrokenRule::Auction => "12.6",
             BrokenRule::NotInAuction => "12.16",
-            BrokenRule::AuctionWithoutBand => "12.17",
+            BrokenRule::AuctionWithoutBand => "12.18",
             BrokenRule::OutsideBand { .. } => "8.4",
             BrokenRule::LimitOffTick { .. }
             | BrokenRule::TriggerOffTick { .. }
