@@ -243,7 +243,7 @@
 
 /** The mode of the venue. @typedef {{mode: Mode}} VenueMode */
 
-/** @typedef {"limit"|"post_only"|"post_only_move"|"immediate_or_cancel"|"fill_or_kill"|"market"} OrderKind no order is shown as `post_only_move` */
+/** @typedef {"limit"|"post_only"|"post_only_move"|"immediate_or_cancel"|"fill_or_kill"|"market"|"auction_limit"|"auction_market"} OrderKind no order is shown as `post_only_move` */
 
 /**
  * @typedef {object} NewOrder

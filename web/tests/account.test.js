@@ -54,6 +54,7 @@ test("a limit is told with what the order waits for", () => {
 
 test("a kind is told with the shares that it shows, and its trigger also after that was reached", () => {
   assert.equal(kindOf(order({ kind: "immediate_or_cancel" }), price), "immediate or cancel");
+  assert.equal(kindOf(order({ kind: "auction_limit", display: "1200" }), price), "limit, for an auction, shows 1,200");
   assert.equal(kindOf(order({ display: "1200", stop: "990" }), price), "limit, shows 1,200, stop $990");
 });
 

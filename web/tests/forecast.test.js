@@ -42,6 +42,7 @@ test("what would happen is told before an order is sent", () => {
 test("in an auction nothing is foretold", () => {
   const gathering = book([], [["1", "1"]], /** @type {any} */ ({ name: "auction" }));
   assert.equal(forecast(gathering, { side: "buy", kind: "market", limit: null, shares: exact("1") }, group), "");
+  assert.deepEqual([says("buy", "auction_market", null, "1"), says("buy", "auction_limit", "151", "1")], ["", ""], "nor of what is for one");
 });
 
 test("an average is rounded to a hundredth of a cent, and exact where it can be", () => {

@@ -71,8 +71,20 @@ const all = [
     },
   ],
 ];
+/** In another symbol, which is in an auction. */
+const gathering = "SAIDGFA";
+all.push(
+  ["a limit order for an auction", one({ symbol: gathering, kind: "auction_limit", limit: "99" })],
+  ["a market order for an auction", one({ symbol: gathering, kind: "auction_market" })],
+);
 /** Orders that no client written for Binance can express, and those that FIX cannot. */
-const UNSAYABLE = ["one that follows it by dollars", "one that ends at a time", "a post-only one that waits"];
+const UNSAYABLE = [
+  "a limit order for an auction",
+  "a market order for an auction",
+  "one that follows it by dollars",
+  "one that ends at a time",
+  "a post-only one that waits",
+];
 const UNSAYABLE_IN_FIX = [
   "a stop with a limit, and no trades with oneself",
   "a profit",
@@ -108,7 +120,11 @@ for (const id of [account, maker]) {
   await ask("POST", "/accounts", { account: id, balance: "1000000" });
   await ask("POST", `/symbols/${symbol}/shares`, { account: id, shares: "1000" });
 }
-for (const side of ["sell", "buy"]) await ask("POST", "/orders", { account: maker, symbol, side, limit: "100", shares: "1" });
+await ask("POST", `/symbols/${gathering}/shares`, { account: maker, shares: "1" });
+for (const name of [symbol, gathering])
+  for (const side of ["sell", "buy"]) await ask("POST", "/orders", { account: maker, symbol: name, side, limit: "100", shares: "1" });
+await ask("PUT", `/symbols/${gathering}/rules`, { band_up: "10", band_down: "10" });
+await ask("PUT", `/symbols/${gathering}/phase`, { phase: "auction" });
 await ask("POST", "/orders", { account: maker, symbol, side: "sell", limit: "105", shares: "500" });
 
 let ran = 0;

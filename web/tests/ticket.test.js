@@ -159,6 +159,9 @@ test("each choice of the ticket is the order of the interface that it says", () 
     kind: "market",
     client_order_id: "id-2",
   });
+  const [auctioned] = orders({ kind: "auction_market" }).orders;
+  assert.deepEqual([auctioned.kind, auctioned.limit, auctioned.shares], ["auction_market", undefined, "5"]);
+  assert.equal(orders({ kind: "auction_limit" }).orders[0].limit, "150");
   assert.equal(orders({ waits: "trail_bips", trigger: "2.5" }).orders[0].trail_bips, 250);
   assert.equal(orders({ waits: "trail" }).orders[0].trail, "9");
   assert.equal(orders({ display: "2" }).orders[0].display, "2");
@@ -191,7 +194,7 @@ test("each choice of the ticket is the order of the interface that it says", () 
 
 /** The choices of the ticket's fields, as the page has them. @type {Record<string, string[]>} */
 const CHOICES = {
-  kind: ["limit", "post_only", "post_only_move", "market"],
+  kind: ["limit", "post_only", "post_only_move", "market", "auction_market"],
   waits: ["", "stop", "trail"],
   unit: ["shares", "percent"],
   "self-trade": ["allowed", "cancel_newest"],
@@ -209,6 +212,10 @@ test("a preset decides by its own values, and what cannot be taken becomes the s
   assert.deepEqual(filled({ kind: "post_only_move" }), ["post_only_move", "", "shares", "5", "", ""]);
   assert.deepEqual(filled({ kind: "market", waits: "stop" }), ["market", "stop", "shares", "5", "", ""]);
   assert.deepEqual(filled({ kind: "post_only_move", waits: "stop" }), ["limit", "stop", "shares", "5", "", "the kind"]);
+  assert.deepEqual(filled({ kind: "auction_market" }), ["auction_market", "", "shares", "5", "", ""]);
+  assert.deepEqual(filled({ kind: "auction_market", waits: "stop" }), ["limit", "stop", "shares", "5", "", "the kind"]);
+  // There is no auction now.
+  assert.deepEqual(filled({ kind: "auction_limit" }), ["limit", "", "shares", "5", "", "the kind"]);
   assert.deepEqual(filled({ kind: "gone" }), ["limit", "", "shares", "5", "", "the kind"]);
   assert.deepEqual(filled({ ends: "day" }), ["limit", "", "shares", "5", "", "when it ends"]);
   // An order that was to wait must not execute at any price now, nor a percentage be a number of shares.

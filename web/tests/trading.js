@@ -147,6 +147,76 @@ try {
     }),
   );
 
+  await step("orders for an auction are offered only while there is one, and are shown, amended and gone with it", () =>
+    visit({}, async (page) => {
+      const phase = (/** @type {string} */ name) => ask("PUT", `/symbols/${market.symbol}/phase`, { phase: name });
+      const option = (/** @type {string} */ kind) => `#ticket-kind option[value=${kind}]`;
+      const kinds = ["auction_limit", "auction_market"];
+      for (const kind of kinds) assert.equal(await page.locator(option(kind)).isDisabled(), true);
+      assert.match(await page.locator(option("auction_limit")).innerText(), /none now/);
+      await ask("PUT", `/symbols/${market.symbol}/rules`, { band_up: "10", band_down: "10" });
+      await phase("auction");
+      for (const kind of kinds) await page.waitForSelector(`${option(kind)}:not([disabled])`, { state: "attached" });
+      // What waits for a price is for no auction, and the other way round.
+      await page.selectOption("#ticket-kind", "auction_market");
+      await page.selectOption("#ticket-waits", "stop");
+      assert.equal(await page.inputValue("#ticket-kind"), "market");
+      await page.selectOption("#ticket-kind", "auction_market");
+      assert.equal(await page.inputValue("#ticket-waits"), "");
+      await page.waitForSelector("#ticket-kind-note:has-text('within the price band')");
+      assert.equal(await page.isVisible("#ticket-limit"), false);
+      await page.fill("#ticket-shares", "4");
+      await look(page, "auction-ticket");
+      assert.deepEqual(await barriers(page), []);
+      await send(page);
+      assert.match(await page.locator("#ticket-done").innerText(), /at any price, for this auction/);
+      const { order_id, ...order } = await newest();
+      assert.deepEqual({ ...order, kind: "auction_market", limit: null, status: "open" }, order);
+      // A price that is pressed makes it one with a limit.
+      await page.fill("#ticket-shares", "2");
+      await page.click("#ladder-bids .level:not([hidden])");
+      await page.waitForSelector("#ticket-limit:visible");
+      assert.equal(await page.inputValue("#ticket-kind"), "auction_limit");
+      await page.fill("#ticket-limit", "120");
+      await send(page);
+      const limited = await newest();
+      assert.deepEqual({ ...limited, kind: "auction_limit", limit: "120", status: "open" }, limited);
+      const row = (/** @type {number} */ id) => page.locator(`#panel-open tbody tr:has(button:text-is("${id}"))`);
+      await row(order_id).locator("td:has-text('market, for an auction')").waitFor({ state: "attached" });
+      await row(limited.order_id).locator("td:has-text('limit, for an auction')").waitFor({ state: "attached" });
+      for (const [id, written, told] of /** @type {const} */ ([
+        [order_id, "3", { shares: "3", limit: null }],
+        [limited.order_id, "5 @ 121", { shares: "5", limit: "121" }],
+      ])) {
+        await row(id).locator(".edit").click();
+        await row(id).locator(".row-edit").fill(written);
+        await row(id).locator(".row-edit").press("Enter");
+        await page.waitForSelector(`.notice:has-text("Order ${id} has ${told.shares}")`);
+        const amended = await ask("GET", `/orders/${id}?account=${market.trader}`);
+        assert.deepEqual({ ...amended, ...told }, amended);
+      }
+      await look(page, "auction-orders");
+      await page.setViewportSize({ width: 360, height: 640 });
+      await go(page, "ticket");
+      await look(page, "auction-ticket-360");
+      await go(page, "account");
+      await look(page, "auction-orders-360");
+      await page.setViewportSize({ width: 1366, height: 650 });
+      await phase("open");
+      // The chosen kind stays, and the ticket says that there is no auction for it any more.
+      await page.waitForSelector("#ticket-kind-note:has-text('it is in none now')");
+      await look(page, "auction-over");
+      await page.fill("#ticket-limit", "120");
+      await page.fill("#ticket-shares", "1");
+      await page.click("#ticket-submit");
+      await page.waitForSelector("#ticket-kind-fault:has-text('only while its symbol is in one')");
+      const ended = await ask("GET", `/orders/${limited.order_id}?account=${market.trader}`);
+      assert.deepEqual([ended.status, ended.canceled], ["canceled", "5"]);
+      assert.equal((await ask("GET", `/orders/${order_id}?account=${market.trader}`)).status, "executed");
+      await ask("PUT", `/symbols/${market.symbol}/rules`, {});
+    }),
+  );
+
   await step("who wants to be asked before an order is sent is asked, and Escape sends nothing", () =>
     visit({}, async (page) => {
       await page.click("#ticket-terms > summary");

@@ -2,6 +2,7 @@
 // says, and leaves out nothing in silence.
 
 import { exact } from "../decimal.js";
+import { isForAuction, isMarket } from "./kinds.js";
 
 /** @import { ListKind, NewOrder, Order, Side } from "../types.js" */
 
@@ -93,13 +94,14 @@ function xmlRequest(said) {
 
 /** @param {Terms} order @returns {Pairs} */
 function xmlOrder({ symbol, side, kind, shares, funds, limit, stop, take_profit, trail, trail_bips, self_trade, until, tif, display }) {
-  const in_force = /** @type {Record<string, string>} */ ({ immediate_or_cancel: "IOC", fill_or_kill: "FOK" })[kind] ?? tif;
+  const in_force =
+    /** @type {Record<string, string>} */ ({ immediate_or_cancel: "IOC", fill_or_kill: "FOK", auction_limit: "GFA", auction_market: "GFA" })[kind] ?? tif;
   return present([
     ["sym", symbol],
     ["amount", signed(side, shares)],
     ["funds", signed(side, funds)],
-    ["limit", kind === "market" ? null : limit],
-    ["type", kind === "market" ? "market" : null],
+    ["limit", isMarket(kind) ? null : limit],
+    ["type", isMarket(kind) ? "market" : null],
     ["post-only", kind === "post_only" ? "true" : kind === "post_only_move" ? "move" : null],
     ["tif", in_force],
     ["stop", stop],
@@ -153,7 +155,7 @@ function restOrder({ account, symbol, side, kind, shares, funds, limit, stop, ta
     symbol,
     side,
     kind,
-    limit: kind === "market" ? null : limit,
+    limit: isMarket(kind) ? null : limit,
     shares,
     funds,
     stop,
@@ -311,6 +313,7 @@ function reference({ stop, take_profit, limit }) {
  */
 function leg({ kind, shares, funds, limit, stop, take_profit, trail, trail_bips, until, tif, display }, called, quantity = true) {
   if (until || tif) throw new NoWords("Binance's interface has no orders that end at a time, or with the day: say it in XML or with curl");
+  if (isForAuction(kind)) throw new NoWords("Binance's interface has no orders for an auction: say it in XML or with curl");
   if (trail !== undefined)
     throw new NoWords(
       "Binance's interface has stops that follow the market by a part of the price, and none that follow by dollars: say it in XML or with curl",
@@ -388,8 +391,10 @@ function fixMessage(said) {
   if (unusual(self_trade)) throw new NoWords("FIX 4.4 does not say what becomes of an order that meets its own account: say it in XML or with curl");
   if (kind === "post_only_move" || (take_profit && kind !== "market"))
     throw new NoWords("FIX 4.4 has no post-only orders that move, and no limit for orders that take a profit: say it in XML or with curl");
-  const type = kind === "market" ? (stop ? "3" : take_profit ? "J" : "1") : stop ? "4" : "2";
-  const in_force = { immediate_or_cancel: "3", fill_or_kill: "4" }[kind] ?? (tif === "DAY" ? "0" : until ? "6" : type === "1" ? "3" : "1");
+  const type = isMarket(kind) ? (stop ? "3" : take_profit ? "J" : "1") : stop ? "4" : "2";
+  const in_force =
+    { immediate_or_cancel: "3", fill_or_kill: "4", auction_limit: "2", auction_market: "2" }[kind] ??
+    (tif === "DAY" ? "0" : until ? "6" : type === "1" ? "3" : "1");
   return [
     "D",
     present([
@@ -399,7 +404,7 @@ function fixMessage(said) {
       [38, shares],
       [152, funds],
       [40, type],
-      [44, kind === "market" ? null : limit],
+      [44, isMarket(kind) ? null : limit],
       [99, stop ?? take_profit],
       [59, in_force],
       [126, until ? fixTime(until) : null],

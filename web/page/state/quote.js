@@ -2,7 +2,7 @@
 
 import { atLeast, exact, format, group, places } from "../decimal.js";
 
-/** @import { Candle, Interval, Rules, SymbolInfo } from "../types.js" */
+/** @import { Candle, Interval, Phase, Rules, SymbolInfo } from "../types.js" */
 /** @import { Market } from "./market.js" */
 /** @import { Symbols } from "./symbols.js" */
 
@@ -55,6 +55,12 @@ export class Quote {
   /** @returns {Rules|undefined} */
   get rules() {
     return this.info?.rules;
+  }
+
+  /** The phase of the symbol while it is not open: the book says it with each update, the list of symbols four times a second. @returns {Phase|null} */
+  get phase() {
+    const { book } = this.#market;
+    return book.state === "live" ? book.phase : (this.info?.phase ?? null);
   }
 
   /** Every price has so many: those of the tick, or the most that were seen near the market. They do not become fewer. */

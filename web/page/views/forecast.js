@@ -2,6 +2,7 @@
 
 import { MONEY_DECIMALS, exact, format, group, total } from "../decimal.js";
 import { feeOf, percentOf } from "../state/fees.js";
+import { isForAuction } from "../state/kinds.js";
 
 /** @import { Book } from "../state/book.js" */
 /** @import { Rates } from "../state/fees.js" */
@@ -17,7 +18,7 @@ import { feeOf, percentOf } from "../state/fees.js";
  * @returns {string} empty when that cannot be said
  */
 export function forecast(book, { side, kind, limit, shares }, price, { rates = null, symbol = "", step = 0n } = {}) {
-  if (book.state !== "live" || book.phase) return "";
+  if (book.state !== "live" || book.phase || isForAuction(kind)) return "";
   const { left, money, fee } = walk(book, { side, limit, shares }, rates?.taker ?? 0n);
   const now = shares - left;
   const amount = (/** @type {bigint} */ count) => group(format(count));

@@ -1,6 +1,7 @@
 // The texts of an order: its limit, its kind, the price that it waits for, and its state. Knows no element.
 
 import { exact, format, group } from "../decimal.js";
+import { kindName } from "../state/kinds.js";
 
 /** @import { Price } from "../state/quote.js" */
 /** @import { Execution, Order, Side } from "../types.js" */
@@ -30,7 +31,7 @@ function triggerOf(order, price) {
 
 /** @param {Order} order @param {Price} price */
 export function kindOf(order, price) {
-  const name = order.kind.replaceAll("_", " ");
+  const name = kindName(order.kind);
   const kind = order.display === undefined ? name : `${name}, shows ${group(order.display)}`;
   return order.stop === null && order.take_profit === null ? kind : `${kind}, ${triggerOf(order, price)}`;
 }

@@ -16,8 +16,7 @@ export function phaseView({ market, quote, frames, symbols }) {
   let ticking;
 
   const mark = frames.view(() => {
-    // The book says it with each update, the list of symbols four times a second.
-    const phase = market.book.state === "live" ? market.book.phase : (quote.info?.phase ?? null);
+    const { phase } = quote;
     const told = phase ? phaseText(phase, (price) => quote.price(price, market.symbol ?? "")) : "";
     root.hidden = told === "";
     setText(root, told);

@@ -3,7 +3,7 @@
 import { find, make, setText } from "../dom.js";
 import { remember, remembered } from "../settings.js";
 import { notice } from "./notices.js";
-import { MOVES, mayMove } from "./ticket-order.js";
+import { MOVES, goesWith } from "./ticket-order.js";
 
 /** A preset: the values of the ticket's fields, by name. @typedef {{name: string, fields: Record<string, string>}} Preset */
 
@@ -57,7 +57,7 @@ export function withPreset(presets, preset) {
 export function fillingOf(fields, optionsOf) {
   const may = (/** @type {string} */ field, /** @type {string|undefined} */ value) => optionsOf(field)?.includes(value ?? "") !== false;
   // What cannot wait as it should must not execute at any price instead; and dollars that are none are no shares.
-  const kindFits = may("waits", fields.waits) && mayMove(fields.kind, fields.waits);
+  const kindFits = may("waits", fields.waits) && goesWith(fields.kind, fields.waits);
   /** @type {string[]} */
   const missed = [];
   const values = FIELDS.map((field) => {

@@ -2,7 +2,9 @@
 
 import { MONEY_DECIMALS, format, group } from "../decimal.js";
 import { find, setAttribute, setText, within } from "../dom.js";
-import { MOVES, mayMove } from "./ticket-order.js";
+import { isForAuction } from "../state/kinds.js";
+import { AUCTION_KINDS, kindNote } from "./ticket-kinds.js";
+import { MOVES, goesWith } from "./ticket-order.js";
 import { cost, foretold, most } from "./ticket-worth.js";
 
 /** @import { Sending } from "../state/sending.js" */
@@ -21,12 +23,17 @@ export function ticketDrawing(parts) {
   const drawAvailable = availableDrawing(parts);
   const drawConditions = conditionDrawing(fields);
   const drawButton = buttonDrawing(parts);
+  const drawKinds = kindDrawing(parts);
   const drawTerms = termDrawing(fields, vitals);
   return {
-    sum: drawSum,
+    sum() {
+      drawKinds();
+      drawSum();
+    },
     all() {
       setAttribute(fields.form, "data-side", fields.side());
       drawAvailable();
+      drawKinds();
       drawTerms();
       drawConditions();
       drawSum();
@@ -54,15 +61,32 @@ function availableDrawing({ fields, market, holdings }) {
 /** Shows and hides fields by the kind of the order. @param {Fields} fields @param {Vitals} vitals */
 function termDrawing(fields, vitals) {
   const dayOption = within(fields.ends, "option", "[value=day]");
+  const restOption = within(fields.ends, "option", "[value='']");
   const moveOption = within(fields.kind, "option", `[value=${MOVES}]`);
   const [limitField, endsField, untilField, displayField] = ["limit", "ends", "until", "display"].map((name) => find(`ticket-${name}-field`));
   return () => {
     limitField.hidden = fields.atAnyPrice();
     dayOption.hidden = dayOption.disabled = vitals.server?.orders_for_the_day !== true;
-    moveOption.disabled = !mayMove(MOVES, fields.waits.value);
+    setText(restOption, isForAuction(fields.kind.value) ? "With the auction (GFA)" : "When canceled (GTC)");
+    moveOption.disabled = !goesWith(MOVES, fields.waits.value);
     endsField.hidden = !fields.stays();
     untilField.hidden = !fields.endsAtATime();
     displayField.hidden = !fields.showsAPart();
+  };
+}
+
+/** Offers the kinds for an auction while there is one, and says what the phase of the symbol means for the chosen kind. @param {Parts} parts */
+function kindDrawing({ fields, quote }) {
+  const options = Object.keys(AUCTION_KINDS).map((kind) => within(fields.kind, "option", `[value=${kind}]`));
+  const note = find("ticket-kind-note");
+  return () => {
+    const { phase, rules } = quote;
+    const gathers = phase?.name === "auction";
+    for (const option of options) {
+      option.disabled = !gathers;
+      setText(option, AUCTION_KINDS[option.value][gathers ? 0 : 1]);
+    }
+    setText(note, kindNote({ kind: fields.kind.value, waits: fields.waits.value, side: fields.side(), self_trade: fields.selfTradeOf(), phase, rules }));
   };
 }
 

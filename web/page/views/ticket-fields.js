@@ -2,6 +2,7 @@
 
 import { fault, format, parse, plain } from "../decimal.js";
 import { find } from "../dom.js";
+import { isMarket, rests as kindRests } from "../state/kinds.js";
 import { bipsOf, newId, ordersOf, triggerUnit } from "./ticket-order.js";
 import { amountOf, showFault, valueOf } from "./faults.js";
 
@@ -25,7 +26,7 @@ export function ticketFields() {
   const display = /** @type {HTMLInputElement} */ (find("ticket-display"));
   const selfTrade = /** @type {HTMLSelectElement} */ (find("ticket-self-trade"));
 
-  const atAnyPrice = () => kind.value === "market";
+  const atAnyPrice = () => isMarket(kind.value);
   /** Whether it is one of two, of which the other waits for a stop and one cancels the other. */
   const isOneOfTwo = () => waits.value === "or_stop";
   /** Whether others are placed when it is executed. */
@@ -33,7 +34,7 @@ export function ticketFields() {
   /** Whether what it waits for follows the market. */
   const follows = () => waits.value.startsWith("trail");
   /** Whether what is left of it rests, so that it may show a part. */
-  const rests = () => ["limit", "post_only", "post_only_move"].includes(kind.value);
+  const rests = () => kindRests(kind.value);
   /** Whether it stays open when it is placed, and so may end at a time. */
   const stays = () => rests() || waits.value !== "";
   return {
@@ -51,6 +52,8 @@ export function ticketFields() {
     kindOf: () => /** @type {OrderKind} */ (kind.value),
     selfTradeOf: () => /** @type {SelfTrade} */ (selfTrade.value),
     atAnyPrice,
+    /** Whether it takes at once what there is, at any price. */
+    takesAtOnce: () => kind.value === "market" && waits.value === "",
     isOneOfTwo,
     hasOthersBehind,
     follows,
@@ -60,7 +63,7 @@ export function ticketFields() {
     hasProfit: () => waits.value === "then_profit" || waits.value === "then_both",
     endsWithTheDay: () => stays() && ends.value === "day",
     endsAtATime: () => stays() && ends.value === "until",
-    showsAPart: () => rests() && !isOneOfTwo() && !hasOthersBehind() && !follows(),
+    showsAPart: () => rests() && !atAnyPrice() && !isOneOfTwo() && !hasOthersBehind() && !follows(),
     /** The limit, while one is typed. */
     bound() {
       const typed = atAnyPrice() ? null : parse(plain(limit.value));

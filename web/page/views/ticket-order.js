@@ -1,5 +1,7 @@
 // Turns the ticket's fields into orders of the interface. Knows no element.
 
+import { isForAuction, isMarket } from "../state/kinds.js";
+
 /** @import { ListKind, NewOrder, OrderKind, SelfTrade, Side } from "../types.js" */
 
 /** Orders that are asked for; several belong together as `kind` says. @typedef {{kind: ListKind, orders: NewOrder[]}} TicketOrder */
@@ -27,8 +29,8 @@
 /** The kind of an order that moves until it does not execute. */
 export const MOVES = "post_only_move";
 
-/** Whether an order of this kind may be active so: what waits does not move, nor does one of several. @param {string|undefined} kind @param {string|undefined} waits */
-export const mayMove = (kind, waits) => kind !== MOVES || waits === "";
+/** Whether an order of this kind may be active so: what waits does not move and is for no auction, nor is one of several. @param {string|undefined} kind @param {string|undefined} waits */
+export const goesWith = (kind, waits) => (kind !== MOVES && !isForAuction(kind ?? "")) || waits === "";
 
 /** The unit of what an order waits for: a price, or how far behind the market that stays; null where it waits for nothing. @param {string} waits @returns {"price"|"dollars"|"percent"|null} */
 export function triggerUnit(waits) {
@@ -44,7 +46,7 @@ export function ordersOf(wish, newId) {
     ...common,
     ...ends,
     kind,
-    ...(kind === "market" ? {} : { limit }),
+    ...(isMarket(kind) ? {} : { limit }),
     ...waitingFor(waits, trigger),
     ...(display === "" ? {} : { display }),
     client_order_id: newId(),

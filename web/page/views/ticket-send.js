@@ -4,6 +4,7 @@ import { group } from "../decimal.js";
 import { find, setAttribute, setText } from "../dom.js";
 import { dayAndTime } from "../format.js";
 import { keepSending, keptSending } from "../settings.js";
+import { isForAuction } from "../state/kinds.js";
 import { Sending } from "../state/sending.js";
 import { bringIntoView, showFault } from "./faults.js";
 
@@ -21,6 +22,8 @@ const FIELD_OF_CODE = {
   "insufficient-shares": "shares",
   "too-many-shares": "shares",
   "would-take": "limit",
+  "not-in-auction": "kind",
+  "auction-without-band": "kind",
   "triggers-at-once": "trigger",
   "nothing-to-trail": "trigger",
   "trail-too-far": "trigger",
@@ -159,8 +162,11 @@ function inWords(order, quote) {
   const much = order.funds === undefined ? `${group(order.shares ?? "")} ${order.symbol}` : `${order.symbol} for ${group(order.funds)} dollars`;
   const trigger = order.stop ?? order.take_profit;
   const waiting = trigger === undefined ? behindText(order) : `, once there is ${price(trigger)}`;
-  return `${order.side === "buy" ? "Buy" : "Sell"} ${much} at ${order.limit === undefined ? "any price" : price(order.limit)}${waiting}`;
+  return `${order.side === "buy" ? "Buy" : "Sell"} ${much} at ${order.limit === undefined ? "any price" : price(order.limit)}${waiting}${auctionText(order)}`;
 }
+
+/** @param {{kind: string}} order */
+const auctionText = ({ kind }) => (isForAuction(kind) ? ", for this auction" : "");
 
 /** @param {{trail?: string, trail_bips?: number}} order */
 function behindText({ trail, trail_bips }) {
@@ -183,7 +189,7 @@ function termsOf(placed, quote) {
   const price = placed.limit === null ? "any price" : show(placed.limit);
   const trigger = placed.stop ?? placed.take_profit;
   const ends = placed.until === null ? "" : `, until ${dayAndTime(placed.until)}`;
-  return `at ${price}${trigger === null ? "" : `, waiting for ${show(trigger)}`}${behindText(placed)}${ends}`;
+  return `at ${price}${trigger === null ? "" : `, waiting for ${show(trigger)}`}${behindText(placed)}${auctionText(placed)}${ends}`;
 }
 
 /** The field of the form that a refusal is about: those behind the first order have one each. @param {string|null} named @param {NewOrder[]} orders */

@@ -17,8 +17,8 @@ export function most({ fields, market, holdings }) {
   if (!holdings.account || !market.symbol) return null;
   if (fields.side() === "sell") return exact(holdings.position(market.symbol)?.shares ?? "0");
   const balance = exact(holdings.account.balance, MONEY_DECIMALS);
-  // What a market order will come to that waits, nobody knows.
-  if (fields.atAnyPrice()) return fields.waits.value === "" ? market.book.buys(balance) : null;
+  // What a market order will come to that waits, or is for an auction, nobody knows.
+  if (fields.atAnyPrice()) return fields.takesAtOnce() ? market.book.buys(balance) : null;
   const each = fields.bound();
   return each === null ? null : affordable(balance, each);
 }
@@ -29,7 +29,7 @@ export function cost({ fields, market }, amount) {
   if (funds !== null) return exact(funds, MONEY_DECIMALS);
   const count = amount.shares();
   if (count === null || count <= 0n) return null;
-  if (fields.atAnyPrice()) return fields.waits.value === "" ? market.book.atAnyPrice(fields.side(), count) : null;
+  if (fields.atAnyPrice()) return fields.takesAtOnce() ? market.book.atAnyPrice(fields.side(), count) : null;
   const each = fields.bound();
   return each === null ? null : total(each, count);
 }

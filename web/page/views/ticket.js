@@ -2,6 +2,7 @@
 
 import { MONEY_DECIMALS, exact, fault, plain } from "../decimal.js";
 import { find, setText, within } from "../dom.js";
+import { isForAuction, isMarket } from "../state/kinds.js";
 import { amountField } from "./amount.js";
 import { clearFaults, nameFault, showFault } from "./faults.js";
 import { presetsView } from "./presets.js";
@@ -120,7 +121,7 @@ function ticketAmount(parts, changed) {
       lot: quote.rules?.lot,
       book: market.book,
       balance: holdings.account ? exact(holdings.account.balance, MONEY_DECIMALS) : null,
-      at_once: fields.atAnyPrice() && fields.waits.value === "",
+      at_once: fields.takesAtOnce(),
     }),
     changed,
     unpriced: () => {
@@ -157,7 +158,7 @@ async function send(made) {
 /** @param {Made} made @param {string} text */
 function takePrice({ fields, changed }, text) {
   // Who chooses a price wants no other.
-  if (fields.atAnyPrice()) fields.kind.value = "limit";
+  if (fields.atAnyPrice()) fields.kind.value = isForAuction(fields.kind.value) ? "auction_limit" : "limit";
   fields.limit.value = text;
   changed();
 }
@@ -179,7 +180,12 @@ function heedBestPrices(made) {
 /** Adjusts fields that the value of another one leaves no choice. @param {Made} made */
 function heedFields({ fields, fees, changed }) {
   const { form, kind, waits } = fields;
+  kind.addEventListener("input", () => {
+    // What is for an auction waits for nothing else, and the other way round.
+    if (isForAuction(kind.value)) waits.value = "";
+  });
   waits.addEventListener("input", () => {
+    if (waits.value !== "" && isForAuction(kind.value)) kind.value = isMarket(kind.value) ? "market" : "limit";
     // The other order waits, so this one must not execute at once.
     if (fields.isOneOfTwo()) kind.value = "post_only";
     // What waits does not move.
