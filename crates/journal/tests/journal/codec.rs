@@ -508,6 +508,28 @@ fn client_order_ids_out_of_bounds_are_refused() {
     let order = NewOrder::market(symbol, Side::Buy, shares);
     encode(&Command::Place(Place::order(account, order)), &mut bytes);
     assert_eq!(bytes, [10, 16, 0xc1, 0x03, 1, b'S', 6]);
+    // Of the two kinds for an auction, the one without a limit writes none.
+    for (kind, expected) in [
+        (OrderKind::AuctionLimit, &[10, 25, 0xc1, 0x03, 1, b'S', 5, 6][..]),
+        (OrderKind::AuctionMarket, &[10, 29, 0xc1, 0x03, 1, b'S', 6]),
+    ] {
+        bytes.clear();
+        encode(
+            &Command::Place(Place::order(account, NewOrder::of_kind(kind, symbol, side, limit, shares))),
+            &mut bytes,
+        );
+        assert_eq!(bytes, expected);
+    }
+    bytes.clear();
+    let good_for_auction = Amendment::of(account, OrderId(9).into()).with_tif(TimeInForce::GoodForAuction);
+    encode(&Command::Amend(good_for_auction), &mut bytes);
+    assert_eq!(bytes, [59, 0xc1, 0x03, 9, 32, 4]);
+    // Only a limit order shows a part of its shares.
+    for (kind, is_taken) in [(0x18, true), (0x1c, false)] {
+        let limit = if is_taken { &[5][..] } else { &[] };
+        let iceberg = [&[30, 2, 10, kind, 0xc1, 0x03, 1, b'S'][..], limit, &[6]].concat();
+        assert_eq!(decode(&mut &iceberg[..]).is_ok(), is_taken, "{kind}");
+    }
     bytes.clear();
     let order = FundsOrder { symbol, side, funds: Money::from_units(7), self_trade: SelfTrade::Allowed };
     encode(&Command::Place(Place::funds(account, order)), &mut bytes);
@@ -574,13 +596,13 @@ fn client_order_ids_out_of_bounds_are_refused() {
         (&[4, 0], "price that an amended order waits for"),
         (&[4, 4], "price that an amended order waits for"),
         (&[32, 0], "time in force of an amendment"),
-        (&[32, 4], "time in force of an amendment"),
+        (&[32, 5], "time in force of an amendment"),
     ] {
         let bytes = [&[59, 0xc1, 0x03, 9][..], terms].concat();
         assert_eq!(decode(&mut &bytes[..]), Err(CodecError::OutOfBounds(fault)), "{terms:?}");
     }
-    // A limit order has a tag of its own, and there is no seventh kind.
-    for kind in [0, 6] {
+    // A limit order has a tag of its own, and there is no ninth kind.
+    for kind in [0, 8] {
         assert_eq!(decode(&mut &[10, kind << 2][..]), Err(CodecError::OutOfBounds("kind of an order")));
     }
     for bytes in [&[7, 0][..], &[9, 0xc1, 0x03, 1, b' '], &[&[7, 37][..], &[b'x'; 37]].concat()] {

@@ -272,7 +272,7 @@ proptest! {
         let (shares, price) = (Shares::from_units(above_zero).unwrap(), Price::from_units(above_zero).unwrap());
         let (account, symbol) = (AccountIndex(number as u32), SymbolIndex((number >> 7) as u32));
         let id = ClientOrderId::parse(&b"a.b_c:d/e-0123456789ABCDEFGHIJKLMNOPQRST"[..1 + (value % 36) as usize]).unwrap();
-        let kind = OrderKind::ALL[(value % 5) as usize];
+        let kind = OrderKind::ALL[value as usize % OrderKind::ALL.len()];
         let trigger = Trigger::from_code(if value & 2 == 0 { above_zero } else { -above_zero });
         let stop = NewOrder { symbol, side, limit: price, shares, kind, trigger, self_trade: SelfTrade::ALL[(number % 5) as usize] };
         let until = Deadline::from_code(value % 3);
