@@ -14,7 +14,8 @@ pub enum OrderFault {
     FundsBesideShares,
     /// The order is a limit order with funds.
     FundsOfLimit,
-    /// The order has funds and is to wait for a price: nobody knows how many shares the funds pay for then.
+    /// The order has funds and is to wait for a price, or for an auction's end: nobody knows how many shares the funds
+    /// pay for then.
     FundsWait,
     /// The order has both a stop and a take-profit.
     TwoTriggers,

@@ -102,7 +102,7 @@ impl OrderRequest {
             return Err(OrderFault::DisplayAtOnce);
         }
         let place = match self.funds {
-            Some(funds) => self.for_money(funds, waits)?,
+            Some(funds) => self.for_money(funds, waits || kind.is_for_auction())?,
             None => self.for_shares(kind, trigger, trail)?,
         };
         place.named(self.client_id).with_deadline(until).ok_or(OrderFault::UntilAtOnce)
@@ -300,6 +300,7 @@ mod tests {
                 OrderForm::Trailing { order, trail } => (order, None, Some(trail)),
                 OrderForm::Funds(order) => {
                     assert_eq!((Some(order.funds), asked.shares, asked.limit), (asked.funds, None, None));
+                    assert_ne!(asked.tif, Some(TimeInForce::GoodForAuction), "{asked:?}");
                     return;
                 }
             };
@@ -315,7 +316,7 @@ mod tests {
             assert_eq!(trail.and_then(Trail::bips).map(u64::from), asked.trail_bips, "{asked:?}");
         });
         // Each fault is met, a trigger beside a trail of either unit. So many combinations are orders.
-        assert_eq!((faults.len(), placed), (22, 152), "{faults:?}");
+        assert_eq!((faults.len(), placed), (23, 161), "{faults:?}");
     }
 
     #[test]

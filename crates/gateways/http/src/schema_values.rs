@@ -113,8 +113,10 @@ values! {
     Side "Side" one_of(&["buy", "sell"]);
     /// The kind of an order. `limit` orders rest with the shares that do not execute at once. `post_only` ones are
     /// refused instead of executing at once. `post_only_move` ones get the next price at which they do not, and are
-    /// `post_only` once they are placed: no order is shown as one. The others never rest: `immediate_or_cancel` ones
-    /// execute what they can up to their limit, `fill_or_kill` ones all or nothing, `market` ones at any price.
+    /// `post_only` once they are placed: no order is shown as one. Three kinds never rest: `immediate_or_cancel` orders
+    /// execute what they can up to their limit, `fill_or_kill` ones all or nothing, `market` ones at any price. Two
+    /// kinds are placed only while their symbol is in an auction, and end with it: `auction_limit` orders execute up to
+    /// their limit, `auction_market` ones at any price within the price band.
     OrderKind "OrderKind" one_of(&[
         "limit", "post_only", "immediate_or_cancel", "fill_or_kill", "market", "post_only_move", "auction_limit", "auction_market",
     ]);
@@ -124,10 +126,10 @@ values! {
     /// executed, and the one that has none left is canceled.
     SelfTrade "SelfTrade" one_of(&["allowed", "cancel_newest", "cancel_oldest", "cancel_both", "decrement"]);
     /// The reason why shares of an order were canceled. `asked`: its account canceled it; `not_resting`: it is of a
-    /// kind that never rests; `refused`: it was triggered, or its working order was executed, and it would have been
-    /// refused then; `expired`: its deadline came; `self_trade`: it met an order of its own account; `linked`:
-    /// something happened to the order that it was linked with; `not_placed`: its working order ended without being
-    /// executed wholly; `disconnected`: no client was there for its account any more.
+    /// kind that never rests, or its auction is over; `refused`: it was triggered, or its working order was executed,
+    /// and it would have been refused then; `expired`: its deadline came; `self_trade`: it met an order of its own
+    /// account; `linked`: something happened to the order that it was linked with; `not_placed`: its working order
+    /// ended without being executed wholly; `disconnected`: no client was there for its account any more.
     CancelReason "CancelReason" one_of(&["asked", "not_resting", "refused", "expired", "self_trade", "linked", "not_placed", "disconnected"]);
     /// A time at which an order ends: microseconds since the Unix epoch.
     DeadlineAsked "DeadlineAsked" number(1, 4_102_444_800_000_000).maximum(Some(exchange::DEADLINE_MAX.0));
@@ -135,7 +137,8 @@ values! {
     TimeInForce "TimeInForce" one_of(&["DAY"]);
     /// The time in force of an amended order. `GTC`: what does not execute rests until it is canceled, and the order
     /// has no `until` any more. `GTD`: it rests until the time that `until` names beside it. `IOC`: it is canceled at
-    /// once. `FOK`: the order executes completely or not at all.
+    /// once. `FOK`: the order executes completely or not at all. `GFA`: it ends with its auction; an order for an
+    /// auction has no other time in force, and no other order has this one.
     AmendedTif "AmendedTif" one_of(&["GTC", "GTD", "IOC", "FOK", "GFA"]);
     /// An order is open until all of it is executed, or the rest is canceled.
     OrderStatus "OrderStatus" one_of(&["open", "executed", "canceled"]);

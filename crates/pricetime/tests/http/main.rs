@@ -9,6 +9,7 @@ mod access;
 mod access_binance;
 mod access_proof;
 mod access_topics;
+mod auction_orders;
 mod audit;
 mod audit_trail;
 mod binance;

@@ -14,7 +14,9 @@ pub(super) fn order_problem(fault: OrderFault) -> Problem {
         OrderFault::LimitOfMarket => ("limit", "a market order has no limit"),
         OrderFault::FundsBesideShares => ("funds", "shares and funds exclude each other"),
         OrderFault::FundsOfLimit => ("funds", "funds are for market orders"),
-        OrderFault::FundsWait => ("funds", "an order with funds executes at once, so it cannot wait for a price"),
+        OrderFault::FundsWait => {
+            ("funds", "an order with funds executes at once, so it waits for no price and no auction")
+        }
         OrderFault::TwoTriggers => ("take_profit", "stop and take_profit exclude each other"),
         OrderFault::TwoTrails => ("trail_bips", "trail and trail_bips exclude each other"),
         OrderFault::TrailBips => {

@@ -51,10 +51,10 @@ pub(crate) struct PlaceOrderBody {
     /// The distance of such a trigger in hundredths of a per cent of that price.
     #[schema(value_type = Option<u16>, minimum = 1, maximum = 9999)]
     trail_bips: Option<serde_json::Value>,
-    /// The number of shares. Required, unless a market order has `funds`.
+    /// The number of shares. Required, unless an order of kind `market` has `funds`.
     #[schema(value_type = Option<schema_values::SharesAsked>)]
     shares: Option<String>,
-    /// The dollars that a market order without `shares` spends, or brings in, at most.
+    /// The dollars that an order of kind `market` without `shares` spends, or brings in, at most.
     #[schema(value_type = Option<schema_values::FundsAsked>)]
     funds: Option<String>,
     /// The self-trade prevention: what happens where the order would execute with an open one of its own account;

@@ -85,9 +85,9 @@ impl PlacedShape {
     }
 }
 
-/// Writes a limit; `None` for a market order.
+/// Writes a limit; `None` for a market order, also for one that gathers at the end of the price band.
 pub(super) fn limit_text(kind: OrderKind, limit: Price) -> Option<String> {
-    (kind != OrderKind::Market).then(|| limit.to_string())
+    (!kind.is_market()).then(|| limit.to_string())
 }
 
 fn micros(until: Option<Deadline>) -> Option<u64> {
