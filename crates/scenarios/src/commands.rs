@@ -1,9 +1,9 @@
 //! The player of markets that take commands: the engine, and the model.
 
 use terms::{
-    AccountId, Amendment, Command, Decimal, Distance, Entry, Execution, FundsOrder, NewOrder, OpenTerms, OrderId,
-    OrderKind, Phase, Place, Price, Query, Reply, SelfTrade, Sequence, Shares, Side as MarketSide, Status, Symbol,
-    SymbolRules, Time, Trigger,
+    AccountId, Amendment, AuctionTies, Command, Decimal, Distance, Entry, Execution, FundsOrder, NewOrder, OpenTerms,
+    OrderId, OrderKind, Phase, Place, Price, Query, Reply, SelfTrade, Sequence, Shares, Side as MarketSide, Status,
+    Symbol, SymbolRules, Time, Trigger,
 };
 
 use crate::order::{Amount, Bond, Kind, Order, Side};
@@ -66,6 +66,8 @@ impl<M: Market> CommandPlayer<M> {
             Kind::ImmediateOrCancel => OrderKind::ImmediateOrCancel,
             Kind::FillOrKill => OrderKind::FillOrKill,
             Kind::Market => OrderKind::Market,
+            Kind::AuctionLimit => OrderKind::AuctionLimit,
+            Kind::AuctionMarket => OrderKind::AuctionMarket,
         };
         let limit = order.limit.as_deref().map_or(Ok(side.any_price()), price)?;
         let amount = shares(order.shares().expect("an order for money is placed alone, and for nothing else"))?;
@@ -115,10 +117,11 @@ impl<M: Market> Player for CommandPlayer<M> {
         self.set_up(Command::ChangePhase { symbol: self.symbol(symbol), phase, due: None });
     }
 
-    fn set_band(&mut self, symbol: char, percent: &str) {
+    fn set_band(&mut self, symbol: char, percent: &str, by_pressure: bool) {
         let distance = Decimal::parse(percent.as_bytes()).ok().and_then(|percent| Distance::of(percent).ok());
         assert!(distance.is_some(), "a distance");
-        let rules = SymbolRules { band_up: distance, band_down: distance, ..SymbolRules::NONE };
+        let auction_ties = if by_pressure { AuctionTies::Pressure } else { AuctionTies::Nearest };
+        let rules = SymbolRules { band_up: distance, band_down: distance, auction_ties, ..SymbolRules::NONE };
         self.set_up(Command::ChangeRules { symbol: self.symbol(symbol), rules });
     }
 

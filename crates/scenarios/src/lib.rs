@@ -11,6 +11,7 @@
 //! A buy 10 S market -> 1               a market order; `A buy $45 S market` spends money instead
 //! A buy 10 S @ 12.5 ioc -> 1           further words of an order: `ioc`, `fok`, `post-only`, `stop 9`, `display 4`,
 //!                                      `self-trade cancel-newest`
+//! A buy 10 S @ 12.5 gfa -> 1           an order for the auction of its symbol; `A buy 10 S market gfa` likewise
 //! A oco sell 9 S @ 30 post-only -> 1, sell 9 S market stop 20 -> 2
 //!                                      two orders of which one cancels the other
 //! A oto buy 9 S @ 5 -> 1, sell 9 S @ 7 -> 2
@@ -21,7 +22,8 @@
 //! A cancel 1 refused                   `query` and `amend` likewise
 //! A amend 1 to 3                       its new total of shares
 //! S is auction                         a phase of the symbol: `auction`, `halted` or `open`
-//! S within 10%                         its price band: so far up and down from the reference
+//! S within 10%                         its price band: so far up and down from the reference; with `by pressure` at
+//!                                      the end, its auctions choose among equal prices by the market's pressure
 //! A has $12.5                          it can spend that, and no more
 //! A has 50 S                           it can sell that, and no more
 //! exact                                from here on XML is compared as Pricetime writes it, and not by meaning

@@ -25,6 +25,10 @@ pub enum Kind {
     ImmediateOrCancel,
     FillOrKill,
     Market,
+    /// A limit order for the auction in which its symbol is.
+    AuctionLimit,
+    /// A market order for it.
+    AuctionMarket,
 }
 
 /// An order.
@@ -111,6 +115,7 @@ pub(crate) fn read(words: &[&str]) -> Result<(Order, Option<u32>), String> {
             ["post-only", rest @ ..] => order.of_kind(Kind::PostOnly, rest)?,
             ["ioc", rest @ ..] => order.of_kind(Kind::ImmediateOrCancel, rest)?,
             ["fok", rest @ ..] => order.of_kind(Kind::FillOrKill, rest)?,
+            ["gfa", rest @ ..] => order.for_auction(rest)?,
             ["stop", price, rest @ ..] => given(&mut order.stop, price, rest)?,
             ["display", shares, rest @ ..] => given(&mut order.display, shares, rest)?,
             ["self-trade", mode, rest @ ..] => given(&mut order.self_trade, mode, rest)?,
@@ -125,6 +130,14 @@ impl Order {
             return Err("an order has one kind".to_owned());
         }
         self.kind = kind;
+        Ok(rest)
+    }
+
+    fn for_auction<'a, 'b>(&mut self, rest: &'a [&'b str]) -> Result<&'a [&'b str], String> {
+        if self.kind != Kind::Market {
+            return self.of_kind(Kind::AuctionLimit, rest);
+        }
+        self.kind = Kind::AuctionMarket;
         Ok(rest)
     }
 }

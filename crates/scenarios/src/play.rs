@@ -43,8 +43,9 @@ pub trait Player {
     fn issue(&mut self, symbol: char, account: char, shares: &str);
     /// Puts a symbol into a phase.
     fn change_phase(&mut self, symbol: char, phase: &str);
-    /// Gives a symbol a price band, so many per cent up and down.
-    fn set_band(&mut self, symbol: char, percent: &str);
+    /// Gives a symbol a price band, so many per cent up and down. `by_pressure`: the market's pressure chooses among the
+    /// prices of its auctions, and not the last price.
+    fn set_band(&mut self, symbol: char, percent: &str, by_pressure: bool);
     /// Places orders, and returns their ids.
     fn place(&mut self, account: char, bond: Bond, orders: &[&Order]) -> Answer<Vec<String>>;
     /// Asks for an order's status.
@@ -140,7 +141,7 @@ fn take(player: &mut impl Player, orders: &mut BTreeMap<u32, Placed>, step: Step
         Step::Fund { account, dollars } => player.fund(account, &dollars),
         Step::Issue { symbol, account, shares } => player.issue(symbol, account, &shares),
         Step::Phase { symbol, phase } => player.change_phase(symbol, &phase),
-        Step::Within { symbol, percent } => player.set_band(symbol, &percent),
+        Step::Within { symbol, percent, by_pressure } => player.set_band(symbol, &percent, by_pressure),
         Step::Place { account, bond, orders: asked } => {
             let terms: Vec<&Order> = asked.iter().map(|(order, _)| order).collect();
             let answer = player.place(account, bond, &terms);
@@ -263,7 +264,7 @@ mod tests {
         fn fund(&mut self, _: char, _: &str) {}
         fn issue(&mut self, _: char, _: char, _: &str) {}
         fn change_phase(&mut self, _: char, _: &str) {}
-        fn set_band(&mut self, _: char, _: &str) {}
+        fn set_band(&mut self, _: char, _: &str, _: bool) {}
         fn place(&mut self, _: char, _: Bond, orders: &[&Order]) -> Answer<Vec<String>> {
             let first = self.0;
             self.0 += orders.len();

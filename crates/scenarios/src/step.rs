@@ -24,8 +24,9 @@ pub enum Step {
     Amend { account: char, order: u32, shares: String, is_accepted: bool },
     /// Puts a symbol into a phase.
     Phase { symbol: char, phase: String },
-    /// Gives a symbol a price band, so many per cent up and down.
-    Within { symbol: char, percent: String },
+    /// Gives a symbol a price band, so many per cent up and down. The market's pressure may choose among the prices of
+    /// its auctions.
+    Within { symbol: char, percent: String, by_pressure: bool },
     /// Checks that an account can spend exactly this.
     HasMoney { account: char, dollars: String },
     /// Checks that an account can sell exactly this.
@@ -73,9 +74,10 @@ impl Step {
             [symbol, "is", phase @ ("open" | "halted" | "auction")] => {
                 Ok(Step::Phase { symbol: one_letter(symbol, is_symbol)?, phase: (*phase).to_owned() })
             }
-            [symbol, "within", percent] => Ok(Step::Within {
+            [symbol, "within", percent, ties @ ..] if matches!(ties, [] | ["by", "pressure"]) => Ok(Step::Within {
                 symbol: one_letter(symbol, is_symbol)?,
                 percent: percent.strip_suffix('%').ok_or("a band is so many per cent")?.to_owned(),
+                by_pressure: !ties.is_empty(),
             }),
             [account, words @ ..] => Step::of_account(one_letter(account, is_account)?, words, line),
             [] => Err("an empty line is no step".to_owned()),
@@ -174,9 +176,13 @@ mod tests {
             "fund S 1",
             "fund A",
             "S is closed",
+            "S within 5",
+            "S within 5% by chance",
             "A buy 1 A @ 1 -> 1",
             "A buy 1 S @ 1",
             "A buy 1 S @ 1 ioc fok -> 1",
+            "A buy 1 S @ 1 ioc gfa -> 1",
+            "A buy 1 S market gfa gfa -> 1",
             "A buy 1 S @ 1 stop 2 stop 3 -> 1",
             "A oco buy 1 S @ 1 -> 1",
             "A oto buy 1 S @ 1 -> 1, sell 1 S @ 2 refused",
@@ -198,6 +204,12 @@ mod tests {
         };
         let stop = Order { limit: None, stop: Some("20".to_owned()), kind: crate::Kind::Market, ..orders[0].0.clone() };
         assert_eq!(orders[1], (stop, Some(2)));
+        let kind = |line: &str| match Step::read(line) {
+            Ok(Step::Place { orders, .. }) => orders[0].0.kind,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(kind("A buy 1 S @ 10 display 1 gfa -> 1"), crate::Kind::AuctionLimit);
+        assert_eq!(kind("A buy 1 S market gfa -> 1"), crate::Kind::AuctionMarket);
         let query = Step::read("B query 1: open 12 shown 4, executed 6 @ 12");
         let parts = "open 12 shown 4, executed 6 @ 12".split(", ").map(|text| part(text).expect("a part")).collect();
         assert_eq!(query, Ok(Step::Query { account: 'B', order: 1, expected: Outcome::Parts(parts) }));

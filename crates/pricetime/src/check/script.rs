@@ -102,8 +102,9 @@ fn short(line: &str) -> Result<Step, String> {
             let phase = format!("sym=\"{{{symbol}}}\" is=\"{phase}\"");
             send(format!("<create><phase {phase}/></create>"), &format!("<changed {phase}/>"))
         }
-        scenarios::Step::Within { symbol, percent } => {
-            let rules = format!("sym=\"{{{symbol}}}\" band-up=\"{percent}\" band-down=\"{percent}\"");
+        scenarios::Step::Within { symbol, percent, by_pressure } => {
+            let ties = if by_pressure { " auction-ties=\"pressure\"" } else { "" };
+            let rules = format!("sym=\"{{{symbol}}}\" band-up=\"{percent}\" band-down=\"{percent}\"{ties}");
             send(format!("<create><rules {rules}/></create>"), &format!("<changed {rules}/>"))
         }
         scenarios::Step::Place { account, bond, orders } => place(account, bond, &orders),
@@ -160,6 +161,11 @@ fn attributes(order: &Order) -> String {
         Kind::ImmediateOrCancel => add("tif", Some("IOC")),
         Kind::FillOrKill => add("tif", Some("FOK")),
         Kind::Market => add("type", Some("market")),
+        Kind::AuctionLimit => add("tif", Some("GFA")),
+        Kind::AuctionMarket => {
+            add("type", Some("market"));
+            add("tif", Some("GFA"));
+        }
     }
     add("stop", order.stop.as_deref());
     add("display", order.display.as_deref());
@@ -212,6 +218,9 @@ mod tests {
         let (request, expected) = sent("A sell 2 S @ 3 -> 1");
         assert_eq!(request, r#"<transactions id="{A}"><order sym="{S}" amount="-2" limit="3"/></transactions>"#);
         assert_eq!((expected[0].name.as_str(), expected[0].attribute("id")), ("opened", Some("{1}")));
+        let (request, _) = sent("A sell 2 S market gfa -> 1");
+        let order = r#"<order sym="{S}" amount="-2" type="market" tif="GFA"/>"#;
+        assert_eq!(request, format!("<transactions id=\"{{A}}\">{order}</transactions>"));
         let (request, expected) = sent("B query 1: open 4, executed 6 @ 12");
         assert_eq!(request, r#"<transactions id="{B}"><query id="{1}"/></transactions>"#);
         assert_eq!(expected[0].children.len(), 2);

@@ -100,9 +100,11 @@ pub fn change_phase(client: &mut Client, symbol: &str, phase: &str) {
     make(client, &format!("<phase {terms}/>"), &format!("<changed {terms}/>"));
 }
 
-/// Gives a symbol a price band, so many per cent up and down.
-pub fn set_band(client: &mut Client, symbol: &str, percent: &str) {
-    let terms = format!("sym=\"{symbol}\" band-up=\"{percent}\" band-down=\"{percent}\"");
+/// Gives a symbol a price band, so many per cent up and down. `by_pressure`: the market's pressure chooses among the
+/// prices of its auctions.
+pub fn set_band(client: &mut Client, symbol: &str, percent: &str, by_pressure: bool) {
+    let ties = if by_pressure { " auction-ties=\"pressure\"" } else { "" };
+    let terms = format!("sym=\"{symbol}\" band-up=\"{percent}\" band-down=\"{percent}\"{ties}");
     make(client, &format!("<rules {terms}/>"), &format!("<changed {terms}/>"));
 }
 

@@ -146,8 +146,8 @@ fn side(order: &Order) -> u8 {
 /// The fields of an order's terms.
 fn terms(order: &Order) -> String {
     let kind = match (order.kind, order.stop.is_some()) {
-        (Kind::Market, false) => "40=1|",
-        (Kind::Market, true) => "40=3|",
+        (Kind::Market | Kind::AuctionMarket, false) => "40=1|",
+        (Kind::Market | Kind::AuctionMarket, true) => "40=3|",
         (_, false) => "40=2|",
         (_, true) => "40=4|",
     };
@@ -156,6 +156,7 @@ fn terms(order: &Order) -> String {
         Kind::PostOnly => "59=1|18=6|",
         Kind::ImmediateOrCancel => "59=3|",
         Kind::FillOrKill => "59=4|",
+        Kind::AuctionLimit | Kind::AuctionMarket => "59=2|",
         Kind::Market if order.stop.is_some() => "59=1|",
         Kind::Market => "",
     };
@@ -192,8 +193,8 @@ impl Player for Session {
         talk::change_phase(&mut self.xml, &symbol_name(self.scenario, symbol), phase);
     }
 
-    fn set_band(&mut self, symbol: char, percent: &str) {
-        talk::set_band(&mut self.xml, &symbol_name(self.scenario, symbol), percent);
+    fn set_band(&mut self, symbol: char, percent: &str, by_pressure: bool) {
+        talk::set_band(&mut self.xml, &symbol_name(self.scenario, symbol), percent, by_pressure);
     }
 
     fn place(&mut self, account: char, bond: Bond, orders: &[&Order]) -> Answer<Vec<String>> {

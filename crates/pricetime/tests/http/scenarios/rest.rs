@@ -33,6 +33,8 @@ impl Rest {
             Kind::ImmediateOrCancel => "immediate_or_cancel",
             Kind::FillOrKill => "fill_or_kill",
             Kind::Market => "market",
+            Kind::AuctionLimit => "auction_limit",
+            Kind::AuctionMarket => "auction_market",
         };
         let side = if order.side == Side::Buy { "buy" } else { "sell" };
         let (field, amount) = match &order.amount {
@@ -121,9 +123,12 @@ impl Player for Rest {
         assert_eq!(answer.status, 200, "{}", answer.text);
     }
 
-    fn set_band(&mut self, symbol: char, percent: &str) {
+    fn set_band(&mut self, symbol: char, percent: &str, by_pressure: bool) {
         let path = format!("/api/v1/symbols/{}/rules", self.symbol(symbol));
-        let body = json!({"band_up": percent, "band_down": percent});
+        let mut body = json!({"band_up": percent, "band_down": percent});
+        if by_pressure {
+            body["auction_ties"] = "pressure".into();
+        }
         let answer = self.http.send("PUT", &path, Some(&body.to_string()), &JSON);
         assert_eq!(answer.status, 200, "{}", answer.text);
     }
