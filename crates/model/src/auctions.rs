@@ -5,7 +5,7 @@ use terms::{
     Reject, Reply, SelfTrade, Shares, Side, Symbol, SymbolIndex, SymbolPhase, Time,
 };
 
-use crate::exchange::{Model, Terms};
+use crate::exchange::{Model, Order, Terms};
 use crate::icebergs::LOOKED_AT_MAX;
 
 /// The most prices at which an order looks before it may begin an interruption.
@@ -192,10 +192,12 @@ impl Model {
         placed: &NewOrder<SymbolIndex>,
         waits: bool,
     ) -> Result<Price, BrokenRule> {
-        match self.phase(placed.symbol).phase {
+        let SymbolPhase { phase, until } = self.phase(placed.symbol);
+        match phase {
             _ if waits => return Err(BrokenRule::NotInAuction),
             Phase::Open => return Err(BrokenRule::NotInAuction),
             Phase::Halted => return Err(BrokenRule::Halted),
+            Phase::Auction if until.is_some_and(|until| until <= self.time) => return Err(BrokenRule::NotInAuction),
             Phase::Auction if placed.self_trade != SelfTrade::Allowed => return Err(BrokenRule::Auction),
             Phase::Auction => {}
         }
@@ -378,6 +380,16 @@ impl Model {
         if bid < ask {
             return None;
         }
+        // Limits of market orders count as the best ones only where no limit order of the auction can execute.
+        let is_limit = |order: &&&Order| order.kind != OrderKind::AuctionMarket;
+        let its = [
+            asks.iter().filter(|order| order.limit <= bid).find(is_limit),
+            bids.iter().filter(|order| order.limit >= ask).find(is_limit),
+        ];
+        let (ask, bid) = match its.map(|order| Some(order?.limit)) {
+            [Some(ask), Some(bid)] => (ask, bid),
+            [one, other] => one.or(other).map_or((ask, bid), |limit| (limit, limit)),
+        };
         let halfway = (i128::from(bid.units()) + i128::from(ask.units())) / 2;
         let halfway = Price::from_units(halfway as i64).expect("between two prices");
         let reference = self.last_price(symbol).unwrap_or(halfway);

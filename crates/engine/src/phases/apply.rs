@@ -224,12 +224,15 @@ impl Engine {
         placed: &NewOrder<SymbolIndex>,
     ) -> Result<Price, Reject> {
         let broken = |rule| Err(Reject::BreaksRule(rule));
-        match self.phase(placed.symbol).phase {
+        let at = self.phase(placed.symbol);
+        match at.phase {
             Phase::Open | Phase::Halted | Phase::Auction if placed.trigger.is_some() => {
                 return broken(BrokenRule::NotInAuction);
             }
             Phase::Open => return broken(BrokenRule::NotInAuction),
             Phase::Halted => return broken(BrokenRule::Halted),
+            // An auction that is over ends its orders, and nobody keeps it going with more of them.
+            Phase::Auction if at.ends_by(self.time) => return broken(BrokenRule::NotInAuction),
             Phase::Auction if placed.self_trade != SelfTrade::Allowed => return broken(BrokenRule::Auction),
             Phase::Auction => {}
         }

@@ -1,6 +1,7 @@
 //! The loop, step by step, over a ledger in memory; and the frozen files of each version of formats and rules.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 
+mod auction_orders;
 mod calendar;
 mod client_ids;
 mod disconnect;
