@@ -1,7 +1,9 @@
 //! Writes the notes of orders and finds them again, along the chain of an order. A done order links to its last note;
 //! if it has executions, too, one more note links to its trades.
 
-use terms::{AccountIndex, CancelReason, NewOrder, OrderId, Position, Sequence, Shares, Side, SymbolIndex, Time};
+use terms::{
+    AccountIndex, CancelReason, Money, NewOrder, OrderId, Position, Sequence, Shares, Side, SymbolIndex, Time,
+};
 
 use crate::ending::Last;
 use crate::error::HistoryError;
@@ -319,7 +321,14 @@ impl History {
         let mut reduced = self.followed.reduced.get(past.order).unwrap_or(Position::ZERO);
         while let Some(number) = at {
             let record = match self.read_note_of(past.order, number, &mut near) {
-                Err(HistoryError::NoLongerKept { .. }) => break,
+                Err(HistoryError::NoLongerKept { .. }) => {
+                    // All that an order had when it ended was canceled, if nothing was executed.
+                    let unexecuted = past.ended.filter(|ended| ended.money == Money::ZERO && ended.sequence <= through);
+                    return Ok(match unexecuted.filter(|_| number == last) {
+                        Some(ended) => past.shares.position().minus(ended.canceled.position()),
+                        None => reduced,
+                    });
+                }
                 read => read?,
             };
             match record.tells {
