@@ -16,7 +16,8 @@ CREATE DOMAIN pricetime.account_id AS text COLLATE "C" CHECK (VALUE ~ '^[0-9]{1,
 CREATE DOMAIN pricetime.symbol_name AS text COLLATE "C" CHECK (VALUE ~ '^[0-9A-Za-z]{1,32}$');
 CREATE DOMAIN pricetime.client_order_id AS text COLLATE "C" CHECK (VALUE ~ '^[0-9A-Za-z._:/-]{1,36}$');
 CREATE TYPE pricetime.side AS ENUM ('buy', 'sell');
-CREATE TYPE pricetime.order_kind AS ENUM ('limit', 'post_only', 'immediate_or_cancel', 'fill_or_kill', 'market');
+CREATE TYPE pricetime.order_kind AS ENUM (
+    'limit', 'post_only', 'immediate_or_cancel', 'fill_or_kill', 'market', 'auction_limit', 'auction_market');
 CREATE TYPE pricetime.self_trade AS ENUM ('allowed', 'cancel_newest', 'cancel_oldest', 'cancel_both', 'decrement');
 
 ------------------------------------------------------------------------------------------------------------- the guard
@@ -299,7 +300,8 @@ COMMENT ON COLUMN pricetime.orders.shares IS
     'The shares ordered: those that are open, executed and canceled, and those in reductions, unless the order was '
     'placed again with others.';
 COMMENT ON COLUMN pricetime.orders.kind IS
-    'The kind: what it may do on arrival, and whether the remainder rests. Only limit and post_only orders rest.';
+    'The kind: what it may do on arrival, and whether the remainder rests. Only limit and post_only orders rest, and '
+    'auction_limit and auction_market orders until their symbol opens.';
 COMMENT ON COLUMN pricetime.orders.trigger_price IS 'The price that activates it; null for an order without a trigger.';
 COMMENT ON COLUMN pricetime.orders.trigger_from_below IS
     'Whether an execution at that price or above activates it; otherwise one at that price or below does.';
