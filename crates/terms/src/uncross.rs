@@ -65,8 +65,8 @@ pub struct AuctionPrice {
 /// Computes the price at which the most shares execute; among several, one that leaves the fewest shares over; among
 /// several of these, the one that `ties` chooses. It is a limit of an order, or the reference where that is a multiple
 /// of the tick size between the best ask and the best bid. The reference is the last price, or without one the middle
-/// of these two. A limit of market orders alone is the price only if fewer shares execute at each other one. None if
-/// the best bid is below the best ask.
+/// of these two. Limits of market orders alone count only where there are no others: as the best ones, and as the price
+/// unless fewer shares execute at each other one. None if the best bid is below the best ask.
 ///
 /// `bids` and `asks` have each limit once, the best first. The time is proportional to the number of limits that cross.
 pub fn auction_price(
@@ -83,9 +83,15 @@ pub fn auction_price(
     // Orders beyond these limits do not execute.
     let mut bids: Vec<AuctionLevel> = bids.take_while(|level| level.limit >= best_ask).collect();
     let asks: Vec<AuctionLevel> = asks.take_while(|level| level.limit <= best_bid).collect();
+    let best_limit = |levels: &[AuctionLevel]| levels.iter().find(|level| !level.is_market).map(|level| level.limit);
+    let (low, high) = match (best_limit(&asks), best_limit(&bids)) {
+        (Some(ask), Some(bid)) => (ask, bid),
+        (Some(one), None) | (None, Some(one)) => (one, one),
+        (None, None) => (best_ask, best_bid),
+    };
     bids.reverse();
-    let reference = last.unwrap_or_else(|| halfway(best_ask, best_bid));
-    let is_between = (best_ask..=best_bid).contains(&reference) && reference.is_multiple_of(tick);
+    let reference = last.unwrap_or_else(|| halfway(low.min(high), high.max(low)));
+    let is_between = (low..=high).contains(&reference) && reference.is_multiple_of(tick);
     let limits = bids.iter().chain(&asks).map(|level| Candidate { price: level.limit, is_market: level.is_market });
     let mut candidates: Vec<Candidate> = limits.collect();
     candidates.extend(is_between.then_some(Candidate { price: reference, is_market: false }));

@@ -6,6 +6,7 @@ mod common;
 
 mod against_model;
 mod amending;
+mod auction_orders;
 mod auctions;
 mod bands;
 mod bounds;
