@@ -1,6 +1,6 @@
 // QuickFIX/Go trades over FIX 4.4, and holds each message that it gets against the dictionary that comes with it. The server comes from
 // the environment: PRICETIME_FIX is its address, and API_KEY and API_SECRET are a member's if it wants to know who asks. Account 1 has
-// dollars, account 2 has shares of SPY, and nobody else trades.
+// dollars, account 2 has shares of SPY, AUC is in an auction and has no price band, and nobody else trades.
 package main
 
 import (
@@ -198,6 +198,27 @@ func main() {
 	buyer.next("8", tags{150: "D", 378: "99", 11: "b7", 58: "triggered"})
 	buyer.next("8", tags{150: "C", 11: "b7", 58: "not_resting"})
 	seller.next("8", tags{150: "F", 39: "2", 11: "s3", 31: "120"})
+
+	// An order for an auction is one in every report, and is refused where no auction is, or no band bounds its price.
+	auction := func(name string, more tags) tags {
+		all := order(name, "1", "1", "4", tags{55: "AUC", 59: "2"})
+		for tag, value := range more {
+			all[tag] = value
+		}
+		return all
+	}
+	buyer.send("D", auction("a1", tags{44: "90"}))
+	gathers, _ := buyer.next("8", tags{150: "0", 39: "0", 11: "a1", 40: "2", 59: "2", 44: "90", 151: "4"}).Body.GetString(37)
+	buyer.send("G", auction("a2", tags{41: "a1", 44: "91", 38: "3"}))
+	buyer.next("8", tags{150: "5", 39: "0", 11: "a2", 41: "a1", 59: "2", 44: "91", 151: "3", 37: gathers})
+	buyer.send("G", auction("a3", tags{41: "a2", 44: "91", 59: "1"}))
+	buyer.next("9", tags{11: "a3", 41: "a2", 39: "0", 434: "2", 102: "99", 37: gathers})
+	buyer.send("F", tags{11: "a4", 41: "a2", 1: "1", 55: "AUC", 54: "1", 38: "3"})
+	buyer.next("8", tags{150: "4", 39: "4", 11: "a4", 41: "a2", 59: "2", 151: "0", 37: gathers})
+	buyer.send("D", auction("a5", tags{40: "1"}))
+	buyer.next("8", tags{150: "8", 39: "8", 103: "99", 11: "a5", 40: "1", 59: "2"})
+	buyer.send("D", auction("a6", tags{55: "SPY", 44: "90"}))
+	buyer.next("8", tags{150: "8", 39: "8", 103: "99", 11: "a6", 59: "2"})
 
 	// All open orders are told, and all are canceled.
 	buyer.send("D", order("c1", "1", "1", "1", tags{44: "80"}))

@@ -37,6 +37,9 @@ const TYPES: [&str; 6] = ["1", "2", "3", "4", "J", "P"];
 const NO_DAY_ORDER: &str = "TimeInForce(59)=0 is for an order that this session placed as a day order: leave the field \
                             out, or give 6 and ExpireTime(126)";
 
+/// The text of an amendment that would make an order for an auction a day order.
+const ENDS_WITH_AUCTION: &str = "TimeInForce(59) of an order for an auction stays 2: leave the field out";
+
 /// Reads an OrderCancelReplaceRequest. `own`: the account of messages that name none.
 pub(crate) fn read(message: &Message<'_>, own: Option<AccountId>) -> Result<Amending, Fault> {
     fields::check_offered(message)?;
@@ -60,7 +63,7 @@ pub(crate) fn read(message: &Message<'_>, own: Option<AccountId>) -> Result<Amen
     };
     let terms = match expires {
         None => terms,
-        Some(_) if in_force != Some("6") => return Err(order_fault(OrderFault::UntilOfGtc)),
+        Some(_) if !fields::may_expire(in_force) => return Err(order_fault(OrderFault::UntilOfGtc)),
         Some(text) => AmendmentRequest { until: Term::Set(fields::deadline(text)?), ..terms },
     };
     made(&terms).map_err(order_fault)?;
@@ -80,10 +83,11 @@ fn time_in_force(named: Option<&str>) -> Result<Option<TimeInForce>, Fault> {
     match named {
         None | Some("0") => Ok(None),
         Some("1") => Ok(Some(TimeInForce::GoodTillCanceled)),
+        Some("2") => Ok(Some(TimeInForce::GoodForAuction)),
         Some("3") => Ok(Some(TimeInForce::ImmediateOrCancel)),
         Some("4") => Ok(Some(TimeInForce::FillOrKill)),
         Some("6") => Ok(Some(TimeInForce::GoodTillDate)),
-        Some(_) => Err(fields::no_such_time_in_force()),
+        Some(other) => Err(fields::no_such_time_in_force(other)),
     }
 }
 
@@ -113,7 +117,8 @@ pub(crate) fn changes_nothing(amendment: &Amendment, order: &Open) -> bool {
     let display = order.iceberg.map(|iceberg| iceberg.display);
     trigger == order.trigger
         && amendment.shares().is_none_or(|shares| shares == order.shares)
-        && amendment.limit().is_none_or(|limit| limit == order.limit)
+        // A market order for an auction gathers at a limit that its client did not name, and cannot.
+        && amendment.limit().is_none_or(|limit| limit == order.limit && !order.kind.is_market())
         && amendment.kind(order.kind) == Some(order.kind)
         && amendment.display().of(display) == display
         && amendment.deadline().of(order.until) == order.until
@@ -137,7 +142,8 @@ impl Amending {
         let is_done_at_once = order.kind == OrderKind::Market && !order.waits;
         let stays_day = day_end.is_some() && day_end == order.until;
         if self.is_day && !is_done_at_once && !stays_day {
-            return Err(NO_DAY_ORDER.to_owned());
+            let text = if order.kind.is_for_auction() { ENDS_WITH_AUCTION } else { NO_DAY_ORDER };
+            return Err(text.to_owned());
         }
         let terms = AmendmentRequest { order: order.order.into(), until: self.until(order), ..self.terms };
         let terms = self.with_trigger(order, terms)?;
@@ -246,6 +252,8 @@ mod tests {
             ("59=1|", nothing.with_tif(Amended::Rests).with_deadline(None)),
             ("59=3|", nothing.with_tif(Amended::ImmediateOrCancel)),
             ("59=4|", nothing.with_tif(Amended::FillOrKill)),
+            ("59=2|", nothing.with_tif(Amended::GoodForAuction)),
+            ("59=2|126=20991231-23:59:59|", nothing.with_tif(Amended::GoodForAuction).with_deadline(until)),
             ("59=6|126=20991231-23:59:59|", nothing.with_tif(Amended::Rests).with_deadline(until)),
             ("99=9|", nothing.with_wait(WaitsFor::StopLoss(price("9")))),
         ] {
@@ -308,6 +316,10 @@ mod tests {
             assert!(changes(other), "{other}");
         }
         assert!(changes("59=6|126=20991231-23:59:58|"));
+        let gathers = Open { kind: OrderKind::AuctionMarket, limit: price("10"), ..buy() };
+        assert!(changes_nothing(&amended(&gathers, "40=1|59=2|").expect("it is one"), &gathers));
+        assert!(!changes_nothing(&amended(&gathers, "40=1|59=2|44=10|").expect("it is one"), &gathers));
+        assert!(amended(&gathers, "40=1|59=0|").is_err_and(|text| text.contains("stays 2")));
         let market = Open { kind: OrderKind::Market, trigger: Some(trigger), waits: true, ..buy() };
         for same in ["40=3|59=1|", "40=3|59=3|99=9|"] {
             assert!(changes_nothing(&amended(&market, same).expect("it is one"), &market), "{same}");

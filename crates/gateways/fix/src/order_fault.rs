@@ -15,9 +15,11 @@ pub(crate) fn order_fault(fault: OrderFault) -> Fault {
         OrderFault::FundsBesideShares => {
             (tags::CASH_ORDER_QTY, Reason::Value, "OrderQty(38) and CashOrderQty(152) exclude each other")
         }
-        OrderFault::FundsOfLimit | OrderFault::FundsWait => {
-            (tags::CASH_ORDER_QTY, Reason::Value, "CashOrderQty(152) is for market orders: OrdType(40)=1")
-        }
+        OrderFault::FundsOfLimit | OrderFault::FundsWait => (
+            tags::CASH_ORDER_QTY,
+            Reason::Value,
+            "CashOrderQty(152) is for market orders that are done at once: OrdType(40)=1, and TimeInForce(59) is not 2",
+        ),
         OrderFault::TwoTriggers
         | OrderFault::TwoTrails
         | OrderFault::TrailBips
@@ -25,7 +27,7 @@ pub(crate) fn order_fault(fault: OrderFault) -> Fault {
             (tags::STOP_PX, Reason::Value, "StopPx(99) is the one price for which an order waits")
         }
         OrderFault::DisplayBesideTrail | OrderFault::DisplayAtOnce => {
-            (tags::MAX_FLOOR, Reason::Value, "MaxFloor(111) belongs to an order that rests")
+            (tags::MAX_FLOOR, Reason::Value, "MaxFloor(111) belongs to an order with a limit that rests")
         }
         OrderFault::PostOnlyMarket | OrderFault::MoveWaits => {
             (tags::EXEC_INST, Reason::Value, "ExecInst(18) is 6 (post-only), of an order with a limit")
@@ -47,7 +49,7 @@ pub(crate) fn order_fault(fault: OrderFault) -> Fault {
             "ExpireTime(126) is a time such as 20261231-23:59:59 in UTC, and TimeInForce(59)=6 needs it",
         ),
         OrderFault::DayUntil | OrderFault::UntilAtOnce | OrderFault::UntilOfGtc => {
-            (tags::EXPIRE_TIME, Reason::Value, "ExpireTime(126) belongs to TimeInForce(59)=6")
+            (tags::EXPIRE_TIME, Reason::Value, "ExpireTime(126) belongs to TimeInForce(59)=6, or 2")
         }
     };
     Fault::of(tag, reason, text)

@@ -80,9 +80,18 @@ pub(crate) fn is_post_only(message: &Message<'_>) -> Result<bool, Fault> {
     }
 }
 
-/// The fault of a time in force that is not offered.
-pub(crate) fn no_such_time_in_force() -> Fault {
-    Fault::value(tags::TIME_IN_FORCE, "TimeInForce(59) is 0, 1, 3, 4 or 6")
+/// Makes the fault of a time in force that is not offered.
+pub(crate) fn no_such_time_in_force(named: &str) -> Fault {
+    let text = match named {
+        "7" => "TimeInForce(59)=7 (at the close) is not offered: an order for any auction has 2",
+        _ => "TimeInForce(59) is 0, 1, 2, 3, 4 or 6",
+    };
+    Fault::value(tags::TIME_IN_FORCE, text)
+}
+
+/// Whether ExpireTime belongs to orders with this time in force.
+pub(crate) fn may_expire(in_force: Option<&str>) -> bool {
+    matches!(in_force, Some("2" | "6"))
 }
 
 /// Reads ExpireTime.

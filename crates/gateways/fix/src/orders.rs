@@ -7,8 +7,8 @@ use crate::amending::{self, Amending};
 use crate::message::{Fault, Fields, Message};
 use crate::order_fault::order_fault;
 use crate::order_fields::{
-    Change, OrderRef, account, amount, change, check_offered, cl_ord_id, deadline, is_post_only, named_by_id,
-    no_such_time_in_force, price, shares, side, symbol,
+    Change, OrderRef, account, amount, change, check_offered, cl_ord_id, deadline, is_post_only, may_expire,
+    named_by_id, no_such_time_in_force, price, shares, side, symbol,
 };
 use crate::reasons::SessionRejectReason as Reason;
 use crate::tags::{self, Tag};
@@ -124,7 +124,7 @@ fn with_terms(message: &Message<'_>, request: OrderRequest) -> Result<OrderReque
 /// Adds the time in force.
 fn with_time(message: &Message<'_>, request: OrderRequest) -> Result<OrderRequest, Fault> {
     let (in_force, expires) = (message.get(tags::TIME_IN_FORCE)?, message.get(tags::EXPIRE_TIME)?);
-    if expires.is_some() && in_force != Some("6") {
+    if expires.is_some() && !may_expire(in_force) {
         return Err(order_fault(OrderFault::UntilOfGtc));
     }
     let waits = request.stop.is_some() || request.take_profit.is_some();
@@ -132,7 +132,7 @@ fn with_time(message: &Message<'_>, request: OrderRequest) -> Result<OrderReques
         // FIX allows both for a market order, which is done at once all the same.
         None | Some("0" | "1") if request.order_type == OrderType::Market && !waits => None,
         None => {
-            let text = "TimeInForce(59) is missing: 0 (day), 1 (until canceled), 2 (at the opening), 3 (immediate or cancel), 4 \
+            let text = "TimeInForce(59) is missing: 0 (day), 1 (until canceled), 2 (for an auction), 3 (immediate or cancel), 4 \
                         (fill or kill) or 6 (until ExpireTime(126))";
             return Err(Fault::of(tags::TIME_IN_FORCE, Reason::Missing, text));
         }
@@ -142,7 +142,7 @@ fn with_time(message: &Message<'_>, request: OrderRequest) -> Result<OrderReques
         Some("3") => Some(TimeInForce::ImmediateOrCancel),
         Some("4") => Some(TimeInForce::FillOrKill),
         Some("6") => Some(TimeInForce::GoodTillDate),
-        Some(_) => return Err(no_such_time_in_force()),
+        Some(other) => return Err(no_such_time_in_force(other)),
     };
     Ok(OrderRequest { tif, until: expires.map(deadline).transpose()?, ..request })
 }
@@ -232,6 +232,9 @@ mod tests {
             ("38=2.5|40=2|44=10|59=3|", (OrderKind::ImmediateOrCancel, None, None)),
             ("38=2.5|40=2|44=10|59=4|", (OrderKind::FillOrKill, None, None)),
             ("38=2.5|40=2|44=10|59=6|126=20991231-23:59:59|", (OrderKind::Limit, None, end)),
+            ("38=2.5|40=2|44=10|59=2|", (OrderKind::AuctionLimit, None, None)),
+            ("38=2.5|40=2|44=10|59=2|126=20991231-23:59:59|", (OrderKind::AuctionLimit, None, end)),
+            ("38=2.5|40=1|59=2|", (OrderKind::AuctionMarket, None, None)),
             ("38=2.5|40=3|99=9|59=1|", (OrderKind::Market, Some(Trigger::from_above(at(b"9"))), None)),
             ("38=2.5|40=3|99=9|59=3|", (OrderKind::Market, Some(Trigger::from_above(at(b"9"))), None)),
             ("38=2.5|40=4|99=9|44=8|59=0|", (OrderKind::Limit, Some(Trigger::from_above(at(b"9"))), day)),
@@ -260,6 +263,14 @@ mod tests {
             ("38=1|40=1|44=10|", 44, Reason::Value),
             ("38=1|40=1|59=4|", 59, Reason::Value),
             ("38=1|40=3|99=9|59=4|", 59, Reason::Value),
+            ("38=1|40=2|44=10|59=2|18=6|", 59, Reason::Value),
+            ("38=1|40=2|59=2|", 44, Reason::Missing),
+            ("38=1|40=1|59=2|44=10|", 44, Reason::Value),
+            ("38=1|40=1|59=2|111=1|", 111, Reason::Value),
+            ("38=1|40=3|99=9|59=2|", 59, Reason::Value),
+            ("38=1|40=4|99=9|44=8|59=2|", 59, Reason::Value),
+            ("38=1|40=J|99=11|59=2|", 59, Reason::Value),
+            ("152=5|40=1|59=2|", 152, Reason::Value),
             ("38=1|40=1|18=6|", 18, Reason::Value),
             ("38=1|40=1|111=1|", 111, Reason::Value),
             ("38=1|40=3|59=1|", 99, Reason::Missing),

@@ -185,7 +185,7 @@ fn an_order_for_an_auction_is_amended_and_stays_one() {
         ("a6", "40=1|59=2|", "OrdType(40)"),
         ("a6", "18=6|", "ExecInst(18)"),
         ("a6", "99=105|", "does not wait for a price"),
-        ("a6", "38=1000000|59=2|", "Insufficient funds"),
+        ("a6", "38=1000000|59=2|", "Display of 2 shares is out of bounds"),
         ("m2", "40=1|59=1|", "an order for an auction ends with it"),
         ("m2", "40=1|59=0|", "TimeInForce(59) of an order for an auction stays 2"),
         ("m2", "44=110|59=2|", "no limit to amend"),

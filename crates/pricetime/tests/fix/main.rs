@@ -6,6 +6,7 @@
 mod common;
 
 mod amendments;
+mod auction_orders;
 mod members;
 mod orders;
 mod scenarios;

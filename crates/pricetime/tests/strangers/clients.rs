@@ -144,6 +144,9 @@ fn quickfix_go_trades_here() {
     let folder = Folder::new("quickfix-go");
     let server = Launch::new(&folder.data()).with("--fix 127.0.0.1:0").start();
     server.ask(MARKET);
+    let auction =
+        r#"<create><symbol sym="AUC"><account id="2">100</account></symbol><phase sym="AUC" is="auction"/></create>"#;
+    assert!(server.ask(auction).contains("<changed"));
     let mut go = Command::new("go");
     go.args(["run", "."]).current_dir(root().join("clients/fix"));
     let ran = go.env("PRICETIME_FIX", server.fix.unwrap().to_string()).output().unwrap();
