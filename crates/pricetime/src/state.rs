@@ -180,7 +180,9 @@ pub struct OrderState {
     pub account: String,
     pub symbol: String,
     pub side: &'static str,
-    /// The limit; none for a market order that waits.
+    /// The kind: `limit`, `post_only`, `auction_market` and so on. An active order is what it was placed as.
+    pub kind: &'static str,
+    /// The limit; none for a market order that waits. A market order for an auction has the limit at which it gathers.
     pub limit: Option<String>,
     pub open: String,
     /// The trigger for which it waits: `stop` or `take profit`, and the price.
@@ -415,13 +417,14 @@ impl State {
         }
         for order in &self.orders {
             text += &format!(
-                "order {}: {} {} {} of account {} at {}{}{}{}{}{}{}{}, {} executions{}\n",
+                "order {}: {} {} {} of account {} at {}{}{}{}{}{}{}{}{}, {} executions{}\n",
                 order.id,
                 order.side,
                 order.open,
                 order.symbol,
                 order.account,
                 order.limit.as_deref().unwrap_or("any price"),
+                said_of(order.kind),
                 order.waits_for.as_ref().map(|price| format!(", waits for {price}")).unwrap_or_default(),
                 order.delayed.map(|why| format!(", {why}")).unwrap_or_default(),
                 order.trail.as_ref().map(|trail| format!(", {trail}")).unwrap_or_default(),
@@ -527,7 +530,10 @@ impl StateSums {
             StateItem::Order { order, account, symbol, side, limit, open } => {
                 self.add_order(order, account, &NewOrder::limit(symbol, side, limit, open));
             }
-            StateItem::Watch { .. } | StateItem::Kind { .. } => {}
+            StateItem::Watch { .. } => {}
+            StateItem::Kind { kind, .. } => {
+                self.orders.last_mut().expect("invariant: a kind follows its order").kind = kind.name();
+            }
             StateItem::Link { order, partner } => {
                 self.links.insert(order.0, partner.0);
                 self.links.insert(partner.0, order.0);
@@ -590,7 +596,7 @@ impl StateSums {
                     symbol: self.symbols[symbol.0 as usize].0.clone(),
                     side: side_name(side),
                     kind: kind.name(),
-                    limit: (kind != OrderKind::Market).then(|| limit.to_string()),
+                    limit: (!kind.is_market()).then(|| limit.to_string()),
                     trigger: trigger.map(|trigger| trigger_text(side, trigger)),
                     shares: shares.to_string(),
                     done: done.seconds(),
@@ -630,6 +636,7 @@ impl StateSums {
             account: owner.0.clone(),
             symbol: name.0.clone(),
             side: side_name(side),
+            kind: kind.name(),
             limit: (kind != OrderKind::Market).then(|| limit.to_string()),
             open: open.to_string(),
             waits_for: trigger.map(|trigger| trigger_text(side, trigger)),
