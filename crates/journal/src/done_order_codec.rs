@@ -3,44 +3,37 @@
 
 use terms::{Cancellation, DoneOrder, Execution, Fee, OrderId, Time};
 
-use crate::fees_codec::{put_fee, take_fee};
-use crate::fields::{put_account, take_account, take_price, take_shares};
+use crate::field::Field;
 use crate::varint::{CodecError, put_u64, take_u64};
 
 /// Appends an order's fields without its id.
 pub fn encode_order(done: &DoneOrder, out: &mut Vec<u8>) {
-    put_account(out, done.account);
-    match done.canceled {
-        None => put_u64(out, 0),
-        Some(Cancellation { shares, time }) => {
-            assert!(!shares.is_zero(), "invariant: a cancellation has shares");
-            put_u64(out, shares.units().unsigned_abs());
-            put_u64(out, time.0);
-        }
+    done.account.put(out);
+    done.canceled.map(|canceled| canceled.shares).put(out);
+    if let Some(Cancellation { shares: _, time }) = done.canceled {
+        time.put(out);
     }
     put_u64(out, done.executions.len() as u64);
     let mut before = 0u64;
     for execution in &done.executions {
-        put_u64(out, execution.shares.units().unsigned_abs());
-        put_u64(out, execution.price.units().unsigned_abs());
+        execution.shares.put(out);
+        execution.price.put(out);
         // Executions follow each other in time, so the difference is short.
         put_u64(out, execution.time.0.wrapping_sub(before));
         before = execution.time.0;
     }
     if done.executions.iter().any(|execution| !execution.fee.is_none()) {
-        done.executions.iter().for_each(|execution| put_fee(out, execution.fee));
+        done.executions.iter().for_each(|execution| execution.fee.put(out));
     }
 }
 
 /// Reads an order's fields.
 pub fn decode_order(order: OrderId, fields: &[u8]) -> Result<DoneOrder, CodecError> {
     let bytes = &mut &*fields;
-    let account = take_account(bytes)?;
-    let canceled = if bytes.first() == Some(&0) {
-        take_u64(bytes)?;
-        None
-    } else {
-        Some(Cancellation { shares: take_shares(bytes)?, time: Time(take_u64(bytes)?) })
+    let account = Field::take(bytes)?;
+    let canceled = match Field::take(bytes)? {
+        None => None,
+        Some(shares) => Some(Cancellation { shares, time: Field::take(bytes)? }),
     };
     let count = take_u64(bytes)?;
     // A corrupt count may be any number; an execution takes at least three bytes.
@@ -49,16 +42,16 @@ pub fn decode_order(order: OrderId, fields: &[u8]) -> Result<DoneOrder, CodecErr
     let mut executions = Vec::with_capacity(count);
     let mut before = 0u64;
     for _ in 0..count {
-        let (shares, price) = (take_shares(bytes)?, take_price(bytes)?);
+        let (shares, price) = (Field::take(bytes)?, Field::take(bytes)?);
         before = before.wrapping_add(take_u64(bytes)?);
         executions.push(Execution { shares, price, time: Time(before), fee: Fee::NONE });
     }
     if !bytes.is_empty() {
         for execution in &mut executions {
-            execution.fee = take_fee(bytes)?;
+            execution.fee = Field::take(bytes)?;
         }
         if executions.iter().all(|execution| execution.fee.is_none()) {
-            return Err(CodecError::OutOfBounds("fee"));
+            return Err(Fee::fault());
         }
     }
     if !bytes.is_empty() {

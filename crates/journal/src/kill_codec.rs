@@ -1,82 +1,68 @@
 //! Scopes of kill switches as bytes: a byte gives the kind, and an account or a symbol follows, by name in commands and
-//! by index in state.
+//! by index in state. This file does not know which command or state item has them.
 
-use terms::{AccountId, AccountIndex, Among, KillScope, SymbolIndex};
+use terms::{Among, KillScope};
 
-use crate::fields::{put_account, put_symbol, take_account, take_index, take_symbol};
-use crate::varint::{CodecError, put_u64, take_u8};
+use crate::field::Field;
+use crate::varint::{CodecError, take_u8};
 
 const EVERYTHING: u8 = 0;
 const ACCOUNT: u8 = 1;
 const SYMBOL: u8 = 2;
-/// The place of an account among those that are killed or released together; its id follows.
+/// The place of an account among those that are killed or released together. Its id follows.
 const FIRST: u8 = 3;
 const BETWEEN: u8 = 4;
 const LAST: u8 = 5;
 
-const FAULT: CodecError = CodecError::OutOfBounds("scope of a kill");
+impl<A: Field, S: Field> Field for KillScope<A, S> {
+    const NAME: &'static str = "scope of a kill";
 
-pub(crate) fn put_scope(out: &mut Vec<u8>, scope: KillScope) {
-    match scope {
-        KillScope::Everything => out.push(EVERYTHING),
-        KillScope::Account(account) => {
-            out.push(ACCOUNT);
-            put_account(out, account);
+    fn put(&self, out: &mut Vec<u8>) {
+        match self {
+            KillScope::Everything => out.push(EVERYTHING),
+            KillScope::Account(account) => {
+                out.push(ACCOUNT);
+                account.put(out);
+            }
+            KillScope::Symbol(symbol) => {
+                out.push(SYMBOL);
+                symbol.put(out);
+            }
         }
-        KillScope::Symbol(symbol) => {
-            out.push(SYMBOL);
-            put_symbol(out, symbol);
+    }
+
+    fn take(bytes: &mut &[u8]) -> Result<Self, CodecError> {
+        match take_u8(bytes)? {
+            EVERYTHING => Ok(KillScope::Everything),
+            ACCOUNT => Ok(KillScope::Account(Field::take(bytes)?)),
+            SYMBOL => Ok(KillScope::Symbol(Field::take(bytes)?)),
+            _ => Err(Self::fault()),
         }
     }
 }
 
-/// The subject of a kill or a release.
-pub(crate) enum Killing {
-    Scope(KillScope),
-    /// An account among others.
-    Among(AccountId, Among),
+/// Whether bytes begin with the place of an account among others, and not with a scope.
+pub(crate) fn is_among(bytes: &[u8]) -> bool {
+    matches!(bytes.first(), Some(&(FIRST | BETWEEN | LAST)))
 }
 
-pub(crate) fn put_among(out: &mut Vec<u8>, account: AccountId, among: Among) {
-    out.push(match among {
-        Among::First => FIRST,
-        Among::Between => BETWEEN,
-        Among::Last => LAST,
-    });
-    put_account(out, account);
-}
+impl Field for Among {
+    const NAME: &'static str = "place among accounts";
 
-pub(crate) fn take_killing(bytes: &mut &[u8]) -> Result<Killing, CodecError> {
-    Ok(match take_u8(bytes)? {
-        EVERYTHING => Killing::Scope(KillScope::Everything),
-        ACCOUNT => Killing::Scope(KillScope::Account(take_account(bytes)?)),
-        SYMBOL => Killing::Scope(KillScope::Symbol(take_symbol(bytes)?)),
-        FIRST => Killing::Among(take_account(bytes)?, Among::First),
-        BETWEEN => Killing::Among(take_account(bytes)?, Among::Between),
-        LAST => Killing::Among(take_account(bytes)?, Among::Last),
-        _ => return Err(FAULT),
-    })
-}
-
-pub(crate) fn put_killed(out: &mut Vec<u8>, scope: KillScope<AccountIndex, SymbolIndex>) {
-    match scope {
-        KillScope::Everything => out.push(EVERYTHING),
-        KillScope::Account(account) => {
-            out.push(ACCOUNT);
-            put_u64(out, account.0.into());
-        }
-        KillScope::Symbol(symbol) => {
-            out.push(SYMBOL);
-            put_u64(out, symbol.0.into());
-        }
+    fn put(&self, out: &mut Vec<u8>) {
+        out.push(match self {
+            Among::First => FIRST,
+            Among::Between => BETWEEN,
+            Among::Last => LAST,
+        });
     }
-}
 
-pub(crate) fn take_killed(bytes: &mut &[u8]) -> Result<KillScope<AccountIndex, SymbolIndex>, CodecError> {
-    match take_u8(bytes)? {
-        EVERYTHING => Ok(KillScope::Everything),
-        ACCOUNT => Ok(KillScope::Account(AccountIndex(take_index(bytes)?))),
-        SYMBOL => Ok(KillScope::Symbol(SymbolIndex(take_index(bytes)?))),
-        _ => Err(FAULT),
+    fn take(bytes: &mut &[u8]) -> Result<Among, CodecError> {
+        match take_u8(bytes)? {
+            FIRST => Ok(Among::First),
+            BETWEEN => Ok(Among::Between),
+            LAST => Ok(Among::Last),
+            _ => Err(Among::fault()),
+        }
     }
 }

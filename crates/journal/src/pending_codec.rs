@@ -1,60 +1,55 @@
-//! Pending orders as they stand in a state item behind its tag. Source: docs/JOURNAL.md, state items.
+//! Orders that wait for another one or for their turn, as they stand in a state item behind its tag. Source:
+//! docs/JOURNAL.md, state items.
 
-use terms::{AccountIndex, NewOrder, OrderId, OrderKind, SelfTrade, Side, SymbolIndex, Trigger};
+use terms::{AccountIndex, NewOrder, OrderId, SelfTrade, SymbolIndex, Trigger};
 
-use crate::fields::{take_index, take_price, take_shares};
-use crate::varint::{CodecError, put_u64, take_u8, take_u64};
+use crate::field::Field;
+use crate::order_fields::{SideAndKind, put_placed, take_placed};
+use crate::varint::CodecError;
 
-const SELLS: u8 = 1;
-const HAS_TRIGGER: u8 = 2;
-const FROM_BELOW: u8 = 4;
-const KIND_SHIFT: u32 = 3;
+/// A pending order, its working order, its account, and the order as it is placed.
+pub(crate) struct Pending(pub OrderId, pub OrderId, pub AccountIndex, pub NewOrder<SymbolIndex>);
 
-type Pending = (OrderId, OrderId, AccountIndex, NewOrder<SymbolIndex>);
+impl Field for Pending {
+    const NAME: &'static str = "order that another one waits for";
 
-/// Puts the order, the distance of its working order's id, the mode of self-trade prevention, a byte with the bits
-/// above and, over them, the kind, and the fields that every order has.
-pub(crate) fn put_pending(
-    out: &mut Vec<u8>,
-    order: OrderId,
-    working: OrderId,
-    account: AccountIndex,
-    placed: &NewOrder<SymbolIndex>,
-) {
-    put_u64(out, order.0);
-    put_u64(out, order.0.checked_sub(working.0).expect("invariant: what waits was placed behind what it waits for"));
-    let sells = if placed.side == Side::Sell { SELLS } else { 0 };
-    let trigger = match placed.trigger.map(Trigger::is_from_below) {
-        None => 0,
-        Some(false) => HAS_TRIGGER,
-        Some(true) => HAS_TRIGGER | FROM_BELOW,
-    };
-    out.extend_from_slice(&[placed.self_trade.code(), sells | trigger | (placed.kind.code() << KIND_SHIFT)]);
-    put_u64(out, u64::from(account.0));
-    if let Some(trigger) = placed.trigger {
-        put_u64(out, trigger.price().units().unsigned_abs());
+    fn put(&self, out: &mut Vec<u8>) {
+        let Pending(order, working, account, placed) = self;
+        let distance = order.0.checked_sub(working.0);
+        let flags = [placed.trigger.is_some(), placed.trigger.is_some_and(Trigger::is_from_below)];
+        order.put(out);
+        distance.expect("invariant: what waits was placed behind what it waits for").put(out);
+        placed.self_trade.put(out);
+        SideAndKind(placed.side, flags, placed.kind).put(out);
+        put_placed(*account, placed, out);
     }
-    put_u64(out, u64::from(placed.symbol.0));
-    put_u64(out, placed.limit.units().unsigned_abs());
-    put_u64(out, placed.shares.units().unsigned_abs());
+
+    fn take(bytes: &mut &[u8]) -> Result<Pending, CodecError> {
+        let order = OrderId::take(bytes)?;
+        let working = order.0.checked_sub(u64::take(bytes)?).map(OrderId).ok_or(Pending::fault())?;
+        let self_trade = SelfTrade::take(bytes)?;
+        let SideAndKind(side, [has_trigger, is_from_below], kind) = Field::take(bytes)?;
+        if is_from_below && !has_trigger {
+            return Err(SideAndKind::<2>::fault());
+        }
+        let is_from_below = has_trigger.then_some(is_from_below);
+        let (account, placed) = take_placed(side, kind, self_trade, is_from_below, bytes)?;
+        Ok(Pending(order, working, account, placed))
+    }
 }
 
-pub(crate) fn take_pending(bytes: &mut &[u8]) -> Result<Pending, CodecError> {
-    let order = OrderId(take_u64(bytes)?);
-    let working = order.0.checked_sub(take_u64(bytes)?).map(OrderId);
-    let working = working.ok_or(CodecError::OutOfBounds("order that another one waits for"))?;
-    let self_trade = SelfTrade::from_code(take_u8(bytes)?).ok_or(CodecError::OutOfBounds("self-trade prevention"))?;
-    let bits = take_u8(bytes)?;
-    let side = if bits & SELLS == 0 { Side::Buy } else { Side::Sell };
-    let kind = OrderKind::from_code(bits >> KIND_SHIFT).ok_or(CodecError::OutOfBounds("kind of an order"))?;
-    let account = AccountIndex(take_index(bytes)?);
-    let trigger = match (bits & HAS_TRIGGER != 0, bits & FROM_BELOW != 0) {
-        (false, false) => None,
-        (true, true) => Some(Trigger::from_below(take_price(bytes)?)),
-        (true, false) => Some(Trigger::from_above(take_price(bytes)?)),
-        (false, true) => return Err(CodecError::OutOfBounds("kind of an order")),
-    };
-    let symbol = SymbolIndex(take_index(bytes)?);
-    let (limit, shares) = (take_price(bytes)?, take_shares(bytes)?);
-    Ok((order, working, account, NewOrder { symbol, side, limit, shares, kind, trigger, self_trade }))
+/// An order that waits for its turn: it is encoded like a pending one, with itself as its working order.
+pub(crate) struct Delayed(pub OrderId, pub AccountIndex, pub NewOrder<SymbolIndex>);
+
+impl Field for Delayed {
+    const NAME: &'static str = Pending::NAME;
+
+    fn put(&self, out: &mut Vec<u8>) {
+        Pending(self.0, self.0, self.1, self.2).put(out);
+    }
+
+    fn take(bytes: &mut &[u8]) -> Result<Delayed, CodecError> {
+        let Pending(order, working, account, placed) = Field::take(bytes)?;
+        if order == working { Ok(Delayed(order, account, placed)) } else { Err(Delayed::fault()) }
+    }
 }

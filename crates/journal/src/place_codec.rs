@@ -2,13 +2,11 @@
 //! each with a tag of its own. Nothing is written for an order that stands alone, for one that is plain, or for one
 //! without terms. Source: docs/JOURNAL.md, commands.
 
-use terms::{Bond, ClientOrderId, FundsOrder, Money, NewOrder, OrderForm, OrderKind, Place, SelfTrade, Side, Trigger};
+use terms::{Bond, FundsOrder, Money, NewOrder, OrderForm, OrderKind, Place, SelfTrade, Shares, Side, Trail, Trigger};
 
-use crate::fields::{
-    put_account, put_amount, put_client_order_id, put_symbol, put_terms, put_trail, take_account, take_amount,
-    take_client_order_id, take_price, take_shares, take_symbol, take_terms, take_trail,
-};
-use crate::varint::{CodecError, put_u64, take_u8};
+use crate::field::{Field, put_if_any, take_if};
+use crate::order_fields::{SideAndKind, Terms, take_trigger};
+use crate::varint::{CodecError, take_u8};
 
 /// An order on the condition that the command before it canceled one.
 const IF_CANCELED: u8 = 13;
@@ -30,21 +28,17 @@ const PLACE_BUY: u8 = 4;
 const PLACE_SELL: u8 = 5;
 const PLACE_CLIENT_BUY: u8 = 7;
 const PLACE_CLIENT_SELL: u8 = 8;
-/// An order of another kind than a limit order. A byte follows with the two bits below and, above them, the kind.
+/// An order of another kind than a limit order. A byte with its side, whether it has a client order id, and its kind
+/// follows.
 const PLACE_KIND: u8 = 10;
-/// A market order for money. A byte with the two bits below follows.
+/// A market order for money. The same byte follows, without a kind.
 const PLACE_BY_FUNDS: u8 = 11;
-/// An order that waits for a price. A byte follows with the three bits below and, above them, the kind; the price
-/// stands before the account.
+/// An order that waits for a price, which stands before the account. A byte with its side, whether it has a client
+/// order id, whether the price is reached from below, and its kind follows.
 const PLACE_STOP: u8 = 12;
-const SELLS: u8 = 1;
-const HAS_CLIENT_ID: u8 = 2;
-const KIND_SHIFT: u32 = 2;
-const FROM_BELOW: u8 = 4;
-const STOP_KIND_SHIFT: u32 = 3;
 
 /// Appends an order that a command places. Panics on an amount that no parser lets in.
-pub(crate) fn put_place(out: &mut Vec<u8>, place: &Place) {
+pub(crate) fn put_place(place: &Place, out: &mut Vec<u8>) {
     match place.bond() {
         Bond::Alone => {}
         Bond::IfCanceled => out.push(IF_CANCELED),
@@ -54,30 +48,28 @@ pub(crate) fn put_place(out: &mut Vec<u8>, place: &Place) {
         Bond::Pending => out.push(PENDING),
     }
     match place.form() {
-        OrderForm::Plain(order) => put_order(out, place, &order),
+        OrderForm::Plain(order) => put_order(place, &order, out),
         OrderForm::Iceberg { order, display } => {
-            assert!(!display.is_zero(), "invariant: a parsed order shows something");
             out.push(ICEBERG);
-            put_u64(out, display.units().unsigned_abs());
-            put_order(out, place, &order);
+            display.put(out);
+            put_order(place, &order, out);
         }
         OrderForm::Trailing { order, trail } => {
             out.push(TRAILING);
-            put_trail(out, trail);
-            put_order(out, place, &order);
+            trail.put(out);
+            put_order(place, &order, out);
         }
-        OrderForm::Funds(order) => put_funds(out, place, &order),
+        OrderForm::Funds(order) => put_funds(place, &order, out),
     }
 }
 
-fn put_order(out: &mut Vec<u8>, place: &Place, order: &NewOrder) {
+fn put_order(place: &Place, order: &NewOrder, out: &mut Vec<u8>) {
     let client_id = place.client_id();
-    put_terms(out, ON_TERMS, order.self_trade, place.deadline());
+    Terms(order.self_trade, place.deadline()).put_tagged(ON_TERMS, out);
     match (order.trigger, order.kind) {
         (Some(trigger), kind) => {
-            let from_below = if trigger.is_from_below() { FROM_BELOW } else { 0 };
-            let bits = bits(order.side, client_id) | from_below | (kind.code() << STOP_KIND_SHIFT);
-            out.extend_from_slice(&[PLACE_STOP, bits]);
+            out.push(PLACE_STOP);
+            SideAndKind(order.side, [client_id.is_some(), trigger.is_from_below()], kind).put(out);
         }
         (None, OrderKind::Limit) => out.push(match (order.side, client_id) {
             (Side::Buy, None) => PLACE_BUY,
@@ -86,48 +78,32 @@ fn put_order(out: &mut Vec<u8>, place: &Place, order: &NewOrder) {
             (Side::Sell, Some(_)) => PLACE_CLIENT_SELL,
         }),
         (None, kind) => {
-            out.extend_from_slice(&[PLACE_KIND, bits(order.side, client_id) | (kind.code() << KIND_SHIFT)]);
+            out.push(PLACE_KIND);
+            SideAndKind(order.side, [client_id.is_some()], kind).put(out);
         }
     }
-    if let Some(id) = client_id {
-        put_client_order_id(out, id);
+    put_if_any(client_id, out);
+    put_if_any(order.trigger.map(Trigger::price), out);
+    place.account.put(out);
+    order.symbol.put(out);
+    if order.kind.is_market() {
+        assert!(order.limit == order.side.any_price(), "invariant: a market order accepts every price");
+    } else {
+        order.limit.put(out);
     }
-    if let Some(trigger) = order.trigger {
-        put_u64(out, trigger.price().units().unsigned_abs());
-    }
-    put_account(out, place.account);
-    put_symbol(out, order.symbol);
-    match order.kind {
-        OrderKind::Market | OrderKind::AuctionMarket => {
-            assert!(order.limit == order.side.any_price(), "invariant: a market order accepts every price");
-        }
-        OrderKind::Limit
-        | OrderKind::PostOnly
-        | OrderKind::PostOnlyMove
-        | OrderKind::ImmediateOrCancel
-        | OrderKind::FillOrKill
-        | OrderKind::AuctionLimit => put_u64(out, order.limit.units().unsigned_abs()),
-    }
-    assert!(!order.shares.is_zero(), "invariant: a parsed order has shares");
-    put_u64(out, order.shares.units().unsigned_abs());
+    order.shares.put(out);
 }
 
-fn put_funds(out: &mut Vec<u8>, place: &Place, order: &FundsOrder) {
+fn put_funds(place: &Place, order: &FundsOrder, out: &mut Vec<u8>) {
     let client_id = place.client_id();
-    put_terms(out, ON_TERMS, order.self_trade, None);
-    out.extend_from_slice(&[PLACE_BY_FUNDS, bits(order.side, client_id)]);
-    if let Some(id) = client_id {
-        put_client_order_id(out, id);
-    }
-    put_account(out, place.account);
-    put_symbol(out, order.symbol);
+    Terms(order.self_trade, None).put_tagged(ON_TERMS, out);
+    out.push(PLACE_BY_FUNDS);
+    SideAndKind(order.side, [client_id.is_some()], OrderKind::Limit).put(out);
+    put_if_any(client_id, out);
+    place.account.put(out);
+    order.symbol.put(out);
     assert!(order.funds > Money::ZERO && order.funds <= Money::CAP, "invariant: parsed funds are within bounds");
-    put_amount(out, order.funds.units());
-}
-
-fn bits(side: Side, client_id: Option<ClientOrderId>) -> u8 {
-    let sells = if side == Side::Sell { SELLS } else { 0 };
-    sells | if client_id.is_some() { HAS_CLIENT_ID } else { 0 }
+    order.funds.put(out);
 }
 
 /// Takes an order that a command places, behind its first tag. Each part may stand there once, in the order in which
@@ -158,13 +134,13 @@ fn take_two_wait(bytes: &mut &[u8]) -> Result<bool, CodecError> {
 fn take_form(tag: u8, bytes: &mut &[u8], fault: CodecError) -> Result<Place, CodecError> {
     match tag {
         ICEBERG => {
-            let (display, fault) = (take_shares(bytes)?, CodecError::OutOfBounds("order that shows a part"));
+            let (display, fault) = (Shares::take(bytes)?, CodecError::OutOfBounds("order that shows a part"));
             let Some((place, order)) = take_plain(bytes, fault)? else { return Err(fault) };
             let iceberg = Place::iceberg(place.account, order, display).ok_or(fault)?;
             Ok(iceberg.named(place.client_id()).until(place.deadline()))
         }
         TRAILING => {
-            let (trail, fault) = (take_trail(bytes)?, CodecError::OutOfBounds("order that follows the market"));
+            let (trail, fault) = (Trail::take(bytes)?, CodecError::OutOfBounds("order that follows the market"));
             let Some((place, order)) = take_plain(bytes, fault)? else { return Err(fault) };
             let trailing = Place::trailing(place.account, order, trail).ok_or(fault)?;
             Ok(trailing.named(place.client_id()).until(place.deadline()))
@@ -184,59 +160,42 @@ fn take_on_terms(tag: u8, bytes: &mut &[u8], fault: CodecError) -> Result<Place,
     if tag != ON_TERMS {
         return take_order(tag, bytes, SelfTrade::Allowed, fault);
     }
-    let (self_trade, until) = take_terms(bytes)?;
+    let Terms(self_trade, until) = Field::take(bytes)?;
     let fault = CodecError::OutOfBounds("command on terms");
     take_order(take_u8(bytes)?, bytes, self_trade, fault)?.with_deadline(until).ok_or(fault)
 }
 
 fn take_order(tag: u8, bytes: &mut &[u8], self_trade: SelfTrade, fault: CodecError) -> Result<Place, CodecError> {
-    let (kind, side, trigger, client_id) = match tag {
-        PLACE_BUY => (OrderKind::Limit, Side::Buy, None, None),
-        PLACE_SELL => (OrderKind::Limit, Side::Sell, None, None),
-        PLACE_CLIENT_BUY => (OrderKind::Limit, Side::Buy, None, Some(take_client_order_id(bytes)?)),
-        PLACE_CLIENT_SELL => (OrderKind::Limit, Side::Sell, None, Some(take_client_order_id(bytes)?)),
-        PLACE_KIND => {
-            let bits = take_u8(bytes)?;
-            let kind = OrderKind::from_code(bits >> KIND_SHIFT).filter(|&kind| kind != OrderKind::Limit);
-            let kind = kind.ok_or(CodecError::OutOfBounds("kind of an order"))?;
-            let (side, client_id) = take_side_and_id(bits, bytes)?;
-            (kind, side, None, client_id)
-        }
+    let (side, has_id, is_from_below, kind) = match tag {
+        PLACE_BUY => (Side::Buy, false, None, OrderKind::Limit),
+        PLACE_SELL => (Side::Sell, false, None, OrderKind::Limit),
+        PLACE_CLIENT_BUY => (Side::Buy, true, None, OrderKind::Limit),
+        PLACE_CLIENT_SELL => (Side::Sell, true, None, OrderKind::Limit),
+        PLACE_KIND => match Field::take(bytes)? {
+            SideAndKind(_, _, OrderKind::Limit) => return Err(OrderKind::fault()),
+            SideAndKind(side, [has_id], kind) => (side, has_id, None, kind),
+        },
         PLACE_STOP => {
-            let bits = take_u8(bytes)?;
-            let kind =
-                OrderKind::from_code(bits >> STOP_KIND_SHIFT).ok_or(CodecError::OutOfBounds("kind of an order"))?;
-            let (side, client_id) = take_side_and_id(bits, bytes)?;
-            let price = take_price(bytes)?;
-            let trigger = if bits & FROM_BELOW == 0 { Trigger::from_above(price) } else { Trigger::from_below(price) };
-            (kind, side, Some(trigger), client_id)
+            let SideAndKind(side, [has_id, is_from_below], kind) = Field::take(bytes)?;
+            (side, has_id, Some(is_from_below), kind)
         }
         PLACE_BY_FUNDS => return take_funds(bytes, self_trade),
         _ => return Err(fault),
     };
-    let (account, symbol) = (take_account(bytes)?, take_symbol(bytes)?);
-    let limit = if kind.is_market() { side.any_price() } else { take_price(bytes)? };
-    let shares = take_shares(bytes)?;
-    let order = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
+    let client_id = take_if(has_id, bytes)?;
+    let trigger = is_from_below.map(|is_from_below| take_trigger(is_from_below, bytes)).transpose()?;
+    let (account, symbol) = (Field::take(bytes)?, Field::take(bytes)?);
+    let limit = if kind.is_market() { side.any_price() } else { Field::take(bytes)? };
+    let order = NewOrder { symbol, side, limit, shares: Field::take(bytes)?, kind, trigger, self_trade };
     Ok(Place::order(account, order).named(client_id))
 }
 
 fn take_funds(bytes: &mut &[u8], self_trade: SelfTrade) -> Result<Place, CodecError> {
-    let bits = take_u8(bytes)?;
-    if bits & !(SELLS | HAS_CLIENT_ID) != 0 {
-        return Err(CodecError::OutOfBounds("kind of an order"));
-    }
-    let (side, client_id) = take_side_and_id(bits, bytes)?;
-    let (account, symbol) = (take_account(bytes)?, take_symbol(bytes)?);
-    let funds = Money::from_units(take_amount(bytes, "funds")?);
+    let SideAndKind(side, [has_id], OrderKind::Limit) = Field::take(bytes)? else { return Err(OrderKind::fault()) };
+    let client_id = take_if(has_id, bytes)?;
+    let (account, symbol, funds) = (Field::take(bytes)?, Field::take(bytes)?, Field::take(bytes)?);
     if funds == Money::ZERO || funds > Money::CAP {
         return Err(CodecError::OutOfBounds("funds"));
     }
     Ok(Place::funds(account, FundsOrder { symbol, side, funds, self_trade }).named(client_id))
-}
-
-fn take_side_and_id(bits: u8, bytes: &mut &[u8]) -> Result<(Side, Option<ClientOrderId>), CodecError> {
-    let side = if bits & SELLS == 0 { Side::Buy } else { Side::Sell };
-    let id = (bits & HAS_CLIENT_ID != 0).then(|| take_client_order_id(bytes)).transpose()?;
-    Ok((side, id))
 }
