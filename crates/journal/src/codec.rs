@@ -4,10 +4,11 @@
 use terms::{Command, OrderId, OrderName, Symbol};
 
 use crate::amendment_codec::{put_amendment, take_amendment};
-use crate::field::{Capped, Field, put_if_any, take_if};
+use crate::field::{Field, put_if_any, take_if};
 use crate::kill_codec::is_among;
 use crate::place_codec::{put_place, take_place};
 use crate::records::records;
+use crate::values::Capped;
 use crate::varint::{CodecError, take_u8};
 
 /// Appends a command. Panics on an amount that no parser lets in (negative, above its cap, an order without shares):

@@ -38,6 +38,7 @@ mod state_codec;
 mod storage;
 mod sync_newest;
 mod unfinished;
+mod values;
 mod varint;
 mod walk;
 

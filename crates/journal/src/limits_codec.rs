@@ -3,8 +3,8 @@
 
 use terms::AccountLimits;
 
-use crate::field::MaybeZero;
 use crate::records::parts;
+use crate::values::MaybeZero;
 
 parts! {
     AccountLimits, "limits" {

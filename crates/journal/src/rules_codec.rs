@@ -3,8 +3,8 @@
 
 use terms::{AuctionTies, SymbolRules};
 
-use crate::field::Given;
 use crate::records::parts;
+use crate::values::Given;
 
 parts! {
     SymbolRules, "rules" {

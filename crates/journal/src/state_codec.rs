@@ -6,10 +6,11 @@ use terms::{
     StateItem, SymbolPhase, Trail, Trigger, TriggersLeft,
 };
 
-use crate::field::{Field, Given, MaybeZero, put_if_any};
+use crate::field::{Field, put_if_any};
 use crate::order_fields::{SideAndKind, Terms, put_placed, take_placed};
 use crate::pending_codec::{Delayed, Pending};
 use crate::records::records;
+use crate::values::{Given, MaybeZero};
 use crate::varint::{CodecError, take_u8};
 
 /// Appends an item. Panics on an amount below zero: no state has one.
