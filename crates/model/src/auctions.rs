@@ -203,12 +203,18 @@ impl Model {
         }
         let band = self.band(placed.symbol);
         let collar = self.collar(account, placed.symbol, placed.side);
-        match (placed.kind, placed.side, band) {
-            (OrderKind::AuctionLimit, ..) => Ok(placed.limit),
-            (_, Side::Buy, Some((_, high))) if high < Price::MAX => Ok(collar.map_or(high, |worst| high.min(worst))),
-            (_, Side::Sell, Some((low, _))) if low > Price::MIN => Ok(collar.map_or(low, |worst| low.max(worst))),
-            _ => Err(BrokenRule::AuctionWithoutBand),
-        }
+        let end = match (placed.kind, placed.side, band) {
+            (OrderKind::AuctionLimit, ..) => return Ok(placed.limit),
+            (_, Side::Buy, Some((_, high))) if high < Price::MAX => collar.map_or(high, |worst| high.min(worst)),
+            (_, Side::Sell, Some((low, _))) if low > Price::MIN => collar.map_or(low, |worst| low.max(worst)),
+            _ => return Err(BrokenRule::AuctionWithoutBand),
+        };
+        let (end, tick) = (end.units(), self.rules(placed.symbol).tick.units());
+        let on_tick = match placed.side {
+            Side::Buy => Some(end - end % tick),
+            Side::Sell => (end - 1).checked_add(tick).map(|above| above - above % tick),
+        };
+        on_tick.and_then(Price::from_units).ok_or(BrokenRule::AuctionWithoutBand)
     }
 
     /// The rule that an order breaks in the phase of its symbol.

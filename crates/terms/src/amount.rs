@@ -55,6 +55,18 @@ impl Price {
         self.units().checked_rem(tick.units()) == Some(0)
     }
 
+    /// The nearest multiple of the tick that is no higher than this price; none below the first one.
+    pub fn rounded_down(self, tick: Price) -> Option<Price> {
+        let rest = self.units().checked_rem(tick.units())?;
+        Price::from_units(self.units().checked_sub(rest)?)
+    }
+
+    /// The nearest multiple of the tick that is no lower than this price; none above the last one.
+    pub fn rounded_up(self, tick: Price) -> Option<Price> {
+        let above = self.units().checked_sub(1)?.checked_add(tick.units())?;
+        Price::from_units(above.checked_sub(above.checked_rem(tick.units())?)?)
+    }
+
     /// The exact cost of `shares` at this price.
     #[inline]
     pub fn times(self, shares: Shares) -> Money {

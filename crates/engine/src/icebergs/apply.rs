@@ -149,6 +149,9 @@ impl Engine {
         if display < least_display(open) || shown > display.min(open) || shown.is_zero() != waits {
             return Err("an order that shows an impossible part");
         }
+        if !waits && !self.orders.kind(slot).0.may_show_a_part() {
+            return Err("a part shown of an order that shows all its shares");
+        }
         self.icebergs.insert(order, display);
         if !waits {
             self.orders.get_mut(slot).open = shown;

@@ -244,7 +244,11 @@ impl Engine {
         if end == placed.side.any_price() {
             return broken(BrokenRule::AuctionWithoutBand);
         }
-        Ok(self.nearest_limit(account, placed.symbol, placed.side, end))
+        let end = self.nearest_limit(account, placed.symbol, placed.side, end);
+        let tick = self.rules(placed.symbol).map_or(Price::MIN, |rules| rules.tick);
+        // A band without a price on the tick bounds nothing either.
+        let on_tick = if placed.side == Side::Buy { end.rounded_down(tick) } else { end.rounded_up(tick) };
+        on_tick.ok_or(Reject::BreaksRule(BrokenRule::AuctionWithoutBand))
     }
 
     /// Counts shares at the limit of an order on a book, if it is a market order for an auction.

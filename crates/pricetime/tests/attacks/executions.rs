@@ -108,6 +108,37 @@ fn an_auction_of_icebergs_lets_others_have_their_turn() {
     attack.end(&format!("{trades} executions"));
 }
 
+/// Those who place the orders may choose when these end: a member's market orders for an auction end together when the
+/// symbol opens, and before that the member cancels and places them as often as it likes.
+#[test]
+fn very_many_market_orders_for_an_auction_let_others_have_their_turn() {
+    let orders = size(20_000, 200_000);
+    let scene = Scene::set("market orders for an auction", limits(64), |launch| launch);
+    let mut client = open(&scene.server, 1);
+    let rules = "<rules sym=\"S0\" static-up=\"10\" static-down=\"10\" reference=\"10\"/>";
+    for set in [rules, "<phase sym=\"S0\" is=\"auction\"/>"] {
+        let told = client.ask(&format!("<create>{set}</create>"));
+        assert!(told.contains("<changed"), "{told}");
+    }
+    let attack = scene.attack();
+    let buy = || "<order sym=\"S0\" amount=\"1\" type=\"market\" tif=\"GFA\"/>".to_owned();
+    let placed = client.ask(&format!("<transactions id=\"1\">{}</transactions>", buy().repeat(AT_ONCE)));
+    let cancels: String = ids(&placed).map(|id| format!("<cancel id=\"{id}\"/>")).collect();
+    let told = client.ask(&format!("<transactions id=\"1\">{cancels}</transactions>"));
+    assert_eq!(told.matches("<canceled ").count(), AT_ONCE, "{told:.300}");
+    place(&mut client, 1, std::iter::repeat_with(buy).take(orders));
+    client.ask("<create><phase sym=\"S0\" is=\"open\"/></create>");
+    // An auction that is over takes no more of them, or it would never end.
+    let (http, mut refused) = (Http::new(attack.server().http), 0);
+    wait_for("all to be canceled", PATIENCE, || {
+        let told = client.ask(&format!("<transactions id=\"1\">{}</transactions>", buy().repeat(AT_ONCE)));
+        refused += told.matches("only while its symbol is in one").count();
+        (http.read("/api/v1/accounts/1")["open_orders"] == 0).then_some(())
+    });
+    assert!(refused >= AT_ONCE && refused.is_multiple_of(AT_ONCE), "{refused}");
+    attack.end(&format!("{orders} orders, {refused} refused"));
+}
+
 /// No other command comes between the orders of a request, and each executed ten thousand times: a thousand of them
 /// once kept all other clients waiting for 2.8 s.
 #[test]

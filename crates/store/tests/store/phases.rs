@@ -5,8 +5,8 @@ use crate::common::postgres::database;
 use crate::common::simple::goes_in_and_comes_out;
 use engine::DoneOrders;
 use terms::{
-    AccountId, Command, DOLLAR, Distance, Money, NewOrder, Pause, Phase, Place, Position, Price, Shares, Side,
-    StateItem, Symbol, SymbolIndex, SymbolRules, Time,
+    AccountId, ClientOrderId, Command, DOLLAR, Distance, Money, NewOrder, OrderKind, Pause, Phase, Place, Position,
+    Price, Shares, Side, StateItem, Symbol, SymbolIndex, SymbolRules, Time,
 };
 
 const ONE: i64 = 100_000_000;
@@ -93,6 +93,47 @@ fn a_market_in_auctions_goes_on_and_ends_where_the_model_does() {
             writer.close();
         }
     }
+}
+
+#[test]
+fn orders_for_an_auction_are_rows_with_their_kinds_and_end_with_their_reason() {
+    let (database, mut market) = (database(), market());
+    let gather = symbol("GATHER");
+    let range = Distance::from_hundredths(1_000);
+    let rules = SymbolRules { static_up: range, static_down: range, ..SymbolRules::NONE };
+    let rules = SymbolRules { reference: Price::from_units(100 * ONE), ..rules };
+    market.apply(Command::ChangeRules { symbol: gather, rules });
+    for (kind, side, shares, name) in [
+        (OrderKind::AuctionLimit, Side::Buy, 4, None),
+        (OrderKind::AuctionMarket, Side::Buy, 5, Some("mine")),
+        (OrderKind::AuctionMarket, Side::Sell, 2, None),
+    ] {
+        let (limit, shares) = (Price::from_units(95 * ONE).unwrap(), Shares::from_units(shares * ONE).unwrap());
+        let order = Place::order(account(), NewOrder::of_kind(kind, gather, side, limit, shares));
+        let name = name.map(|name| ClientOrderId::parse(name.as_bytes()).unwrap());
+        market.apply(Command::Place(order.named(name)));
+    }
+    let price = market.engine.auction_price(SymbolIndex(2)).expect("they execute");
+    market.restart(&database, "one");
+    assert_eq!(market.engine.auction_price(SymbolIndex(2)), Some(price));
+    let kinds = "SELECT kind, side, trim_scale(limit_price), trim_scale(shares) FROM pricetime.orders
+        WHERE kind IN ('auction_limit', 'auction_market') ORDER BY id";
+    assert_eq!(database.sql(kinds), ["auction_limit|buy|95|4", "auction_market|buy|110|5", "auction_market|sell|90|2"]);
+    let again = NewOrder::of_kind(
+        OrderKind::AuctionMarket,
+        gather,
+        Side::Buy,
+        Price::MAX,
+        Shares::from_units(5 * ONE).unwrap(),
+    );
+    let again = Place::order(account(), again).named(ClientOrderId::parse(b"mine").ok());
+    market.apply(Command::Place(again));
+    market.apply(Command::ChangePhase { symbol: gather, phase: Phase::Open, due: None });
+    market.restart(&database, "two");
+    let ended = "SELECT o.kind, trim_scale(c.shares), c.why FROM pricetime.cancellations c
+        JOIN pricetime.orders o ON o.id = c.order_id WHERE o.kind IN ('auction_limit', 'auction_market') ORDER BY o.id";
+    assert_eq!(database.sql(kinds).len(), 3, "an order that is sent again is known by its name");
+    assert_eq!(database.sql(ended), ["auction_limit|4|2", "auction_market|3|2"]);
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub(super) fn order_fault(element: &'static str, fault: OrderFault) -> ChildFaul
         OrderFault::FundsBesideShares | OrderFault::FundsOfLimit => {
             "funds belong to a market order without amount and limit"
         }
-        OrderFault::FundsWait => "an order with funds executes at once, so it cannot wait for a price",
+        OrderFault::FundsWait => "an order with funds executes at once, so it waits for no price and no auction",
         OrderFault::TwoTriggers => "an order waits for one price: give stop or take-profit",
         OrderFault::TwoTrails => "trail and trail-bips say the same: give one",
         OrderFault::TrailBips => "trail-bips is a whole number of hundredths of a per cent, from 1 to 9999",
