@@ -46,6 +46,8 @@ mod source;
 mod status;
 #[cfg(test)]
 mod test_answers;
+mod trade;
+mod trade_reader;
 mod turned_away;
 
 pub use account_set::AccountSet;
@@ -86,4 +88,6 @@ pub use requests::Requests;
 pub use role::{Role, Roles};
 pub use source::Source;
 pub use status::{State, Status};
+pub use trade::Trade;
+pub use trade_reader::TradeReader;
 pub use turned_away::TurnedAway;

@@ -1,6 +1,7 @@
 //! Candles of any interval: from memory where it reaches back far enough, otherwise from the history.
 
-use history::{Candle, HistoryAt, HistoryError, Interval, PageBounds, Trade};
+use exchange::Trade;
+use history::{Candle, HistoryAt, HistoryError, Interval, PageBounds};
 use terms::{SymbolIndex, Time};
 
 use crate::view::View;

@@ -1,7 +1,8 @@
 //! The candles of the last two seconds with trades of a symbol. Memory keeps them beside its trades, so that they are
 //! whole however many trades a second has.
 
-use history::{Candle, Interval, Trade};
+use exchange::Trade;
+use history::{Candle, Interval};
 use terms::Time;
 
 /// Seconds that are kept: followers get the current candle, and the one before it once more when it is over.

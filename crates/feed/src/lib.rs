@@ -34,11 +34,12 @@ mod walk;
 pub use accounts::Account;
 pub use book::{Book, Level, LevelChange};
 pub use candles::Seconds;
+pub use exchange::Trade;
 pub use feed::{Feed, FeedFailure, FeedHandle, GATHERED_MAX, ReadModel, Watcher};
 pub use history::{
     Amended, AmendedTerms, Amendments, Canceled, Candle, Ending, History, HistoryAt, HistoryError, Interval,
     LOOKED_AT_MAX, Note, Noted, NotesLeft, OrderNotes, PageBounds, PastOrder, Relatives, Report, ReportKey,
-    SharedHistory, Sweep, Trade, TradedThen,
+    SharedHistory, Sweep, TradedThen,
 };
 pub use holdings::{Holding, Holdings};
 pub use listeners::{Listener, Listeners};

@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-use history::{Candle, Interval, KEPT, Trade};
+use exchange::Trade;
+use history::{Candle, Interval, KEPT};
 use terms::{
     AuctionPrice, AuctionTerms, Phase, Position, Price, Side, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Time,
     Turnover, auction_price,

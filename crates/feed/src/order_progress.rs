@@ -2,7 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use history::{Amended, Trade};
+use exchange::Trade;
+use history::Amended;
 use terms::{ClientOrderId, Money, OrderId, Sequence, Shares};
 
 use crate::orders::Open;

@@ -1,7 +1,8 @@
 //! The bound on the trades and candles that memory keeps of all symbols together: each symbol that was traded may keep
 //! an equal share. Older ones stand in the history.
 
-use history::{Candle, Interval, Trade};
+use exchange::Trade;
+use history::{Candle, Interval};
 
 /// Trades of a symbol that memory keeps, at most.
 pub const RECENT_MAX: usize = 1000;

@@ -15,14 +15,14 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use beginning::InitialHistory;
-use exchange::EventBatch;
+use exchange::{EventBatch, Trade, TradeReader};
 use foldhash::fast::RandomState;
-use history::{Amended, AmendedTerms, Note, Noted, PastOrder, Trade};
+use history::{Amended, AmendedTerms, Note, Noted, PastOrder};
 use past::Recalled;
 use slots::SpreadMap;
 use terms::{
-    AccountId, AccountIndex, AccountLimits, CancelReason, ClientOrderId, Event, Fee, FeeSchedule, Groups, KillScope,
-    Kills, Money, NewOrder, OrderId, OrderKind, Phase, Position, Price, Protections, Sequence, Shares, Side, Symbol,
+    AccountId, AccountIndex, AccountLimits, CancelReason, ClientOrderId, Event, FeeSchedule, Groups, KillScope, Kills,
+    Money, NewOrder, OrderId, OrderKind, Phase, Position, Price, Protections, Sequence, Shares, Side, Symbol,
     SymbolIndex, Time,
 };
 use trails::Moves;
@@ -69,8 +69,7 @@ pub struct View {
     protections: Protections,
     /// The limits of accounts that have any.
     limits: BTreeMap<AccountIndex, AccountLimits>,
-    /// The fees that maker and aggressor of the next execution pay.
-    due: [Fee; 2],
+    trade_reader: TradeReader,
     /// The order that the current command places or has triggered last. It goes to its book, or waits, once all its
     /// executions are known.
     arriving: Option<Arriving>,
@@ -436,9 +435,9 @@ impl View {
                 let limits = AccountLimits { open_orders, order_shares, order_value, position, collar };
                 self.set_limits(account, limits);
             }
-            Event::FeesTaken { maker, aggressor } => self.due = [maker, aggressor],
+            Event::FeesTaken { maker, aggressor } => self.trade_reader.take_fees(maker, aggressor),
             Event::PhaseChanged { symbol, phase, last } => self.change_phase(symbol, phase, last),
-            Event::Uncrossed { .. } => self.uncrossed(event),
+            Event::Uncrossed { maker, aggressor, .. } => self.uncrossed(event, [maker, aggressor]),
             Event::BalanceChanged { account, balance } => {
                 self.accounts.get_mut(account).balance = balance;
                 self.tell(account, News::Account(account));
@@ -539,9 +538,7 @@ impl View {
             }
             // Only the engine needs to know when the id is free again, and which orders are to be activated.
             Event::ClientOrderDone { .. } | Event::ClientOrderIdFreed { .. } | Event::TriggerReached { .. } => {}
-            Event::Executed { symbol, maker, aggressor, price, shares, .. } => {
-                self.executed(symbol, maker, aggressor, price, shares);
-            }
+            Event::Executed { maker, aggressor, .. } => self.executed(event, maker, aggressor),
             Event::OrderCanceled { order, shares, why, .. } => {
                 self.unlink(order);
                 let slot = self.find(order);
@@ -587,42 +584,51 @@ impl View {
         self.tell(account, News::Noted(account, note));
     }
 
-    fn executed(&mut self, symbol: SymbolIndex, maker: OrderId, aggressor: OrderId, price: Price, shares: Shares) {
+    fn executed(&mut self, event: &Event, maker: OrderId, aggressor: OrderId) {
         let (maker_slot, aggressor_slot) = (self.find(maker), self.find_arriving(aggressor));
-        let Terms { side, account: aggressor_account, .. } = self.orders.terms(aggressor_slot);
-        let [maker_fee, aggressor_fee] = std::mem::replace(&mut self.due, [Fee::NONE; 2]);
-        let trade = Trade {
-            id: self.next_trade,
-            symbol,
-            price,
-            shares,
-            time: self.time,
-            sequence: self.sequence,
-            aggressor: side,
-            maker_order: maker,
-            aggressor_order: aggressor,
-            maker_account: self.orders.terms(maker_slot).account,
-            aggressor_account,
-            maker_fee,
-            aggressor_fee,
-        };
-        let paid = self.take_shares(aggressor_slot, shares, trade.money());
+        let Terms { account, side, .. } = self.orders.terms(aggressor_slot);
+        let trade = self.read_trade(event, Some((aggressor, account, side)));
+        let paid = self.take_shares(aggressor_slot, trade.shares, trade.money());
         self.arriving.iter_mut().for_each(|arriving| arriving.paid = paid);
-        let maker_paid = self.take_shares(maker_slot, shares, trade.money());
-        let maker_done = self.orders.terms(maker_slot).open.is_zero();
-        self.leave_book(maker_slot, shares, maker_done);
-        self.take_shown(maker_slot, shares);
+        let maker_paid = self.take_at_rest(maker_slot, &trade);
+        self.traded(&trade);
+        self.end_if_done(maker_slot, maker_paid);
+    }
+
+    /// Makes the trade of an execution's event, as `TradeReader` does.
+    fn read_trade(&mut self, event: &Event, arriving: Option<(OrderId, AccountIndex, Side)>) -> Trade {
+        self.trade_reader.trade(event, self.next_trade, (self.sequence, self.time), arriving)
+    }
+
+    /// Takes the shares of a trade off a resting order. Returns the money paid for the order so far.
+    fn take_at_rest(&mut self, slot: u32, trade: &Trade) -> Money {
+        let paid = self.take_shares(slot, trade.shares, trade.money());
+        let is_done = self.orders.terms(slot).open.is_zero();
+        self.leave_book(slot, trade.shares, is_done);
+        self.take_shown(slot, trade.shares);
+        paid
+    }
+
+    /// Adds a trade to its market, and makes news of it for both accounts.
+    fn traded(&mut self, trade: &Trade) {
         if self.sequence > self.trades_known {
             self.next_trade += 1;
-            self.share_memory(symbol);
-            self.listings[symbol.0 as usize].traded(&trade, &mut self.remembered);
-            self.symbol_news(symbol);
+            self.share_memory(trade.symbol);
+            self.listings[trade.symbol.0 as usize].traded(trade, &mut self.remembered);
+            self.symbol_news(trade.symbol);
         }
-        self.tell(trade.maker_account, News::Traded(trade.maker_account, trade, side.opposite()));
-        self.tell(trade.aggressor_account, News::Traded(trade.aggressor_account, trade, side));
-        match maker_done {
-            true => self.end(maker_slot, Shares::ZERO, None, maker_paid),
-            false => self.tell(trade.maker_account, News::Order(trade.maker_account, maker)),
+        for side in [trade.aggressor.opposite(), trade.aggressor] {
+            let account = trade.account(side);
+            self.tell(account, News::Traded(account, *trade, side));
+        }
+    }
+
+    /// Forgets an order that has left its book with nothing open, or makes news of it; `paid` was paid for it.
+    fn end_if_done(&mut self, slot: u32, paid: Money) {
+        let Terms { account, order, open, .. } = self.orders.terms(slot);
+        match open.is_zero() {
+            true => self.end(slot, Shares::ZERO, None, paid),
+            false => self.tell(account, News::Order(account, order)),
         }
     }
 

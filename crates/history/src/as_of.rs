@@ -1,12 +1,12 @@
 //! Trades up to a past command, or before a time: found by trades' numbers, which grow with commands and times.
 
+use exchange::Trade;
 use terms::{Sequence, SymbolIndex, Time};
 
 use crate::error::HistoryError;
 use crate::history::History;
 use crate::shared::HistoryAt;
 use crate::table::Near;
-use crate::trade::Trade;
 
 /// The most trades of all symbols that are read to find one of a symbol.
 const LOOKED_AT_MAX: usize = 8_192;

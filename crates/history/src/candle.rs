@@ -1,8 +1,7 @@
 //! Candles: the trades of an interval of time in a few numbers.
 
+use exchange::Trade;
 use terms::{Position, Price, Time, Turnover};
-
-use crate::trade::Trade;
 
 /// The intervals whose candles are kept; the others are made of these, or of trades.
 pub const KEPT: [Interval; 3] = [Interval::Minute, Interval::Hour, Interval::Day];

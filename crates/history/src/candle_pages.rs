@@ -85,12 +85,12 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use engine::{DoneOrders, Engine};
+    use exchange::Trade;
     use journal::simulated::SimulatedDisk;
     use terms::{AccountIndex, Fee, OrderId, Price, Sequence, Shares, Side};
 
     use super::*;
     use crate::table::Sizes;
-    use crate::trade::Trade;
 
     const SYMBOLS: u32 = 2;
     const DAYS: u64 = 40;

@@ -3,11 +3,12 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use exchange::TradeReader;
 use foldhash::fast::RandomState;
 use slots::SpreadMap;
 use terms::{
-    AccountId, AccountIndex, CancelReason, Fee, MarketState, Money, NewOrder, OrderId, Position, Sequence, Shares,
-    Side, StateItem, SymbolIndex, Time, Trigger,
+    AccountId, AccountIndex, CancelReason, MarketState, Money, NewOrder, OrderId, Position, Sequence, Shares, Side,
+    StateItem, SymbolIndex, Time, Trigger,
 };
 
 use crate::candle::{Candle, KEPT};
@@ -46,8 +47,7 @@ pub(crate) struct Followed {
     pub(crate) terms_unknown: HashSet<OrderId, RandomState>,
     /// The order that left its place to be placed again with other terms, and what it trades.
     pub(crate) aside: Option<(OrderId, SymbolIndex, Side)>,
-    /// The fees of maker and aggressor for the next execution.
-    pub(crate) fees: [Fee; 2],
+    pub(crate) trade_reader: TradeReader,
 }
 
 /// The terms that an open order has, and their note.
@@ -115,7 +115,7 @@ impl Followed {
             shares_of: BTreeMap::new(),
             terms_unknown: HashSet::default(),
             aside: None,
-            fees: [Fee::NONE; 2],
+            trade_reader: TradeReader::default(),
         };
         let mut last = None;
         market.export(&mut |item| match item {

@@ -1,9 +1,8 @@
 //! Follows events: makes orders, trades and candles of them, and writes these to the history. It needs no engine.
 
-use exchange::EventBatch;
+use exchange::{EventBatch, Trade};
 use terms::{
-    AccountId, AccountIndex, CancelReason, ClientOrderId, Event, Fee, Money, OrderId, Price, Sequence, Shares,
-    SymbolIndex, Time,
+    AccountId, AccountIndex, CancelReason, ClientOrderId, Event, Money, OrderId, Sequence, Shares, SymbolIndex, Time,
 };
 
 use crate::candle::{Candle, Interval, KEPT};
@@ -13,7 +12,6 @@ use crate::followed::{Arriving, CanceledNow, Followed};
 use crate::history::History;
 use crate::note::Noted;
 use crate::record::{self, CandleRecord, PastOrder, TradeRecord, order_record};
-use crate::trade::Trade;
 
 impl History {
     /// The last command whose events it followed.
@@ -88,11 +86,11 @@ impl History {
                 }
             }
             Event::ClientOrderIdGiven { id, .. } => self.named(id, sequence),
-            Event::FeesTaken { maker, aggressor } => self.followed.fees = [maker, aggressor],
-            Event::Executed { symbol, maker, maker_account, price, shares, maker_done, .. } => {
-                return self.follow_execution(symbol, (maker, maker_account, maker_done), price, shares);
+            Event::FeesTaken { maker, aggressor } => self.followed.trade_reader.take_fees(maker, aggressor),
+            Event::Executed { maker_done, .. } => self.follow_execution(event, maker_done)?,
+            Event::Uncrossed { maker_done, aggressor_done, .. } => {
+                self.follow_uncross(event, maker_done, aggressor_done)?;
             }
-            Event::Uncrossed { .. } => return self.follow_uncross(event),
             Event::OrderCanceled { order, account, shares, why, .. } => {
                 // An order that never rests is canceled as it arrives.
                 let paid = match self.followed.arriving.take_if(|arriving| arriving.order == order) {
@@ -139,50 +137,35 @@ impl History {
         Ok(())
     }
 
-    fn follow_execution(
-        &mut self,
-        symbol: SymbolIndex,
-        (maker, maker_account, maker_done): (OrderId, AccountIndex, bool),
-        price: Price,
-        shares: Shares,
-    ) -> Result<(), HistoryError> {
-        let Followed { sequence, time, .. } = self.followed;
-        let [maker_fee, aggressor_fee] = std::mem::replace(&mut self.followed.fees, [Fee::NONE; 2]);
-        let arriving = self
-            .followed
-            .arriving
-            .as_mut()
-            .expect("invariant: what executes was opened or triggered by the same command");
-        let trade = Trade {
-            id: self.trades.len() + 1,
-            symbol,
-            price,
-            shares,
-            time,
-            sequence,
-            aggressor: arriving.side,
-            maker_order: maker,
-            aggressor_order: arriving.order,
-            maker_account,
-            aggressor_account: arriving.account,
-            maker_fee,
-            aggressor_fee,
-        };
-        arriving.open = arriving.open.less(shares);
+    fn follow_execution(&mut self, event: &Event, maker_done: bool) -> Result<(), HistoryError> {
+        let Followed { sequence, time, arriving, trade_reader, .. } = &mut self.followed;
+        let arriving = arriving.as_mut().expect("invariant: what executes was opened or triggered by the same command");
+        let aggressor = (arriving.order, arriving.account, arriving.side);
+        let trade = trade_reader.trade(event, self.trades.len() + 1, (*sequence, *time), Some(aggressor));
+        arriving.open = arriving.open.less(trade.shares);
         arriving.paid = arriving.paid.plus(trade.money());
         let resumes = std::mem::take(&mut arriving.resumes);
-        if sequence > self.heads.through {
+        if trade.sequence > self.heads.through {
             if resumes {
                 self.link_resumed(&trade)?;
             }
             self.traded(&trade)?;
-            self.add_to_candles(&trade)?;
         }
-        if maker_done {
-            let before = self.followed.paid.remove(maker).unwrap_or(Money::ZERO);
-            return self.end((maker, maker_account), Shares::ZERO, before.plus(trade.money()), None);
+        self.executed_at_rest((trade.maker_order, trade.maker_account), &trade, maker_done)
+    }
+
+    /// Adds a trade to the money paid for an order that rested. Writes the order if it is done.
+    pub(crate) fn executed_at_rest(
+        &mut self,
+        (order, account): (OrderId, AccountIndex),
+        trade: &Trade,
+        is_done: bool,
+    ) -> Result<(), HistoryError> {
+        if is_done {
+            let before = self.followed.paid.remove(order).unwrap_or(Money::ZERO);
+            return self.end((order, account), Shares::ZERO, before.plus(trade.money()), None);
         }
-        let paid = self.followed.paid.value_or(maker, Money::ZERO);
+        let paid = self.followed.paid.value_or(order, Money::ZERO);
         *paid = paid.plus(trade.money());
         Ok(())
     }
@@ -325,7 +308,7 @@ impl History {
         if settled { Ok(()) } else { self.orders.patch(at, from, bytes) }
     }
 
-    /// Writes an execution as the next trade.
+    /// Writes an execution as the next trade, and adds it to the candles.
     pub(crate) fn traded(&mut self, trade: &Trade) -> Result<(), HistoryError> {
         let number = Some(trade.id);
         let of_symbol = std::mem::replace(&mut self.heads.symbol_mut(trade.symbol).trade, number);
@@ -337,7 +320,8 @@ impl History {
         let of_maker_order = self.executed(trade.maker_order, trade.id);
         self.executed(trade.aggressor_order, trade.id);
         let record = TradeRecord { trade: *trade, of_symbol, of_maker, of_aggressor, of_maker_order };
-        self.trades.append(&record.encode(self.trades.len()))
+        self.trades.append(&record.encode(self.trades.len()))?;
+        self.add_to_candles(trade)
     }
 
     /// Notes the last trade of an order. Returns the one before.

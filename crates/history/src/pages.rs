@@ -1,5 +1,6 @@
 //! Pages of orders and trades along a chain, and single ones.
 
+use exchange::Trade;
 use terms::{AccountIndex, OrderId, Sequence, SymbolIndex, Time};
 
 use crate::error::HistoryError;
@@ -7,7 +8,6 @@ use crate::history::History;
 use crate::note::NOTES_MAX;
 use crate::record::{self, ORDER_BYTES, PastOrder, TRADE_BYTES, TradeRecord};
 use crate::table::{Near, Table};
-use crate::trade::Trade;
 use crate::uncross::NotesAhead;
 
 /// The most records that one page looks at: beyond it the page ends early and says where to go on.

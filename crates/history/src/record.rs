@@ -2,6 +2,7 @@
 //! Its checksum is seeded with its number, so it detects both a changed bit and another record in its place. In a
 //! sealed part the blocks have the checksums: records are written without theirs, and get them back when they are read.
 
+use exchange::Trade;
 use terms::{
     AccountIndex, CLIENT_ORDER_ID_BYTES_MAX, ClientOrderId, Fee, FeeRate, NewOrder, OrderId, OrderKind, Price,
     SelfTrade, Sequence, Shares, Side, SymbolIndex, Time, Trigger,
@@ -14,7 +15,6 @@ use crate::ending::{self, Ending, Last};
 use crate::note::PastTerms;
 use crate::sealed::Newest;
 use crate::table::Kind;
-use crate::trade::Trade;
 
 pub(crate) const ORDER_BYTES: usize = 163;
 pub(crate) const TRADE_BYTES: usize = 105;

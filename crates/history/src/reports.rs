@@ -2,6 +2,7 @@
 //! order. The placings, cancels, trades and notes of an account are a chain each, newest first. A search reads no
 //! record older than it needs, and each of the others at most twice, a few at a time.
 
+use exchange::Trade;
 use terms::{
     AccountIndex, CancelReason, OrderId, OrderKind, Price, Sequence, Shares, Side, SymbolIndex, Time, Trigger,
 };
@@ -13,7 +14,6 @@ use crate::note::{Amendment, Note, NoteRecord, Tells};
 use crate::record::PastOrder;
 use crate::record::TradeRecord;
 use crate::table::{Near, Reach};
-use crate::trade::Trade;
 
 /// The most reports that a sweep holds.
 const PIECE_MAX: usize = 1 << 15;

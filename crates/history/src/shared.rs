@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
-use exchange::EventBatch;
+use exchange::{EventBatch, Trade};
 use terms::{AccountIndex, MarketState, OrderId, Sequence, SymbolIndex, Time};
 
 use crate::amendments::Amendments;
@@ -18,7 +18,6 @@ use crate::notes::{NotesLeft, OrderNotes};
 use crate::pages::{Page, PageBounds};
 use crate::record::PastOrder;
 use crate::reports::{Report, ReportKey, Sweep};
-use crate::trade::Trade;
 
 /// The pause between two turns of the thread that changes the history while others wait to read.
 const READERS_TURN: Duration = Duration::from_micros(20);

@@ -5,14 +5,14 @@
 //! and those in which it was the aggressor follow each other, except in auctions, and where one command did not
 //! complete the order: there the trade before may have any number, so a note has it.
 
-use terms::{AccountIndex, Event, Fee, Money, OrderId, Shares};
+use exchange::Trade;
+use terms::{Event, OrderId};
 
 use crate::error::HistoryError;
 use crate::followed::Followed;
 use crate::history::History;
 use crate::note::{AuctionLink, NoteRecord, Tells};
 use crate::table::Near;
-use crate::trade::Trade;
 
 /// The most notes that are read before others use the history.
 const NOTES_AT_ONCE: usize = 4_096;
@@ -32,62 +32,20 @@ impl NotesAhead {
 }
 
 impl History {
-    pub(crate) fn follow_uncross(&mut self, event: &Event) -> Result<(), HistoryError> {
-        let Event::Uncrossed {
-            symbol,
-            maker,
-            maker_account,
-            aggressor,
-            aggressor_account,
-            aggressor_side,
-            price,
-            shares,
-            maker_done,
-            aggressor_done,
-        } = *event
-        else {
-            unreachable!("invariant: only executions of auctions come here")
-        };
+    pub(crate) fn follow_uncross(
+        &mut self,
+        event: &Event,
+        maker_done: bool,
+        aggressor_done: bool,
+    ) -> Result<(), HistoryError> {
         let Followed { sequence, time, .. } = self.followed;
-        let [maker_fee, aggressor_fee] = std::mem::replace(&mut self.followed.fees, [Fee::NONE; 2]);
-        let trade = Trade {
-            id: self.trades.len() + 1,
-            symbol,
-            price,
-            shares,
-            time,
-            sequence,
-            aggressor: aggressor_side,
-            maker_order: maker,
-            aggressor_order: aggressor,
-            maker_account,
-            aggressor_account,
-            maker_fee,
-            aggressor_fee,
-        };
+        let trade = self.followed.trade_reader.trade(event, self.trades.len() + 1, (sequence, time), None);
         if sequence > self.heads.through {
             self.link_auction(&trade)?;
             self.traded(&trade)?;
-            self.add_to_candles(&trade)?;
         }
-        self.executed_at_rest((maker, maker_account), &trade, maker_done)?;
-        self.executed_at_rest((aggressor, aggressor_account), &trade, aggressor_done)
-    }
-
-    fn executed_at_rest(
-        &mut self,
-        (order, account): (OrderId, AccountIndex),
-        trade: &Trade,
-        is_done: bool,
-    ) -> Result<(), HistoryError> {
-        let paid = self.followed.paid.value_or(order, Money::ZERO);
-        *paid = paid.plus(trade.money());
-        let paid = *paid;
-        if is_done {
-            self.followed.paid.remove(order);
-            return self.end((order, account), Shares::ZERO, paid, None);
-        }
-        Ok(())
+        self.executed_at_rest((trade.maker_order, trade.maker_account), &trade, maker_done)?;
+        self.executed_at_rest((trade.aggressor_order, trade.aggressor_account), &trade, aggressor_done)
     }
 
     /// Notes the trade before of the aggressor of an auction's next trade, unless it has the number before.

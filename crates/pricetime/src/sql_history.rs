@@ -8,13 +8,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use exchange::containment::{Part, contain};
-use feed::{
-    Amended, AmendedTerms, Canceled, Candle, Ending, FormerMarket, Note, Noted, PastOrder, Relatives, Report, Trade,
-};
+use feed::{Amended, AmendedTerms, Canceled, Candle, Ending, FormerMarket, Note, Noted, PastOrder, Relatives, Report};
 use http_gateway::{HistoryPort, NoAnswer, Past, Question};
 use store::{
     Befell, CanceledRow, CandleRow, MarketRows, NewTerms, NotedRow, Of, OpenedRow, PlacedRow, Reader, ReportRows, Seen,
-    StoreError, TradeRow,
+    StoreError,
 };
 use terms::{AccountIndex, NewOrder, Side, Time};
 
@@ -90,7 +88,7 @@ fn answer(reader: &mut Reader, question: Question, until: Instant) {
             told.tell(found(
                 ("trades", symbol, before),
                 || reader.trades_of_symbol(symbol, before, limit, until),
-                |page| page.map(page_of_trades),
+                |page| page,
             ));
         }
         Question::TradesSince { symbol, since, limit, told } => {
@@ -98,7 +96,7 @@ fn answer(reader: &mut Reader, question: Question, until: Instant) {
             told.tell(found(
                 ("trades since", symbol, since),
                 || reader.trades_since(symbol, since, limit, until),
-                |rows| rows.iter().map(trade).collect(),
+                |trades| trades,
             ));
         }
         Question::TradesOf { of, before, limit, told } => {
@@ -106,7 +104,7 @@ fn answer(reader: &mut Reader, question: Question, until: Instant) {
             told.tell(found(
                 ("trades of", of, before),
                 || reader.trades_of_account(of, before, limit, until),
-                |page| page.map(page_of_trades),
+                |page| page,
             ));
         }
         Question::Orders { account, symbol, before, limit, told } => {
@@ -144,10 +142,9 @@ fn answer(reader: &mut Reader, question: Question, until: Instant) {
 }
 
 /// The market that a start puts back into memory, where minutes were read from `since` on.
-pub fn former(rows: &MarketRows, since: Time) -> FormerMarket {
+pub fn former(rows: MarketRows, since: Time) -> FormerMarket {
     let MarketRows { symbol, trades, minutes } = rows;
-    let (trades, minutes) = (trades.iter().map(trade).collect(), minutes.iter().map(candle).collect());
-    FormerMarket { symbol: *symbol, trades, minutes, since }
+    FormerMarket { symbol, trades, minutes: minutes.iter().map(candle).collect(), since }
 }
 
 /// Reads rows and makes their answer. The client may always try again, whatever the database's fault; the log has the
@@ -170,34 +167,6 @@ fn found<T, U>(
             tracing::error!(%error, "a question about the past cannot be answered");
             Err(NoAnswer::Away)
         }
-    }
-}
-
-fn page_of_trades((rows, next): (Vec<TradeRow>, Option<u64>)) -> (Vec<Trade>, Option<u64>) {
-    (rows.iter().map(trade).collect(), next)
-}
-
-fn trade(row: &TradeRow) -> Trade {
-    let TradeRow { id, symbol, price, shares, time, sequence, aggressor, .. } = *row;
-    let (buy, sell) = ((row.buy_order, row.buyer), (row.sell_order, row.seller));
-    let ((maker_order, maker_account), (aggressor_order, aggressor_account)) = match aggressor {
-        Side::Buy => (sell, buy),
-        Side::Sell => (buy, sell),
-    };
-    Trade {
-        id,
-        symbol,
-        price,
-        shares,
-        time,
-        sequence,
-        aggressor,
-        maker_order,
-        aggressor_order,
-        maker_account,
-        aggressor_account,
-        maker_fee: row.fee(aggressor.opposite()),
-        aggressor_fee: row.fee(aggressor),
     }
 }
 
@@ -225,8 +194,8 @@ fn placed(account: AccountIndex, row: &OpenedRow, ended: Option<Ending>) -> Past
 
 fn reports(account: AccountIndex, rows: &ReportRows) -> Vec<Report> {
     let opened = rows.placed.iter().map(|row| Report::Placed(placed(account, row, None)));
-    let bought = rows.bought.iter().map(|row| Report::Executed(trade(row), Side::Buy));
-    let sold = rows.sold.iter().map(|row| Report::Executed(trade(row), Side::Sell));
+    let bought = rows.bought.iter().map(|row| Report::Executed(*row, Side::Buy));
+    let sold = rows.sold.iter().map(|row| Report::Executed(*row, Side::Sell));
     let canceled = rows.canceled.iter().map(|row| {
         let CanceledRow { order, symbol, side, shares, why, time, sequence } = *row;
         Report::Canceled(Canceled { order, symbol, side, shares, why, time, sequence })

@@ -157,7 +157,7 @@ fn followed(loaded: &Loaded, reader: impl Fn(&str) -> Result<Reader, StoreError>
     let known = InitialHistory {
         next_trade: head.next_execution,
         placed: look_ups.placed_times()?,
-        markets: markets.iter().map(|rows| former(rows, since)).collect(),
+        markets: markets.into_iter().map(|rows| former(rows, since)).collect(),
     };
     let whole = look_ups.is_whole()?;
     let pages = (0..READERS).map(|_| reader("history")).collect::<Result<_, _>>()?;

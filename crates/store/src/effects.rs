@@ -5,11 +5,12 @@
 use std::hash::BuildHasher;
 
 use engine::Engine;
+use exchange::{Trade, TradeReader};
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use terms::{
-    AccountId, AccountIndex, AccountLimits, CancelReason, ClientOrderId, Deadline, Event, FeeRate, Money, NewOrder,
-    OrderId, OrderKind, Position, Price, SelfTrade, Sequence, Shares, Side, Symbol, SymbolIndex, Time, Trigger,
+    AccountId, AccountIndex, AccountLimits, CancelReason, ClientOrderId, Deadline, Event, Money, NewOrder, OrderId,
+    OrderKind, Position, Price, SelfTrade, Sequence, Shares, Side, Symbol, SymbolIndex, Time, Trigger,
 };
 
 use crate::amended_rows::{AmendedRows, PlacedAnew};
@@ -56,7 +57,7 @@ pub struct Effects {
     pub(crate) positions: Vec<PositionRow>,
     pub(crate) orders: Vec<OrderRow>,
     pub(crate) taken: Vec<TakenRow>,
-    pub(crate) executions: Vec<ExecutionRow>,
+    pub(crate) executions: Vec<Trade>,
     pub(crate) cancellations: Vec<CancellationRow>,
     pub(crate) client_orders: Vec<ClientOrderRow>,
     pub(crate) client_orders_done: Vec<ClientOrderDoneRow>,
@@ -86,8 +87,9 @@ pub struct Effects {
     balance_at: RowsByKey,
     position_at: RowsByKey,
     taken_at: RowsByKey,
-    /// The order that executes now: the one opened or activated last.
-    arriving: Option<Arriving>,
+    trade_reader: TradeReader,
+    /// The order that executes now, its account and its side: the one opened or activated last.
+    arriving: Option<(OrderId, AccountIndex, Side)>,
     /// The command of the last event, by which the first event of a command is known.
     last: Option<Sequence>,
 }
@@ -142,35 +144,11 @@ pub(crate) struct OrderRow {
     pub time: Time,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Arriving {
-    order: OrderId,
-    account: AccountIndex,
-    side: Side,
-}
-
 /// The shares executed or canceled of an order that was open before these commands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TakenRow {
     pub order: OrderId,
     pub shares: Shares,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ExecutionRow {
-    pub execution: u64,
-    pub symbol: SymbolIndex,
-    pub buy: OrderId,
-    pub buyer: AccountIndex,
-    pub sell: OrderId,
-    pub seller: AccountIndex,
-    pub aggressor: Side,
-    pub price: Price,
-    pub shares: Shares,
-    pub buyer_fee: FeeRate,
-    pub seller_fee: FeeRate,
-    pub sequence: Sequence,
-    pub time: Time,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -239,6 +217,7 @@ impl Effects {
             balance_at: RowsByKey::default(),
             position_at: RowsByKey::default(),
             taken_at: RowsByKey::default(),
+            trade_reader: TradeReader::default(),
             arriving: None,
             last: None,
         }
@@ -321,13 +300,13 @@ impl Effects {
                 let limits = AccountLimits { open_orders, order_shares, order_value, position, collar };
                 change(&mut self.limits, LimitsRow { account, limits }, |row| row.account == account);
             }
-            Event::FeesTaken { maker, aggressor } => self.fees.take(maker, aggressor),
+            Event::FeesTaken { maker, aggressor } => self.trade_reader.take_fees(maker, aggressor),
             Event::PhaseChanged { symbol, phase, .. } => {
                 change(&mut self.phases, PhaseRow { symbol, phase }, |row| row.symbol == symbol)
             }
             Event::OrderOpened { order, account, placed } => {
                 self.orders.push(OrderRow::of(order, account, &placed, sequence, time));
-                self.arriving = Some(Arriving { order, account, side: placed.side });
+                self.arriving = Some((order, account, placed.side));
                 if let Some(trigger) = placed.trigger {
                     self.stops.open(order, placed.symbol, trigger);
                 }
@@ -342,7 +321,7 @@ impl Effects {
                 let turn = self.next_turn(sequence);
                 self.pendings.release(order, turn);
                 self.notes.pending((order, account), None, (sequence, time), self.after.next_execution);
-                self.arriving = Some(Arriving { order, account, side: placed.side });
+                self.arriving = Some((order, account, placed.side));
                 if let Some(trigger) = placed.trigger {
                     self.stops.open(order, placed.symbol, trigger);
                 }
@@ -355,7 +334,7 @@ impl Effects {
                 let turn = self.next_turn(sequence);
                 self.stops.activate(order, turn);
                 self.notes.triggered((order, account), &placed, (sequence, time), self.after.next_execution);
-                self.arriving = Some(Arriving { order, account, side: placed.side });
+                self.arriving = Some((order, account, placed.side));
             }
             Event::OrderDelayed { order, is_under_way, placed } => {
                 let turn = self.stops.next_turn(sequence);
@@ -364,7 +343,7 @@ impl Effects {
             Event::OrderResumed { order, account, placed } => {
                 let turn = self.next_turn(sequence);
                 self.stops.activate(order, turn);
-                self.arriving = Some(Arriving { order, account, side: placed.side });
+                self.arriving = Some((order, account, placed.side));
             }
             Event::ClientOrderIdGiven { order, id } => {
                 let account = self.just_opened(order).account;
@@ -372,29 +351,12 @@ impl Effects {
             }
             Event::ClientOrderDone { order } => self.note_done(order, time),
             Event::ClientOrderIdFreed { order } => self.client_orders_freed.push(order),
-            Event::Uncrossed {
-                symbol,
-                maker,
-                maker_account,
-                aggressor,
-                aggressor_account,
-                aggressor_side,
-                price,
-                shares,
-                ..
-            } => {
+            Event::Uncrossed { .. } => {
                 // An order that the command before placed rests by now, so nothing arrives.
                 self.arriving = None;
-                let orders = ((maker, maker_account), (aggressor, aggressor_account));
-                self.execute(symbol, orders, aggressor_side, price, shares, (sequence, time));
+                self.execute(&event, (sequence, time));
             }
-            Event::Executed { symbol, maker, maker_account, aggressor, price, shares, .. } => {
-                let arriving = self.arriving.filter(|arriving| arriving.order == aggressor);
-                let Arriving { account, side, .. } =
-                    arriving.expect("invariant: an aggressor was opened or activated by the same command");
-                let orders = ((maker, maker_account), (aggressor, account));
-                self.execute(symbol, orders, side, price, shares, (sequence, time));
-            }
+            Event::Executed { .. } => self.execute(&event, (sequence, time)),
             Event::OrderCanceled { order, account, symbol, shares, why } => {
                 self.take(order, shares);
                 self.stops.cancel(order, symbol, order < self.before.next_order);
@@ -434,7 +396,7 @@ impl Effects {
             Event::TipShown { order, stands_last, .. } => {
                 self.icebergs.touch(order);
                 // An arriving order got its place with its placing or activation.
-                if stands_last && self.arriving.is_none_or(|arriving| arriving.order != order) {
+                if stands_last && self.arriving.is_none_or(|(arriving, ..)| arriving != order) {
                     let turn = self.next_turn(sequence);
                     self.icebergs.stand_last(order, turn);
                 }
@@ -524,41 +486,14 @@ impl Effects {
         QueueRank { sequence, nth: self.turns }
     }
 
-    /// Adds an execution of maker and aggressor, given the aggressor's side.
+    /// Adds an execution, and takes its shares off both orders.
     #[inline]
-    fn execute(
-        &mut self,
-        symbol: SymbolIndex,
-        (makers, aggressors): ((OrderId, AccountIndex), (OrderId, AccountIndex)),
-        aggressor: Side,
-        price: Price,
-        shares: Shares,
-        (sequence, time): (Sequence, Time),
-    ) {
-        let ((buy, buyer), (sell, seller)) = match aggressor {
-            Side::Buy => (aggressors, makers),
-            Side::Sell => (makers, aggressors),
-        };
-        let execution = self.after.next_execution;
+    fn execute(&mut self, event: &Event, at: (Sequence, Time)) {
+        let trade = self.trade_reader.trade(event, self.after.next_execution, at, self.arriving);
         self.after.next_execution += 1;
-        let [buyer_fee, seller_fee] = self.fees.taken(aggressor);
-        self.executions.push(ExecutionRow {
-            execution,
-            symbol,
-            buy,
-            buyer,
-            sell,
-            seller,
-            aggressor,
-            price,
-            shares,
-            buyer_fee,
-            seller_fee,
-            sequence,
-            time,
-        });
-        self.take(aggressors.0, shares);
-        self.take(makers.0, shares);
+        self.executions.push(trade);
+        self.take(trade.aggressor_order, trade.shares);
+        self.take(trade.maker_order, trade.shares);
     }
 
     /// Gives an order other terms without another place: a deadline and a display follow, if it has them.
@@ -578,7 +513,7 @@ impl Effects {
         self.icebergs.forget(order);
         self.trails.forget(order);
         self.stops.cancel(order, symbol, is_older);
-        self.arriving = Some(Arriving { order, account, side });
+        self.arriving = Some((order, account, side));
         if let Some(trigger) = anew.trigger {
             self.stops.open(order, symbol, trigger);
         }

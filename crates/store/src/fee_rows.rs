@@ -25,8 +25,6 @@ pub(crate) fn named(sql: &str) -> String {
 pub(crate) struct FeeRows {
     changed: Vec<FeesRow>,
     moved: Vec<TierRow>,
-    /// The fees of maker and aggressor for the next execution.
-    due: [Fee; 2],
 }
 
 /// The fees that accounts of a tier now pay in a symbol.
@@ -53,19 +51,6 @@ impl FeeRows {
     pub(crate) fn move_to(&mut self, account: AccountIndex, tier: Tier) {
         self.moved.retain(|row| row.account != account);
         self.moved.push(TierRow { account, tier });
-    }
-
-    pub(crate) fn take(&mut self, maker: Fee, aggressor: Fee) {
-        self.due = [maker, aggressor];
-    }
-
-    /// Takes the fees of buyer and seller for the next execution.
-    pub(crate) fn taken(&mut self, aggressor: Side) -> [FeeRate; 2] {
-        let [maker, aggressors] = std::mem::take(&mut self.due).map(Fee::rate);
-        match aggressor {
-            Side::Buy => [aggressors, maker],
-            Side::Sell => [maker, aggressors],
-        }
     }
 
     pub(crate) fn changed(&self) -> &[FeesRow] {

@@ -75,7 +75,7 @@ pub use import::Imported;
 pub use load::Loaded;
 pub use markets::MarketRows;
 pub use notes::{Befell, NewTerms, NotedRow};
-pub use pages::{EndRow, Of, OpenedRow, Page, PlacedRow, Since, TradeRow};
+pub use pages::{EndRow, Of, OpenedRow, Page, PlacedRow, Since};
 pub use reader::{PlacedAs, Reader, Seen};
 pub use reports::{CanceledRow, ReportRows};
 pub use retention::{Keep, Retention};

@@ -2,12 +2,13 @@
 
 use std::time::Instant;
 
+use exchange::Trade;
 use terms::{SymbolIndex, Time};
 
 use crate::candles::{self, CandleRow, candle_row};
 use crate::column::Single;
 use crate::error::StoreError;
-use crate::pages::{TIME_MAX, TRADE, TradeRow, trade_row};
+use crate::pages::{TIME_MAX, TRADE, trade_row};
 use crate::reader::{Given, Reader, START_PATIENCE, each};
 use crate::session::Session;
 
@@ -21,7 +22,7 @@ pub struct MarketRows {
     /// The symbol.
     pub symbol: SymbolIndex,
     /// Its last trades, oldest first.
-    pub trades: Vec<TradeRow>,
+    pub trades: Vec<Trade>,
     /// The minutes in which it was traded, oldest first.
     pub minutes: Vec<CandleRow>,
 }

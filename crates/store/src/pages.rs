@@ -2,9 +2,10 @@
 
 use std::time::Instant;
 
+use exchange::Trade;
 use terms::{
-    AccountIndex, CancelReason, ClientOrderId, Fee, FeeRate, Money, OrderId, OrderKind, Price, SelfTrade, Sequence,
-    Shares, Side, SymbolIndex, Time, Trigger,
+    AccountIndex, CancelReason, ClientOrderId, Fee, Money, OrderId, OrderKind, Price, SelfTrade, Sequence, Shares,
+    Side, SymbolIndex, Time, Trigger,
 };
 
 use crate::column::{Column, Put, Single};
@@ -25,44 +26,6 @@ const NO_CURSOR: u64 = i64::MAX.unsigned_abs();
 
 /// A page, and the start of the next one.
 pub type Page<T> = (Vec<T>, Option<u64>);
-
-/// An execution.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TradeRow {
-    /// The id: 1, 2, 3 …
-    pub id: u64,
-    /// The symbol.
-    pub symbol: SymbolIndex,
-    /// The price of one share.
-    pub price: Price,
-    /// The number of shares.
-    pub shares: Shares,
-    /// The time of the execution.
-    pub time: Time,
-    /// The command that caused it.
-    pub sequence: Sequence,
-    /// The side of the order that was being placed, or had just been activated.
-    pub aggressor: Side,
-    /// The order that bought.
-    pub buy_order: OrderId,
-    /// The order that sold.
-    pub sell_order: OrderId,
-    /// The account that bought.
-    pub buyer: AccountIndex,
-    /// The account that sold.
-    pub seller: AccountIndex,
-    /// The rate that the buyer paid, in shares.
-    pub buyer_fee: FeeRate,
-    /// The rate that the seller paid, in dollars.
-    pub seller_fee: FeeRate,
-}
-
-impl TradeRow {
-    /// The fee of the order on this side.
-    pub fn fee(&self, side: Side) -> Fee {
-        Fee::on(side, if side == Side::Buy { self.buyer_fee } else { self.seller_fee })
-    }
-}
 
 /// An order as it was placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,7 +166,7 @@ impl Reader {
         before: Option<u64>,
         limit: usize,
         until: Instant,
-    ) -> Result<Seen<Option<Page<TradeRow>>>, StoreError> {
+    ) -> Result<Seen<Option<Page<Trade>>>, StoreError> {
         self.read(until, async |session: &Session, kept| match is_id(before) {
             true => trades_of_symbol(session, kept, symbol, before, limit).await,
             false => Ok(None),
@@ -217,7 +180,7 @@ impl Reader {
         since: Since,
         limit: usize,
         until: Instant,
-    ) -> Result<Seen<Vec<TradeRow>>, StoreError> {
+    ) -> Result<Seen<Vec<Trade>>, StoreError> {
         self.read(until, async |session: &Session, kept| trades_since(session, kept, symbol, since, limit).await)
     }
 
@@ -228,7 +191,7 @@ impl Reader {
         before: Option<u64>,
         limit: usize,
         until: Instant,
-    ) -> Result<Seen<Option<Page<TradeRow>>>, StoreError> {
+    ) -> Result<Seen<Option<Page<Trade>>>, StoreError> {
         self.read(until, async |session: &Session, kept| match is_id(before) {
             true => trades_of_account(session, kept, of, before, limit).await,
             false => Ok(None),
@@ -313,7 +276,7 @@ async fn trades_of_symbol(
     symbol: SymbolIndex,
     before: Option<u64>,
     limit: usize,
-) -> StoreResult<Option<Page<TradeRow>>> {
+) -> StoreResult<Option<Page<Trade>>> {
     let of_symbol = Single(symbol.0);
     let gone = kept.gone(session, RowsOf::TradesIn(symbol)).await?;
     expect_kept(gone, before)?;
@@ -345,7 +308,7 @@ async fn trades_since(
     symbol: SymbolIndex,
     since: Since,
     limit: usize,
-) -> StoreResult<Vec<TradeRow>> {
+) -> StoreResult<Vec<Trade>> {
     let (mut time, id) = (since.time.unwrap_or(Time::ZERO).min(TIME_MAX), since.trade.unwrap_or(0));
     if i64::try_from(id).is_err() {
         return Ok(Vec::new());
@@ -376,7 +339,7 @@ async fn trades_of_account(
     of: Of,
     before: Option<u64>,
     limit: usize,
-) -> StoreResult<Option<Page<TradeRow>>> {
+) -> StoreResult<Option<Page<Trade>>> {
     let client = &session.client;
     let gone = kept.gone(session, RowsOf::TradesOf(of.account)).await?;
     expect_kept(gone, before)?;
@@ -497,24 +460,30 @@ pub(crate) fn side(buys: bool) -> Side {
     if buys { Side::Buy } else { Side::Sell }
 }
 
-pub(crate) fn trade_row(fields: &mut Fields<'_>) -> Result<TradeRow, StoreError> {
-    let mut trade = TradeRow {
-        id: fields.next()?,
-        symbol: SymbolIndex(fields.next()?),
-        price: fields.next()?,
-        shares: fields.next()?,
-        time: fields.next()?,
-        sequence: Sequence(fields.next()?),
-        aggressor: side(fields.next()?),
-        buy_order: OrderId(fields.next()?),
-        sell_order: OrderId(fields.next()?),
-        buyer: AccountIndex(fields.next()?),
-        seller: AccountIndex(fields.next()?),
-        buyer_fee: FeeRate::ZERO,
-        seller_fee: FeeRate::ZERO,
-    };
-    [trade.buyer_fee, trade.seller_fee] = fee_rows::rates(fields)?;
-    Ok(trade)
+pub(crate) fn trade_row(fields: &mut Fields<'_>) -> Result<Trade, StoreError> {
+    let (id, symbol, price, shares) = (fields.next()?, SymbolIndex(fields.next()?), fields.next()?, fields.next()?);
+    let (time, sequence, aggressor) = (fields.next()?, Sequence(fields.next()?), side(fields.next()?));
+    let orders = [OrderId(fields.next()?), OrderId(fields.next()?)];
+    let accounts = [AccountIndex(fields.next()?), AccountIndex(fields.next()?)];
+    let [buyer_rate, seller_rate] = fee_rows::rates(fields)?;
+    let fees = [Fee::on(Side::Buy, buyer_rate), Fee::on(Side::Sell, seller_rate)];
+    // The buyer comes first in each of these.
+    let (maker, aggressors) = if aggressor == Side::Buy { (1, 0) } else { (0, 1) };
+    Ok(Trade {
+        id,
+        symbol,
+        price,
+        shares,
+        time,
+        sequence,
+        aggressor,
+        maker_order: orders[maker],
+        aggressor_order: orders[aggressors],
+        maker_account: accounts[maker],
+        aggressor_account: accounts[aggressors],
+        maker_fee: fees[maker],
+        aggressor_fee: fees[aggressors],
+    })
 }
 
 pub(crate) fn client_id(fields: &mut Fields<'_>) -> Result<Option<ClientOrderId>, StoreError> {

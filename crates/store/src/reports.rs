@@ -3,6 +3,7 @@
 
 use std::time::Instant;
 
+use exchange::Trade;
 use terms::{AccountIndex, CancelReason, OrderId, Sequence, Shares, Side, SymbolIndex, Time};
 
 use crate::column::Single;
@@ -10,7 +11,7 @@ use crate::error::{StoreError, StoreResult};
 use crate::fields::Fields;
 use crate::kept::RowsOf;
 use crate::notes::{self, NotedRow};
-use crate::pages::{OpenedRow, TRADE, TradeRow, opened_row, side, trade_row};
+use crate::pages::{OpenedRow, TRADE, opened_row, side, trade_row};
 use crate::reader::{Given, Reader, START_PATIENCE, Seen, each};
 use crate::session::Session;
 
@@ -39,9 +40,9 @@ pub struct ReportRows {
     /// The orders that it placed.
     pub placed: Vec<OpenedRow>,
     /// The executions of its buys; a trade with itself is in both lists.
-    pub bought: Vec<TradeRow>,
+    pub bought: Vec<Trade>,
     /// The executions of its sells.
-    pub sold: Vec<TradeRow>,
+    pub sold: Vec<Trade>,
     /// The other notes on its orders.
     pub noted: Vec<NotedRow>,
     /// Its orders that were canceled.

@@ -1,7 +1,7 @@
 //! The one statement that writes a batch: the calls of the schema's functions, and their parameters from effects. Each
 //! parameter is named after the one of the function, and most are rows of a table. migrations/ has the functions.
 
-use terms::{AccountLimits, Group, Phase, Position, Shares, SymbolRules, Tier, Trigger};
+use terms::{AccountLimits, Group, Phase, Position, Shares, Side, SymbolRules, Tier, Trigger};
 
 use crate::audit_rows::AuditRows;
 use crate::column::{NamedParameter, Parameter, columns, rows, single};
@@ -72,10 +72,11 @@ fn batch(effects: &Effects, epoch: Epoch) -> Vec<NamedParameter<'_>> {
             self_trade: row.self_trade, until: row.until),
         rows!(new_resting: orders, if rests, row => order_id: row.order, open: row.open),
         rows!(taken: taken, row => order_id: row.order, open: row.shares),
-        rows!(new_executions: executions, row => id: row.execution, symbol: row.symbol, buy_order: row.buy,
-            buyer: row.buyer, sell_order: row.sell, seller: row.seller, time: row.time, sequence: row.sequence,
-            aggressor: row.aggressor, price: row.price, shares: row.shares,
-            buyer_fee_rate: fee_rows::column(row.buyer_fee), seller_fee_rate: fee_rows::column(row.seller_fee)),
+        rows!(new_executions: executions, row => id: row.id, symbol: row.symbol, buy_order: row.order(Side::Buy),
+            buyer: row.account(Side::Buy), sell_order: row.order(Side::Sell), seller: row.account(Side::Sell),
+            time: row.time, sequence: row.sequence, aggressor: row.aggressor, price: row.price, shares: row.shares,
+            buyer_fee_rate: fee_rows::column(row.fee(Side::Buy).rate()),
+            seller_fee_rate: fee_rows::column(row.fee(Side::Sell).rate())),
         rows!(new_cancellations: cancellations, row => order_id: row.order, account: row.account, time: row.time,
             sequence: row.sequence, shares: row.shares, why: row.why),
     ]

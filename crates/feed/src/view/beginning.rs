@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use exchange::TradeReader;
 use history::History;
 use slots::SpreadMap;
 use terms::{
-    AccountIndex, Fee, FeeSchedule, Groups, Kills, MarketState, NewOrder, OrderId, OrderKind, Protections, SelfTrade,
+    AccountIndex, FeeSchedule, Groups, Kills, MarketState, NewOrder, OrderId, OrderKind, Protections, SelfTrade,
     Sequence, Side, StateItem, SymbolIndex, Time, Trigger,
 };
 
@@ -55,7 +56,7 @@ impl View {
             kills: Kills::new(),
             protections: Protections::new(),
             limits: BTreeMap::new(),
-            due: [Fee::NONE; 2],
+            trade_reader: TradeReader::default(),
             arriving: None,
             notes: 0,
             news: Vec::new(),

@@ -1,6 +1,7 @@
 //! Puts back from the history, when a view begins, the trades and candles that memory held before the restart, and the
 //! times at which open orders were triggered.
 
+use exchange::Trade;
 use history::{History, HistoryError, Interval, KEPT, Note, Noted};
 use terms::SymbolIndex;
 
@@ -12,7 +13,7 @@ use crate::remembered::Remembered;
 #[derive(Debug)]
 pub(super) struct Recalled {
     /// Trades, oldest first.
-    trades: Vec<history::Trade>,
+    trades: Vec<Trade>,
     /// Whether there were trades before these.
     has_older: bool,
     /// The candles of each kept interval.

@@ -4,15 +4,16 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use exchange::Trade;
 use terms::{
     AccountId, AccountIndex, AccountLimits, BandReferences, Cancellation, ClientOrderId, DoneOrder, Executed,
-    Execution, Fee, FeeSchedule, Groups, Kills, Money, NewOrder, OrderId, OrderKind, Phase, Position, Price,
-    Protections, SelfTrade, Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Time,
-    Trail, Trigger, TriggersLeft,
+    Execution, FeeSchedule, Groups, Kills, Money, NewOrder, OrderId, OrderKind, Phase, Position, Price, Protections,
+    SelfTrade, Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Time, Trail, Trigger,
+    TriggersLeft,
 };
 
 use crate::amended_rows::PlacedAnew;
-use crate::effects::{Effects, ExecutionRow, Head, OrderRow};
+use crate::effects::{Effects, Head, OrderRow};
 use crate::iceberg_rows::IcebergRows;
 use crate::pending_rows::PendingRows;
 use crate::stop_rows::{Delayed, QueueRank, StopRows};
@@ -29,7 +30,7 @@ pub(super) struct Rows {
     positions: BTreeMap<(AccountIndex, SymbolIndex), Position>,
     /// All orders, with their open shares.
     orders: BTreeMap<OrderId, OrderRow>,
-    executions: Vec<ExecutionRow>,
+    executions: Vec<Trade>,
     cancellations: BTreeMap<OrderId, Cancellation>,
     /// Pending orders, and their working orders.
     pending: BTreeMap<OrderId, OrderId>,
@@ -263,11 +264,10 @@ impl Rows {
         self.queued.get(&row.order).copied().unwrap_or(QueueRank { sequence: row.sequence, nth: 0 })
     }
 
-    /// The place of an order's last execution, and whether the order rested then.
+    /// The place of an order's last execution, and whether the order was the aggressor.
     fn last_execution(&self, order: OrderId) -> Option<(usize, bool)> {
-        let place = self.executions.iter().rposition(|row| row.buy == order || row.sell == order)?;
-        let row = &self.executions[place];
-        Some((place, (row.aggressor == Side::Buy) == (row.buy == order)))
+        let place = self.executions.iter().rposition(|trade| trade.side_of(order).is_some())?;
+        Some((place, self.executions[place].aggressor_order == order))
     }
 
     /// The market, as a start reads it.
@@ -393,11 +393,7 @@ impl Rows {
     }
 
     fn executions_of(&self, order: OrderId) -> impl Iterator<Item = Execution> {
-        let rows = self.executions.iter().filter(move |row| row.buy == order || row.sell == order);
-        rows.map(move |&ExecutionRow { buy, shares, price, time, buyer_fee, seller_fee, .. }| {
-            let fee = if buy == order { Fee::on(Side::Buy, buyer_fee) } else { Fee::on(Side::Sell, seller_fee) };
-            Execution { shares, price, time, fee }
-        })
+        self.executions.iter().filter_map(move |trade| Some(trade.execution(trade.side_of(order)?)))
     }
 }
 

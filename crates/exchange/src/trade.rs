@@ -1,4 +1,4 @@
-//! One execution, as everyone may see it.
+//! One execution of two orders, for everyone who follows the market or reads its past.
 
 use terms::{AccountIndex, Execution, Fee, Money, OrderId, Price, Sequence, Shares, Side, SymbolIndex, Time};
 
@@ -50,5 +50,18 @@ impl Trade {
             true => self.aggressor_order,
             false => self.maker_order,
         }
+    }
+
+    /// The account of the order on this side.
+    pub fn account(&self, side: Side) -> AccountIndex {
+        match side == self.aggressor {
+            true => self.aggressor_account,
+            false => self.maker_account,
+        }
+    }
+
+    /// The side of an order; none if another one executed.
+    pub fn side_of(&self, order: OrderId) -> Option<Side> {
+        [Side::Buy, Side::Sell].into_iter().find(|&side| self.order(side) == order)
     }
 }
