@@ -1,6 +1,6 @@
-//! Reads trades from the events of a market. The event of an execution does not tell the fees, which the event before it
-//! tells, and names the account and side of the aggressor only in an auction. Otherwise the aggressor is the order that
-//! arrives, which every follower of the events keeps in a form of its own.
+//! Reads trades from the events of a market. The event of an execution does not tell the fees, which the event before
+//! it tells, and names the account and side of the aggressor only in an auction. Otherwise the aggressor is the order
+//! that arrives, which every follower of the events keeps in a form of its own.
 
 use terms::{AccountIndex, Event, Fee, OrderId, Sequence, Side, Time};
 
