@@ -55,8 +55,8 @@ pub enum OrderKind {
     /// A limit order for the auction in which its symbol is: it gathers there, and the shares that do not execute when
     /// the symbol opens are canceled.
     AuctionLimit,
-    /// As [`OrderKind::AuctionLimit`], at any price within the price band. Once placed, its limit is the end of the
-    /// band.
+    /// A market order for that auction: it executes at any price within the price band. Once placed, its limit is the
+    /// end of the band.
     AuctionMarket,
 }
 

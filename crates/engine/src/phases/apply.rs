@@ -199,8 +199,8 @@ impl Engine {
         }
     }
 
-    /// Cancels the rest of the orders for the auction of a symbol, the oldest first, as far as the command goes. Returns
-    /// whether these were all.
+    /// Cancels the rest of the orders for the auction of a symbol, the oldest first, as far as the command goes.
+    /// Returns whether these were all.
     fn end_auction_orders(&mut self, symbol: SymbolIndex, events: &mut impl FnMut(Event)) -> bool {
         if self.auction_orders.is_empty() {
             return true;

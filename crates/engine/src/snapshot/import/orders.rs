@@ -267,8 +267,8 @@ impl Importer {
     }
 }
 
-/// Checks that a post-only-move order has the kind that it gets when it is placed, and that one for an auction waits for
-/// no price.
+/// Checks that a post-only-move order has the kind that it gets when it is placed, and that one for an auction waits
+/// for no price.
 fn check_kind(placed: &NewOrder<SymbolIndex>) -> Result<(), &'static str> {
     let waits = placed.kind.is_for_auction() && placed.trigger.is_some();
     match placed.kind == placed.kind.once_placed() && !waits {
