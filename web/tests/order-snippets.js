@@ -71,7 +71,7 @@ const all = [
     },
   ],
 ];
-/** In another symbol, which is in an auction. */
+/** Orders in another symbol, which is in an auction. */
 const gathering = "SAIDGFA";
 all.push(
   ["a limit order for an auction", one({ symbol: gathering, kind: "auction_limit", limit: "99" })],

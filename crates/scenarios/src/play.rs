@@ -43,8 +43,8 @@ pub trait Player {
     fn issue(&mut self, symbol: char, account: char, shares: &str);
     /// Puts a symbol into a phase.
     fn change_phase(&mut self, symbol: char, phase: &str);
-    /// Gives a symbol a price band, so many per cent up and down. `by_pressure`: the market's pressure chooses among the
-    /// prices of its auctions, and not the last price.
+    /// Gives a symbol a price band, so many per cent up and down. `by_pressure`: the market's pressure chooses among
+    /// the prices of its auctions, and not the last price.
     fn set_band(&mut self, symbol: char, percent: &str, by_pressure: bool);
     /// Places orders, and returns their ids.
     fn place(&mut self, account: char, bond: Bond, orders: &[&Order]) -> Answer<Vec<String>>;

@@ -1,5 +1,5 @@
-//! More orders for an auction than one command cancels, turn by turn: nobody keeps their symbol from opening, and a
-//! replay or a state in between continues where it ended.
+//! Auctions with so many orders for them that one command cannot cancel the rest: no client keeps the symbol from
+//! opening, and a replay or a state in between continues where it ended.
 
 use std::sync::mpsc::channel;
 

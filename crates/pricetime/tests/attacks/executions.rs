@@ -108,8 +108,8 @@ fn an_auction_of_icebergs_lets_others_have_their_turn() {
     attack.end(&format!("{trades} executions"));
 }
 
-/// Those who place the orders may choose when these end: a member's market orders for an auction end together when the
-/// symbol opens, and before that the member cancels and places them as often as it likes.
+/// A member's market orders for an auction end together when the symbol opens. Before that, the member cancels and
+/// places them as often as it likes.
 #[test]
 fn very_many_market_orders_for_an_auction_let_others_have_their_turn() {
     let orders = size(20_000, 200_000);
