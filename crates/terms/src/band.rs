@@ -106,6 +106,7 @@ mod tests {
             rules.band(references).map(|(low, high)| (low.units(), high.units()))
         };
         assert_eq!(band(both, 100, 105), Some((95, 110)));
+        assert_eq!(band(both, 105, 100), Some((95, 110)), "rounded towards the inside");
         assert_eq!(band(both, 100, 0), Some((90, 110)));
         assert_eq!(band(both, 0, 105), Some((95, 115)));
         assert_eq!(band(both, 0, 0), None);
