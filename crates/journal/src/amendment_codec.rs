@@ -4,6 +4,7 @@
 use terms::{AccountId, Amendment, Change, OrderName, WaitsFor};
 
 use crate::field::{Field, put_if_any};
+use crate::records::records;
 use crate::varint::{CodecError, take_u8};
 
 const SHARES: u8 = 1;
@@ -68,37 +69,13 @@ pub(crate) fn take_amendment(account: AccountId, order: OrderName, bytes: &mut &
     Ok(amendment)
 }
 
-/// The price for which the order waits: a byte, and then the price or the distance.
-const STOP_LOSS: u8 = 1;
-const TAKE_PROFIT: u8 = 2;
-const TRAIL: u8 = 3;
-
-impl Field for WaitsFor {
-    const NAME: &'static str = "price that an amended order waits for";
-
-    fn put(&self, out: &mut Vec<u8>) {
-        match self {
-            WaitsFor::StopLoss(price) => {
-                out.push(STOP_LOSS);
-                price.put(out);
-            }
-            WaitsFor::TakeProfit(price) => {
-                out.push(TAKE_PROFIT);
-                price.put(out);
-            }
-            WaitsFor::Trail(trail) => {
-                out.push(TRAIL);
-                trail.put(out);
-            }
-        }
+// The price for which the order waits: a byte, and then the price or the distance.
+records! {
+    WaitsFor, "price that an amended order waits for" {
+        1: price => StopLoss(price);
+        2: price => TakeProfit(price);
+        3: trail => Trail(trail);
     }
-
-    fn take(bytes: &mut &[u8]) -> Result<WaitsFor, CodecError> {
-        match take_u8(bytes)? {
-            STOP_LOSS => Ok(WaitsFor::StopLoss(Field::take(bytes)?)),
-            TAKE_PROFIT => Ok(WaitsFor::TakeProfit(Field::take(bytes)?)),
-            TRAIL => Ok(WaitsFor::Trail(Field::take(bytes)?)),
-            _ => Err(WaitsFor::fault()),
-        }
-    }
+    put(out) {}
+    take(bytes) { _ => Err(WaitsFor::fault()) }
 }
