@@ -212,7 +212,8 @@ impl Model {
         let (end, tick) = (end.units(), self.rules(placed.symbol).tick.units());
         let on_tick = match placed.side {
             Side::Buy => Some(end - end % tick),
-            Side::Sell => (end - 1).checked_add(tick).map(|above| above - above % tick),
+            Side::Sell if end % tick == 0 => Some(end),
+            Side::Sell => (end - end % tick).checked_add(tick),
         };
         on_tick.and_then(Price::from_units).ok_or(BrokenRule::AuctionWithoutBand)
     }

@@ -63,8 +63,10 @@ impl Price {
 
     /// The nearest multiple of the tick that is no lower than this price; none above the last one.
     pub fn rounded_up(self, tick: Price) -> Option<Price> {
-        let above = self.units().checked_sub(1)?.checked_add(tick.units())?;
-        Price::from_units(above.checked_sub(above.checked_rem(tick.units())?)?)
+        match self.units().checked_rem(tick.units())? {
+            0 => Some(self),
+            rest => Price::from_units(self.units().checked_sub(rest)?.checked_add(tick.units())?),
+        }
     }
 
     /// The exact cost of `shares` at this price.
@@ -510,6 +512,25 @@ mod tests {
 
     fn units(text: &str) -> Result<(bool, u128), AmountError> {
         Decimal::parse(text.as_bytes()).map(|decimal| (decimal.negative, decimal.units))
+    }
+
+    #[test]
+    fn a_price_is_rounded_to_the_nearest_multiple_of_the_tick_on_one_side() {
+        let price = |units| Price::from_units(units).unwrap();
+        let max = i64::MAX;
+        for (units, tick, down, up) in [
+            (100, 5, Some(100), Some(100)),
+            (101, 5, Some(100), Some(105)),
+            (104, 5, Some(100), Some(105)),
+            (4, 5, None, Some(5)),
+            (1, 1, Some(1), Some(1)),
+            (max, 1, Some(max), Some(max)),
+            (max, 5, Some(max - 2), None),
+            (max - 3, max - 1, None, Some(max - 1)),
+        ] {
+            let found = [price(units).rounded_down(price(tick)), price(units).rounded_up(price(tick))];
+            assert_eq!(found, [down.map(price), up.map(price)], "{units} to {tick}");
+        }
     }
 
     #[test]

@@ -49,15 +49,10 @@ impl Engine {
 
 /// The next price on the tick: below this one for a buy, above it for a sell. None if there is no such price.
 fn beside(price: Price, side: Side, tick: Price) -> Option<Price> {
-    let (price, tick) = (price.units(), tick.units());
-    let units = match side {
-        Side::Buy => {
-            let below = price.checked_sub(1)?;
-            below.checked_sub(below.checked_rem(tick)?)?
-        }
-        Side::Sell => price.checked_sub(price.checked_rem(tick)?)?.checked_add(tick)?,
-    };
-    Price::from_units(units)
+    match side {
+        Side::Buy => Price::from_units(price.units().checked_sub(1)?)?.rounded_down(tick),
+        Side::Sell => Price::from_units(price.units().checked_add(1)?)?.rounded_up(tick),
+    }
 }
 
 #[cfg(test)]
