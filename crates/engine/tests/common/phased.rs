@@ -243,6 +243,14 @@ fn has_opened(events: &[Event], symbol: SymbolIndex) -> bool {
     events.iter().any(is_one)
 }
 
+/// Whether orders for an auction ended with it.
+fn ends_orders(events: &[Event], symbol: SymbolIndex, model: &Model) -> bool {
+    events.iter().any(|event| {
+        matches!(*event, Event::OrderCanceled { order, symbol: of, why: CancelReason::NotResting, .. }
+            if of == symbol && model.order(order).kind.is_for_auction())
+    })
+}
+
 /// The symbols that opened, each with the executions at its one price.
 fn uncrossed(before: &Before, events: &[Event], model: &Model) -> Vec<&'static str> {
     let opened = events.iter().filter_map(|event| match *event {
@@ -251,11 +259,7 @@ fn uncrossed(before: &Before, events: &[Event], model: &Model) -> Vec<&'static s
     });
     let mut met: Vec<&str> = opened.clone().flat_map(|symbol| uncrossed_in(symbol, before, events, model)).collect();
     for symbol in opened.clone() {
-        let is_rest = |event: &Event| {
-            matches!(*event, Event::OrderCanceled { order, symbol: of, why: CancelReason::NotResting, .. }
-                if of == symbol && model.order(order).kind.is_for_auction())
-        };
-        if events.iter().any(is_rest) {
+        if ends_orders(events, symbol, model) {
             met.push("auction: a rest of an order for it is canceled");
             met.extend(
                 goes_on(events, symbol, model).then_some("auction: more orders for it than one command cancels"),
@@ -350,8 +354,9 @@ fn uncrossed_in(opened: SymbolIndex, before: &Before, events: &[Event], model: &
         ];
         met.extend(facts.into_iter().filter(|(is_met, _)| *is_met).map(|(_, name)| name));
     }
-    let is_all = !goes_on(events, opened, model);
-    assert!(executed <= found.shares && (!is_all || executed == found.shares), "as many shares as can execute");
+    // An auction that goes on has executions left, unless orders for it are left to cancel.
+    let is_all = !goes_on(events, opened, model) || ends_orders(events, opened, model);
+    assert!(executed <= found.shares && is_all == (executed == found.shares), "as many shares as can execute");
     let is_limit = limits.contains(&found.price);
     let reached = events.iter().any(|event| matches!(event, Event::TriggerReached { .. }));
     let facts = [
