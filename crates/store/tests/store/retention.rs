@@ -175,7 +175,7 @@ fn check(database: &Database, market: &Market, since: Time) {
 #[test]
 fn whoever_asks_for_what_is_gone_is_told_so_and_all_else_is_as_before() {
     // These seeds make markets with much trade.
-    for seed in [0, 3, 5, 6] {
+    for seed in [0, 5, 6, 10] {
         let database = database();
         let (mut market, mut writer) = market_in(&database, seed);
         let mut removed = 0;
@@ -192,7 +192,7 @@ fn whoever_asks_for_what_is_gone_is_told_so_and_all_else_is_as_before() {
                 market.engine = loaded.engine;
             }
         }
-        assert!(removed >= 5, "{removed}");
+        assert!(removed >= 6, "{removed}");
         assert!(!database.sql("SELECT 1 FROM pricetime.gone WHERE rows_of = 'trades of symbol'").is_empty());
         let parts = database.sql("SELECT relname FROM pg_class WHERE relname ~ '^(orders|executions)_[0-9]+$'");
         let known = database.sql("SELECT rows_of || '_' || begins FROM pricetime.parts");
