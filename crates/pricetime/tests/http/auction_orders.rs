@@ -1,5 +1,5 @@
-//! Orders for an auction over REST, the WebSocket and the compatible interface: how they gather, execute at its price
-//! and end with it, what refuses them, and what is told of them.
+//! Orders for an auction over REST, the WebSocket and the compatible interface: they gather, execute at its price and
+//! end with it; the server refuses others by name; answers and streams show their kinds.
 
 use crate::common::folder::Folder;
 use crate::common::http::{Answer, Http};
