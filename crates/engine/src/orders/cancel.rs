@@ -126,9 +126,7 @@ impl Engine {
     #[inline(always)]
     pub(crate) fn leave_book(&mut self, slot: u32) {
         let open = if self.icebergs.is_empty() { self.orders.get(slot).open } else { self.open_of(slot) };
-        if !self.auction_orders.is_empty() {
-            self.count_if_market(slot, Position::ZERO.minus(open.position()));
-        }
+        self.count_if_market(slot, Position::ZERO.minus(open.position()));
         self.books.remove(slot, open, &mut self.orders);
     }
 

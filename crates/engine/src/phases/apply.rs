@@ -2,14 +2,13 @@
 //! ends. Orders in a symbol that was always open do not come here.
 
 use terms::{
-    AccountIndex, AuctionLevel, AuctionPrice, AuctionTerms, BrokenRule, CancelReason, Event, Execution, Money,
-    NewOrder, OrderKind, Pause, Phase, Position, Price, Reject, Reply, SelfTrade, Shares, Side, Symbol, SymbolIndex,
-    SymbolPhase, SymbolRules, Time, auction_price,
+    AccountIndex, AuctionPrice, AuctionTerms, BrokenRule, Event, Execution, Money, NewOrder, OrderKind, Pause, Phase,
+    Position, Price, Reject, Reply, SelfTrade, Shares, Side, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Time,
+    auction_price,
 };
 
 use crate::engine::Engine;
 use crate::matching::aggressor::Remainder;
-use crate::matching::book::Level;
 use crate::orders::order_terms::{Condition, OrderTerms};
 use crate::orders::state::Order;
 use crate::rules::state::Moving;
@@ -56,13 +55,6 @@ impl Engine {
         let side = |side| self.books.levels(symbol, side).map(|level| self.auction_level(level));
         let terms = AuctionTerms { last: self.stops.last_price(symbol), tick, ties };
         auction_price(side(Side::Buy), side(Side::Sell), terms)
-    }
-
-    fn auction_level(&self, level: &Level) -> AuctionLevel {
-        let Level { price: limit, symbol, side, open: shares, .. } = *level;
-        let are_some = !self.auction_orders.is_empty();
-        let is_market = are_some && self.auction_orders.market_shares((symbol, side, limit)) == shares;
-        AuctionLevel { limit, shares, is_market }
     }
 
     /// Puts a symbol into a phase, because a client or a calendar asks for it.
@@ -199,66 +191,6 @@ impl Engine {
         }
     }
 
-    /// Cancels the rest of the orders for the auction of a symbol, the oldest first, as far as the command goes.
-    /// Returns whether these were all.
-    fn end_auction_orders(&mut self, symbol: SymbolIndex, events: &mut impl FnMut(Event)) -> bool {
-        if self.auction_orders.is_empty() {
-            return true;
-        }
-        let before = self.open_order_count();
-        for _ in 0..self.cancels_left {
-            let Some(order) = self.auction_orders.first(symbol) else { break };
-            let slot = self.orders.find(order).expect("invariant: an order for an auction is open");
-            self.end_order(slot, CancelReason::NotResting, events);
-        }
-        self.count_ended(before);
-        self.auction_orders.first(symbol).is_none()
-    }
-
-    /// The limit with which an order for an auction gathers: its own, or for a market order the worst price that the
-    /// band and the collar of its account allow. Errors: it cannot gather.
-    #[cold]
-    pub(crate) fn limit_at_auction(
-        &self,
-        account: AccountIndex,
-        placed: &NewOrder<SymbolIndex>,
-    ) -> Result<Price, Reject> {
-        let broken = |rule| Err(Reject::BreaksRule(rule));
-        let at = self.phase(placed.symbol);
-        match at.phase {
-            Phase::Open | Phase::Halted | Phase::Auction if placed.trigger.is_some() => {
-                return broken(BrokenRule::NotInAuction);
-            }
-            Phase::Open => return broken(BrokenRule::NotInAuction),
-            Phase::Halted => return broken(BrokenRule::Halted),
-            // An auction that is over ends its orders, and nobody keeps it going with more of them.
-            Phase::Auction if at.ends_by(self.time) => return broken(BrokenRule::NotInAuction),
-            Phase::Auction if placed.self_trade != SelfTrade::Allowed => return broken(BrokenRule::Auction),
-            Phase::Auction => {}
-        }
-        if placed.kind != OrderKind::AuctionMarket {
-            return Ok(placed.limit);
-        }
-        let (low, high) = self.band(placed.symbol).unwrap_or((Price::MIN, Price::MAX));
-        let end = if placed.side == Side::Buy { high } else { low };
-        if end == placed.side.any_price() {
-            return broken(BrokenRule::AuctionWithoutBand);
-        }
-        let end = self.nearest_limit(account, placed.symbol, placed.side, end);
-        let tick = self.rules(placed.symbol).map_or(Price::MIN, |rules| rules.tick);
-        // A band without a price on the tick bounds nothing either.
-        let on_tick = if placed.side == Side::Buy { end.rounded_down(tick) } else { end.rounded_up(tick) };
-        on_tick.ok_or(Reject::BreaksRule(BrokenRule::AuctionWithoutBand))
-    }
-
-    /// Counts shares at the limit of an order on a book, if it is a market order for an auction.
-    pub(crate) fn count_if_market(&mut self, slot: u32, shares: Position) {
-        if self.orders.kind(slot).0 == OrderKind::AuctionMarket {
-            let Level { symbol, side, price, .. } = *self.books.level(self.orders.get(slot).level);
-            self.auction_orders.count_market((symbol, side, price), shares);
-        }
-    }
-
     /// Continues `place_by_rules` for a symbol that is not open.
     #[cold]
     pub(crate) fn place_in_phase(
@@ -276,8 +208,7 @@ impl Engine {
         let (order, slot) = self.open_order(account, placed, terms, events);
         self.execute_all((slot, order, account), placed, Shares::ZERO, before, Remainder::Stays, events);
         if placed.kind.is_for_auction() {
-            self.auction_orders.insert(placed.symbol, order);
-            self.count_if_market(slot, placed.shares.position());
+            self.note_auction_order(slot, placed.symbol, placed.shares);
         }
         Ok(Reply::Opened(order))
     }
@@ -467,9 +398,9 @@ impl Engine {
 }
 
 /// Whether an order can wait for an auction's price. Nobody can say in advance which orders of its own account it would
-/// meet there, so self-trade prevention excludes it.
+/// meet there, so self-trade prevention excludes it; one for an auction was refused before (`limit_at_auction`).
 fn gathers(placed: &NewOrder<SymbolIndex>) -> bool {
-    may_interrupt(placed) || (placed.kind.is_for_auction() && placed.self_trade == SelfTrade::Allowed)
+    may_interrupt(placed) || placed.kind.is_for_auction()
 }
 
 /// Whether an order may begin an auction, in which it gathers.

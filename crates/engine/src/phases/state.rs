@@ -1,5 +1,5 @@
 //! Orders for the auctions in which their symbols are, and how many shares of market orders stand at each limit.
-//! `apply.rs` places and ends them. This file knows neither books nor accounts.
+//! `auction_orders.rs` keeps both. This file knows neither books nor accounts.
 
 use std::collections::{BTreeMap, BTreeSet};
 

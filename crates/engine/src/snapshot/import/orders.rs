@@ -65,9 +65,7 @@ impl Importer {
         if self.engine.phase(symbol).phase == Phase::Open || self_trade != SelfTrade::Allowed {
             return Err("an order for an auction in a symbol that is open, or one that prevents self-trades");
         }
-        let order = *self.engine.orders.get(slot);
-        self.engine.auction_orders.insert(symbol, order.id);
-        self.engine.count_if_market(slot, order.open.position());
+        self.engine.note_auction_order(slot, symbol, self.engine.orders.get(slot).open);
         Ok(())
     }
 

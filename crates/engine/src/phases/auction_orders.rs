@@ -1,0 +1,88 @@
+//! Orders for an auction: the limit with which they gather, and their end. A symbol that is open has none of them.
+
+use terms::{
+    AccountIndex, AuctionLevel, BrokenRule, CancelReason, Event, NewOrder, OrderKind, Phase, Position, Price, Reject,
+    SelfTrade, Shares, Side, SymbolIndex,
+};
+
+use crate::engine::Engine;
+use crate::matching::book::Level;
+
+impl Engine {
+    /// Cancels the rest of the orders for the auction of a symbol, the oldest first, as far as the command goes.
+    /// Returns whether these were all.
+    pub(super) fn end_auction_orders(&mut self, symbol: SymbolIndex, events: &mut impl FnMut(Event)) -> bool {
+        if self.auction_orders.is_empty() {
+            return true;
+        }
+        let before = self.open_order_count();
+        for _ in 0..self.cancels_left {
+            let Some(order) = self.auction_orders.first(symbol) else { break };
+            let slot = self.orders.find(order).expect("invariant: an order for an auction is open");
+            self.end_order(slot, CancelReason::NotResting, events);
+        }
+        self.count_ended(before);
+        self.auction_orders.first(symbol).is_none()
+    }
+
+    /// The limit with which an order for an auction gathers: its own, or for a market order the worst price that the
+    /// band and the collar of its account allow. Errors: it cannot gather.
+    #[cold]
+    pub(crate) fn limit_at_auction(
+        &self,
+        account: AccountIndex,
+        placed: &NewOrder<SymbolIndex>,
+    ) -> Result<Price, Reject> {
+        let broken = |rule| Err(Reject::BreaksRule(rule));
+        if placed.trigger.is_some() {
+            return broken(BrokenRule::NotInAuction);
+        }
+        let at = self.phase(placed.symbol);
+        match at.phase {
+            Phase::Open => return broken(BrokenRule::NotInAuction),
+            Phase::Halted => return broken(BrokenRule::Halted),
+            // An auction that is over ends its orders, and nobody keeps it going with more of them.
+            Phase::Auction if at.ends_by(self.time) => return broken(BrokenRule::NotInAuction),
+            Phase::Auction if placed.self_trade != SelfTrade::Allowed => return broken(BrokenRule::Auction),
+            Phase::Auction => {}
+        }
+        if placed.kind != OrderKind::AuctionMarket {
+            return Ok(placed.limit);
+        }
+        let (low, high) = self.band(placed.symbol).unwrap_or((Price::MIN, Price::MAX));
+        let end = if placed.side == Side::Buy { high } else { low };
+        if end == placed.side.any_price() {
+            return broken(BrokenRule::AuctionWithoutBand);
+        }
+        let end = self.nearest_limit(account, placed.symbol, placed.side, end);
+        let tick = self.rules(placed.symbol).map_or(Price::MIN, |rules| rules.tick);
+        // A band without a price on the tick bounds nothing either.
+        let on_tick = if placed.side == Side::Buy { end.rounded_down(tick) } else { end.rounded_up(tick) };
+        on_tick.ok_or(Reject::BreaksRule(BrokenRule::AuctionWithoutBand))
+    }
+
+    /// Notes an order for an auction that has come to its book.
+    #[cold]
+    pub(crate) fn note_auction_order(&mut self, slot: u32, symbol: SymbolIndex, shares: Shares) {
+        self.auction_orders.insert(symbol, self.orders.get(slot).id);
+        self.count_if_market(slot, shares.position());
+    }
+
+    /// Counts more shares at the limit of an order on a book, or fewer if `shares` is below zero. It counts those of
+    /// market orders for an auction alone.
+    #[inline]
+    pub(crate) fn count_if_market(&mut self, slot: u32, shares: Position) {
+        if !self.auction_orders.is_empty() && self.orders.kind(slot).0 == OrderKind::AuctionMarket {
+            let Level { symbol, side, price, .. } = *self.books.level(self.orders.get(slot).level);
+            self.auction_orders.count_market((symbol, side, price), shares);
+        }
+    }
+
+    /// The shares of a level, as the price of an auction counts them.
+    pub(super) fn auction_level(&self, level: &Level) -> AuctionLevel {
+        let Level { price: limit, symbol, side, open: shares, .. } = *level;
+        let are_some = !self.auction_orders.is_empty();
+        let is_market = are_some && self.auction_orders.market_shares((symbol, side, limit)) == shares;
+        AuctionLevel { limit, shares, is_market }
+    }
+}
