@@ -508,6 +508,8 @@ decimal_form! {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
 
     fn units(text: &str) -> Result<(bool, u128), AmountError> {
