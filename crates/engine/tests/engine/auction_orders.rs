@@ -193,6 +193,14 @@ fn market_orders_make_the_prices_that_rule_books_print() {
     // The market order decides between two limits.
     let (bids, asks) = ([("202", "300"), ("201", "200")], [("market", "400"), ("199", "200")]);
     assert_eq!(by(AuctionTies::Pressure, &bids, &asks, "200"), "199 for 500");
+    // Xetra: buyers are left over at 199 and sellers at 202, and the nearer one is the price.
+    let (bids, asks) = ([("market", "100"), ("199", "100")], [("market", "100"), ("202", "100")]);
+    for (last, printed) in [("199", "199 for 100"), ("200", "199 for 100"), ("202", "202 for 100")] {
+        assert_eq!(each(&bids, &asks, last), [printed; 2]);
+    }
+    // Euronext: the most shares execute behind several limits.
+    assert_eq!(each(&[("market", "80")], &[("10.02", "40"), ("10.04", "40")], "10"), ["10.04 for 80"; 2]);
+    assert_eq!(each(&[("9.98", "40"), ("9.96", "40")], &[("market", "80")], "10"), ["9.96 for 80"; 2]);
 }
 
 #[test]

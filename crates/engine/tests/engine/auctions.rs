@@ -62,3 +62,46 @@ fn where_each_side_is_left_over_at_one_price_the_last_price_decides() {
         assert_eq!(uncrossed(&bids, &asks, last), [price, price]);
     }
 }
+
+#[test]
+fn examples_of_exchanges_come_out_as_printed_whichever_price_ties_take() {
+    let both = |bids: &Orders, asks: &Orders, last: &str, printed: &str| {
+        assert_eq!(uncrossed(bids, asks, last), [printed, printed], "{bids:?} and {asks:?} behind {last}");
+    };
+    // Xetra: one limit at which the most shares execute; and several where no shares are left over.
+    both(
+        &[("202", "200"), ("201", "200"), ("200", "300")],
+        &[("200", "100"), ("198", "200"), ("197", "400")],
+        "199",
+        "200 for 700",
+    );
+    let (bids, asks) = ([("202", "300"), ("201", "200")], [("199", "300"), ("198", "200")]);
+    both(&bids, &asks, "202", "201 for 500");
+    both(&bids, &asks, "198", "199 for 500");
+    // NSE, a hundredth of the sizes.
+    both(
+        &[("108", "40"), ("107", "50"), ("106", "65"), ("105", "120"), ("104", "95"), ("103", "135")],
+        &[("103", "115"), ("104", "98"), ("105", "150"), ("106", "120"), ("107", "125")],
+        "104",
+        "105 for 275",
+    );
+    // BNB Chain: the most shares, the fewest left over, pressure, the last price. Of the third it is a tenth of the sizes.
+    both(&[("100", "150"), ("98", "150")], &[("98", "250"), ("97", "50")], "100", "98 for 300");
+    both(&[("100", "150"), ("99", "50"), ("97", "300")], &[("97", "200"), ("96", "100")], "99", "97 for 300");
+    both(
+        &[("102", "30"), ("100", "10"), ("99", "20"), ("98", "30")],
+        &[("98", "25"), ("97", "25"), ("96", "100")],
+        "100",
+        "96 for 90",
+    );
+    both(
+        &[("102", "30"), ("101", "10"), ("99", "50"), ("96", "15")],
+        &[("98", "10"), ("97", "50"), ("95", "50")],
+        "100",
+        "97 for 90",
+    );
+    both(&[("102", "10"), ("97", "10")], &[("95", "50")], "80", "95 for 20");
+    let (bids, asks) = ([("100", "25"), ("97", "25")], [("98", "25"), ("95", "25")]);
+    both(&bids, &asks, "99", "99 for 25");
+    both(&bids, &asks, "97", "97 for 25");
+}
