@@ -11,8 +11,6 @@ use crate::{names, numbers, self_trade, trailing};
 /// The permission that every pair has.
 pub(crate) const SPOT: &str = "SPOT";
 
-/// A value above the highest price of the most shares, with few enough digits for clients.
-const MOST_NOTIONAL: &str = "10000000000000000000000";
 /// A factor that no price exceeds, where a band has no upper bound.
 const NO_MULTIPLIER_UP: &str = "10000000000000000000";
 
@@ -92,16 +90,22 @@ fn filters(rules: &SymbolRules) -> Vec<Value> {
     let (tick, most_price) = (numbers::price(tick), numbers::price(Price::MAX));
     let (least, most, step) = (numbers::shares(shares_min.max(lot)), numbers::shares(shares_max), numbers::shares(lot));
     let none = SymbolRules::NONE;
-    // A bound below the least value of an order, or above the greatest, is no bound.
+    // A bound below the least value of an order is no bound.
     let least_value = numbers::money(value_min.max(Money::from_units(1)));
-    let most_value = if value_max == none.value_max { MOST_NOTIONAL.to_owned() } else { numbers::money(value_max) };
+    let is_least = value_min != none.value_min;
+    // A market order counts at the last price. Without a greatest value there is the filter that has none: clients
+    // whose money has fewer digits take no number that stands for it.
+    let notional = if value_max != none.value_max {
+        json!({"filterType": "NOTIONAL", "minNotional": least_value, "applyMinToMarket": is_least,
+            "maxNotional": numbers::money(value_max), "applyMaxToMarket": true, "avgPriceMins": 0})
+    } else {
+        json!({"filterType": "MIN_NOTIONAL", "minNotional": least_value, "applyToMarket": is_least, "avgPriceMins": 0})
+    };
     let mut filters = vec![
         json!({"filterType": "PRICE_FILTER", "minPrice": tick, "maxPrice": most_price, "tickSize": tick}),
         json!({"filterType": "LOT_SIZE", "minQty": least, "maxQty": most, "stepSize": step}),
         json!({"filterType": "MARKET_LOT_SIZE", "minQty": least, "maxQty": most, "stepSize": step}),
-        // A market order counts at the last price.
-        json!({"filterType": "NOTIONAL", "minNotional": least_value, "applyMinToMarket": value_min != none.value_min,
-            "maxNotional": most_value, "applyMaxToMarket": value_max != none.value_max, "avgPriceMins": 0}),
+        notional,
         json!({"filterType": "ICEBERG_PARTS", "limit": ICEBERG_PARTS_MAX}),
         trailing::filter(),
     ];

@@ -12,10 +12,9 @@ use crate::topic::{Envelope, Every, Stream, StreamTopic, Tickers, Window};
 impl Stream {
     /// Reads the part behind the pair.
     pub(crate) fn parse(name: &str) -> Option<Stream> {
-        let (kind, every) = match name.strip_suffix("@100ms") {
-            Some(kind) => (kind, Every::TenthOfASecond),
-            None => (name.strip_suffix("@1000ms").unwrap_or(name), Every::Second),
-        };
+        let with_pace = |every| Some((name.strip_suffix(suffix(every))?, every));
+        let paced = [Every::TenthOfASecond, Every::NamedSecond].into_iter().find_map(with_pace);
+        let (kind, every) = paced.unwrap_or((name, Every::Second));
         let stream = match kind {
             "depth" => return Some(Stream::Depth(every)),
             "depth5" => return Some(Stream::BestLevels(5, every)),
@@ -62,6 +61,7 @@ fn window(kind: &str) -> Option<Window> {
 fn suffix(every: Every) -> &'static str {
     match every {
         Every::Second => "",
+        Every::NamedSecond => "@1000ms",
         Every::TenthOfASecond => "@100ms",
     }
 }
@@ -107,6 +107,8 @@ mod tests {
         let names = [
             "depth",
             "depth@100ms",
+            "depth@1000ms",
+            "depth10@1000ms",
             "depth5",
             "depth10@100ms",
             "depth20",
@@ -127,7 +129,6 @@ mod tests {
         for name in names {
             assert_eq!(Stream::parse(name).map(|stream| stream.to_string()), Some(name.to_owned()));
         }
-        assert_eq!(Stream::parse("depth@1000ms"), Some(Stream::Depth(Every::Second)));
         for unknown in
             ["", "depth7", "depth@10ms", "trade@100ms", "kline_2m", "kline_", "Trade", "depth@100ms@100ms", "ticker_2h"]
         {

@@ -183,15 +183,17 @@ impl Window {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Every {
     Second,
+    /// A second that the name of the stream says, as messages repeat it.
+    NamedSecond,
     TenthOfASecond,
 }
 
 impl Every {
-    const ALL: [Every; 2] = [Every::Second, Every::TenthOfASecond];
+    const ALL: [Every; 3] = [Every::Second, Every::NamedSecond, Every::TenthOfASecond];
 
     pub(crate) fn duration(self) -> Duration {
         match self {
-            Every::Second => Duration::from_secs(1),
+            Every::Second | Every::NamedSecond => Duration::from_secs(1),
             Every::TenthOfASecond => Duration::from_millis(100),
         }
     }

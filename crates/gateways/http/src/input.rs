@@ -76,16 +76,18 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Parameters<T> 
     }
 }
 
-/// Reads a number in a query: digits only, without other forms that a parser takes.
+/// Reads a number in a query: digits only, without other forms that a parser takes, and no more than 64 bits with a
+/// sign hold, as it is described.
 pub(crate) fn number<'de, D: Deserializer<'de>, N: FromStr>(from: D) -> Result<Option<N>, D::Error>
 where
     N::Err: fmt::Display,
 {
     let text = String::deserialize(from)?;
-    match digits(&text) {
-        true => text.parse().map(Some).map_err(D::Error::custom),
-        false => Err(D::Error::custom("invalid digit found in string")),
+    if !digits(&text) {
+        return Err(D::Error::custom("invalid digit found in string"));
     }
+    text.parse::<i64>().map_err(|_| D::Error::custom(format!("it is greater than {}", i64::MAX)))?;
+    text.parse().map(Some).map_err(D::Error::custom)
 }
 
 /// Whether a text has digits only.

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use utoipa::openapi::schema::{ArrayBuilder, ArrayItems, Object, ObjectBuilder, Ref, Schema, Type};
+use utoipa::openapi::schema::{
+    AllOfBuilder, ArrayBuilder, KnownFormat, Object, ObjectBuilder, OneOfBuilder, Ref, Schema, SchemaFormat, Type,
+};
 use utoipa::{PartialSchema, ToSchema, openapi::RefOr};
 
 /// Names a kind of value and its schema. It exists in descriptions only: no value is ever made of it.
@@ -39,8 +41,10 @@ fn text(pattern: &str, example: &str) -> ObjectBuilder {
     ObjectBuilder::new().schema_type(Type::String).pattern(Some(pattern)).examples([example])
 }
 
+/// A whole number. Its format is for generated clients: some of them take 32 bits for a number without one.
 fn number(least: u64, example: u64) -> ObjectBuilder {
-    ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(least)).examples([example])
+    let format = SchemaFormat::KnownFormat(KnownFormat::Int64);
+    ObjectBuilder::new().schema_type(Type::Integer).format(Some(format)).minimum(Some(least)).examples([example])
 }
 
 fn one_of(names: &[&str]) -> ObjectBuilder {
@@ -167,13 +171,14 @@ pub(crate) enum Level {}
 
 impl PartialSchema for Level {
     fn schema() -> RefOr<Schema> {
-        let parts = ["Price", "Position", "Count"].map(|name| {
-            Schema::from(utoipa::openapi::schema::AllOfBuilder::new().item(Ref::from_schema_name(name)).build())
-        });
+        let parts = ["Price", "Position", "Count"].map(Ref::from_schema_name);
+        // Generators of clients that know no tuples need a type of all parts, and take none but a schema for it.
+        let each = parts.iter().fold(OneOfBuilder::new(), |each, part| each.item(part.clone()));
+        let parts = parts.map(|part| Schema::from(AllOfBuilder::new().item(part).build()));
         ArrayBuilder::new()
             .description(Some("A price level: limit, shares of its orders together, how many orders"))
             .prefix_items(parts)
-            .items(ArrayItems::False)
+            .items(each)
             .min_items(Some(3))
             .max_items(Some(3))
             .examples([serde_json::json!(["145.6", "300", 2])])

@@ -160,8 +160,13 @@ fn the_compatible_interface_shows_rules_as_filters_and_refuses_by_their_names() 
     let pairs = |query: &str| http.read(&format!("/binance/api/v3/exchangeInfo{query}"))["symbols"].clone();
     let free = pairs("?symbol=FREEUSD")[0].clone();
     let names: Vec<&Value> = free["filters"].as_array().unwrap().iter().map(|filter| &filter["filterType"]).collect();
-    assert_eq!(names, ["PRICE_FILTER", "LOT_SIZE", "MARKET_LOT_SIZE", "NOTIONAL", "ICEBERG_PARTS", "TRAILING_DELTA"]);
+    assert_eq!(
+        names,
+        ["PRICE_FILTER", "LOT_SIZE", "MARKET_LOT_SIZE", "MIN_NOTIONAL", "ICEBERG_PARTS", "TRAILING_DELTA"]
+    );
     assert_eq!(filter(&free, "LOT_SIZE")["stepSize"], "0.00000001");
+    let least = json!({"filterType": "MIN_NOTIONAL", "minNotional": "0.0000000000000001", "applyToMarket": false, "avgPriceMins": 0});
+    assert_eq!(filter(&free, "MIN_NOTIONAL"), least);
     put(&http, "SPY", &all());
     let spy = pairs("?symbol=SPYUSD")[0].clone();
     assert_eq!((&spy["symbol"], &spy["status"]), (&json!("SPYUSD"), &json!("TRADING")));

@@ -90,6 +90,15 @@ fn schemathesis_finds_no_fault_and_nothing_that_is_not_described() {
     server.stop();
 }
 
+#[test]
+fn a_client_that_is_generated_from_the_description_trades() {
+    let folder = Folder::new("generated");
+    let (server, _) = start(&folder);
+    let script = root().join("clients/try_generated.py");
+    run("python", &[script.to_str().unwrap().to_owned(), server.http.to_string()]);
+    server.stop();
+}
+
 /// AsyncAPI and a server: every message must be described, and every described message must come.
 struct Described {
     document: Value,

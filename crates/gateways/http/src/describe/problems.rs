@@ -47,7 +47,7 @@ pub(super) fn responses(codes: &[Code]) -> BTreeMap<String, Value> {
 
 fn response(status: u16, codes: &[Code]) -> Value {
     let meanings: Vec<String> = codes.iter().map(|code| format!("`{}`: {}", code.name(), code.meaning())).collect();
-    let narrowed = json!({"properties": {"status": {"const": status}, "code": {"enum": codes}}});
+    let narrowed = json!({"properties": {"status": {"type": "integer", "enum": [status]}, "code": {"enum": codes}}});
     json!({
         "description": meanings.join(". "),
         "content": {"application/problem+json": {

@@ -80,7 +80,6 @@ pub(crate) struct RightsAsked {
 
 /// A member to add.
 #[derive(Deserialize, ToSchema)]
-#[schema(as = NewMember)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MemberAsked {
     #[schema(value_type = schema_values::Name)]
