@@ -40,7 +40,7 @@ test("beside the kind stands why an order of it would be refused in this phase, 
   for (const kind of ["auction_limit", "auction_market"]) {
     assert.equal(says({ kind, phase: null }), "Placed only while the symbol is in an auction, and it is in none now");
     assert.equal(says({ kind, phase: { ...AUCTION, name: "halted" } }), "Placed only while the symbol is in an auction, and it is halted now");
-    assert.match(says({ kind, self_trade: "decrement" }), /^In an auction an order trades with own orders/);
+    assert.match(says({ kind, self_trade: "decrement" }), /^Trades with own orders, too/);
   }
   assert.equal(says({ kind: "limit" }), "");
   assert.match(says({ kind: "limit", self_trade: "cancel_both" }), /own orders/);

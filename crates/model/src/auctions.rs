@@ -198,7 +198,6 @@ impl Model {
             Phase::Open => return Err(BrokenRule::NotInAuction),
             Phase::Halted => return Err(BrokenRule::Halted),
             Phase::Auction if until.is_some_and(|until| until <= self.time) => return Err(BrokenRule::NotInAuction),
-            Phase::Auction if placed.self_trade != SelfTrade::Allowed => return Err(BrokenRule::Auction),
             Phase::Auction => {}
         }
         let band = self.band(placed.symbol);
@@ -221,7 +220,7 @@ impl Model {
     /// The rule that an order breaks in the phase of its symbol.
     pub(crate) fn broken_in_phase(&self, placed: &NewOrder<SymbolIndex>) -> Option<BrokenRule> {
         let kinds = [OrderKind::Limit, OrderKind::AuctionLimit, OrderKind::AuctionMarket];
-        let waits_for_the_price = kinds.contains(&placed.kind) && placed.self_trade == SelfTrade::Allowed;
+        let waits_for_the_price = kinds.contains(&placed.kind);
         match self.phase(placed.symbol).phase {
             Phase::Open => None,
             Phase::Halted => Some(BrokenRule::Halted),

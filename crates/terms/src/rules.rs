@@ -390,7 +390,7 @@ impl fmt::Display for BrokenRule {
         match self {
             BrokenRule::Halted => f.write_str("Trading is halted: orders can be canceled, and none is placed"),
             BrokenRule::Auction => f.write_str(
-                "Trading is in an auction: only limit orders without self-trade prevention, orders for the auction, and orders with a stop, are placed",
+                "Trading is in an auction: only limit orders, orders for the auction, and orders with a stop, are placed",
             ),
             BrokenRule::NotInAuction => f.write_str(
                 "An order for an auction is placed only while its symbol is in one, and waits for nothing else",

@@ -1,6 +1,6 @@
 // The kinds that the ticket offers, by the phase of the symbol: those for an auction only while it is in one. Knows no element.
 
-import { isForAuction, isMarket, rests } from "../state/kinds.js";
+import { isForAuction, isMarket } from "../state/kinds.js";
 
 /** @import { Phase, Rules, SelfTrade, Side } from "../types.js" */
 
@@ -20,10 +20,10 @@ export function kindNote({ kind, waits, side, self_trade, phase, rules }) {
   const gathers = waits === "" || waits === "or_stop" || waits.startsWith("then_");
   if (phase?.name !== "auction" || !gathers) return "";
   if (kind !== "limit" && !isForAuction(kind)) return "In an auction only limit orders and those for it are placed";
-  if (rests(kind) && self_trade !== "allowed") return "In an auction an order trades with own orders: choose that under “More”";
-  if (!isForAuction(kind)) return "";
-  if (!isMarket(kind)) return "Ends with this auction: what is left is canceled";
+  const own = self_trade === "allowed" ? "" : "Trades with own orders, too: self-trade prevention does not act in an auction";
+  if (!isForAuction(kind)) return own;
+  if (!isMarket(kind)) return own || "Ends with this auction: what is left is canceled";
   const bound = side === "buy" ? (rules?.band_up ?? rules?.static_up) : (rules?.band_down ?? rules?.static_down);
   if (bound === undefined) return `Needs a price band, and the symbol has none ${side === "buy" ? "above" : "below"} its price`;
-  return "At the auction's price, within the price band; what is left is canceled";
+  return own || "At the auction's price, within the price band; what is left is canceled";
 }

@@ -397,10 +397,10 @@ impl Engine {
     }
 }
 
-/// Whether an order can wait for an auction's price. Nobody can say in advance which orders of its own account it would
-/// meet there, so self-trade prevention excludes it; one for an auction was refused before (`limit_at_auction`).
+/// Whether an order can wait for an auction's price. Self-trade prevention excludes none, and does not act there: nobody
+/// can say in advance which orders of its own account an order would meet.
 fn gathers(placed: &NewOrder<SymbolIndex>) -> bool {
-    may_interrupt(placed) || placed.kind.is_for_auction()
+    placed.kind == OrderKind::Limit || placed.kind.is_for_auction()
 }
 
 /// Whether an order may begin an auction, in which it gathers.

@@ -2,7 +2,7 @@
 
 use terms::{
     AccountIndex, AuctionLevel, BrokenRule, CancelReason, Event, NewOrder, OrderKind, Phase, Position, Price, Reject,
-    SelfTrade, Shares, Side, SymbolIndex,
+    Shares, Side, SymbolIndex,
 };
 
 use crate::engine::Engine;
@@ -43,7 +43,6 @@ impl Engine {
             Phase::Halted => return broken(BrokenRule::Halted),
             // An auction that is over ends its orders, and nobody keeps it going with more of them.
             Phase::Auction if at.ends_by(self.time) => return broken(BrokenRule::NotInAuction),
-            Phase::Auction if placed.self_trade != SelfTrade::Allowed => return broken(BrokenRule::Auction),
             Phase::Auction => {}
         }
         if placed.kind != OrderKind::AuctionMarket {

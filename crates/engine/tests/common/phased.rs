@@ -2,11 +2,11 @@
 
 use model::{Model, Order, Uncrossed};
 use terms::{
-    BrokenRule, CancelReason, Command, Event, Fee, Op, OrderKind, Phase, Price, Reject, Reply, Side, SymbolIndex,
-    SymbolPhase,
+    BrokenRule, CancelReason, Command, Event, Fee, Op, OrderKind, Phase, Price, Reject, Reply, SelfTrade, Side,
+    SymbolIndex, SymbolPhase,
 };
 
-pub const ALL: [&str; 64] = [
+pub const ALL: [&str; 65] = [
     "phase: an auction begins",
     "phase: halted",
     "phase: halted while crossed",
@@ -50,6 +50,7 @@ pub const ALL: [&str; 64] = [
     "uncross: of a linked order",
     "uncross: reaches a stop",
     "auction: an order that hides shares gathers",
+    "auction: an order gathers that prevents self-trades elsewhere",
     "auction: begins because of an order that hides shares",
     "uncross: hidden shares are shown, and execute",
     "uncross: of two orders that hide shares",
@@ -145,6 +146,8 @@ pub fn after(before: &Before, op: &Op, reply: &Reply, events: &[Event], model: &
                 });
                 met.extend((!order.waits && crosses).then_some("auction: an order gathers and crosses"));
                 met.extend(hides(order).then_some("auction: an order that hides shares gathers"));
+                let prevents = !order.waits && order.self_trade != SelfTrade::Allowed;
+                met.extend(prevents.then_some("auction: an order gathers that prevents self-trades elsewhere"));
                 met.extend((!order.waits && is_outside).then_some("auction: an order gathers outside the band"));
             }
         }

@@ -3,7 +3,7 @@
 
 use terms::{
     AccountLimits, Amendment, AuctionTies, BrokenRule, CancelReason, ClientOrderId, Command, Event, ExecutionBounds,
-    KillScope, NewOrder, OrderId, OrderKind, Phase, Place, Position, Reject, Reply, SelfTrade, Side, StateItem,
+    KillScope, NewOrder, OrderId, OrderKind, Phase, Place, Position, Reject, Reply, Side, StateItem,
     SymbolIndex, SymbolRules, TimeInForce, Trail, Trigger,
 };
 
@@ -110,8 +110,6 @@ fn it_is_placed_in_an_auction_alone_and_waits_for_nothing_else() {
     for (order, rule) in [
         (limit.triggered_by(stop), BrokenRule::NotInAuction),
         (market_order(Side::Buy, "1").triggered_by(stop), BrokenRule::NotInAuction),
-        (limit.with_self_trade(SelfTrade::CancelNewest), BrokenRule::Auction),
-        (market_order(Side::Sell, "1").with_self_trade(SelfTrade::CancelBoth), BrokenRule::Auction),
         (NewOrder::market(symbol(), Side::Buy, shares("1")), BrokenRule::Auction),
     ] {
         assert_eq!(refused(&mut market, alone(order)), rule, "{order:?}");

@@ -101,7 +101,7 @@ codes! {
         ClientOrderIdTaken "client-order-id-taken", "Client order id taken", "It stands for another order";
         Halted "halted", "Trading is halted", "Trading in the symbol is halted: orders can be canceled";
         InAuction "in-auction", "In an auction",
-            "The orders of the symbol gather: only limit orders and those for the auction, without self-trade prevention, and orders with a stop, are placed";
+            "The orders of the symbol gather: only limit orders, those for the auction, and orders with a stop, are placed";
         NotInAuction "not-in-auction", "In no auction",
             "The order is for an auction, and its symbol is in none, or the order waits for something else";
         AuctionWithoutBand "auction-without-band", "No band bounds the auction",

@@ -2,8 +2,8 @@
 //! orders that would execute outside a band. This module does not know what becomes of them.
 
 use terms::{
-    Command, Distance, NewOrder, Op, OrderKind, Pause, Phase, Place, Side, Symbol, SymbolIndex, SymbolRules, Time,
-    Trigger,
+    Command, Distance, NewOrder, Op, OrderKind, Pause, Phase, Place, SelfTrade, Side, Symbol, SymbolIndex, SymbolRules,
+    Time, Trigger,
 };
 
 use super::Workload;
@@ -80,7 +80,8 @@ pub(super) fn order(workload: &mut Workload, model: &Model) -> Option<Command> {
         let limit = workload.random.pick(&workload.prices.clone());
         let shares = workload.random.pick(&workload.sizes.clone());
         let kind = workload.random.pick(&[OrderKind::Limit, OrderKind::AuctionLimit, OrderKind::AuctionMarket]);
-        return Some(place(workload, NewOrder::of_kind(kind, symbol, side, limit, shares)));
+        let self_trade = if workload.has_terms { workload.self_trade() } else { SelfTrade::Allowed };
+        return Some(place(workload, NewOrder::of_kind(kind, symbol, side, limit, shares).with_self_trade(self_trade)));
     }
     if !workload.random.percent(25) {
         return None;

@@ -59,9 +59,6 @@ fn orders_gather_over_rest_and_execute_at_one_price_after_a_restart() {
         }
         assert_eq!(http.post("/api/v1/orders", &asked).code(), (409, "in-auction"), "{kind}");
     }
-    let mut prevents = order("1", "buy", "105", "10");
-    prevents["self_trade"] = "cancel_newest".into();
-    assert_eq!(http.post("/api/v1/orders", &prevents).code(), (409, "in-auction"));
     assert_eq!(server.state()["totals"]["symbols"][0]["phase"], json!({"phase": "auction"}));
     server.kill();
 

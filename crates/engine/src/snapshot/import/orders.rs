@@ -57,13 +57,13 @@ impl Importer {
             return Err("a kind that no order on a book has, or that needs no item");
         }
         orders.set_kind(last.slot, (kind, self_trade));
-        if kind.is_for_auction() { self.add_auction_order(last.slot, last.place.0, self_trade) } else { Ok(()) }
+        if kind.is_for_auction() { self.add_auction_order(last.slot, last.place.0) } else { Ok(()) }
     }
 
     /// Notes the order on a book before it as one that ends with the auction of its symbol.
-    fn add_auction_order(&mut self, slot: u32, symbol: SymbolIndex, self_trade: SelfTrade) -> Result<(), &'static str> {
-        if self.engine.phase(symbol).phase == Phase::Open || self_trade != SelfTrade::Allowed {
-            return Err("an order for an auction in a symbol that is open, or one that prevents self-trades");
+    fn add_auction_order(&mut self, slot: u32, symbol: SymbolIndex) -> Result<(), &'static str> {
+        if self.engine.phase(symbol).phase == Phase::Open {
+            return Err("an order for an auction in a symbol that is open");
         }
         self.engine.note_auction_order(slot, symbol, self.engine.orders.get(slot).open);
         Ok(())
