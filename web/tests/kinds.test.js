@@ -28,7 +28,7 @@ test("each kind is named in plain words, and has a limit, rests or is for an auc
   for (const kind of ["auction_limit", "auction_market", "post_only_move"]) assert.deepEqual([goesWith(kind, ""), goesWith(kind, "stop")], [true, false]);
 });
 
-test("beside the kind stands why an order of it would be refused in this phase, or that it ends with the auction", () => {
+test("beside the kind stands why an order of it would be refused in this phase, or for which auction it waits", () => {
   const order = { kind: "auction_limit", waits: "", side: /** @type {const} */ ("buy"), self_trade: /** @type {const} */ ("allowed"), rules: BANDED };
   const says = (/** @type {object} */ changes) => kindNote({ ...order, phase: AUCTION, ...changes });
   const market = { kind: "auction_market" };
@@ -38,8 +38,8 @@ test("beside the kind stands why an order of it would be refused in this phase, 
   assert.equal(says({ ...market, rules: undefined, side: "sell" }), "Needs a price band, and the symbol has none below its price");
   assert.match(says({ ...market, rules: { static_up: "5", trading: true } }), /^At the auction's price/);
   for (const kind of ["auction_limit", "auction_market"]) {
-    assert.equal(says({ kind, phase: null }), "Placed only while the symbol is in an auction, and it is in none now");
-    assert.equal(says({ kind, phase: { ...AUCTION, name: "halted" } }), "Placed only while the symbol is in an auction, and it is halted now");
+    for (const phase of [null, { ...AUCTION, name: "halted" }])
+      assert.equal(says({ kind, phase }), "Waits for the next auction, whatever begins it, and ends with it");
     assert.match(says({ kind, self_trade: "decrement" }), /^Trades with own orders, too/);
   }
   assert.equal(says({ kind: "limit" }), "");

@@ -153,7 +153,7 @@ try {
       const option = (/** @type {string} */ kind) => `#ticket-kind option[value=${kind}]`;
       const kinds = ["auction_limit", "auction_market"];
       for (const kind of kinds) assert.equal(await page.locator(option(kind)).isDisabled(), true);
-      assert.match(await page.locator(option("auction_limit")).innerText(), /none now/);
+      assert.match(await page.locator(option("auction_limit")).innerText(), /next auction/);
       await ask("PUT", `/symbols/${market.symbol}/rules`, { band_up: "10", band_down: "10" });
       await phase("auction");
       for (const kind of kinds) await page.waitForSelector(`${option(kind)}:not([disabled])`, { state: "attached" });
@@ -169,7 +169,7 @@ try {
       await look(page, "auction-ticket");
       assert.deepEqual(await barriers(page), []);
       await send(page);
-      assert.match(await page.locator("#ticket-done").innerText(), /at any price, for this auction/);
+      assert.match(await page.locator("#ticket-done").innerText(), /at any price, for one auction/);
       const { order_id, ...order } = await newest();
       assert.deepEqual({ ...order, kind: "auction_market", limit: null, status: "open" }, order);
       // A price that is pressed makes it one with a limit.
@@ -203,13 +203,16 @@ try {
       await look(page, "auction-orders-360");
       await page.setViewportSize({ width: 1366, height: 650 });
       await phase("open");
-      // The chosen kind stays, and the ticket says that there is no auction for it any more.
-      await page.waitForSelector("#ticket-kind-note:has-text('it is in none now')");
+      // The chosen kind stays, and the ticket says that such an order waits for the next auction.
+      await page.waitForSelector("#ticket-kind-note:has-text('Waits for the next auction')");
       await look(page, "auction-over");
       await page.fill("#ticket-limit", "120");
       await page.fill("#ticket-shares", "1");
       await page.click("#ticket-submit");
-      await page.waitForSelector("#ticket-kind-fault:has-text('only while its symbol is in one')");
+      await page.waitForSelector("#ticket-done:has-text('for one auction')");
+      const waiting = await newest();
+      assert.deepEqual([waiting.status, waiting.delayed], ["open", true]);
+      await ask("DELETE", `/orders/${waiting.order_id}?account=${market.trader}`);
       const ended = await ask("GET", `/orders/${limited.order_id}?account=${market.trader}`);
       assert.deepEqual([ended.status, ended.canceled], ["canceled", "5"]);
       assert.equal((await ask("GET", `/orders/${order_id}?account=${market.trader}`)).status, "executed");

@@ -172,15 +172,20 @@ impl Engine {
             StateItem::Delayed { order, placed, is_under_way, .. } => {
                 let NewOrder { symbol, shares: open, .. } = placed;
                 assert!(!open.is_zero() && order < self.next_order, "an order that waits was placed and is open");
-                assert!(self.stops.delays(symbol), "an order that waits for its turn keeps others waiting");
+                let is_for_auction = placed.kind.is_for_auction();
+                assert!(
+                    is_for_auction || self.stops.delays(symbol),
+                    "an order that waits for its turn keeps others waiting, unless it waits for an auction"
+                );
                 assert!(!is_under_way || self.stops.is_under_way(symbol), "what is told is under way");
-                let is_cut = is_under_way && placed.kind == OrderKind::FillOrKill;
-                assert!(!is_cut, "an order that executes wholly or not at all does so with one command");
+                let is_cut = is_under_way && (placed.kind == OrderKind::FillOrKill || is_for_auction);
+                assert!(!is_cut, "an order that executes wholly or not at all, or in an auction, is not under way");
                 let (held, held_shares) = self.held_beside(order, &placed);
                 money = money.plus(held);
                 shares[symbol.0 as usize] = shares[symbol.0 as usize].plus(held_shares);
                 open_orders = open_orders.saturating_add(1);
-                let is_next = self.phase(symbol).phase == Phase::Open;
+                let its_phase = if is_for_auction { Phase::Auction } else { Phase::Open };
+                let is_next = self.phase(symbol).phase == its_phase;
                 reached_orders = reached_orders.saturating_add(usize::from(is_next));
             }
             StateItem::Pending { order, working, is_due, .. } => {

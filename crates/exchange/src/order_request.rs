@@ -50,7 +50,7 @@ pub enum TimeInForce {
     GoodTillDate,
     ImmediateOrCancel,
     FillOrKill,
-    /// Open until the auction ends in which its symbol is.
+    /// Open until the auction ends in which its symbol is, or else the next one.
     GoodForAuction,
 }
 

@@ -291,8 +291,12 @@ fn standing_in(market: &dyn MarketState, orders: &BTreeSet<OrderId>) -> BTreeMap
                 found.insert(order, (PastTerms { kind, limit, trigger, waits: true }, shares));
             }
         }
-        // Such an order has the worst price at which it goes on.
-        StateItem::Delayed { .. } => last = None,
+        // An order that waits for an auction has its own terms. Others have the worst price at which they go on.
+        StateItem::Delayed { order, placed: NewOrder { kind, limit, shares, .. }, .. } => {
+            last = Some(order).filter(|order| kind.is_for_auction() && orders.contains(order));
+            let terms = PastTerms { kind, limit, trigger: None, waits: false };
+            found.extend(last.map(|order| (order, (terms, shares))));
+        }
         StateItem::Head { .. }
         | StateItem::Account { .. }
         | StateItem::Symbol { .. }

@@ -5,7 +5,7 @@ use terms::{
     Reject, Reply, SelfTrade, Shares, Side, Symbol, SymbolIndex, SymbolPhase, Time,
 };
 
-use crate::exchange::{Model, Order, Terms};
+use crate::exchange::{Delay, Model, Order, Terms};
 use crate::icebergs::LOOKED_AT_MAX;
 
 /// The most prices at which an order looks before it may begin an interruption.
@@ -107,7 +107,8 @@ impl Model {
         let symbols = (0..).map(SymbolIndex).zip(&self.symbols);
         let ends = symbols.filter_map(|(symbol, listing)| Some((listing.phase.until?, symbol)));
         let ends = ends.filter(|end| last.is_none_or(|last| *end > last));
-        let (until, symbol) = ends.filter(|(_, symbol)| !self.is_being_reached(*symbol)).min()?;
+        let waits = |symbol| self.is_being_reached(symbol) || self.gathers_further(symbol);
+        let (until, symbol) = ends.filter(|(_, symbol)| !waits(*symbol)).min()?;
         (until <= self.time).then_some((until, symbol))
     }
 
@@ -119,11 +120,12 @@ impl Model {
 
     /// Orders of the symbol that have ended take no part in the one price: they are taken out before. All triggers that
     /// the last price reaches are reached before there is another one. Orders of kills that go on are canceled before.
+    /// Orders that waited for the auction gather before it ends.
     fn waits_to_open(&self, symbol: SymbolIndex) -> bool {
         let waits = !self.ended_by(symbol, self.time).is_empty()
             || self.is_being_reached(symbol)
             || self.kills_going_on().next().is_some();
-        waits && self.auction_price(symbol).is_some()
+        self.gathers_further(symbol) || waits && self.auction_price(symbol).is_some()
     }
 
     /// The open orders of a symbol whose deadlines came by this time, the earliest deadline first.
@@ -165,9 +167,9 @@ impl Model {
         }
     }
 
-    /// The open orders of a symbol that end with its auction.
+    /// The gathered orders of a symbol that end with its auction.
     fn auction_orders(&self, symbol: SymbolIndex) -> Vec<OrderId> {
-        let its = self.open_orders().filter(|order| order.symbol == symbol && order.kind.is_for_auction());
+        let its = self.resting().filter(|order| order.symbol == symbol && order.kind.is_for_auction());
         let mut its: Vec<OrderId> = its.map(|order| order.id).collect();
         its.sort();
         its
@@ -192,13 +194,9 @@ impl Model {
         placed: &NewOrder<SymbolIndex>,
         waits: bool,
     ) -> Result<Price, BrokenRule> {
-        let SymbolPhase { phase, until } = self.phase(placed.symbol);
-        match phase {
-            _ if waits => return Err(BrokenRule::NotInAuction),
-            Phase::Open => return Err(BrokenRule::NotInAuction),
-            Phase::Halted => return Err(BrokenRule::Halted),
-            Phase::Auction if until.is_some_and(|until| until <= self.time) => return Err(BrokenRule::NotInAuction),
-            Phase::Auction => {}
+        let until = self.phase(placed.symbol).until;
+        if waits || until.is_some_and(|until| until <= self.time) {
+            return Err(BrokenRule::NotInAuction);
         }
         let band = self.band(placed.symbol);
         let collar = self.collar(account, placed.symbol, placed.side);
@@ -227,6 +225,25 @@ impl Model {
             Phase::Auction if placed.trigger.is_some() || waits_for_the_price => None,
             Phase::Auction => Some(BrokenRule::Auction),
         }
+    }
+
+    /// Places an order that waits until its symbol is in an auction, or until those before it have gathered.
+    pub(crate) fn place_before_auction(
+        &mut self,
+        terms: Terms,
+        account: AccountIndex,
+        placed: NewOrder<SymbolIndex>,
+        events: &mut Vec<Event>,
+    ) -> Result<Reply, Reject> {
+        let NewOrder { symbol, side, limit, shares, .. } = placed;
+        self.hold(account, symbol, side, limit, shares)?;
+        let id = self.open_order(terms, account, placed, events);
+        self.delay(id, Delay::Auction, limit, events);
+        events.push(match side {
+            Side::Buy => self.balance_changed(account),
+            Side::Sell => self.position_changed(account, symbol),
+        });
+        Ok(Reply::Opened(id))
     }
 
     /// Places an order that rests without executing.

@@ -196,6 +196,8 @@ pub enum Delay {
     Queued,
     /// The order executed as often as one command may, and a later command continues it.
     UnderWay,
+    /// The order is for an auction, and its symbol was in none.
+    Auction,
 }
 
 /// The other terms that an order is placed with.

@@ -57,13 +57,13 @@ impl Model {
     }
 
     /// The orders on the book, then those that wait for a price, those that wait for their turn, the one under way
-    /// first, and those that wait for another order.
+    /// first and those for an auction last, and those that wait for another order.
     fn open_in_symbol(&self, symbol: SymbolIndex) -> Vec<OrderId> {
         let mut waiting: Vec<&Order> = self.waiting().filter(|order| order.symbol == symbol).collect();
         waiting.sort_by_key(|order| (order.follows, order.trigger, order.rank_of_wait()));
         let with_turns = self.reached.iter().map(|&order| self.order(order)).filter(|order| order.symbol == symbol);
         let mut with_turns: Vec<&Order> = with_turns.collect();
-        with_turns.sort_by_key(|order| order.delayed != Some(Delay::UnderWay));
+        with_turns.sort_by_key(|order| (order.delayed != Some(Delay::UnderWay), order.delayed == Some(Delay::Auction)));
         let pends = |order: &&Order| order.symbol == symbol && order.pends_on.is_some();
         let mut pending: Vec<&Order> = self.open_orders().filter(pends).collect();
         pending.sort_by_key(|order| order.id);

@@ -180,7 +180,8 @@ impl Model {
         let valued = NewOrder { trigger: waits_for, ..whole };
         let looks = kind == OrderKind::FillOrKill || self.looks_for_interruption(&placed);
         let looks_later = looks && trigger.is_none() && terms.trail.is_none() && self.puts_off();
-        let comes_later = self.is_open(symbol) && (self.waits_for_turn(symbol) || looks_later);
+        let comes_later =
+            self.is_open(symbol) && !kind.is_for_auction() && (self.waits_for_turn(symbol) || looks_later);
         let past = match terms.released {
             None => self.past_limit(account, &valued, shares, waits || comes_later, terms.for_money),
             Some(_) => {
@@ -191,10 +192,12 @@ impl Model {
         if let Some(past) = past {
             return Err(Reject::PastLimit(past));
         }
-        if self.phase(symbol).phase == Phase::Halted {
+        // An order for an auction waits for the next one, but one that has gathered stays where it is.
+        let waits_for_auction = kind.is_for_auction() && terms.amended.is_none();
+        if self.phase(symbol).phase == Phase::Halted && !waits_for_auction {
             return Err(Reject::BreaksRule(BrokenRule::Halted));
         }
-        let in_phase = |model: &Model| if waits { None } else { model.broken_in_phase(&placed) };
+        let in_phase = |model: &Model| if waits || waits_for_auction { None } else { model.broken_in_phase(&placed) };
         let price = waits_for.map(|trigger| trigger.price());
         // A trigger that follows the market need not be on the tick.
         let ruled = NewOrder { trigger: trigger.filter(|_| terms.trail.is_none()), ..whole };
@@ -206,6 +209,10 @@ impl Model {
         }
         if let Some(trigger) = trigger {
             return self.place_stop(terms, account, placed, trigger, events);
+        }
+        let gathers = self.phase(symbol).phase == Phase::Auction && !self.gathers_further(symbol);
+        if kind.is_for_auction() && !gathers {
+            return self.place_before_auction(terms, account, placed, events);
         }
         if comes_later {
             return self.place_behind_others(terms, account, placed, events);

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use terms::{AccountIndex, Event, NewOrder, OrderId, Price, Reject, Reply, Side, SymbolIndex, Trigger, TriggersLeft};
+use terms::{
+    AccountIndex, Event, NewOrder, OrderId, Phase, Price, Reject, Reply, Side, SymbolIndex, Trigger, TriggersLeft,
+};
 
 use crate::exchange::{Delay, Listing, Model, Order, Terms};
 use crate::placing::pays_as_it_goes;
@@ -175,7 +177,33 @@ impl Model {
     pub(crate) fn has_turns(&self, symbol: SymbolIndex) -> bool {
         let under_way =
             |&id: &OrderId| self.order(id).symbol == symbol && self.order(id).delayed == Some(Delay::UnderWay);
-        self.is_open(symbol) && (!self.is_being_reached(symbol) || self.reached.iter().any(under_way))
+        let gathers = |id: &OrderId| self.order(*id).symbol == symbol && self.is_for_auction(*id);
+        match self.phase(symbol).phase {
+            Phase::Open => {
+                let mut others = self.reached.iter().filter(|id| !gathers(id));
+                others.any(|&id| self.order(id).symbol == symbol && !self.is_being_reached(symbol))
+                    || self.reached.iter().any(under_way)
+            }
+            Phase::Auction => self.reached.iter().any(gathers),
+            Phase::Halted => false,
+        }
+    }
+
+    /// Whether an order that waits for its turn waits for an auction.
+    pub(crate) fn is_for_auction(&self, order: OrderId) -> bool {
+        self.order(order).delayed == Some(Delay::Auction)
+    }
+
+    /// Whether the symbol of an order is in the phase in which the order has its turn.
+    pub(crate) fn is_in_its_phase(&self, order: OrderId) -> bool {
+        let its = if self.is_for_auction(order) { Phase::Auction } else { Phase::Open };
+        self.phase(self.order(order).symbol).phase == its
+    }
+
+    /// Whether orders that waited for the auction in which a symbol is have still to come to its book.
+    pub fn gathers_further(&self, symbol: SymbolIndex) -> bool {
+        let mut its = self.reached.iter().filter(|&&order| self.order(order).symbol == symbol);
+        its.any(|&order| self.is_for_auction(order) && self.is_in_its_phase(order))
     }
 
     /// Reaches the triggers that earlier commands left, then takes the turns of all orders that wait for theirs.
@@ -237,7 +265,7 @@ impl Model {
             return;
         }
         let delayed = self.orders[id.0 as usize - 1].delayed.take();
-        if delayed != Some(Delay::Queued) {
+        if !matches!(delayed, Some(Delay::Queued | Delay::Auction)) {
             self.cancel_partner(id, events);
         }
         self.arrivals += 1;
@@ -250,6 +278,10 @@ impl Model {
             Some(_) => Event::OrderResumed { order: id, account, placed },
             None => Event::OrderTriggered { order: id, account, placed },
         });
+        if delayed == Some(Delay::Auction) {
+            self.show_first(id, events);
+            return;
+        }
         if delayed == Some(Delay::UnderWay) {
             let near_end = self.band(symbol).map(|(low, high)| match placed.side {
                 Side::Buy => (low, Price::MAX),
@@ -294,12 +326,12 @@ impl Model {
     }
 
     fn orders_with_turns(&self) -> usize {
-        self.reached.iter().filter(|&&order| self.is_open(self.order(order).symbol)).count()
+        self.reached.iter().filter(|&&order| self.is_in_its_phase(order)).count()
     }
 
     /// The number of orders with a reached trigger that wait until their symbols are open.
     pub fn held_back_orders(&self) -> usize {
-        self.reached.len() - self.orders_with_turns()
+        self.reached.iter().filter(|&&order| !self.is_for_auction(order) && !self.is_in_its_phase(order)).count()
     }
 
     /// The number of orders with a reached trigger that are not active yet, in open symbols or not.

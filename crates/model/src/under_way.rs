@@ -15,8 +15,13 @@ use crate::placing::pays_as_it_goes;
 impl Model {
     /// Whether an order that arrives at its symbol's book waits for its turn behind others.
     pub fn delays(&self, symbol: SymbolIndex) -> bool {
-        self.open_orders().any(|order| order.symbol == symbol && order.delayed.is_some())
-            || self.is_being_reached(symbol)
+        self.keeping_others(symbol).next().is_some() || self.is_being_reached(symbol)
+    }
+
+    /// The orders of a symbol that keep others waiting: all delayed ones but those for an auction.
+    fn keeping_others(&self, symbol: SymbolIndex) -> impl Iterator<Item = &Order> {
+        let its = self.open_orders().filter(move |order| order.symbol == symbol);
+        its.filter(|order| matches!(order.delayed, Some(Delay::Queued | Delay::UnderWay)))
     }
 
     /// Whether an order that arrives at its symbol's book waits for its turn: behind others, or because it might end
@@ -35,9 +40,8 @@ impl Model {
         events: &mut Vec<Event>,
     ) -> Result<Reply, Reject> {
         let NewOrder { symbol, side, limit, shares, .. } = placed;
-        let waiting = self.open_orders().filter(|order| order.symbol == symbol && order.delayed.is_some());
         let most = 10 * self.execution_bounds.command;
-        if waiting.count() >= most as usize {
+        if self.keeping_others(symbol).count() >= most as usize {
             return Err(Reject::TooManyWaiting { most });
         }
         match pays_as_it_goes(&placed) {
@@ -74,12 +78,14 @@ impl Model {
         self.reached.iter().position(|&id| {
             let symbol = self.order(id).symbol;
             let others = || self.reached.iter().filter(|&&other| self.order(other).symbol == symbol);
-            let has_turns = of.is_none_or(|of| of == symbol)
-                && self.is_open(symbol)
-                && (is_under_way(id) || !being_reached.contains(&symbol))
+            let comes_first = is_under_way(id)
+                || self.is_for_auction(id)
+                || !being_reached.contains(&symbol) && !others().any(|&other| is_under_way(other));
+            of.is_none_or(|of| of == symbol)
+                && self.is_in_its_phase(id)
+                && comes_first
                 && !self.served.contains(&symbol)
-                && !self.passed_over.contains(&symbol);
-            has_turns && (is_under_way(id) || !others().any(|&other| is_under_way(other)))
+                && !self.passed_over.contains(&symbol)
         })
     }
 
@@ -163,7 +169,8 @@ impl Model {
 
     /// The turns that these orders count as: each hundred executions that a fill-or-kill counts on add one.
     pub(crate) fn turns(&self, orders: &[OrderId]) -> usize {
-        let is_queued = orders.iter().all(|&order| self.order(order).delayed == Some(Delay::Queued));
+        let is_queued =
+            orders.iter().all(|&order| matches!(self.order(order).delayed, Some(Delay::Queued | Delay::Auction)));
         let counted = orders.iter().filter_map(|&order| self.fills(order));
         let counted: u64 = counted.map(|fills| fills.unwrap_or_else(|counted| counted)).sum();
         let look = orders.iter().any(|&order| {

@@ -25,7 +25,7 @@ pub enum Kind {
     ImmediateOrCancel,
     FillOrKill,
     Market,
-    /// A limit order for the auction in which its symbol is.
+    /// A limit order for the auction in which its symbol is, or else for the next one.
     AuctionLimit,
     /// A market order for it.
     AuctionMarket,

@@ -52,8 +52,8 @@ pub enum OrderKind {
     /// Executes at any price; the remaining shares are canceled at once. A buy holds nothing, and stops when the
     /// balance of its account is used up.
     Market,
-    /// A limit order for the auction in which its symbol is: it gathers there, and the shares that do not execute when
-    /// the symbol opens are canceled.
+    /// A limit order for the auction in which its symbol is, or else for the next one: it gathers there, and the shares
+    /// that do not execute when the symbol opens are canceled.
     AuctionLimit,
     /// A market order for that auction: it executes at any price within the price band. Once placed, its limit is the
     /// end of the band.
@@ -83,7 +83,7 @@ impl OrderKind {
         }
     }
 
-    /// Whether the order is for the auction in which its symbol is, and ends with it.
+    /// Whether the order is for an auction, and ends with it.
     #[inline]
     pub fn is_for_auction(self) -> bool {
         matches!(self, OrderKind::AuctionLimit | OrderKind::AuctionMarket)

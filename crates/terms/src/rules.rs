@@ -342,7 +342,7 @@ pub enum BrokenRule {
     Halted,
     /// The symbol's orders gather, and this order cannot wait for the auction's end.
     Auction,
-    /// The order is for an auction, and its symbol is in none, or the order waits for something else.
+    /// The order is for an auction, and the one of its symbol is over, or the order waits for something else.
     NotInAuction,
     /// The order names no limit, and no price band bounds the prices of the auction.
     AuctionWithoutBand,
@@ -393,7 +393,7 @@ impl fmt::Display for BrokenRule {
                 "Trading is in an auction: only limit orders, orders for the auction, and orders with a stop, are placed",
             ),
             BrokenRule::NotInAuction => f.write_str(
-                "An order for an auction is placed only while its symbol is in one, and waits for nothing else",
+                "An order for an auction waits for nothing else, and is not placed while an auction ends",
             ),
             BrokenRule::AuctionWithoutBand => f.write_str(
                 "No price band bounds this auction: a market order for it needs one, and a price around which it lies",

@@ -3,7 +3,7 @@
 /** Whether an order of this kind has no limit. @param {string} kind */
 export const isMarket = (kind) => kind === "market" || kind === "auction_market";
 
-/** Whether an order of this kind is placed only while its symbol is in an auction, and ends with it. @param {string} kind */
+/** Whether an order of this kind waits for an auction, and ends with it. @param {string} kind */
 export const isForAuction = (kind) => kind === "auction_limit" || kind === "auction_market";
 
 /** Whether what does not execute at once of an order of this kind stays open. @param {string} kind */

@@ -75,17 +75,14 @@ function termDrawing(fields, vitals) {
   };
 }
 
-/** Offers the kinds for an auction while there is one, and says what the phase of the symbol means for the chosen kind. @param {Parts} parts */
+/** Says for which auction the kinds for one are, and what the phase of the symbol means for the chosen kind. @param {Parts} parts */
 function kindDrawing({ fields, quote }) {
   const options = Object.keys(AUCTION_KINDS).map((kind) => within(fields.kind, "option", `[value=${kind}]`));
   const note = find("ticket-kind-note");
   return () => {
     const { phase, rules } = quote;
     const gathers = phase?.name === "auction";
-    for (const option of options) {
-      option.disabled = !gathers;
-      setText(option, AUCTION_KINDS[option.value][gathers ? 0 : 1]);
-    }
+    for (const option of options) setText(option, AUCTION_KINDS[option.value][gathers ? 0 : 1]);
     setText(note, kindNote({ kind: fields.kind.value, waits: fields.waits.value, side: fields.side(), self_trade: fields.selfTradeOf(), phase, rules }));
   };
 }

@@ -166,7 +166,7 @@ function inWords(order, quote) {
 }
 
 /** @param {{kind: string}} order */
-const auctionText = ({ kind }) => (isForAuction(kind) ? ", for this auction" : "");
+const auctionText = ({ kind }) => (isForAuction(kind) ? ", for one auction" : "");
 
 /** @param {{trail?: string, trail_bips?: number}} order */
 function behindText({ trail, trail_bips }) {

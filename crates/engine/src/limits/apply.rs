@@ -158,9 +158,12 @@ impl Engine {
         if waits { Ok(()) } else { self.check_collar(account, placed) }
     }
 
-    /// Whether an order without a trigger would wait for its turn in an open symbol.
+    /// Whether an order without a trigger would wait for its turn in an open symbol. The collar of one for an auction
+    /// counts at its placing, however long it waits.
     fn comes_later(&self, placed: &NewOrder<SymbolIndex>) -> bool {
-        self.waits_when_placed(placed) && self.phase(placed.symbol).phase == Phase::Open
+        self.waits_when_placed(placed)
+            && self.phase(placed.symbol).phase == Phase::Open
+            && !placed.kind.is_for_auction()
     }
 
     /// Whether the collar allows the limit of an order that comes to its book. Errors: `PastLimit`.

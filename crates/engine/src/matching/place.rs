@@ -210,6 +210,9 @@ impl Engine {
         if placed.kind == OrderKind::PostOnlyMove {
             return self.place_moving(account, placed, terms, events);
         }
+        if placed.kind.is_for_auction() {
+            return self.place_for_auction(account, placed, terms, events);
+        }
         if self.instruments.get(placed.symbol).is_some() {
             return self.place_by_rules(account, placed, terms, events);
         }

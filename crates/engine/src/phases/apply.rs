@@ -43,10 +43,10 @@ impl Engine {
     }
 
     /// The auction that a command ends next: the one with the earliest end that has come, behind this one. Auctions
-    /// whose symbols have further triggers to be reached are passed over.
+    /// whose symbols have further triggers to be reached, or further orders to gather, are passed over.
     fn due_auction(&self, last: Option<(Time, SymbolIndex)>, now: Time) -> Option<(Time, SymbolIndex)> {
         let mut due = self.instruments.ends_behind(last).take_while(|(until, _)| *until <= now);
-        due.find(|(_, symbol)| !self.stops.is_being_reached(*symbol))
+        due.find(|(_, symbol)| !self.stops.is_being_reached(*symbol) && !self.stops.gathers_further(*symbol))
     }
 
     /// The result of an auction if it ended now; none if no orders would execute.
@@ -77,7 +77,7 @@ impl Engine {
         let asked = SymbolPhase { phase, until: None };
         match (self.phase(symbol) == asked, phase) {
             (true, _) => {}
-            (false, Phase::Open) if !self.is_uncrossed(symbol) && self.waits_to_open(symbol) => {
+            (false, Phase::Open) if self.waits_to_open(symbol) => {
                 if !self.phase(symbol).ends_by(self.time) {
                     self.enter(symbol, SymbolPhase { phase: Phase::Auction, until: Some(self.time) }, events);
                 }
@@ -87,7 +87,11 @@ impl Engine {
                 self.open(symbol, events);
                 self.activate_after(reached_before, events);
             }
-            (false, Phase::Halted | Phase::Auction) => self.enter(symbol, asked, events),
+            (false, Phase::Halted | Phase::Auction) => {
+                let reached_before = self.stops.reached_orders();
+                self.enter(symbol, asked, events);
+                self.activate_after(reached_before, events);
+            }
         }
         Ok(match self.phase(symbol).phase == phase {
             true => Reply::Created,
@@ -158,12 +162,17 @@ impl Engine {
         ends
     }
 
-    /// Whether the gathered orders cannot execute now: what the last price reaches is reached before, and orders of the
-    /// symbol that have ended, or of kills, are left to an `EndAuction`, which bounds the work.
+    /// Whether the gathered orders cannot execute now: orders for the auction have still to gather, what the last price
+    /// reaches is reached before, and orders of the symbol that have ended, or of kills, are left to an `EndAuction`,
+    /// which bounds the work.
     fn waits_to_open(&mut self, symbol: SymbolIndex) -> bool {
-        self.deadlines.next_passed_in(symbol, self.time).is_some()
-            || self.stops.is_being_reached(symbol)
-            || self.has_killed_orders_left()
+        if self.stops.gathers_further(symbol) {
+            return true;
+        }
+        !self.is_uncrossed(symbol)
+            && (self.deadlines.next_passed_in(symbol, self.time).is_some()
+                || self.stops.is_being_reached(symbol)
+                || self.has_killed_orders_left())
     }
 
     pub(crate) fn is_halted_by_rules(&self, symbol: SymbolIndex) -> bool {
@@ -173,7 +182,7 @@ impl Engine {
     /// Stops executions in a symbol. Orders that were reached stay reached until it opens.
     fn enter(&mut self, symbol: SymbolIndex, phase: SymbolPhase, events: &mut impl FnMut(Event)) {
         self.instruments.set_phase(symbol, phase);
-        self.stops.hold_back(symbol);
+        self.stops.enter(symbol, phase.phase);
         events(Event::PhaseChanged { symbol, phase, last: self.stops.last_price(symbol) });
     }
 
@@ -182,7 +191,7 @@ impl Engine {
     /// it, at the price of the orders that have gathered by then.
     fn open(&mut self, symbol: SymbolIndex, events: &mut impl FnMut(Event)) {
         self.instruments.set_phase(symbol, SymbolPhase::OPEN);
-        self.stops.let_go(symbol);
+        self.stops.enter(symbol, Phase::Open);
         let last = self.stops.last_price(symbol);
         events(Event::PhaseChanged { symbol, phase: SymbolPhase::OPEN, last });
         let is_all = self.uncross(symbol, events) && self.end_auction_orders(symbol, events);
@@ -191,7 +200,8 @@ impl Engine {
         }
     }
 
-    /// Continues `place_by_rules` for a symbol that is not open.
+    /// Continues `place_by_rules` for a symbol in an auction: limit orders gather. Self-trade prevention excludes none,
+    /// and does not act there: nobody can say in advance which orders of its own account an order would meet.
     #[cold]
     pub(crate) fn place_in_phase(
         &mut self,
@@ -200,16 +210,13 @@ impl Engine {
         terms: &OrderTerms,
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
-        if !gathers(placed) {
+        if placed.kind != OrderKind::Limit {
             return Err(Reject::BreaksRule(BrokenRule::Auction));
         }
         let before = self.hold(account, placed)?;
         // From here the order cannot be rejected.
         let (order, slot) = self.open_order(account, placed, terms, events);
         self.execute_all((slot, order, account), placed, Shares::ZERO, before, Remainder::Stays, events);
-        if placed.kind.is_for_auction() {
-            self.note_auction_order(slot, placed.symbol, placed.shares);
-        }
         Ok(Reply::Opened(order))
     }
 
@@ -395,12 +402,6 @@ impl Engine {
         self.credit_money(sold.account, money.minus(seller.taken_of_money(money)), events);
         self.pay_out(&charge, symbol, price, shares, events);
     }
-}
-
-/// Whether an order can wait for an auction's price. Self-trade prevention excludes none, and does not act there: nobody
-/// can say in advance which orders of its own account an order would meet.
-fn gathers(placed: &NewOrder<SymbolIndex>) -> bool {
-    placed.kind == OrderKind::Limit || placed.kind.is_for_auction()
 }
 
 /// Whether an order may begin an auction, in which it gathers.

@@ -1,12 +1,16 @@
-//! Orders for an auction: the limit with which they gather, and their end. A symbol that is open has none of them.
+//! Orders for an auction: the limit with which they gather, their waiting for it, and their end. The book of an open
+//! symbol has none of them.
 
 use terms::{
     AccountIndex, AuctionLevel, BrokenRule, CancelReason, Event, NewOrder, OrderKind, Phase, Position, Price, Reject,
-    Shares, Side, SymbolIndex,
+    Reply, Shares, Side, SymbolIndex,
 };
 
 use crate::engine::Engine;
+use crate::matching::aggressor::{FundsBefore, Remainder};
 use crate::matching::book::Level;
+use crate::orders::order_terms::OrderTerms;
+use crate::stops::state::Turn;
 
 impl Engine {
     /// Cancels the rest of the orders for the auction of a symbol, the oldest first, as far as the command goes.
@@ -26,7 +30,8 @@ impl Engine {
     }
 
     /// The limit with which an order for an auction gathers: its own, or for a market order the worst price that the
-    /// band and the collar of its account allow. Errors: it cannot gather.
+    /// band and the collar of its account allow now. It keeps this limit until its auction, because it holds money for
+    /// it. Errors: it cannot gather.
     #[cold]
     pub(crate) fn limit_at_auction(
         &self,
@@ -37,13 +42,9 @@ impl Engine {
         if placed.trigger.is_some() {
             return broken(BrokenRule::NotInAuction);
         }
-        let at = self.phase(placed.symbol);
-        match at.phase {
-            Phase::Open => return broken(BrokenRule::NotInAuction),
-            Phase::Halted => return broken(BrokenRule::Halted),
-            // An auction that is over ends its orders, and nobody keeps it going with more of them.
-            Phase::Auction if at.ends_by(self.time) => return broken(BrokenRule::NotInAuction),
-            Phase::Auction => {}
+        // An auction that is over ends its orders, and nobody keeps it going with more of them.
+        if self.phase(placed.symbol).ends_by(self.time) {
+            return broken(BrokenRule::NotInAuction);
         }
         if placed.kind != OrderKind::AuctionMarket {
             return Ok(placed.limit);
@@ -58,6 +59,52 @@ impl Engine {
         // A band without a price on the tick bounds nothing either.
         let on_tick = if placed.side == Side::Buy { end.rounded_down(tick) } else { end.rounded_up(tick) };
         on_tick.ok_or(Reject::BreaksRule(BrokenRule::AuctionWithoutBand))
+    }
+
+    /// Places an order for an auction: it gathers if its symbol is in one. Otherwise, and while others that waited have
+    /// still to gather, it waits for its turn in no book.
+    #[cold]
+    pub(crate) fn place_for_auction(
+        &mut self,
+        account: AccountIndex,
+        placed: &NewOrder<SymbolIndex>,
+        terms: &OrderTerms,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        let symbol = placed.symbol;
+        let phase = self.phase(symbol).phase;
+        // One that has gathered keeps its place in a halt.
+        if phase == Phase::Halted && terms.amended.is_some() {
+            return Err(Reject::BreaksRule(BrokenRule::Halted));
+        }
+        if let Some(rules) = self.rules(symbol) {
+            let last = self.stops.last_price(symbol);
+            rules.check_order(&terms.whole(*placed), last).map_err(Reject::BreaksRule)?;
+        }
+        let before = self.hold(account, placed)?;
+        // From here the order cannot be rejected.
+        let (order, slot) = self.open_order(account, placed, terms, events);
+        if phase == Phase::Auction && !self.stops.gathers_further(symbol) {
+            self.gather(slot, placed, before, events);
+        } else {
+            self.delay(slot, placed, Turn::Auction, events);
+            self.tell_held(account, symbol, before, events);
+        }
+        Ok(Reply::Opened(order))
+    }
+
+    /// Brings an order for an auction to its book, where it executes nothing before its symbol opens.
+    #[cold]
+    pub(crate) fn gather(
+        &mut self,
+        slot: u32,
+        placed: &NewOrder<SymbolIndex>,
+        before: FundsBefore,
+        events: &mut impl FnMut(Event),
+    ) {
+        let (order, account) = (self.orders.get(slot).id, self.orders.get(slot).account);
+        self.execute_all((slot, order, account), placed, Shares::ZERO, before, Remainder::Stays, events);
+        self.note_auction_order(slot, placed.symbol, placed.shares);
     }
 
     /// Notes an order for an auction that has come to its book.

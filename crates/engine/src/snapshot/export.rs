@@ -70,12 +70,12 @@ impl Engine {
             match turn {
                 None => visit(StateItem::Stop { order, account, placed, is_reached: false, trail }),
                 Some(Turn::Reached) => visit(StateItem::Stop { order, account, placed, is_reached: true, trail }),
-                Some(Turn::Queued | Turn::UnderWay) => {
+                Some(Turn::Queued | Turn::UnderWay | Turn::Auction) => {
                     visit(StateItem::Delayed { order, account, placed, is_under_way });
                 }
             }
             // An order that waits for its turn may have executed before: it is under way, or was amended.
-            if matches!(turn, Some(Turn::Queued | Turn::UnderWay)) {
+            if matches!(turn, Some(Turn::Queued | Turn::UnderWay | Turn::Auction)) {
                 self.export_executions(slot, &mut executions, visit);
             }
         });

@@ -56,7 +56,7 @@ impl Engine {
         }
         match self.stops.turn(&self.orders, slot) {
             None | Some(Turn::Reached) => self.stops.placed(&self.orders, slot).trigger,
-            Some(Turn::Queued | Turn::UnderWay) => None,
+            Some(Turn::Queued | Turn::UnderWay | Turn::Auction) => None,
         }
     }
 
@@ -176,7 +176,8 @@ impl Engine {
         if self.is_too_much(fills) {
             return None;
         }
-        let looks = turn != Some(Turn::Queued) || self.looks_for_interruption(&placed);
+        let only_waited = matches!(turn, Some(Turn::Queued | Turn::Auction));
+        let looks = !only_waited || self.looks_for_interruption(&placed);
         let turns = if looks { ACTIVATION } else { 1 };
         let ending = self.ending(slot, placed.symbol);
         self.stops.remove(&mut self.orders, slot);
@@ -188,17 +189,17 @@ impl Engine {
             self.finish(slot, events);
             return Some(turns);
         }
-        if turn != Some(Turn::Queued) && !self.links.is_empty() {
+        if !only_waited && !self.links.is_empty() {
             self.cancel_partner(order, &placed, events);
         }
         events(match turn {
-            Some(Turn::Queued | Turn::UnderWay) => Event::OrderResumed { order, account, placed },
+            Some(Turn::Queued | Turn::UnderWay | Turn::Auction) => Event::OrderResumed { order, account, placed },
             Some(Turn::Reached) | None => Event::OrderTriggered { order, account, placed },
         });
-        if turn == Some(Turn::UnderWay) {
-            self.go_on(slot, &placed, events);
-        } else {
-            self.come_to_book(slot, &placed, fills, events);
+        match turn {
+            Some(Turn::UnderWay) => self.go_on(slot, &placed, events),
+            Some(Turn::Auction) => self.gather(slot, &placed, self.before_turn(account, &placed), events),
+            Some(Turn::Queued | Turn::Reached) | None => self.come_to_book(slot, &placed, fills, events),
         }
         Some(turns.saturating_add(counted_on(fills).div_euclid(COUNTED_ON)))
     }

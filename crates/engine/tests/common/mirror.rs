@@ -46,7 +46,9 @@ pub struct Mirror {
     /// The limits that events gave.
     limits: BTreeMap<AccountIndex, AccountLimits>,
     /// The symbols that are not open, and the symbols of all orders.
-    closed: BTreeSet<SymbolIndex>,
+    closed: BTreeMap<SymbolIndex, Phase>,
+    /// The delayed orders that wait for an auction.
+    for_auction: BTreeSet<OrderId>,
     symbols: BTreeMap<OrderId, SymbolIndex>,
     /// The highest and the lowest price of executions since an order began to wait for one of them.
     rose: BTreeMap<SymbolIndex, Price>,
@@ -133,6 +135,9 @@ impl Mirror {
                 self.arrived = None;
                 self.reached.push(order);
                 assert_eq!(self.delayed.insert(order, is_under_way), None);
+                if placed.kind.is_for_auction() {
+                    self.for_auction.insert(order);
+                }
             }
             Event::OrderResumed { order, placed, .. } => {
                 assert_eq!(self.open.get(&order), Some(&placed.shares), "it has what was not taken off");
@@ -152,10 +157,12 @@ impl Mirror {
                 assert!(!self.open.contains_key(&order), "what is open keeps its name");
             }
             Event::PhaseChanged { symbol, phase, .. } if phase.phase == Phase::Open => {
-                assert!(self.closed.remove(&symbol), "what opens was not open");
+                assert!(self.closed.remove(&symbol).is_some(), "what opens was not open");
             }
-            Event::PhaseChanged { symbol, .. } => drop(self.closed.insert(symbol)),
-            Event::Executed { symbol, .. } if self.closed.contains(&symbol) => panic!("it executes and is not open"),
+            Event::PhaseChanged { symbol, phase, .. } => drop(self.closed.insert(symbol, phase.phase)),
+            Event::Executed { symbol, .. } if self.closed.contains_key(&symbol) => {
+                panic!("it executes and is not open")
+            }
             Event::Executed { symbol, aggressor, .. }
                 if self.is_under_way(symbol) || (self.arrived == Some(aggressor) && self.delays(symbol)) =>
             {
@@ -244,6 +251,7 @@ impl Mirror {
                 self.pending.remove(&order);
                 self.reached.retain(|&reached| reached != order);
                 self.delayed.remove(&order);
+                self.for_auction.remove(&order);
                 self.waiting.values_mut().for_each(|queue| queue.retain(|&waiting| waiting != order));
                 self.waiting.retain(|_, queue| !queue.is_empty());
                 self.trails.remove(&order);
@@ -328,19 +336,27 @@ impl Mirror {
     }
 
     fn delays(&self, symbol: SymbolIndex) -> bool {
-        self.delayed.keys().any(|order| self.symbols[order] == symbol)
+        self.delayed.keys().any(|order| self.symbols[order] == symbol && !self.for_auction.contains(order))
     }
 
     /// Takes out an order whose turn it is: in its symbol the one under way comes before those that wait longer.
     fn take_turn(&mut self, order: OrderId) {
         let symbol = self.symbols[&order];
         let at = self.reached.iter().position(|&reached| reached == order).expect("it waits");
+        let is_for_auction = self.for_auction.remove(&order);
+        let is_before =
+            |before: &OrderId| self.symbols[before] == symbol && self.for_auction.contains(before) == is_for_auction;
         let comes_first = match self.delayed.get(&order) {
             Some(true) => true,
-            _ => !self.is_under_way(symbol) && !self.reached[..at].iter().any(|before| self.symbols[before] == symbol),
+            _ => !self.is_under_way(symbol) && !self.reached[..at].iter().any(is_before),
         };
         let is_kept_back = self.is_being_reached(symbol) && self.delayed.get(&order) != Some(&true);
-        let has_turns = !self.closed.contains(&symbol) && !is_kept_back;
+        // Orders for an auction have their turns in one, among themselves.
+        let has_turns = match is_for_auction {
+            true => self.closed.get(&symbol) == Some(&Phase::Auction),
+            false => !self.closed.contains_key(&symbol) && !is_kept_back,
+        };
+        let comes_first = comes_first || (is_for_auction && !self.reached[..at].iter().any(is_before));
         assert!(comes_first && has_turns, "order {order} has the turn of its symbol");
         self.reached.remove(at);
     }

@@ -1,12 +1,14 @@
 //! Situations with phases of symbols in a duel that a comparison should meet.
 
-use model::{Model, Order, Uncrossed};
+use std::collections::BTreeSet;
+
+use model::{Delay, Model, Order, Uncrossed};
 use terms::{
-    BrokenRule, CancelReason, Command, Event, Fee, Op, OrderKind, Phase, Price, Reject, Reply, SelfTrade, Side,
-    SymbolIndex, SymbolPhase,
+    BrokenRule, CancelReason, Command, Event, Fee, Op, OrderId, OrderKind, Phase, Price, Reject, Reply, SelfTrade,
+    Side, SymbolIndex, SymbolPhase,
 };
 
-pub const ALL: [&str; 65] = [
+pub const ALL: [&str; 72] = [
     "phase: an auction begins",
     "phase: halted",
     "phase: halted while crossed",
@@ -70,6 +72,13 @@ pub const ALL: [&str; 65] = [
     "auction: more orders for it than one command cancels",
     "auction: amended, for it",
     "state: imported with orders for auctions",
+    "before an auction: a limit order for it is placed",
+    "before an auction: a market order for it is placed",
+    "before an auction: placed in a halt",
+    "before an auction: canceled",
+    "before an auction: its time has come",
+    "before an auction: waits longer than a command",
+    "before an auction: orders gather when it begins",
     "state: imported with a crossed book",
     "state: imported with orders held back",
 ];
@@ -82,6 +91,8 @@ pub struct Before {
     crossed: Vec<Option<Uncrossed>>,
     last: Vec<Option<Price>>,
     held_back: usize,
+    /// The orders that wait for an auction.
+    for_auctions: BTreeSet<OrderId>,
 }
 
 impl Before {
@@ -90,7 +101,9 @@ impl Before {
         let phases: Vec<SymbolPhase> = symbols().map(|symbol| model.phase(symbol)).collect();
         let crossed = symbols().map(|symbol| model.auction_price(symbol)).collect();
         let last = symbols().map(|symbol| model.last_price(symbol)).collect();
-        Before { phases, crossed, last, held_back: held_back(model) }
+        let waiting = model.open_orders().filter(|order| order.delayed == Some(Delay::Auction));
+        let for_auctions = waiting.map(|order| order.id).collect();
+        Before { phases, crossed, last, held_back: held_back(model), for_auctions }
     }
 }
 
@@ -130,11 +143,19 @@ pub fn after(before: &Before, op: &Op, reply: &Reply, events: &[Event], model: &
     let Op::Command(command) = op else { return Vec::new() };
     let mut met = changed(before, command, reply, events, model);
     met.extend(uncrossed(before, events, model));
+    met.extend(waited(before, events, model));
     let phase = |symbol: SymbolIndex| before.phases.get(symbol.0 as usize).map(|before| before.phase);
     match (command, reply) {
         (_, Reply::Opened(order)) => {
             let order = model.order(*order);
-            if phase(order.symbol) == Some(Phase::Auction) {
+            if order.delayed == Some(Delay::Auction) {
+                met.push(match order.kind {
+                    OrderKind::AuctionLimit => "before an auction: a limit order for it is placed",
+                    _ => "before an auction: a market order for it is placed",
+                });
+                let is_halted = phase(order.symbol) == Some(Phase::Halted);
+                met.extend(is_halted.then_some("before an auction: placed in a halt"));
+            } else if phase(order.symbol) == Some(Phase::Auction) {
                 let band = model.band(order.symbol);
                 let is_outside = band.is_some_and(|(low, high)| order.limit < low || order.limit > high);
                 let crosses = model.auction_price(order.symbol).is_some();
@@ -175,6 +196,28 @@ pub fn after(before: &Before, op: &Op, reply: &Reply, events: &[Event], model: &
         }
         _ => {}
     }
+    met
+}
+
+/// The situations of orders that waited for an auction.
+fn waited(before: &Before, events: &[Event], model: &Model) -> Vec<&'static str> {
+    let mut met = Vec::new();
+    for event in events {
+        met.extend(match *event {
+            Event::OrderResumed { placed, .. } if placed.kind.is_for_auction() => {
+                Some("before an auction: orders gather when it begins")
+            }
+            Event::OrderCanceled { order, why, .. } if before.for_auctions.contains(&order) => match why {
+                CancelReason::Expired => Some("before an auction: its time has come"),
+                CancelReason::Asked => Some("before an auction: canceled"),
+                _ => None,
+            },
+            _ => None,
+        });
+    }
+    let mut symbols = (0..model.symbols().count() as u32).map(SymbolIndex);
+    let waits = symbols.any(|symbol| model.gathers_further(symbol));
+    met.extend(waits.then_some("before an auction: waits longer than a command"));
     met
 }
 

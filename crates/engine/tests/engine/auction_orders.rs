@@ -3,8 +3,8 @@
 
 use terms::{
     AccountLimits, Amendment, AuctionTies, BrokenRule, CancelReason, ClientOrderId, Command, Event, ExecutionBounds,
-    KillScope, NewOrder, OrderId, OrderKind, Phase, Place, Position, Reject, Reply, Side, StateItem,
-    SymbolIndex, SymbolRules, TimeInForce, Trail, Trigger,
+    KillScope, NewOrder, OrderId, OrderKind, Phase, Place, Position, Reject, Reply, Side, StateItem, SymbolIndex,
+    SymbolRules, TimeInForce, Trail, Trigger,
 };
 
 use super::rules::{Market, account, buy, dollars, percent, price, sell, shares, symbol};
@@ -86,19 +86,21 @@ fn what_is_left_of_an_order_for_the_auction_is_canceled_when_the_symbol_opens() 
 #[test]
 fn a_halt_keeps_it_until_the_symbol_opens() {
     let mut market = gathering();
-    market.place(for_auction(buy("101", "10"))).unwrap();
+    let gathered = market.place(for_auction(buy("101", "10"))).unwrap();
     market.place_of(2, market_order(Side::Sell, "3")).unwrap();
     assert_eq!(phase(&mut market, Phase::Halted), Reply::Created);
     assert!(market.canceled().is_empty());
-    let halted = market.place(for_auction(buy("101", "10"))).unwrap_err();
-    assert_eq!(halted, "Trading is halted: orders can be canceled, and none is placed");
+    let amended = market.apply(Command::Amend(Amendment::of(account(1), gathered.into()).with_limit(price("102"))));
+    assert_eq!(amended, Reply::Rejected(Reject::BreaksRule(BrokenRule::Halted)), "it would come to wait for another");
+    let next = market.place(for_auction(buy("101", "10"))).unwrap();
     assert_eq!(phase(&mut market, Phase::Open), Reply::Created);
     assert_eq!((uncrossed(&market), market.canceled()), (vec!["3 at 101".to_owned()], vec!["7".to_owned()]));
+    assert!(matches!(market.apply(cancel(next)), Reply::Canceled(_)), "it waits for the next auction");
     market.duel.end();
 }
 
 #[test]
-fn it_is_placed_in_an_auction_alone_and_waits_for_nothing_else() {
+fn it_waits_for_nothing_but_its_auction_and_needs_a_limit_or_a_band() {
     let mut market = gathering();
     let refused = |market: &mut Market, place: Place| match market.apply(Command::Place(place)) {
         Reply::Rejected(Reject::BreaksRule(rule)) => rule,
@@ -117,15 +119,143 @@ fn it_is_placed_in_an_auction_alone_and_waits_for_nothing_else() {
     let trailing = Place::trailing(account(1), limit, Trail::by(price("1"))).unwrap();
     assert_eq!(refused(&mut market, trailing), BrokenRule::NotInAuction);
     phase(&mut market, Phase::Open);
-    for order in [limit, market_order(Side::Buy, "1"), market_order(Side::Sell, "1")] {
+    for order in [limit.triggered_by(stop), market_order(Side::Buy, "1").triggered_by(stop)] {
         assert_eq!(refused(&mut market, alone(order)), BrokenRule::NotInAuction);
     }
+    market.rules(SymbolRules { is_halted: true, ..SymbolRules::NONE });
+    assert_eq!(refused(&mut market, alone(limit)), BrokenRule::Halted);
+    market.rules(SymbolRules { static_up: percent(10), reference: Some(price("100")), ..SymbolRules::NONE });
+    assert_eq!(refused(&mut market, alone(market_order(Side::Sell, "1"))), BrokenRule::AuctionWithoutBand);
     phase(&mut market, Phase::Auction);
     market.rules(SymbolRules { static_down: percent(10), reference: Some(price("100")), ..SymbolRules::NONE });
     market.place_of(2, market_order(Side::Sell, "1")).unwrap();
     assert_eq!(refused(&mut market, alone(market_order(Side::Buy, "1"))), BrokenRule::AuctionWithoutBand);
     market.rules(SymbolRules::NONE);
     assert_eq!(refused(&mut market, alone(market_order(Side::Sell, "1"))), BrokenRule::AuctionWithoutBand);
+    market.duel.end();
+}
+
+/// The shares of an order, if it is in no book.
+fn delayed(market: &Market, order: OrderId) -> Option<String> {
+    let mut found = None;
+    market.engine.export(&mut |item| match item {
+        StateItem::Delayed { order: at, placed, .. } if at == order => found = Some(placed.shares.to_string()),
+        _ => {}
+    });
+    found
+}
+
+#[test]
+fn before_its_auction_it_holds_what_it_needs_and_executes_with_nobody() {
+    let mut market = gathering();
+    phase(&mut market, Phase::Open);
+    let before = holdings(&market, 1);
+    let order = market.place(for_auction(buy("101", "10"))).unwrap();
+    assert_eq!(holdings(&market, 1).0, before.0.minus(dollars(1_010)));
+    let asked = market.place_of(2, sell("100", "4")).unwrap();
+    assert_eq!(delayed(&market, order).as_deref(), Some("10"), "it is in no book");
+    market.place(buy("100", "1")).unwrap();
+    assert_eq!(delayed(&market, order).as_deref(), Some("10"), "an execution at its price is none of its own");
+    phase(&mut market, Phase::Auction);
+    assert_eq!(delayed(&market, order), None);
+    assert_eq!(phase(&mut market, Phase::Open), Reply::Created);
+    assert_eq!((uncrossed(&market), market.canceled()), (vec!["3 at 100".to_owned()], vec!["7".to_owned()]));
+    assert_eq!(market.apply(cancel(order)), Reply::Done(order));
+    assert!(matches!(market.apply(Command::CancelOrder { account: account(2), order: asked.into() }), Reply::Done(_)));
+    assert_eq!(holdings(&market, 1).0, before.0.minus(dollars(400)));
+    market.duel.end();
+}
+
+#[test]
+fn a_symbol_that_opens_without_an_auction_leaves_it_waiting() {
+    let mut market = gathering();
+    phase(&mut market, Phase::Halted);
+    let order = market.place(for_auction(sell("99", "5"))).unwrap();
+    market.duel.export_and_import();
+    assert_eq!(phase(&mut market, Phase::Open), Reply::Created);
+    market.place_of(2, buy("110", "1")).unwrap();
+    assert_eq!(delayed(&market, order).as_deref(), Some("5"));
+    phase(&mut market, Phase::Auction);
+    phase(&mut market, Phase::Halted);
+    assert_eq!(phase(&mut market, Phase::Open), Reply::Created);
+    assert_eq!((uncrossed(&market), market.canceled()), (vec!["1 at 100".to_owned()], vec!["4".to_owned()]));
+    market.duel.end();
+}
+
+#[test]
+fn a_market_order_keeps_the_limit_of_its_placing_however_the_band_moves_until_its_auction() {
+    let mut market = gathering();
+    phase(&mut market, Phase::Open);
+    let before = holdings(&market, 1);
+    market.place(market_order(Side::Buy, "10")).unwrap();
+    assert_eq!(holdings(&market, 1).0, before.0.minus(dollars(1_100)), "for 110 each");
+    let moved = SymbolRules {
+        static_up: percent(10),
+        static_down: percent(10),
+        reference: Some(price("200")),
+        ..SymbolRules::NONE
+    };
+    market.rules(moved);
+    phase(&mut market, Phase::Auction);
+    market.place_of(2, sell("111", "5")).unwrap();
+    market.place_of(2, sell("110", "2")).unwrap();
+    assert_eq!(phase(&mut market, Phase::Open), Reply::Created);
+    assert_eq!((uncrossed(&market), market.canceled()), (vec!["2 at 110".to_owned()], vec!["8".to_owned()]));
+    assert_eq!(holdings(&market, 1).0, before.0.minus(dollars(220)));
+    market.duel.end();
+}
+
+#[test]
+fn before_its_auction_it_keeps_its_place_or_is_not_amended() {
+    let mut market = gathering();
+    phase(&mut market, Phase::Open);
+    let order = market.place(for_auction(buy("101", "10"))).unwrap();
+    let amend = Amendment::of(account(1), order.into());
+    for refused in [amend.with_limit(price("102")), amend.with_shares(shares("11"))] {
+        let reply = market.apply(Command::Amend(refused));
+        assert_eq!(reply, Reply::Rejected(Reject::CannotAmend(terms::AmendFault::WaitsForTurn)));
+    }
+    let reply = market.apply(Command::Amend(amend.with_shares(shares("6"))));
+    assert_eq!(reply, Reply::Amended { order, open: shares("6") });
+    assert_eq!(delayed(&market, order).as_deref(), Some("6"));
+    phase(&mut market, Phase::Auction);
+    market.place_of(2, sell("99", "6")).unwrap();
+    assert_eq!(phase(&mut market, Phase::Open), Reply::Created);
+    assert_eq!((uncrossed(&market), market.canceled()), (vec!["6 at 100".to_owned()], Vec::new()));
+    market.duel.end();
+}
+
+/// A command brings as many orders to their book as it has turns, and an auction that ended before the last of them
+/// had come would leave them to another one.
+#[test]
+fn an_auction_ends_only_when_all_that_waited_for_it_have_gathered() {
+    let bounds = ExecutionBounds { turns: 1, ..ExecutionBounds::ALL };
+    let mut market = Market::with_bounds(SymbolRules::NONE, bounds);
+    for _ in 0..250 {
+        market.place(for_auction(buy("10", "1"))).unwrap();
+    }
+    market.place_of(2, sell("10", "250")).unwrap();
+    phase(&mut market, Phase::Auction);
+    let waits = |item: &StateItem| matches!(item, StateItem::Delayed { .. });
+    let left = |market: &Market| {
+        let mut left = 0;
+        market.engine.export(&mut |item| left += usize::from(waits(&item)));
+        left
+    };
+    assert_eq!(left(&market), 150);
+    let later = market.place(for_auction(buy("10", "1"))).unwrap();
+    assert!(delayed(&market, later).is_some(), "it comes behind them");
+    assert_eq!(phase(&mut market, Phase::Open), Reply::InAuction);
+    assert!(uncrossed(&market).is_empty());
+    market.apply(Command::EndAuction);
+    assert_eq!(left(&market), 151, "the auction waits");
+    market.duel.export_and_import();
+    market.apply(Command::ActivateReached);
+    market.apply(Command::ActivateReached);
+    assert_eq!(left(&market), 0);
+    market.apply(Command::EndAuction);
+    assert_eq!((uncrossed(&market).len(), market.canceled()), (250, vec!["1".to_owned()]));
+    assert_eq!(market.apply(cancel(later)), Reply::Done(later), "the last one found nothing left");
     market.duel.end();
 }
 

@@ -251,9 +251,9 @@ fn whoever_asks_for_what_is_gone_is_told_so_and_all_else_is_as_it_was() {
         Keep { age_us: Some(2_000_000_000), bytes: Some(30_000) },
         Keep { age_us: None, bytes: Some(1) },
     ]) {
-        let workload = Workload::with_client_orders(seed - 2);
+        let workload = Workload::with_client_orders(seed - 3);
         let workload = if seed > 43 { workload.with_all_kinds().with_amendments() } else { workload };
-        let market = if seed < 42 { Market::of_stops(seed, 240) } else { market_of(workload, seed - 2, 240) };
+        let market = if seed < 42 { Market::of_stops(seed, 240) } else { market_of(workload, seed - 3, 240) };
         let disk = SimulatedDisk::new();
         let (view, history) = follow_keeping(&market, &disk, keep, 240);
         is_sound(&disk);

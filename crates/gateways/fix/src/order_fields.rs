@@ -83,7 +83,7 @@ pub(crate) fn is_post_only(message: &Message<'_>) -> Result<bool, Fault> {
 /// Makes the fault of a time in force that is not offered.
 pub(crate) fn no_such_time_in_force(named: &str) -> Fault {
     let text = match named {
-        "7" => "TimeInForce(59)=7 (at the close) is not offered: an order for any auction has 2",
+        "7" => "TimeInForce(59)=7 (at the close) is not offered: an order for the next auction, whichever it is, has 2",
         _ => "TimeInForce(59) is 0, 1, 2, 3, 4 or 6",
     };
     Fault::value(tags::TIME_IN_FORCE, text)

@@ -103,7 +103,7 @@ codes! {
         InAuction "in-auction", "In an auction",
             "The orders of the symbol gather: only limit orders, those for the auction, and orders with a stop, are placed";
         NotInAuction "not-in-auction", "In no auction",
-            "The order is for an auction, and its symbol is in none, or the order waits for something else";
+            "The order is for an auction, and the one of its symbol is over, or the order waits for something else";
         AuctionWithoutBand "auction-without-band", "No band bounds the auction",
             "A market order for an auction needs a price band, and a price around which it lies";
         HaltedByRules "halted-by-rules", "Halted by its rules", "The rules of the symbol halt it, so it cannot open";

@@ -119,8 +119,8 @@ values! {
     /// refused instead of executing at once. `post_only_move` ones get the next price at which they do not, and are
     /// `post_only` once they are placed: no order is shown as one. Three kinds never rest: `immediate_or_cancel` orders
     /// execute what they can up to their limit, `fill_or_kill` ones all or nothing, `market` ones at any price. Two
-    /// kinds are placed only while their symbol is in an auction, and end with it: `auction_limit` orders execute up to
-    /// their limit, `auction_market` ones at any price within the price band.
+    /// kinds are for the auction in which their symbol is, or else for the next one, and end with it: `auction_limit`
+    /// orders execute up to their limit, `auction_market` ones at any price within the price band.
     OrderKind "OrderKind" one_of(&[
         "limit", "post_only", "immediate_or_cancel", "fill_or_kill", "market", "post_only_move", "auction_limit", "auction_market",
     ]);

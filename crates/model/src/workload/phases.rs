@@ -83,6 +83,9 @@ pub(super) fn order(workload: &mut Workload, model: &Model) -> Option<Command> {
         let self_trade = if workload.has_terms { workload.self_trade() } else { SelfTrade::Allowed };
         return Some(place(workload, NewOrder::of_kind(kind, symbol, side, limit, shares).with_self_trade(self_trade)));
     }
+    if workload.random.percent(8) {
+        return waiting(workload, model);
+    }
     if !workload.random.percent(25) {
         return None;
     }
@@ -102,6 +105,21 @@ pub(super) fn order(workload: &mut Workload, model: &Model) -> Option<Command> {
         Some(if beyond > units { Trigger::from_below(price) } else { Trigger::from_above(price) })
     });
     Some(place(workload, NewOrder { trigger, ..order }))
+}
+
+/// Draws an order for an auction in a symbol that is in none.
+fn waiting(workload: &mut Workload, model: &Model) -> Option<Command> {
+    let symbols = (0..model.symbols().count() as u32).map(SymbolIndex);
+    let others: Vec<SymbolIndex> = symbols.filter(|at| model.phase(*at).phase != Phase::Auction).collect();
+    if others.is_empty() {
+        return None;
+    }
+    let symbol = model.symbols().nth(workload.random.pick(&others).0 as usize)?;
+    let side = workload.random.pick(&[Side::Buy, Side::Sell]);
+    let limit = workload.random.pick(&workload.prices.clone());
+    let shares = workload.random.pick(&workload.sizes.clone());
+    let kind = workload.random.pick(&[OrderKind::AuctionLimit, OrderKind::AuctionLimit, OrderKind::AuctionMarket]);
+    Some(place(workload, NewOrder::of_kind(kind, symbol, side, limit, shares)))
 }
 
 fn is_outside(model: &Model, order: &Order) -> bool {

@@ -93,7 +93,7 @@ fn market_orders_for_an_auction_execute_at_the_last_price_and_name_none() {
 }
 
 #[test]
-fn an_order_for_an_auction_is_refused_elsewhere_and_without_a_band() {
+fn an_order_for_an_auction_is_refused_without_a_band_and_waits_elsewhere() {
     let folder = Folder::new("fix-auction-refused");
     let (server, address) = serve(&folder);
     let mut fix = Fix::log_on(address, "A");
@@ -106,16 +106,15 @@ fn an_order_for_an_auction_is_refused_elsewhere_and_without_a_band() {
         assert!(told.contains(text), "{text}: {told}");
     };
     let (limit, market) = ("40=2|44=10|", "40=1|");
-    for order in [limit, market] {
-        refused(order, "103=99", "|58=An order for an auction is placed only while its symbol is in one");
+    for at in ["open", "halted", "auction"] {
+        phase(&server, at);
+        refused(market, "103=99", "|58=No price band bounds this auction");
+        refused("40=2|44=2000000|", "103=3", "Insufficient funds");
     }
     phase(&server, "halted");
-    for order in [limit, market] {
-        refused(order, "103=2", "|58=");
-    }
+    fix.send("D", &buy("b", "1", limit));
+    fix.expect(&["150=0", "39=0", "11=b", "59=2", "44=10"]);
     phase(&server, "auction");
-    refused(market, "103=99", "|58=No price band bounds this auction");
-    refused("40=2|44=2000000|", "103=3", "Insufficient funds");
     fix.send("D", &buy("a", "1", limit));
     fix.expect(&["150=0", "11=a", "59=2", "44=10"]);
     server.stop();

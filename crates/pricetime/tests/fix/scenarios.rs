@@ -254,6 +254,8 @@ fn every_scenario_that_fix_can_say_is_played_over_it() {
         "bracket-at-once",
         "bracket-canceled",
         "bracket-not-placed",
+        "auction-self-trades",
+        "auction-working-order",
     ];
     assert_eq!(play_all("fix", &mut player), left_out);
     server.stop();

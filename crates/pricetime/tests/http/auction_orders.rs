@@ -167,7 +167,47 @@ fn they_gather_execute_at_the_price_of_the_auction_and_end_with_it() {
 }
 
 #[test]
-fn they_are_refused_outside_an_auction_without_a_band_and_where_they_would_wait() {
+fn before_their_auction_they_wait_through_a_kill_and_a_snapshot_and_then_gather() {
+    let folder = Folder::new("auction-orders-beforehand");
+    let launch = Launch::new(&folder.data());
+    let mut server = launch.start();
+    server.ask(MARKET);
+    give_band(&server);
+    let http = Http::new(server.http);
+    let orders = [market("1", "buy", "5"), limited("1", "buy", "5", "100")];
+    let ids = orders.map(|order| http.make("/api/v1/orders", &order)["order_id"].clone());
+    let shown = |http: &Http, at: usize| {
+        let order = http.read(&format!("/api/v1/orders/{}?account=1", ids[at]));
+        fields(&order, ["kind", "status", "delayed"])
+    };
+    let wait = |http: &Http| {
+        assert_eq!(shown(http, 0), json!(["auction_market", "open", true]));
+        assert_eq!(shown(http, 1), json!(["auction_limit", "open", true]));
+        assert_eq!(http.read("/api/v1/symbols/SPY/book")["bids"], json!([]), "they stand in no book");
+        assert_eq!(http.read("/api/v1/accounts/1")["balance"], "998850", "of 999900, 550 and 500 are held");
+    };
+    wait(&http);
+    server.kill();
+    server = launch.start();
+    wait(&Http::new(server.http));
+    server.stop();
+    server = launch.start();
+    let http = Http::new(server.http);
+    wait(&http);
+    put(&http, "auction");
+    for at in 0..2 {
+        wait_until("it gathers", PATIENCE, || shown(&http, at)[2] != true);
+    }
+    http.make("/api/v1/orders", &order("2", "sell", "6", json!({"kind": "limit", "limit": "100"})));
+    put(&http, "open");
+    let order = |at: usize| http.read(&format!("/api/v1/orders/{}?account=1", ids[at]));
+    assert_eq!(fields(&order(0), ["executed", "canceled"]), json!(["5", "0"]));
+    assert_eq!(fields(&order(1), ["executed", "canceled"]), json!(["1", "4"]));
+    server.stop();
+}
+
+#[test]
+fn they_are_refused_without_a_band_and_where_they_would_wait_for_something_else() {
     let folder = Folder::new("auction-orders-refused");
     let server = Launch::new(&folder.data()).start();
     server.ask(MARKET);
@@ -178,22 +218,19 @@ fn they_are_refused_outside_an_auction_without_a_band_and_where_they_would_wait(
         let (status, code) = answer.code();
         json!([status, code, answer.body["rule"]])
     };
-    for asked in &both {
-        assert_eq!(refused(asked), json!([409, "not-in-auction", "12.16"]));
+    for phase in ["open", "halted"] {
+        put(&http, phase);
+        assert_eq!(refused(&both[0]), json!([409, "auction-without-band", "12.18"]), "there is no band");
     }
-    put(&http, "halted");
-    for asked in &both {
-        assert_eq!(refused(asked), json!([409, "halted", "12.1"]));
-    }
+    server.ask(r#"<create><rules sym="SPY" trading="off"/></create>"#);
+    assert_eq!(refused(&both[1]), json!([409, "halted", "12.1"]));
+    server.ask(r#"<create><rules sym="SPY"/></create>"#);
     put(&http, "auction");
     assert_eq!(refused(&both[0]), json!([409, "auction-without-band", "12.18"]), "there is no band");
     server.ask(BAND[2]);
     assert_eq!(refused(&both[0]), json!([409, "auction-without-band", "12.18"]), "nothing executed yet");
     put(&http, "open");
     give_band(&server);
-    for asked in &both {
-        assert_eq!(refused(asked), json!([409, "not-in-auction", "12.16"]));
-    }
     put(&http, "auction");
     let market = |more: &Value| with(market("1", "buy", "1"), more);
     let limited = |more: &Value| with(limited("1", "buy", "1", "100"), more);

@@ -120,8 +120,13 @@ impl Importer {
         check_kind(placed)?;
         let NewOrder { symbol, side, limit, shares, kind, trigger, .. } = *placed;
         self.last_stop = Some((true, symbol, false, trigger));
-        let turn = if is_under_way { Turn::UnderWay } else { Turn::Queued };
-        if is_under_way && (self.engine.stops.is_under_way(symbol) || kind == OrderKind::FillOrKill) {
+        let turn = match is_under_way {
+            true => Turn::UnderWay,
+            false if kind.is_for_auction() => Turn::Auction,
+            false => Turn::Queued,
+        };
+        let cannot_be = kind == OrderKind::FillOrKill || kind.is_for_auction();
+        if is_under_way && (self.engine.stops.is_under_way(symbol) || cannot_be) {
             return Err("an order that is under way where another one is, or of a kind that cannot be");
         }
         if !is_under_way && trigger.is_some() {

@@ -19,7 +19,7 @@ impl Importer {
             return Err("a phase that is open or invalid");
         }
         self.engine.instruments.set_phase(symbol, phase);
-        self.engine.stops.hold_back(symbol);
+        self.engine.stops.enter(symbol, phase.phase);
         Ok(())
     }
 

@@ -2,12 +2,13 @@
 //! while another order of their symbol was under way, and orders that are under way themselves. In a symbol they keep
 //! the order in which they began to wait, except that the order under way is first. Among symbols, the one whose first
 //! order has waited longest comes first; `rounds.rs` has each symbol take one turn before one takes two. Orders of a
-//! symbol that is not open keep their places, and no walk goes over them meanwhile.
+//! symbol that is not open keep their places, and no walk goes over them meanwhile. Those that wait for an auction have
+//! their turns while their symbol is in one, and at no other time.
 
 use std::collections::BTreeMap;
 
 use slots::NONE;
-use terms::{NewOrder, SymbolIndex, Trigger};
+use terms::{NewOrder, Phase, SymbolIndex, Trigger};
 
 use super::{Queue, Stop, Stops};
 use crate::orders::state::Orders;
@@ -21,13 +22,15 @@ pub(crate) enum Turn {
     Queued,
     /// Going on: one command did not complete it.
     UnderWay,
+    /// Coming to the book of an auction: it was accepted before one began.
+    Auction,
 }
 
 impl Turn {
     /// Whether orders that come to its symbol have to wait behind it.
     fn delays(self) -> bool {
         match self {
-            Turn::Reached => false,
+            Turn::Reached | Turn::Auction => false,
             Turn::Queued | Turn::UnderWay => true,
         }
     }
@@ -38,11 +41,17 @@ impl Turn {
 struct SymbolTurns {
     under_way: Option<(u64, u32)>,
     queues: BTreeMap<u64, u32>,
+    /// The number of orders in these.
     orders: usize,
+    /// The queues of orders for the next auction.
+    auction_queues: BTreeMap<u64, u32>,
+    auction_orders: usize,
     /// The number of orders that keep others waiting.
     delaying: usize,
     /// Whether the symbol is not open.
     is_held_back: bool,
+    /// Whether the symbol is in an auction.
+    gathers: bool,
     /// Whether triggers are left: nothing but an order under way may execute before these are reached.
     is_being_reached: bool,
     /// Whether the symbol has no further turn in this round, or in this command.
@@ -56,8 +65,28 @@ struct SymbolTurns {
 impl SymbolTurns {
     /// The queue whose order has a turn next; none if no order of the symbol may have one now.
     fn next(&self) -> Option<(u64, u32)> {
-        let first = self.queues.first_key_value().filter(|_| !self.is_being_reached);
-        self.under_way.or(first.map(|(&rank, &queue)| (rank, queue))).filter(|_| !self.is_held_back)
+        let first = |queues: &BTreeMap<u64, u32>| queues.first_key_value().map(|(&rank, &queue)| (rank, queue));
+        if self.is_held_back {
+            return first(&self.auction_queues).filter(|_| self.gathers);
+        }
+        self.under_way.or(first(&self.queues).filter(|_| !self.is_being_reached))
+    }
+
+    /// The number of orders that have turns.
+    fn with_turns(&self) -> usize {
+        match (self.is_held_back, self.gathers) {
+            (false, _) => self.orders,
+            (true, true) => self.auction_orders,
+            (true, false) => 0,
+        }
+    }
+
+    /// Changes the number of orders with this turn. Returns the number of orders that have turns, before and after.
+    fn count(&mut self, turn: Turn, change: impl Fn(usize) -> usize) -> (usize, usize) {
+        let before = self.with_turns();
+        let orders = if turn == Turn::Auction { &mut self.auction_orders } else { &mut self.orders };
+        *orders = change(*orders);
+        (before, self.with_turns())
     }
 }
 
@@ -102,7 +131,7 @@ impl Turns {
     /// The queues in the order of their ranks.
     pub(super) fn in_order(&self) -> Vec<u32> {
         let of_symbol = |turns: &SymbolTurns| {
-            let others = turns.queues.iter().map(|(&rank, &queue)| (rank, queue));
+            let others = turns.queues.iter().chain(&turns.auction_queues).map(|(&rank, &queue)| (rank, queue));
             turns.under_way.into_iter().chain(others).collect::<Vec<_>>()
         };
         let mut all: Vec<(u64, u32)> = self.of_symbol.values().flat_map(of_symbol).collect();
@@ -113,17 +142,17 @@ impl Turns {
     /// The queues of a symbol.
     pub(super) fn of_symbol(&self, symbol: SymbolIndex) -> impl Iterator<Item = u32> {
         let turns = self.of_symbol.get(&symbol).into_iter();
-        turns
-            .flat_map(|turns| turns.under_way.map(|(_, queue)| queue).into_iter().chain(turns.queues.values().copied()))
+        turns.flat_map(|turns| {
+            let others = turns.queues.values().chain(turns.auction_queues.values()).copied();
+            turns.under_way.map(|(_, queue)| queue).into_iter().chain(others)
+        })
     }
 
     /// Counts orders that begin to wait for their turn.
     fn add(&mut self, symbol: SymbolIndex, turn: Turn, orders: usize) {
         let turns = self.of_symbol.entry(symbol).or_default();
-        turns.orders = turns.orders.saturating_add(orders);
-        if !turns.is_held_back {
-            self.orders = self.orders.saturating_add(orders);
-        }
+        let (before, after) = turns.count(turn, |count| count.saturating_add(orders));
+        self.orders = self.orders.saturating_sub(before).saturating_add(after);
         if turn.delays() {
             turns.delaying = turns.delaying.saturating_add(orders);
             self.delaying = self.delaying.saturating_add(orders);
@@ -144,10 +173,8 @@ impl Turns {
     /// Counts one order that no longer waits for its turn.
     fn take(&mut self, symbol: SymbolIndex, turn: Turn) {
         let turns = self.of_symbol.entry(symbol).or_default();
-        turns.orders = turns.orders.saturating_sub(1);
-        if !turns.is_held_back {
-            self.orders = self.orders.saturating_sub(1);
-        }
+        let (before, after) = turns.count(turn, |count| count.saturating_sub(1));
+        self.orders = self.orders.saturating_sub(before).saturating_add(after);
         if turn.delays() {
             turns.delaying = turns.delaying.saturating_sub(1);
             self.delaying = self.delaying.saturating_sub(1);
@@ -174,7 +201,8 @@ impl Turns {
                 self.symbols.insert(rank, symbol);
             }
         }
-        if turns.orders == 0 && !turns.is_held_back && !turns.is_being_reached && !turns.is_passed_over {
+        let is_empty = turns.orders == 0 && turns.auction_orders == 0;
+        if is_empty && !turns.is_held_back && !turns.is_being_reached && !turns.is_passed_over {
             self.of_symbol.remove(&symbol);
         }
     }
@@ -185,14 +213,11 @@ impl Turns {
         self.rank(symbol);
     }
 
-    fn hold_back(&mut self, symbol: SymbolIndex, is_held_back: bool) {
+    fn enter(&mut self, symbol: SymbolIndex, phase: Phase) {
         let turns = self.of_symbol.entry(symbol).or_default();
-        if std::mem::replace(&mut turns.is_held_back, is_held_back) != is_held_back {
-            self.orders = match is_held_back {
-                true => self.orders.saturating_sub(turns.orders),
-                false => self.orders.saturating_add(turns.orders),
-            };
-        }
+        let before = turns.with_turns();
+        (turns.is_held_back, turns.gathers) = (phase != Phase::Open, phase == Phase::Auction);
+        self.orders = self.orders.saturating_sub(before).saturating_add(turns.with_turns());
         self.rank(symbol);
     }
 }
@@ -245,14 +270,14 @@ impl Stops {
         if trail.is_some() { None } else { self.queues[queue].turn.map(|(turn, _)| turn) }
     }
 
-    /// Holds back a symbol that is no longer open: its orders keep their places, and have no turn.
-    pub(crate) fn hold_back(&mut self, symbol: SymbolIndex) {
-        self.turns.hold_back(symbol, true);
+    /// Notes the phase of a symbol, which says which of its orders have turns. The others keep their places.
+    pub(crate) fn enter(&mut self, symbol: SymbolIndex, phase: Phase) {
+        self.turns.enter(symbol, phase);
     }
 
-    /// Lets the orders of an open symbol have turns again.
-    pub(crate) fn let_go(&mut self, symbol: SymbolIndex) {
-        self.turns.hold_back(symbol, false);
+    /// Whether orders that waited for the auction in which a symbol is have still to come to its book.
+    pub(crate) fn gathers_further(&self, symbol: SymbolIndex) -> bool {
+        self.turns.of_symbol.get(&symbol).is_some_and(|turns| turns.gathers && turns.auction_orders > 0)
     }
 
     /// Begins a round with the symbol at this place among those whose orders have turns, by their ranks; the place is
@@ -350,6 +375,7 @@ impl Stops {
                 turns.under_way = Some((rank, queue));
             }
             Turn::Reached | Turn::Queued => drop(turns.queues.insert(rank, queue)),
+            Turn::Auction => drop(turns.auction_queues.insert(rank, queue)),
         }
         self.turns.rank(symbol);
     }
@@ -362,6 +388,7 @@ impl Stops {
             match turn {
                 Turn::UnderWay => turns.under_way = None,
                 Turn::Reached | Turn::Queued => drop(turns.queues.remove(&rank)),
+                Turn::Auction => drop(turns.auction_queues.remove(&rank)),
             }
             if self.turns.last == queue {
                 self.turns.last = NONE;
