@@ -58,7 +58,10 @@ impl Connections {
             );
         }
         let addresses = Addresses::new(settings.max_connections_per_address);
-        let [xml, http, fix] = [xml, http, fix].map(|max| Places::new(max, addresses.clone(), newcomers));
+        let places = |max, newcomers| Places::new(max, addresses.clone(), newcomers);
+        let [xml, http] = [xml, http].map(|max| places(max, newcomers));
+        // A Logon proves a name, if not whose it is.
+        let fix = places(fix, Newcomers::MayProve);
         Ok(Connections { xml, http, fix })
     }
 

@@ -32,7 +32,10 @@ use crate::keys;
 use crate::logging;
 use crate::members::{self, Members};
 use crate::settings::{ServeArgs, Settings};
+use crate::store_location::StoreLocation;
 
+/// The folder of FIX sessions in the data folder.
+const FIX_SESSIONS: &str = "fix-sessions";
 /// The time for which a stopping server waits for its clients to take their replies.
 const DRAIN_PATIENCE: Duration = Duration::from_secs(2);
 /// The most time for a stop. Acknowledged commands are kept by then; the rest would only shorten the next start.
@@ -413,7 +416,15 @@ fn fix_settings(
     connections: &Connections,
     tls: Option<ServerTls>,
 ) -> Result<Option<fix::Settings>, String> {
-    let of = |address| fix::Settings { address, backlog: settings.backlog, places: connections.fix.clone(), tls };
+    let most = settings.fix_max_clock_difference.0;
+    let of = |address| fix::Settings {
+        address,
+        backlog: settings.backlog,
+        places: connections.fix.clone(),
+        sessions: matches!(settings.store, StoreLocation::Journal).then(|| settings.data.join(FIX_SESSIONS)),
+        clock_difference_max: (!most.is_zero()).then_some(most),
+        tls,
+    };
     Ok(settings.fix_address()?.map(of))
 }
 

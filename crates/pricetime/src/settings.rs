@@ -68,6 +68,10 @@ settings! {
     /// Address of FIX 4.4; port 0 takes a free one, empty for none. It needs --feed
     [value_name = "ADDR"]
     fix: String = String::new(), "PRICETIME_FIX";
+    /// Difference between SendingTime of a FIX message and the server's clock that ends the session; 0s where they are
+    /// not compared
+    [value_name = "TIME"]
+    fix_max_clock_difference: Span = Span(std::time::Duration::from_secs(120)), "PRICETIME_FIX_MAX_CLOCK_DIFFERENCE";
     /// API keys of the interface compatible with Binance; `pricetime keys add` makes them
     [value_name = "FILE"]
     keys: PathBuf = PathBuf::new(), "PRICETIME_KEYS";

@@ -14,7 +14,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::watch;
 use tokio::task::yield_now;
-use tokio::time::{sleep_until, timeout};
+use tokio::time::{sleep, sleep_until, timeout};
 
 use crate::answers::Answers;
 use crate::frame::{self, MESSAGE_BYTES_MAX};
@@ -23,6 +23,7 @@ use crate::message::{Fault, Message};
 use crate::orders::{self, ClientRequest};
 use crate::report_queues::{QueuedReports, ReportQueue};
 use crate::session::{Logon, Session, refusal};
+use crate::session_book::{Attached, SessionBook, SessionKey};
 use crate::tags;
 use crate::trader::{NO_FEED, TOGETHER_MAX, Trader};
 
@@ -32,6 +33,9 @@ const LOGON_PATIENCE: Duration = Duration::from_secs(10);
 const WRITE_PATIENCE: Duration = Duration::from_secs(10);
 /// Time in which reports of changes come. The feed may pause for a part of it, and a change without one is a fault.
 const REPORT_PATIENCE: Duration = Duration::from_secs(10);
+/// Pauses, and their number, in which a Logon waits for the connection before to end.
+const LEAVING_PAUSE: Duration = Duration::from_millis(10);
+const LEAVING_PAUSES_MAX: usize = 100;
 /// Reports that are written before the loop sends and looks at its other sources again.
 const TOLD_AT_ONCE: usize = 256;
 /// Bytes that one read takes at most.
@@ -49,6 +53,10 @@ pub(crate) struct Peer {
     pub(crate) place: PlaceHandle,
     /// Becomes true when another connection is to get the place.
     pub(crate) wanted: watch::Receiver<bool>,
+    /// The difference between SendingTime and the server's clock, at most; `None` where they are not compared.
+    pub(crate) clock_difference_max: Option<Duration>,
+    /// The sessions of the server.
+    pub(crate) sessions: Arc<SessionBook>,
     /// The session's last message, which the log shows after a panic.
     pub(crate) last_message: Arc<LastMessage>,
 }
@@ -88,19 +96,26 @@ pub(crate) async fn serve(
     let Ok(logged_on) = logged_on else {
         return last_words(&mut stream, &refusal(None, "no Logon came in time")).await;
     };
-    let Some((mut session, mut trader, mut reports, _counted)) = logged_on? else { return Ok(()) };
+    let Some((mut attached, _counted)) = logged_on? else { return Ok(()) };
+    let Some((session, trader, reports)) = attached.parts.as_mut() else { return Ok(()) };
     let mut read = vec![0; READ_BYTES];
+    // The reports of what the session missed come behind the answer, before all others.
+    send(&mut stream, session, trader.metrics()).await?;
+    send_untold(&mut stream, session, trader).await?;
     // Messages that the client sent behind its Logon, before the answer.
-    let talk = (&mut session, &mut trader, &mut reports);
-    take_messages(&mut bytes, &mut stream, talk, &peer.last_message).await?;
+    take_messages(&mut bytes, &mut stream, (session, trader, reports), &peer.last_message).await?;
     loop {
+        trader.note_positions(session);
         if let Err(closed) = trader.check_open() {
             session.end(&closed);
         } else if trader.listen_to_coming().await.is_err() {
-            session.end(unknown(&trader));
+            session.end(unknown(trader));
         }
-        send(&mut stream, &mut session, trader.metrics()).await?;
+        send(&mut stream, session, trader.metrics()).await?;
+        send_untold(&mut stream, session, trader).await?;
         if session.has_ended() {
+            // The client may come again at once.
+            drop(attached);
             return last_words(&mut stream, &[]).await;
         }
         let next_look = trader.next_check().into_iter().fold(session.next_look(), Instant::min);
@@ -115,14 +130,13 @@ pub(crate) async fn serve(
                     0 => return Ok(()),
                     count => bytes.extend_from_slice(&read[..count]),
                 }
-                let talk = (&mut session, &mut trader, &mut reports);
-                take_messages(&mut bytes, &mut stream, talk, &peer.last_message).await?;
+                take_messages(&mut bytes, &mut stream, (session, trader, reports), &peer.last_message).await?;
                 // Reports have their turn, too, however fast messages come.
-                send_waiting(&mut reports, &mut stream, &mut session, &mut trader).await?;
-                send_piece(&mut stream, &mut session, &trader).await?;
+                send_waiting(reports, &mut stream, session, trader).await?;
+                send_piece(&mut stream, session, trader).await?;
             }
             happened = reports.recv() => match happened {
-                Some(happened) => send_reports(&happened, &mut stream, &mut session, &mut trader).await?,
+                Some(happened) => send_reports(happened, &mut stream, session, trader).await?,
                 None => session.end(trader.no_more_reports()),
             },
             () = sleep_until(next_look.into()) => session.look_at_the_clock(Instant::now()),
@@ -130,9 +144,9 @@ pub(crate) async fn serve(
     }
 }
 
-/// Reports what happened, some reports at a time. Stops once the session has sent its Logout.
+/// Reports what happened, some reports at a time. What is not told when the session ends is told when it goes on.
 async fn send_reports(
-    happened: &QueuedReports,
+    happened: QueuedReports,
     stream: &mut (impl AsyncWrite + Unpin),
     session: &mut Session,
     trader: &mut Trader,
@@ -140,11 +154,17 @@ async fn send_reports(
     if let Err(closed) = trader.check_open() {
         session.end(&closed);
     }
-    for some in happened.chunks(TOLD_AT_ONCE) {
-        if session.has_ended() {
-            return Ok(());
-        }
-        trader.report(some, session);
+    trader.queue_up(happened);
+    send_untold(stream, session, trader).await
+}
+
+/// Reports what is queued, some reports at a time.
+async fn send_untold(
+    stream: &mut (impl AsyncWrite + Unpin),
+    session: &mut Session,
+    trader: &mut Trader,
+) -> io::Result<()> {
+    while !session.has_ended() && trader.report_some(TOLD_AT_ONCE, session) {
         send_piece(stream, session, trader).await?;
     }
     Ok(())
@@ -160,7 +180,7 @@ async fn send_waiting(
     // One more than there are now, because only that one can say that no more come.
     for _ in 0..=reports.len() {
         match reports.try_recv() {
-            Ok(happened) => send_reports(&happened, stream, session, trader).await?,
+            Ok(happened) => send_reports(happened, stream, session, trader).await?,
             Err(TryRecvError::Empty) => break,
             Err(TryRecvError::Disconnected) => {
                 session.end(trader.no_more_reports());
@@ -183,7 +203,7 @@ async fn catch_up(
     while trader.awaits_many() && !session.has_ended() {
         let next = timeout(REPORT_PATIENCE, reports.recv());
         match beating(next, stream, session, trader.metrics()).await? {
-            Ok(Some(happened)) => send_reports(&happened, stream, session, trader).await?,
+            Ok(Some(happened)) => send_reports(happened, stream, session, trader).await?,
             Ok(None) => session.end(trader.no_more_reports()),
             Err(_) => trader.forget_changes(),
         }
@@ -221,6 +241,9 @@ async fn beating<T>(
 /// A session, its trader, and the reports for it.
 type Talk<'a> = (&'a mut Session, &'a mut Trader, &'a mut UnboundedReceiver<QueuedReports>);
 
+/// A session with its client, and its place among the connections of its member.
+type LoggedOn = (Attached, Option<Connected>);
+
 /// Takes all messages that have arrived completely.
 async fn take_messages(
     bytes: &mut Vec<u8>,
@@ -235,7 +258,7 @@ async fn take_messages(
             Ok(Some(frame)) => {
                 taken += frame.bytes;
                 last_message.note(frame.body);
-                take(frame.body, &mut asked, stream, (session, trader)).await?;
+                take(frame.body, &mut asked, stream, (session, trader, reports)).await?;
                 if session.is_full() {
                     send_piece(stream, session, trader).await?;
                 }
@@ -250,7 +273,12 @@ async fn take_messages(
             Err(fault) => {
                 flush(&mut asked, stream, session, trader).await?;
                 trader.count_malformed();
-                session.end(&fault.to_string());
+                if matches!(fault, frame::Fault::TooLong(_)) {
+                    session.end(&fault.to_string());
+                } else {
+                    session.ignore_garbled(&fault);
+                }
+                taken += frame::garbled_bytes(&bytes[taken..]);
             }
         }
     }
@@ -288,12 +316,14 @@ async fn flush(
     trader: &mut Trader,
 ) -> io::Result<()> {
     if asked.is_empty() {
+        session.settle();
         return Ok(());
     }
     let (metrics, mut answers) = (trader.metrics().clone(), Answers::default());
     let submitted = trader.submit(std::mem::take(asked), &mut answers);
     let submitted = beating(submitted, stream, session, &metrics).await?;
     answers.send(session);
+    session.settle();
     if submitted.is_err() {
         session.end(unknown(trader));
     }
@@ -314,14 +344,14 @@ async fn take(
     body: &[u8],
     asked: &mut Vec<ClientRequest>,
     stream: &mut (impl AsyncWrite + Unpin),
-    (session, trader): (&mut Session, &mut Trader),
+    (session, trader, reports): Talk<'_>,
 ) -> io::Result<()> {
     let message = match Message::read(body) {
         Ok(message) => message,
         Err(fault) => {
             flush(asked, stream, session, trader).await?;
             trader.count_malformed();
-            session.end(&fault.text);
+            session.ignore_garbled(&fault.text);
             return Ok(());
         }
     };
@@ -333,6 +363,11 @@ async fn take(
     // A session answers to what is its own, or ends with it, behind the requests that came before.
     if !session.is_next_request(&message) {
         flush(asked, stream, session, trader).await?;
+    }
+    if session.is_goodbye(&message) {
+        // The Logout is the last message: reports of what was answered come before it.
+        trader.wait_for_the_feed().await;
+        send_waiting(reports, stream, session, trader).await?;
     }
     if session.has_ended() || !session.take(&message, || trader.take_message(), Instant::now()) {
         return Ok(());
@@ -363,9 +398,6 @@ async fn take(
     Ok(())
 }
 
-/// A session, its trader, the reports for it, and its place among the connections of its member.
-type LoggedOn = (Session, Trader, UnboundedReceiver<QueuedReports>, Option<Connected>);
-
 /// Waits for the Logon. Returns `None` where it was refused or did not arrive.
 async fn log_on(
     stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
@@ -390,36 +422,88 @@ async fn log_on(
         }
     };
     bytes.drain(..count);
-    let logged_on = match Message::read(&body) {
-        Err(fault) => Err((None, fault.text)),
-        Ok(message) => {
-            let theirs = message.get(tags::SENDER_COMP_ID).ok().flatten().map(str::to_owned);
-            match Logon::read(&message) {
-                Err(fault) => Err((theirs, fault.text)),
-                Ok(logon) => match who(&logon, peer, market) {
-                    Err(text) => Err((theirs, text)),
-                    Ok((principal, connected)) => Ok((Session::begin(&logon, Instant::now()), principal, connected)),
-                },
-            }
-        }
+    let message = Message::read(&body);
+    let theirs = message.as_ref().ok().and_then(|message| message.get(tags::SENDER_COMP_ID).ok().flatten());
+    let logged_on = match &message {
+        Err(fault) => Err(fault.text.clone()),
+        Ok(message) => match Logon::read(message, peer.clock_difference_max) {
+            Err(fault) => Err(fault.text),
+            Ok(logon) => attach(&logon, peer, market).await,
+        },
     };
-    let (session, principal, connected) = match logged_on {
-        Ok(logged_on) => logged_on,
-        Err((theirs, text)) => {
-            last_words(stream, &refusal(theirs.as_deref(), &text)).await?;
-            return Ok(None);
+    match logged_on {
+        Ok(logged_on) => Ok(Some(logged_on)),
+        Err(text) => {
+            last_words(stream, &refusal(theirs, &text)).await?;
+            Ok(None)
         }
-    };
-    let caller = market.audits().then(|| caller(peer, principal.as_ref()));
-    let (queue, reports) = ReportQueue::new();
-    let mut trader = Trader::new(market.clone(), principal, peer.address, caller, queue);
-    if trader.begin().await.is_err() {
-        if !trader.has_feed() {
-            last_words(stream, &refusal(None, NO_FEED)).await?;
-        }
-        return Ok(None);
     }
-    Ok(Some((session, trader, reports, connected)))
+}
+
+/// Finds out who logs on, and gives the client its session, or begins one. Errors: the reason why the Logon is refused.
+async fn attach(logon: &Logon<'_>, peer: &Peer, market: &FixBackend) -> Result<LoggedOn, String> {
+    let (principal, counted) = who(logon, peer, market)?;
+    let member = principal.as_ref().map(|principal| principal.member().to_owned());
+    let key = SessionKey { member, theirs: logon.theirs().to_owned() };
+    let mut attached = attach_soon(&peer.sessions, &key).await?;
+    let caller = market.audits().then(|| caller(peer, principal.as_ref()));
+    if logon.resets() {
+        attached.parts = None;
+    }
+    match attached.parts.as_mut() {
+        Some((session, trader, reports)) => {
+            trader.resume(principal, peer.address, caller);
+            if reports.is_closed() && trader.has_feed() {
+                while let Ok(happened) = reports.try_recv() {
+                    trader.queue_up(happened);
+                }
+                while trader.report_some(TOLD_AT_ONCE, session) {}
+                *reports = trader.renew();
+                let caught_up = trader.catch_up(trader.positions(), &session.exec_ids(), false).await;
+                if let Err(why) = caught_up {
+                    // It has missed something, and must not go on as if nothing were.
+                    attached.parts = None;
+                    return Err(why);
+                }
+            }
+            session.log_on(logon, Instant::now());
+        }
+        None => {
+            let (queue, reports) = ReportQueue::new();
+            let mut trader = Trader::new(market.clone(), principal, peer.address, caller, queue);
+            let session = match attached.saved().filter(|_| !logon.resets()) {
+                Some((file, saved)) => {
+                    let (positions, is_resend) = (saved.positions.clone(), !saved.is_whole);
+                    let mut session = Session::restored(logon.theirs(), saved, file);
+                    trader.catch_up(positions, &session.exec_ids(), is_resend).await?;
+                    session.log_on(logon, Instant::now());
+                    session
+                }
+                None => {
+                    logon.check_first()?;
+                    let mut session = Session::begin(logon, Instant::now());
+                    attached.new_file().into_iter().for_each(|file| session.keep_in(file));
+                    session
+                }
+            };
+            attached.parts = Some((session, trader, reports));
+        }
+    }
+    if let Some((_, trader, _)) = attached.parts.as_mut() {
+        trader.begin().await.map_err(|_| NO_FEED)?;
+    }
+    Ok((attached, counted))
+}
+
+/// Gives a client its session, once the server has seen that the connection before is gone.
+async fn attach_soon(sessions: &Arc<SessionBook>, key: &SessionKey) -> Result<Attached, &'static str> {
+    for _ in 0..LEAVING_PAUSES_MAX {
+        if let Ok(attached) = sessions.attach(key.clone()).await {
+            return Ok(attached);
+        }
+        sleep(LEAVING_PAUSE).await;
+    }
+    sessions.attach(key.clone()).await
 }
 
 fn caller(peer: &Peer, principal: Option<&Principal>) -> Arc<Caller> {
@@ -428,7 +512,11 @@ fn caller(peer: &Peer, principal: Option<&Principal>) -> Arc<Caller> {
 
 /// Finds the member that logs on, and takes a place among its connections. Errors: the reason, as the client gets it.
 fn who(logon: &Logon<'_>, peer: &Peer, market: &FixBackend) -> Result<(Option<Principal>, Option<Connected>), String> {
-    let Some(access) = market.access() else { return Ok((None, None)) };
+    let Some(access) = market.access() else {
+        // Connections that have not logged on give way to one that has.
+        peer.place.prove(logon.theirs());
+        return Ok((None, None));
+    };
     let refuse = |(why, text)| {
         turn_away(market.metrics(), why, peer.address);
         text
@@ -488,7 +576,12 @@ async fn send(
         return Ok(());
     }
     let _unsent = metrics.count_unsent(out.len());
-    write(stream, &out).await
+    // What is under way goes on without the client, and its answers are kept.
+    if let Err(error) = write(stream, &out).await {
+        tracing::debug!(%error, "a FIX client no longer reads");
+        session.cut();
+    }
+    Ok(())
 }
 
 /// Writes the bytes that the session has ready and gives other connections a turn: a client that reads as fast as this
@@ -530,7 +623,6 @@ mod tests {
 
     use terms::{AccountId, ClientOrderId};
     use tokio::sync::mpsc::unbounded_channel;
-    use tokio::time::sleep;
 
     use super::*;
     use crate::message::Fields;
@@ -563,7 +655,7 @@ mod tests {
     fn beating_each_second() -> Session {
         let logon = "35=A|49=ALICE|56=PRICETIME|34=1|52=20260101-00:00:00|98=0|108=1|".replace('|', "\x01");
         let logon = Message::read(logon.as_bytes()).expect("it is one");
-        Session::begin(&Logon::read(&logon).expect("it is a Logon"), Instant::now())
+        Session::begin(&Logon::read(&logon, None).expect("it is a Logon"), Instant::now())
     }
 
     /// Takes these messages in a session. The exchange refuses those that it gets. Returns the kinds of messages that
@@ -700,7 +792,7 @@ mod tests {
         let (mut session, mut trader, _reports) = log_on(&market);
         let mut stream = tokio::io::sink();
         let happened = QueuedReports::new(vec![Happening::of_nothing(); 4 * TOLD_AT_ONCE], &GatewayMetrics::new("fix"));
-        let turns = turns_of_others(send_reports(&happened, &mut stream, &mut session, &mut trader)).await;
+        let turns = turns_of_others(send_reports(happened, &mut stream, &mut session, &mut trader)).await;
         assert!(turns >= 4, "{turns}");
         for _ in 0..1_000 {
             session.send_kept("8", Fields::new().add(tags::TEXT, "x".repeat(180)));

@@ -1,5 +1,6 @@
-//! Cuts messages out of the bytes that arrived. A message that is not FIX 4.4, is too long or has a wrong length or
-//! checksum ends its connection: TCP loses and reorders nothing, so the sender is at fault, and gets the reason.
+//! Cuts messages out of the bytes that arrived. Garbled ones, which are not FIX 4.4 or have a wrong length or checksum,
+//! are skipped: the gap in the numbers has them sent again. A message that is too long would be as long again, so it
+//! ends its session.
 
 use std::fmt;
 
@@ -7,8 +8,8 @@ use std::fmt;
 const HEAD: &[u8] = b"8=FIX.4.4\x019=";
 /// Bytes of the longest body.
 pub(crate) const BODY_BYTES_MAX: usize = 4096;
-/// Digits of the body's length.
-const LENGTH_DIGITS_MAX: usize = 4;
+/// Digits of the body's length, leading zeros included.
+const LENGTH_DIGITS_MAX: usize = 9;
 /// Bytes of `10=NNN` and the end of the field.
 const TRAILER_BYTES: usize = 7;
 /// The byte that ends every field.
@@ -22,6 +23,7 @@ pub(crate) const MESSAGE_BYTES_MAX: usize = HEAD.len() + LENGTH_DIGITS_MAX + 1 +
 pub(crate) enum Fault {
     Begins,
     Length,
+    TooLong(usize),
     Trailer,
     Sum { told: u8, is: u8 },
 }
@@ -31,6 +33,9 @@ impl fmt::Display for Fault {
         match self {
             Fault::Begins => f.write_str("a message begins with BeginString(8)=FIX.4.4 and BodyLength(9)"),
             Fault::Length => write!(f, "BodyLength(9) is the number of bytes, from 1 to {BODY_BYTES_MAX}"),
+            Fault::TooLong(length) => {
+                write!(f, "BodyLength(9) is the number of bytes, from 1 to {BODY_BYTES_MAX}; it is {length}")
+            }
             Fault::Trailer => f.write_str("CheckSum(10) with three digits is not where BodyLength(9) says"),
             Fault::Sum { told, is } => write!(f, "CheckSum(10) is {told:03}, and the bytes add up to {is:03}"),
         }
@@ -63,8 +68,11 @@ pub(crate) fn first(bytes: &[u8]) -> Result<Option<Frame<'_>>, Fault> {
         Some(_) => return Err(Fault::Length),
     }
     let length = rest[..digits].iter().fold(0, |length, digit| length * 10 + usize::from(digit - b'0'));
-    if length == 0 || length > BODY_BYTES_MAX {
+    if length == 0 {
         return Err(Fault::Length);
+    }
+    if length > BODY_BYTES_MAX {
+        return Err(Fault::TooLong(length));
     }
     let begin = HEAD.len() + digits + 1;
     let (end, whole) = (begin + length, begin + length + TRAILER_BYTES);
@@ -80,6 +88,12 @@ pub(crate) fn first(bytes: &[u8]) -> Result<Option<Frame<'_>>, Fault> {
         return Err(Fault::Sum { told, is });
     }
     Ok(Some(Frame { body: &bytes[begin..end], bytes: whole }))
+}
+
+/// Returns the number of bytes before the next place at which a message may begin, behind a garbled one at the start.
+pub(crate) fn garbled_bytes(bytes: &[u8]) -> usize {
+    let begins = |at: &usize| HEAD.starts_with(&bytes[*at..bytes.len().min(*at + HEAD.len())]);
+    (1..bytes.len()).find(begins).unwrap_or(bytes.len())
 }
 
 /// Makes a message of a body that is not empty.
@@ -128,14 +142,26 @@ mod tests {
         assert_eq!(fault("GET / HTTP/1.1"), Some(Fault::Begins));
         assert_eq!(fault("8=FIX.4.4|9=|"), Some(Fault::Length));
         assert_eq!(fault("8=FIX.4.4|9=0|"), Some(Fault::Length));
-        assert_eq!(fault("8=FIX.4.4|9=4097|"), Some(Fault::Length));
-        assert_eq!(fault("8=FIX.4.4|9=00005"), Some(Fault::Length));
+        assert_eq!(fault("8=FIX.4.4|9=4097|"), Some(Fault::TooLong(4097)));
+        assert_eq!(fault("8=FIX.4.4|9=0000000005"), Some(Fault::Length));
         assert_eq!(fault("8=FIX.4.4|9=4|35=0|10=000|"), Some(Fault::Trailer));
         assert_eq!(fault("8=FIX.4.4|9=5|35=0|10=+63|"), Some(Fault::Trailer));
         let Some(Fault::Sum { told: 0, is }) = fault("8=FIX.4.4|9=5|35=0|10=000|") else {
             panic!("it does not add up")
         };
         assert_eq!(fault(&format!("8=FIX.4.4|9=5|35=0|10={is:03}|")), None);
+    }
+
+    #[test]
+    fn behind_a_garbled_message_the_next_one_is_found() {
+        let good = framed(&bytes("35=0|"));
+        let behind = |garbled: &str, more: &[u8]| garbled_bytes(&[&bytes(garbled), more].concat());
+        for garbled in ["GET / HTTP/1.1", "8=FIX.4.2|9=5|35=0|10=000|", "8=FIX.4.4|9=9|35=0|10=000|", "8=FIX.4.48=FIX"]
+        {
+            assert_eq!(behind(garbled, &good), garbled.len(), "{garbled}");
+            assert_eq!(behind(garbled, &good[..3]), garbled.len(), "its begin may have come");
+        }
+        assert_eq!(behind("8=FIX.4.4|9=x", b""), 13);
     }
 
     proptest! {

@@ -22,8 +22,17 @@ pub async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, market: FixBacke
     let place = places.enter(address, || {}).map_err(|_| io::ErrorKind::AddrInUse)?;
     let (_stays, wanted) = watch::channel(false);
     let (_runs_on, stopped) = watch::channel(false);
-    let (place, last_message) = (place.handle(), Arc::default());
-    let peer = Peer { address, is_private: true, certificate: None, place, wanted, last_message };
+    let (place, last_message, sessions) = (place.handle(), Arc::default(), Arc::default());
+    let peer = Peer {
+        address,
+        is_private: true,
+        certificate: None,
+        place,
+        wanted,
+        clock_difference_max: None,
+        sessions,
+        last_message,
+    };
     connection::serve(stream, peer, market, stopped).await
 }
 
@@ -41,7 +50,7 @@ pub fn read(mut bytes: &[u8]) -> usize {
         let Ok(message) = Message::read(frame.body) else { break };
         count = count.saturating_add(1);
         match &mut session {
-            None => match Logon::read(&message) {
+            None => match Logon::read(&message, None) {
                 Ok(logon) => session = Some(Session::begin(&logon, now)),
                 Err(_) => break,
             },

@@ -11,10 +11,36 @@ use crate::tags::{self, Tag};
 /// The highest number of a message. A session that sends a million messages a second gets there in 31 years.
 pub(crate) const SEQ_NUM_MAX: u64 = 999_999_999_999_999;
 
+/// Fields that hold bytes of any kind, each behind the field with its length.
+const DATA: [(Tag, Tag); 16] = [
+    (90, 91),
+    (93, 89),
+    (95, 96),
+    (212, 213),
+    (348, 349),
+    (350, 351),
+    (352, 353),
+    (354, 355),
+    (356, 357),
+    (358, 359),
+    (360, 361),
+    (362, 363),
+    (364, 365),
+    (445, 446),
+    (618, 619),
+    (621, 622),
+];
+
+/// Digits of a tag.
+const TAG_DIGITS_MAX: usize = 9;
+
 /// A message that arrived: its fields in their order.
 #[derive(Debug)]
 pub(crate) struct Message<'a> {
-    fields: Vec<(Tag, &'a str)>,
+    kind: &'a str,
+    fields: Vec<(Tag, &'a [u8])>,
+    /// The first fault of its form. The message has its number all the same, and is refused by it.
+    fault: Option<Fault>,
 }
 
 /// The reason why a message or one of its fields is refused, for a Reject.
@@ -41,23 +67,29 @@ impl Fault {
 }
 
 impl<'a> Message<'a> {
-    /// Reads a body; the last byte of it ends a field.
+    /// Reads a body; the last byte of it ends a field. Errors: it is garbled, as MsgType is not its first field.
     pub(crate) fn read(body: &'a [u8]) -> Result<Message<'a>, Fault> {
-        let mut fields = Vec::with_capacity(24);
-        for field in body.strip_suffix(&[SOH]).unwrap_or(body).split(|byte| *byte == SOH) {
-            let no_field = |text: &str| Fault { tag: None, reason: Reason::Format, text: text.to_owned() };
-            let text = std::str::from_utf8(field).map_err(|_| no_field("a field is text in UTF-8"))?;
-            let (tag, value) = text.split_once('=').ok_or_else(|| no_field("a field is a tag, = and a value"))?;
-            let is_tag = (1..=9).contains(&tag.len()) && tag.bytes().all(|byte| byte.is_ascii_digit());
-            let tag = tag.parse().ok().filter(|tag: &Tag| is_tag && *tag > 0);
-            let tag = tag.ok_or_else(|| no_field("a tag is a number above zero"))?;
-            if value.is_empty() {
-                return Err(Fault::of(tag, Reason::Format, format!("the field {tag} has no value")));
+        let (mut fields, mut fault) = (Vec::<(Tag, &[u8])>::with_capacity(24), None);
+        let mut rest = body.strip_suffix(&[SOH]).unwrap_or(body);
+        loop {
+            let (field, behind) = match first_field(rest, fields.last()) {
+                Ok(cut) => cut,
+                Err(its) => {
+                    fault.get_or_insert(its);
+                    cut_at(rest, rest.iter().position(|byte| *byte == SOH))
+                }
+            };
+            match read_field(field) {
+                Ok(field) => fields.push(field),
+                Err(its) => drop(fault.get_or_insert(its)),
             }
-            fields.push((tag, value));
+            let Some(behind) = behind else { break };
+            rest = behind;
         }
         match fields.first() {
-            Some((tags::MSG_TYPE, _)) => Ok(Message { fields }),
+            Some((tags::MSG_TYPE, kind)) if body.starts_with(b"35=") => {
+                Ok(Message { kind: std::str::from_utf8(kind).unwrap_or_default(), fields, fault })
+            }
             Some(_) | None => {
                 Err(Fault::of(tags::MSG_TYPE, Reason::Format, "MsgType(35) comes right behind BodyLength(9)"))
             }
@@ -66,15 +98,23 @@ impl<'a> Message<'a> {
 
     /// Returns MsgType.
     pub(crate) fn kind(&self) -> &'a str {
-        self.fields.first().map_or("", |(_, value)| value)
+        self.kind
     }
 
-    /// Returns a field if it is there. Errors: it is there twice.
+    /// Checks the form of the fields. Errors: the first one that is none.
+    pub(crate) fn check_form(&self) -> Result<(), Fault> {
+        self.fault.clone().map_or(Ok(()), Err)
+    }
+
+    /// Returns a field if it is there. Errors: it is there twice, or is no text.
     pub(crate) fn get(&self, tag: Tag) -> Result<Option<&'a str>, Fault> {
         let mut values = self.fields.iter().filter(|(its, _)| *its == tag).map(|(_, value)| *value);
         match (values.next(), values.next()) {
             (Some(_), Some(_)) => Err(Fault::of(tag, Reason::Twice, format!("the field {tag} is there twice"))),
-            (value, _) => Ok(value),
+            (value, _) => {
+                let text = value.map(std::str::from_utf8).transpose();
+                text.map_err(|_| Fault::of(tag, Reason::Format, format!("the field {tag} is no text of ASCII")))
+            }
         }
     }
 
@@ -86,8 +126,8 @@ impl<'a> Message<'a> {
     /// Returns a whole number that has to be there.
     pub(crate) fn number(&self, tag: Tag, name: &str) -> Result<u64, Fault> {
         let text = self.need(tag, name)?;
-        let number = text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten();
-        number.ok_or_else(|| Fault::of(tag, Reason::Format, format!("{name}({tag}) is a whole number")))
+        number_of(text.as_bytes())
+            .ok_or_else(|| Fault::of(tag, Reason::Format, format!("{name}({tag}) is a whole number")))
     }
 
     /// Returns a message number, or 0, which some fields use with a meaning of its own. Errors: it exceeds
@@ -108,6 +148,54 @@ impl<'a> Message<'a> {
             Some(_) => Err(Fault::value(tag, format!("{name}({tag}) is Y or N"))),
         }
     }
+}
+
+/// Cuts the first field off. Errors: its length is another one than the field before it says.
+fn first_field<'a>(bytes: &'a [u8], before: Option<&(Tag, &[u8])>) -> Result<(&'a [u8], Option<&'a [u8]>), Fault> {
+    let data = before.and_then(|(tag, length)| {
+        let (_, data) = DATA.iter().find(|(its, _)| its == tag)?;
+        let named = format!("{data}=");
+        bytes.starts_with(named.as_bytes()).then(|| (*data, *tag, named.len(), number_of(length)))
+    });
+    let Some((data, tag, named, length)) = data else {
+        return Ok(cut_at(bytes, bytes.iter().position(|byte| *byte == SOH)));
+    };
+    let end = length.and_then(|length| usize::try_from(length).ok()?.checked_add(named));
+    match end {
+        Some(end) if end == bytes.len() => Ok((bytes, None)),
+        Some(end) if bytes.get(end) == Some(&SOH) => Ok(cut_at(bytes, Some(end))),
+        Some(_) | None => {
+            let text = format!("the field {data} does not end where the field {tag} says");
+            Err(Fault::of(data, Reason::Format, text))
+        }
+    }
+}
+
+fn cut_at(bytes: &[u8], end: Option<usize>) -> (&[u8], Option<&[u8]>) {
+    match end.and_then(|end| bytes.split_at_checked(end)) {
+        Some((field, behind)) => (field, behind.get(1..)),
+        None => (bytes, None),
+    }
+}
+
+fn read_field(field: &[u8]) -> Result<(Tag, &[u8]), Fault> {
+    let no_tag = |text: &str| Fault { tag: None, reason: Reason::InvalidTag, text: text.to_owned() };
+    let equals = field.iter().position(|byte| *byte == b'=');
+    let equals = equals.ok_or_else(|| no_tag("a field is a tag, = and a value"))?;
+    let (tag, value) = (&field[..equals], &field[equals + 1..]);
+    let tag = Some(tag).filter(|tag| tag.len() <= TAG_DIGITS_MAX).and_then(number_of);
+    let tag = tag.and_then(|tag| Tag::try_from(tag).ok()).filter(|tag| *tag > 0);
+    let tag = tag.ok_or_else(|| no_tag("a tag is a number above zero"))?;
+    if value.is_empty() {
+        return Err(Fault::of(tag, Reason::NoValue, format!("the field {tag} has no value")));
+    }
+    Ok((tag, value))
+}
+
+/// Reads a whole number, with or without leading zeros.
+fn number_of(text: &[u8]) -> Option<u64> {
+    let is_number = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+    std::str::from_utf8(text).ok().filter(|_| is_number)?.parse().ok()
 }
 
 /// Fields that go out, behind the header.
@@ -133,6 +221,11 @@ impl Fields {
             Some(value) => self.add(tag, value),
             None => self,
         }
+    }
+
+    /// Fields that were written before.
+    pub(crate) fn written(text: String) -> Fields {
+        Fields(text)
     }
 
     /// Appends other fields.
@@ -162,7 +255,8 @@ mod tests {
 
     fn fault(text: &str) -> (Option<Tag>, Reason) {
         let body = text.replace('|', "\x01");
-        let fault = Message::read(body.as_bytes()).expect_err("it is at fault");
+        let fault =
+            Message::read(body.as_bytes()).and_then(|message| message.check_form()).expect_err("it is at fault");
         (fault.tag, fault.reason)
     }
 
@@ -176,10 +270,28 @@ mod tests {
         assert_eq!(message.need(44, "Price").map_err(|fault| fault.text), Err("Price(44) is missing".to_owned()));
         assert_eq!(message.number(11, "n").map_err(|fault| fault.reason), Err(Reason::Format));
         assert_eq!(fault("11=a|35=D|"), (Some(35), Reason::Format));
-        assert_eq!(fault("35=D|38=|"), (Some(38), Reason::Format));
+        assert_eq!(fault("35=D|38=|"), (Some(38), Reason::NoValue));
         for no_field in ["35=D|x|", "35=D|=1|", "35=D|-1=1|", "35=D|0=1|", "35=D|4294967296=1|", "35=D||"] {
-            assert_eq!(fault(no_field), (None, Reason::Format), "{no_field}");
+            assert_eq!(fault(no_field), (None, Reason::InvalidTag), "{no_field}");
         }
+        let message = Message::read(b"35=D\x0138=\x01x\x0134=0007\x01").expect("its number is there");
+        assert_eq!(message.number(34, "MsgSeqNum"), Ok(7), "a message with a fault has its number");
+    }
+
+    /// A text with an umlaut in Latin-1 ended its session, and so did signatures, which may hold any byte.
+    #[test]
+    fn data_is_as_long_as_its_length_says_and_text_may_be_latin_1() {
+        let body = b"35=D\x0195=05\x0196=a\x01=\xff9\x0158=M\xfcller\x0154=1\x0193=3\x0189=\x01\x01\x01\x01";
+        let message = Message::read(body).expect("it is one");
+        assert_eq!((message.check_form(), message.get(54)), (Ok(()), Ok(Some("1"))));
+        assert_eq!(message.get(58).map_err(|fault| (fault.tag, fault.reason)), Err((Some(58), Reason::Format)));
+        assert_eq!(message.fields.len(), 7);
+        for wrong in ["35=D|95=4|96=abc|", "35=D|95=2|96=abc|54=1|", "35=D|95=x|96=abc|", "35=D|95=99999999999|96=abc|"]
+        {
+            assert_eq!(fault(wrong), (Some(96), Reason::Format), "{wrong}");
+        }
+        let without = Message::read(b"35=D\x0196=a\x0154=1\x01").expect("it is one");
+        assert_eq!((without.check_form(), without.get(54)), (Ok(()), Ok(Some("1"))), "a field without its length");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::order_fields::{
     named_by_id, no_such_time_in_force, price, shares, side, symbol,
 };
 use crate::reasons::SessionRejectReason as Reason;
+use crate::session::third_parties;
 use crate::tags::{self, Tag};
 
 /// A request about orders.
@@ -40,6 +41,8 @@ pub(crate) struct Placing {
     pub(crate) command: Command,
     pub(crate) cl_ord_id: ClientOrderId,
     pub(crate) account: AccountId,
+    /// Whether the message may have come before.
+    pub(crate) is_again: bool,
     /// The message's fields that a report of its refusal repeats, as they arrived.
     pub(crate) echoed_fields: Fields,
 }
@@ -73,7 +76,10 @@ fn place(message: &Message<'_>, own: Option<AccountId>) -> Result<Placing, Fault
     };
     let request = with_terms(message, request)?;
     let place = request.place().map_err(order_fault)?;
-    Ok(Placing { command: Command::Place(place), cl_ord_id, account, echoed_fields: echoed_fields(message)? })
+    let is_again =
+        message.flag(tags::POSS_DUP_FLAG, "PossDupFlag")? || message.flag(tags::POSS_RESEND, "PossResend")?;
+    let echoed_fields = echoed_fields(message)?;
+    Ok(Placing { command: Command::Place(place), cl_ord_id, account, is_again, echoed_fields })
 }
 
 /// Collects the fields by which a client recognizes an order that was refused.
@@ -89,7 +95,7 @@ fn echoed_fields(message: &Message<'_>) -> Result<Fields, Fault> {
         tags::PRICE,
         tags::TIME_IN_FORCE,
     ];
-    TOLD.into_iter().try_fold(Fields::new(), |fields, tag| Ok(fields.add_some(tag, message.get(tag)?)))
+    TOLD.into_iter().try_fold(third_parties(message), |fields, tag| Ok(fields.add_some(tag, message.get(tag)?)))
 }
 
 /// Adds the type of the order, its prices and its time in force.

@@ -21,9 +21,14 @@ macro_rules! reasons {
 
 reasons! {
     SessionRejectReason SESSION_REJECT_REASON {
+        InvalidTag 0 "a tag is no number above zero, or = does not follow it";
         Missing 1 "a required field is missing";
+        NoValue 4 "a field has no value";
         Value 5 "a value is impossible or not offered";
-        Format 6 "a number is not a whole one";
+        Format 6 "a number is not a whole one, a time is none, or data is not as long as its length field says";
+        CompId 9 "a CompID is another one than the session's; the session ends";
+        SendingTime 10 "SendingTime (52) is too far from the server's clock, or before OrigSendingTime (122); the session ends";
+        UnknownKind 11 "FIX 4.4 has no such MsgType (35)";
         Twice 13 "a field is there twice";
         Other 99 "the message is beyond the limit of its member";
     }

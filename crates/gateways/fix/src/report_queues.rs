@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use exchange::GatewayMetrics;
-use feed::{Listener, News, ReadModel, View};
-use terms::AccountIndex;
+use feed::{Listener, News, ReadModel, SharedHistory, View, Watcher};
+use terms::{AccountId, AccountIndex, Sequence};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::reports::{Happening, happenings};
@@ -45,6 +45,10 @@ pub(crate) struct QueuedReports(Arc<CountedReports>);
 
 struct CountedReports {
     happenings: Vec<Happening>,
+    /// The account, and the command up to which these are all of its reports behind those before them.
+    complete: Option<(AccountId, Sequence)>,
+    /// Whether they may have been sent before, under other numbers.
+    is_resend: bool,
     metrics: GatewayMetrics,
 }
 
@@ -101,7 +105,11 @@ impl Listener for ReportQueues {
         let mut sessions = self.sessions();
         let Some(its) = sessions.get_mut(&account) else { return false };
         if !its.is_empty() {
-            let reports = QueuedReports::new(happenings(view, account, news), &self.metrics);
+            let (happened, complete) = (happenings(view, account, news), (view.account(account).id, view.sequence()));
+            if happened.is_empty() {
+                return true;
+            }
+            let reports = QueuedReports::complete(happened, complete, false, &self.metrics);
             // Sessions that are full are dropped here, so that nothing more is made for them.
             its.retain(|queue| queue.take(&reports, self.metrics.reports_waiting()));
         }
@@ -138,6 +146,11 @@ impl ReportQueue {
         self.waiting.load(Ordering::Relaxed) > MANY
     }
 
+    /// Counts reports that wait beside the queue.
+    pub(crate) fn add(&self, reports: usize) {
+        self.waiting.fetch_add(reports, Ordering::Relaxed);
+    }
+
     /// Counts reports that the session took.
     pub(crate) fn took(&self, reports: usize) {
         self.waiting.fetch_sub(reports, Ordering::Relaxed);
@@ -168,9 +181,34 @@ impl ReportQueue {
 }
 
 impl QueuedReports {
-    pub(crate) fn new(happenings: Vec<Happening>, metrics: &GatewayMetrics) -> QueuedReports {
+    /// Makes reports of an account that are all up to a command. `is_resend`: whether they may have been sent before.
+    pub(crate) fn complete(
+        happenings: Vec<Happening>,
+        complete: (AccountId, Sequence),
+        is_resend: bool,
+        metrics: &GatewayMetrics,
+    ) -> QueuedReports {
+        QueuedReports::made(happenings, Some(complete), is_resend, metrics)
+    }
+
+    fn made(
+        happenings: Vec<Happening>,
+        complete: Option<(AccountId, Sequence)>,
+        is_resend: bool,
+        metrics: &GatewayMetrics,
+    ) -> QueuedReports {
         metrics.reports_made(happenings.len());
-        QueuedReports(Arc::new(CountedReports { happenings, metrics: metrics.clone() }))
+        QueuedReports(Arc::new(CountedReports { happenings, complete, is_resend, metrics: metrics.clone() }))
+    }
+
+    /// Returns the account, and the command up to which its reports are complete with these.
+    pub(crate) fn completes(&self) -> Option<(AccountId, Sequence)> {
+        self.0.complete
+    }
+
+    /// Whether they may have been sent before, under other numbers.
+    pub(crate) fn is_resend(&self) -> bool {
+        self.0.is_resend
     }
 }
 
@@ -188,13 +226,35 @@ impl Drop for CountedReports {
     }
 }
 
+#[cfg(test)]
+impl QueuedReports {
+    /// Makes reports that complete nothing.
+    pub(crate) fn new(happenings: Vec<Happening>, metrics: &GatewayMetrics) -> QueuedReports {
+        QueuedReports::made(happenings, None, false, metrics)
+    }
+}
+
 /// The read model as this gateway needs it, for any `Watcher`.
 pub(crate) trait Model {
     fn view(&self) -> &View;
     fn listen(&mut self, account: AccountIndex, listener: &Arc<dyn Listener>);
+    /// Tells the listeners all that they were not told yet.
+    fn tell_news(&mut self) {}
+    /// Returns the history; `None` where it is not in files of ours.
+    fn history(&self) -> Option<&SharedHistory> {
+        None
+    }
 }
 
-impl<W> Model for ReadModel<W> {
+impl<W: Watcher> Model for ReadModel<W> {
+    fn tell_news(&mut self) {
+        W::tell_now(self);
+    }
+
+    fn history(&self) -> Option<&SharedHistory> {
+        self.history.as_ref()
+    }
+
     fn view(&self) -> &View {
         &self.view
     }
@@ -274,9 +334,7 @@ mod tests {
     }
 
     fn reports(reports: usize) -> QueuedReports {
-        let metrics = GatewayMetrics::new("fix");
-        metrics.reports_made(reports);
-        QueuedReports(Arc::new(CountedReports { happenings: vec![Happening::of_nothing(); reports], metrics }))
+        QueuedReports::new(vec![Happening::of_nothing(); reports], &GatewayMetrics::new("fix"))
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(crate) struct Happening {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum HappeningKind {
+pub(crate) enum HappeningKind {
     Placed,
     Triggered,
     Released,
@@ -121,6 +121,17 @@ pub(crate) fn asked(view: &View, open: Open) -> Happening {
 }
 
 impl Happening {
+    /// Makes an event of an order that stands so after it.
+    pub(crate) fn new(
+        account: AccountId,
+        symbol: Symbol,
+        at: OrderProgress,
+        what: HappeningKind,
+        time: Time,
+    ) -> Happening {
+        Happening { account, symbol, at, what, time }
+    }
+
     pub(crate) fn order(&self) -> OrderId {
         self.at.order.order
     }
@@ -223,7 +234,7 @@ impl Happening {
     }
 
     /// ExecID: unique among all reports, and the same when the report is sent again.
-    fn exec_id(&self) -> String {
+    pub(crate) fn exec_id(&self) -> String {
         let order = self.order().0;
         match &self.what {
             HappeningKind::Placed => format!("N{order}"),

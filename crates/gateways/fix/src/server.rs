@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use exchange::containment::{Containing, Part, serve_sessions};
 use exchange::{NoPlace, Place, Places};
-use socket2::SockRef;
+use socket2::{SockRef, TcpKeepalive};
 use tls::{ClientCertificate, FIRST_BYTE, Protocol, ServerTls, Turns};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{Semaphore, watch};
@@ -20,6 +20,7 @@ use tokio_rustls::server::TlsStream;
 use crate::connection::{LastMessage, Peer, last_words, serve, stop_requested};
 use crate::market::FixBackend;
 use crate::session::refusal;
+use crate::session_book::SessionBook;
 use crate::settings::Settings;
 
 /// Time that a stopping server gives its sessions to say goodbye.
@@ -32,6 +33,8 @@ const GIVING_WAY: Duration = Duration::from_millis(20);
 const LEAVING_PAUSE: Duration = Duration::from_millis(1);
 /// Pauses before a newcomer is refused, at most: all that leave have taken longer than [`GIVING_WAY`] by then.
 const LEAVING_PAUSES_MAX: u32 = 100;
+/// Time of silence after which the system asks whether a client's machine is there, and between two questions.
+const KEEPALIVE: Duration = Duration::from_secs(10);
 /// Bytes that the system takes for a connection beyond what it could send.
 const UNSENT_MAX: u32 = 128 << 10;
 
@@ -43,7 +46,8 @@ pub struct Fix {
 }
 
 impl Fix {
-    /// Listens, and serves a market. Errors: the address is in use, is not ours or may not be used.
+    /// Listens, and serves a market. Errors: the address is in use, is not ours or may not be used, or the folder of
+    /// sessions cannot be read.
     pub fn start(settings: Settings, market: FixBackend) -> io::Result<Fix> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let listener = {
@@ -51,12 +55,13 @@ impl Fix {
             listen(settings.address, settings.backlog)?
         };
         let address = listener.local_addr()?;
+        let sessions = Arc::new(SessionBook::open(settings.sessions.clone())?);
         let (stop, mut stopped) = watch::channel(false);
         let thread = thread::Builder::new().name("fix".to_string()).spawn(move || {
-            let sessions = async {
+            let served_all = async {
                 let (serving, served) = (stopped.clone(), Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)));
                 tokio::select! {
-                    () = accept_all(&listener, &settings, &served, &market, &serving) => {}
+                    () = accept_all(&listener, &settings, &served, (&market, &sessions), &serving) => {}
                     () = stop_requested(&mut stopped) => {}
                 }
                 drop(listener);
@@ -67,7 +72,7 @@ impl Fix {
                 };
                 let _ = timeout(DRAIN_PATIENCE, all).await;
             };
-            serve_sessions(Part::Fix, || runtime.block_on(sessions));
+            serve_sessions(Part::Fix, || runtime.block_on(served_all));
         })?;
         Ok(Fix { address, stop, thread: Some(thread) })
     }
@@ -97,6 +102,9 @@ fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
     // Accepted sockets inherit these options. Small messages are sent at once.
     socket.set_nodelay(true)?;
     SockRef::from(&socket).set_tcp_notsent_lowat(UNSENT_MAX)?;
+    // A client that is gone without a word keeps its session from its next connection, also where it has no heartbeats.
+    let keepalive = TcpKeepalive::new().with_time(KEEPALIVE).with_interval(KEEPALIVE);
+    SockRef::from(&socket).set_tcp_keepalive(&keepalive)?;
     socket.bind(address)?;
     socket.listen(backlog)
 }
@@ -105,7 +113,7 @@ async fn accept_all(
     listener: &TcpListener,
     settings: &Settings,
     served: &Arc<Semaphore>,
-    market: &FixBackend,
+    (market, sessions): (&FixBackend, &Arc<SessionBook>),
     stopped: &watch::Receiver<bool>,
 ) {
     let turns = Turns::default();
@@ -126,8 +134,9 @@ async fn accept_all(
                 continue;
             }
         };
-        let (market, stopped) = (market.clone(), stopped.clone());
+        let (market, stopped, clock_difference_max) = (market.clone(), stopped.clone(), settings.clock_difference_max);
         let tls = settings.tls.clone().map(|tls| (tls, turns.clone()));
+        let sessions = Arc::clone(sessions);
         let counted = Arc::clone(served).try_acquire_owned();
         tokio::spawn(async move {
             let _counted = counted;
@@ -136,6 +145,8 @@ async fn accept_all(
                 address: from.ip(),
                 is_private: is_here(from),
                 certificate: None,
+                clock_difference_max,
+                sessions,
                 last_message: Arc::clone(&last_message),
                 place: place.handle(),
                 wanted,

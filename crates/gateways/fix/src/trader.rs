@@ -1,6 +1,6 @@
 //! The trader of a session: submits its orders, and reports what happens to the orders of its accounts.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,23 +8,25 @@ use std::time::{Duration, Instant};
 use access::{Access, turn_away};
 use exchange::{Answer, Caller, GatewayMetrics, Limit, Mode, Principal, Read, TurnedAway};
 use terms::{
-    AccountId, ClientOrderId, Command, Deadline, Executed, Execution, Op, OrderId, Query, Reject, Reply, Shares, Side,
-    Symbol,
+    AccountId, ClientOrderId, Command, Deadline, Executed, Execution, Op, OrderId, Query, Reject, Reply, Sequence,
+    Shares, Side, Symbol,
 };
+use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::answers::Answers;
 use crate::awaited_changes::AwaitedChanges;
 use crate::coming_accounts::ComingAccounts;
 use crate::day_orders::DayOrders;
 use crate::market::{FixBackend, Requester, Unknown, done_order};
-use crate::message::{Fields, Message};
+use crate::message::{Fault, Fields, Message};
 use crate::open_orders::{self, Listed, Looked};
 use crate::order_fields::{Change, OrderRef};
 use crate::orders::{ClientRequest, Placing};
-use crate::reasons::{BusinessRejectReason, CxlRejReason, MassCancelRejectReason, OrdRejReason};
-use crate::report_queues::{Model, ReportQueue};
+use crate::past_reports::{Untold, past_happenings};
+use crate::reasons::{BusinessRejectReason, CxlRejReason, MassCancelRejectReason, OrdRejReason, SessionRejectReason};
+use crate::report_queues::{Model, QueuedReports, ReportQueue};
 use crate::reports::{AskedFor, Happening, Names, OrderSnapshot, side};
-use crate::session::Session;
+use crate::session::{Session, third_parties};
 use crate::tags;
 use crate::times;
 
@@ -63,8 +65,17 @@ pub(crate) struct Trader {
     /// The names of amended orders, by the order; `orders` has them the other way round.
     names: HashMap<OrderId, String>,
     orders: HashMap<String, OrderId>,
-    /// The number of orders that were refused, from which their reports get their ExecIDs.
+    /// The time at which this trader began and the number of orders that were refused since: their reports get their
+    /// ExecIDs from both.
+    began: u64,
     refused: u64,
+    /// Reports that came and were not told yet, and the number of those in the first batch that were.
+    untold: VecDeque<QueuedReports>,
+    told_of_first: usize,
+    /// The commands up to which the reports of each account are told.
+    positions: HashMap<AccountId, Sequence>,
+    /// The positions that the session does not know yet.
+    unnoted: Vec<(AccountId, Sequence)>,
     /// The rest of an answer to an OrderMassStatusRequest.
     listing: Option<Listing>,
 }
@@ -111,8 +122,75 @@ impl Trader {
             days: DayOrders::default(),
             names: HashMap::new(),
             orders: HashMap::new(),
+            began: times::now().0,
             refused: 0,
+            untold: VecDeque::new(),
+            told_of_first: 0,
+            positions: HashMap::new(),
+            unnoted: Vec::new(),
             listing: None,
+        }
+    }
+
+    /// Goes on for a client that is back.
+    pub(crate) fn resume(&mut self, principal: Option<Principal>, address: IpAddr, caller: Option<Arc<Caller>>) {
+        let own = principal.as_ref().zip(self.market.access()).and_then(own_of);
+        (self.principal, self.address, self.caller, self.own) = (principal, address, caller, own);
+        self.coming = ComingAccounts::default();
+        self.listing = None;
+    }
+
+    /// Begins a new queue where the old one was closed, because too much waited in it.
+    pub(crate) fn renew(&mut self) -> UnboundedReceiver<QueuedReports> {
+        let (queue, reports) = ReportQueue::new();
+        self.market.report_queues().end(&self.queue);
+        self.queue = Arc::new(queue);
+        self.listened.clear();
+        reports
+    }
+
+    /// Returns the commands up to which the reports of each account are told.
+    pub(crate) fn positions(&self) -> HashMap<AccountId, Sequence> {
+        self.positions.clone()
+    }
+
+    /// Listens to accounts whose reports are told up to these commands, and queues the reports behind them that are not
+    /// among those with these ExecIDs. `is_resend`: whether they may have been sent before. Errors: the reason why some
+    /// cannot be told.
+    pub(crate) async fn catch_up(
+        &mut self,
+        positions: HashMap<AccountId, Sequence>,
+        told: &HashSet<String>,
+        is_resend: bool,
+    ) -> Result<(), String> {
+        for (account, behind) in positions {
+            if self.listened.len() >= ACCOUNTS_MAX || self.listened.contains(&account) || !self.may_hear_of(account) {
+                continue;
+            }
+            let (report_queues, queue) = (Arc::clone(self.market.report_queues()), Arc::clone(&self.queue));
+            let look = move |model: &mut dyn Model| {
+                let index = model.view().find_account(account)?;
+                // What is not told yet is a part of the past.
+                model.tell_news();
+                report_queues.begin(model, index, &queue);
+                let past = model.history().map(|history| past_happenings(model.view(), history, index, behind));
+                Some((past, model.view().sequence()))
+            };
+            let Some((past, through)) = self.market.look(look).await.map_err(|_| NO_FEED)? else { continue };
+            self.listened.insert(account);
+            let mut past = past.unwrap_or(Err(Untold::NoHistory)).map_err(|why| cannot_tell(account, &why))?;
+            past.retain(|happening| !told.contains(&happening.exec_id()));
+            let metrics = self.market.metrics();
+            self.queue.add(past.len());
+            self.untold.push_back(QueuedReports::complete(past, (account, through), is_resend, metrics));
+        }
+        Ok(())
+    }
+
+    /// Has the session know up to where reports are told.
+    pub(crate) fn note_positions(&mut self, session: &mut Session) {
+        for (account, through) in std::mem::take(&mut self.unnoted) {
+            session.note_position(account, through);
         }
     }
 
@@ -164,10 +242,14 @@ impl Trader {
             let found = |account: AccountId| Some((account, model.view().find_account(account)?));
             let found: Vec<_> = new.into_iter().filter_map(found).collect();
             found.iter().for_each(|(_, index)| report_queues.begin(model, *index, &queue));
-            found
+            (found, model.view().sequence())
         };
-        let found = self.market.look(look).await?;
-        self.listened.extend(found.into_iter().map(|(account, _)| account));
+        let (found, through) = self.market.look(look).await?;
+        for (account, _) in found {
+            self.listened.insert(account);
+            self.positions.insert(account, through);
+            self.unnoted.push((account, through));
+        }
         Ok(())
     }
 
@@ -196,13 +278,16 @@ impl Trader {
         room.inspect_err(|_| turn_away(self.market.metrics(), TurnedAway::PastLimit, self.address))
     }
 
+    /// Whether the client may see an account now.
     fn may_see(&self, account: AccountId) -> bool {
-        let mode = self.mode();
-        let may = |principal: &Principal| {
-            let rights = principal.rights();
-            rights.may_read(Read::Account(account)) && rights.may_look_in(mode)
-        };
-        self.principal.as_ref().is_none_or(may)
+        let may_look = |principal: &Principal| principal.rights().may_look_in(self.mode());
+        self.principal.as_ref().is_none_or(may_look) && self.may_hear_of(account)
+    }
+
+    /// Whether the client may see an account where the venue is open.
+    fn may_hear_of(&self, account: AccountId) -> bool {
+        let may_read = |principal: &Principal| principal.rights().may_read(Read::Account(account));
+        self.principal.as_ref().is_none_or(may_read)
     }
 
     /// Submits requests in order, and writes the answers that do not come as reports. Errors: the server ends.
@@ -388,6 +473,8 @@ impl Trader {
                 return;
             }
             Answer::Reply(Reply::Moved { is_new: true, .. }) => return,
+            // Its report tells that it stands, and was sent or is to come.
+            Answer::Reply(Reply::Repeated(_) | Reply::Moved { .. }) if placing.is_again => return,
             Answer::Reply(Reply::Repeated(order) | Reply::Moved { order, .. }) => {
                 (OrdRejReason::Duplicate, format!("this ClOrdID(11) stands for order {}, which is the same", order.0))
             }
@@ -401,7 +488,7 @@ impl Trader {
         self.refused += 1;
         let fields = Fields::new()
             .add(tags::ORDER_ID, "NONE")
-            .add(tags::EXEC_ID, format!("X{}", self.refused))
+            .add(tags::EXEC_ID, format!("X{}-{}", self.began, self.refused))
             .add(tags::EXEC_TYPE, 8)
             .add(tags::ORD_STATUS, 8)
             .add(tags::ORD_REJ_REASON, reason as u8)
@@ -508,16 +595,50 @@ impl Trader {
         self.names.get(&happening.order()).cloned().or_else(|| happening.client_id().map(|id| id.to_string()))
     }
 
+    /// Queues what happened, to be told.
+    pub(crate) fn queue_up(&mut self, happened: QueuedReports) {
+        self.untold.push_back(happened);
+    }
+
+    /// Tells some of what is queued. Returns false where nothing is.
+    pub(crate) fn report_some(&mut self, most: usize, session: &mut Session) -> bool {
+        let Some(first) = self.untold.front().cloned() else { return false };
+        let end = first.len().min(self.told_of_first + most);
+        self.report_as(&first[self.told_of_first..end], first.is_resend(), session);
+        self.told_of_first = end;
+        if end == first.len() {
+            self.untold.pop_front();
+            self.told_of_first = 0;
+            self.unnoted.extend(first.completes());
+            self.positions.extend(first.completes());
+            self.note_positions(session);
+        }
+        true
+    }
+
+    /// Whether the client is a member.
+    pub(crate) fn has_member(&self) -> bool {
+        self.principal.is_some()
+    }
+
     /// Writes reports for what happened.
+    #[cfg(test)]
     pub(crate) fn report(&mut self, reports: &[Happening], session: &mut Session) {
+        self.report_as(reports, false, session);
+    }
+
+    /// Writes reports for what happened. `is_resend`: whether they may have been sent before, under other numbers.
+    fn report_as(&mut self, reports: &[Happening], is_resend: bool, session: &mut Session) {
         self.queue.took(reports.len());
         for happening in reports {
             self.note(happening);
             let change = self.take_change(happening);
-            if !self.may_see(happening.account) {
+            // Under maintenance no session is connected, and its reports wait.
+            if !self.may_hear_of(happening.account) {
                 continue;
             }
-            session.send_kept("8", self.told(happening, change));
+            let resend = Fields::new().add_some(tags::POSS_RESEND, is_resend.then_some("Y"));
+            session.send_kept("8", resend.followed_by(&self.told(happening, change)));
             while let Some((change, unchanged)) = self.changes.take_unchanged(happening.order()) {
                 session.send_kept("8", self.told(&unchanged, Some(change)));
             }
@@ -570,6 +691,12 @@ impl Trader {
         })
     }
 
+    /// Waits until the feed has told of everything that was answered.
+    pub(crate) async fn wait_for_the_feed(&self) {
+        // Without a feed no more reports come.
+        drop(self.market.look(|model| model.tell_news()).await);
+    }
+
     /// Whether the feed runs.
     pub(crate) fn has_feed(&self) -> bool {
         self.market.has_feed()
@@ -590,10 +717,18 @@ impl Trader {
 
     /// Refuses a message of a kind that is not taken.
     pub(crate) fn refuse_kind(&self, message: &Message<'_>, session: &mut Session) {
+        // A refusal is not refused: both sides would go on for ever.
+        if message.kind() == "j" {
+            return;
+        }
         self.count_malformed();
+        if !is_kind(message.kind()) {
+            let fault = Fault::of(tags::MSG_TYPE, SessionRejectReason::UnknownKind, "MsgType(35) is none of FIX 4.4");
+            return session.reject(message, &fault);
+        }
         let number = message.get(tags::MSG_SEQ_NUM).ok().flatten().unwrap_or("0");
         let text = "MsgType(35) is none of D, F, G, H, q and AF: the WebSocket has the market";
-        let fields = Fields::new()
+        let fields = third_parties(message)
             .add(tags::REF_SEQ_NUM, number)
             .add(tags::REF_MSG_TYPE, message.kind())
             .add(tags::BUSINESS_REJECT_REASON, BusinessRejectReason::UnsupportedKind as u8)
@@ -618,6 +753,15 @@ impl NotChanged {
     }
 }
 
+/// Says why a session cannot go on, and logs the cause.
+fn cannot_tell(account: AccountId, why: &Untold) -> String {
+    tracing::warn!(%account, %why, "the reports for a FIX session that was away cannot be told");
+    format!(
+        "not all reports of account {account} since the last one can be told: begin again with ResetSeqNumFlag(141)=Y, and \
+         ask for its orders"
+    )
+}
+
 /// The account of messages of a member that name none.
 fn own_of((principal, access): (&Principal, &Access)) -> Option<AccountId> {
     let named = access.account_of(principal.key());
@@ -630,6 +774,16 @@ fn account_of(asked: &ClientRequest) -> AccountId {
         ClientRequest::Cancel(change) | ClientRequest::Status { change, .. } => change.account,
         ClientRequest::Amend(amending) => amending.change.account,
         ClientRequest::CancelAll { account, .. } | ClientRequest::StatusOfAll { account, .. } => *account,
+    }
+}
+
+/// Whether FIX 4.4 has messages of this kind.
+fn is_kind(kind: &str) -> bool {
+    match kind.as_bytes() {
+        [one] => one.is_ascii_alphanumeric() && !b"IOU".contains(one),
+        [b'A', second] => second.is_ascii_uppercase(),
+        [b'B', second] => (b'A'..=b'H').contains(second),
+        _ => false,
     }
 }
 

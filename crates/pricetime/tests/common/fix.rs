@@ -2,6 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::server::PATIENCE;
 
@@ -21,6 +22,26 @@ pub fn message(fields: &str) -> Vec<u8> {
     let sum = bytes.iter().map(|byte| u32::from(*byte)).sum::<u32>() % 256;
     bytes.extend_from_slice(format!("10={sum:03}\x01").as_bytes());
     bytes
+}
+
+/// The time, as SendingTime has it.
+pub fn now() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let (mut days, seconds) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
+    let (mut year, mut month) = (1970, 0);
+    let is_leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    while days >= 365 + u64::from(is_leap(year)) {
+        days -= 365 + u64::from(is_leap(year));
+        year += 1;
+    }
+    let lengths = [31, 28 + u64::from(is_leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    while days >= lengths[month] {
+        days -= lengths[month];
+        month += 1;
+    }
+    let (hour, minute, second) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    let (month, day) = (month + 1, days + 1);
+    format!("{year}{month:02}{day:02}-{hour:02}:{minute:02}:{second:02}.{:03}", since.subsec_millis())
 }
 
 impl Fix {
@@ -77,7 +98,7 @@ impl<S: Read + Write> Fix<S> {
 
     /// Makes a message with this number.
     pub fn made(&self, kind: &str, number: u64, fields: &str) -> Vec<u8> {
-        message(&format!("35={kind}|49={}|56=PRICETIME|34={number}|52=20261126-00:00:00.000|{fields}", self.name))
+        message(&format!("35={kind}|49={}|56=PRICETIME|34={number}|52={}|{fields}", self.name, now()))
     }
 
     /// The next message. Panics if none comes.

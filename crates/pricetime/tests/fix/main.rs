@@ -7,6 +7,7 @@ mod common;
 
 mod amendments;
 mod auction_orders;
+mod lasting;
 mod members;
 mod orders;
 mod scenarios;

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use serde_json::json;
 
-use crate::common::fix::{Fix, message};
+use crate::common::fix::{Fix, message, now};
 use crate::common::folder::Folder;
 use crate::common::http::Http;
 use crate::sessions::{buy, serve};
@@ -59,7 +59,7 @@ fn the_documents_order_is_told_as_it_says() {
     let folder = Folder::new("fix-document");
     let (server, address) = serve(&folder);
     let mut fix = Fix::log_on(address, "ALICE");
-    fix.stream.write_all(&message(asked)).unwrap();
+    fix.stream.write_all(&message(&format!("{asked}52={}|", now()))).unwrap();
     let next = fix.next();
     let untold = ["8=", "9=", "52=", "60=", "10="];
     let next: String =

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use crate::common::fix::{Fix, message};
+use crate::common::fix::{Fix, message, now};
 use crate::common::folder::Folder;
 use crate::common::http::Http;
 use crate::common::server::{Launch, PATIENCE, Server};
@@ -34,15 +34,17 @@ fn what_is_no_logon_is_told_so() {
         fix.stream.write_all(bytes).unwrap();
         fix.expect_end(text);
     };
-    let logon = |fields: &str| message(&format!("35=A|49=A|52=20261126-00:00:00|{fields}"));
+    let logon = |fields: &str| message(&format!("35=A|49=A|52={}|{fields}", now()));
     refused(b"GET / HTTP/1.1\r\n\r\n", "BeginString(8)=FIX.4.4");
     refused(b"8=FIX.4.4\x019=5000\x01", "BodyLength(9) is the number of bytes, from 1 to 4096");
     refused(b"8=FIX.4.4\x019=5\x0135=A\x0110=000\x01", "CheckSum(10) is 000");
     refused(&message("35=0|49=A|56=PRICETIME|34=1|"), "the first message is a Logon");
     refused(&logon("34=1|98=0|108=30|"), "TargetCompID(56) is missing");
     refused(&logon("56=NYSE|34=1|98=0|108=30|"), "TargetCompID(56) is PRICETIME");
-    refused(&logon("56=PRICETIME|34=7|98=0|108=30|"), "ResetOnLogon=Y");
-    refused(&logon("56=PRICETIME|34=1|98=0|108=0|"), "HeartBtInt(108) is 0; it is 1 to 3600");
+    refused(&logon("56=PRICETIME|34=7|98=0|108=30|"), "knows no session of this name");
+    refused(&logon("56=PRICETIME|34=1|98=0|108=3601|"), "HeartBtInt(108) is 3601; it is 0 to 3600");
+    let late = "35=A|49=A|52=20260101-00:00:00|56=PRICETIME|34=1|98=0|108=30|";
+    refused(&message(late), "SendingTime(52) differs from the server's clock, ");
     server.stop();
 }
 
@@ -71,7 +73,7 @@ fn a_session_asks_for_what_is_missing_and_sends_again_what_is_asked_for() {
     fix.expect(&["35=8", "34=4", "43=Y", "11=b"]);
     fix.expect(&["35=8", "34=5", "43=Y", "11=c"]);
     // A message that the server has handled already is not handled twice.
-    let twice = fix.made("D", 3, &format!("43=Y|{}", buy("b", "11")));
+    let twice = fix.made("D", 3, &format!("43=Y|122=20261126-00:00:00|{}", buy("b", "11")));
     fix.stream.write_all(&twice).unwrap();
     fix.send("1", "112=there?|");
     fix.expect(&["35=0", "34=6", "112=there?"]);
@@ -117,10 +119,14 @@ fn whoever_speaks_wrongly_ends_alone() {
         fix.stream.write_all(bytes).unwrap();
         fix.expect_end(text);
     };
-    wrong(b"nonsense", "BeginString(8)=FIX.4.4");
-    wrong(&message("49=WRONG|35=D|"), "MsgType(35) comes right behind");
-    wrong(&message("35=D|no field|"), "a field is a tag");
-    wrong(&message("35=D|49=OTHER|56=PRICETIME|34=2|"), "SenderCompID(49) is that of the Logon");
+    let wrong_sum = b"8=FIX.4.4\x019=5\x0135=0\x0110=000\x01".repeat(20);
+    wrong(&wrong_sum, "16 garbled messages came, and none in its turn: CheckSum(10) is 000");
+    wrong(&message("49=WRONG|35=D|").repeat(20), "16 garbled messages came, and none in its turn: MsgType(35) comes");
+    wrong(b"8=FIX.4.4\x019=5000\x01", "BodyLength(9) is the number of bytes, from 1 to 4096; it is 5000");
+    let mut other = Fix::log_on(address, "WRONG");
+    other.stream.write_all(&message("35=D|49=OTHER|56=PRICETIME|34=2|")).unwrap();
+    other.expect(&["35=3", "45=2", "371=49", "373=9"]);
+    other.expect_end("SenderCompID(49) is that of the Logon");
     wrong(&message("35=D|49=WRONG|56=PRICETIME|34=1|"), "MsgSeqNum(34) is 1, and 2 comes next");
     // A fault of one message is reported, and the next message is handled.
     let mut fix = Fix::log_on(address, "FIELDS");
@@ -132,13 +138,73 @@ fn whoever_speaks_wrongly_ends_alone() {
     fix.send("A", "98=0|108=30|");
     fix.expect(&["35=3", "371=35", "373=5"]);
     fix.send("ZZ", "");
-    fix.expect(&["35=j", "45=4", "372=ZZ", "380=3"]);
+    fix.expect(&["35=3", "45=4", "372=ZZ", "373=11"]);
+    fix.send("V", "262=a|115=DESK|");
+    fix.expect(&["35=j", "45=5", "372=V", "380=3", "128=DESK"]);
+    // Refusals are not refused.
+    fix.send("j", "45=1|372=8|380=3|");
+    fix.send("D", "no field|");
+    fix.expect(&["35=3", "45=7", "373=0"]);
+    fix.send("D", "38=|");
+    fix.expect(&["35=3", "45=8", "371=38", "373=4"]);
     fix.send("D", &buy("a", "10"));
     fix.expect(&["35=8", "150=0", "11=a"]);
     good.send("H", "11=a|1=1|55=SPY|54=1|");
     good.expect(&["35=8", "150=I", "39=0"]);
     let metrics = Http::new(server.http).get("/metrics");
     assert!(metrics.text.contains("gateway=\"fix\""), "{}", metrics.text);
+    server.stop();
+}
+
+/// A message that was damaged on its way ended the session with all orders of a client that cancels on disconnect.
+#[test]
+fn garbled_messages_are_ignored_and_the_gap_has_them_sent_again() {
+    let folder = Folder::new("fix-garbled");
+    let (server, address) = serve(&folder);
+    let mut fix = Fix::log_on(address, "A");
+    let good = fix.numbered("D", &buy("a", "10"));
+    let mut garbled = good.clone();
+    let at = garbled.windows(4).position(|bytes| bytes == b"44=1").unwrap();
+    garbled[at + 3] = b'9';
+    let test = fix.numbered("1", "112=there?|");
+    fix.stream.write_all(&[garbled, test.clone()].concat()).unwrap();
+    fix.expect(&["35=2", "34=2", "7=2", "16=0"]);
+    fix.stream.write_all(&[good, test].concat()).unwrap();
+    let (placed, there) = (fix.next(), fix.next());
+    let both = [placed, there].concat();
+    assert!(both.contains("|150=0|") && both.contains("|44=10|") && both.contains("|112=there?|"), "{both}");
+    server.stop();
+}
+
+/// An order whose report was to come when its client logged out was reported behind the Logout, or never.
+#[test]
+fn the_logout_comes_behind_the_reports_of_all_orders_before_it() {
+    let folder = Folder::new("fix-last-words");
+    let (server, address) = serve(&folder);
+    for round in 0..20 {
+        let mut fix = Fix::log_on(address, &format!("A{round}"));
+        let (first, second) = (buy(&format!("{round}a"), "10"), buy(&format!("{round}b"), "11"));
+        fix.send_together(&[("D", &first), ("D", &second), ("5", "")]);
+        fix.expect(&["150=0", "44=10"]);
+        fix.expect(&["150=0", "44=11"]);
+        fix.expect_end("goodbye");
+    }
+    server.stop();
+}
+
+/// Connections that had not logged on took the places of sessions on a server without members.
+#[test]
+fn silent_connections_keep_nobody_out() {
+    let folder = Folder::new("fix-silent-crowd");
+    let (server, address) = serve(&folder);
+    let mut fix = Fix::log_on(address, "A");
+    let silent: Vec<TcpStream> = (0..300).map(|_| TcpStream::connect(address).unwrap()).collect();
+    let mut late = Fix::log_on(address, "B");
+    for session in [&mut fix, &mut late] {
+        session.send("1", "112=there?|");
+        session.expect(&["35=0", "112=there?"]);
+    }
+    drop(silent);
     server.stop();
 }
 

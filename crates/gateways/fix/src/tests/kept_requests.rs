@@ -64,7 +64,7 @@ pub(crate) fn answer(mut batch: Box<Batch>, answers: Vec<Answer>) {
 pub(crate) fn log_on(market: &FixBackend) -> (Session, Trader, UnboundedReceiver<QueuedReports>) {
     let logon = "35=A|49=ALICE|56=PRICETIME|34=1|52=20260101-00:00:00|98=0|108=30|".replace('|', "\x01");
     let message = Message::read(logon.as_bytes()).expect("it is one");
-    let session = Session::begin(&Logon::read(&message).expect("it is a Logon"), Instant::now());
+    let session = Session::begin(&Logon::read(&message, None).expect("it is a Logon"), Instant::now());
     let (queue, reports) = ReportQueue::new();
     let trader = Trader::new(market.clone(), None, IpAddr::V4(Ipv4Addr::LOCALHOST), None, queue);
     (session, trader, reports)
