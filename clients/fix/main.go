@@ -1,6 +1,7 @@
-// QuickFIX/Go trades over FIX 4.4, and holds each message that it gets against the dictionary that comes with it. The server comes from
+// QuickFIX/Go trades over FIX 4.4 with its default settings, and holds each message that it gets against the dictionary that comes with it. The server comes from
 // the environment: PRICETIME_FIX is its address, and API_KEY and API_SECRET are a member's if it wants to know who asks. Account 1 has
-// dollars, account 2 has shares of SPY, AUC is in an auction and has no price band, and nobody else trades.
+// dollars, account 2 has shares of SPY, AUC is in an auction and has no price band, and nobody else trades. With `lasting FOLDER PART` it
+// does one part of a session that goes on over several runs, with its store of files in the folder.
 package main
 
 import (
@@ -56,6 +57,11 @@ type session struct {
 }
 
 func logOn(name string) session {
+	return logOnKeeping(name, "unused", func(*quickfix.Settings) quickfix.MessageStoreFactory { return quickfix.NewMemoryStoreFactory() })
+}
+
+// logOnKeeping logs on with a store of messages, which may keep them in a folder.
+func logOnKeeping(name, folder string, store func(*quickfix.Settings) quickfix.MessageStoreFactory) session {
 	host, port, _ := strings.Cut(os.Getenv("PRICETIME_FIX"), ":")
 	module, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/quickfixgo/quickfix").Output()
 	check(err == nil, "go list: %v", err)
@@ -63,7 +69,7 @@ func logOn(name string) session {
 ConnectionType=initiator
 HeartBtInt=5
 ReconnectInterval=1
-ResetOnLogon=Y
+FileStorePath=%s
 SocketConnectHost=%s
 SocketConnectPort=%s
 DataDictionary=%s
@@ -71,10 +77,10 @@ DataDictionary=%s
 BeginString=FIX.4.4
 SenderCompID=%s
 TargetCompID=PRICETIME
-`, host, port, filepath.Join(strings.TrimSpace(string(module)), "spec", "FIX44.xml"), name)))
+`, folder, host, port, filepath.Join(strings.TrimSpace(string(module)), "spec", "FIX44.xml"), name)))
 	check(err == nil, "settings: %v", err)
 	c := &client{came: make(chan *quickfix.Message, 1000), loggedOn: make(chan bool, 10)}
-	initiator, err := quickfix.NewInitiator(c, quickfix.NewMemoryStoreFactory(), settings, quickfix.NewNullLogFactory())
+	initiator, err := quickfix.NewInitiator(c, store(settings), settings, quickfix.NewNullLogFactory())
 	check(err == nil, "initiator: %v", err)
 	check(initiator.Start() == nil, "cannot start")
 	select {
@@ -117,7 +123,49 @@ func (s session) next(kind string, fields tags) *quickfix.Message {
 	}
 }
 
+// lasting does one part of a session. Each order is for 60 shares, of which others sell one at a time.
+func lasting(folder, part string) {
+	s := logOnKeeping("LASTING", folder, quickfix.NewFileStoreFactory)
+	fills, err := os.OpenFile(filepath.Join(folder, "fills"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	check(err == nil, "fills: %v", err)
+	order := func(name string) {
+		s.send("D", tags{11: name, 1: "1", 55: "SPY", 54: "1", 38: "60", 40: "2", 59: "1", 44: "100"})
+	}
+	// fill notes the ExecID of the next fill, and returns how many shares of its order are executed.
+	fill := func() string {
+		message := s.next("8", tags{150: "F", 32: "1"})
+		id, _ := message.Body.GetString(17)
+		_, err := fmt.Fprintln(fills, id)
+		check(err == nil, "fills: %v", err)
+		executed, _ := message.Body.GetString(14)
+		return executed
+	}
+	switch part {
+	case "begin":
+		order("first")
+		s.next("8", tags{150: "0", 11: "first"})
+	case "middle":
+		// Those of before come first, and it is cut in the middle of others.
+		for executed := 1; executed <= 10; executed++ {
+			check(fill() == fmt.Sprint(executed), "a fill is missing")
+		}
+	case "end":
+		for executed := 11; executed <= 60; executed++ {
+			check(fill() == fmt.Sprint(executed), "a fill is missing")
+		}
+		order("second")
+		s.next("8", tags{150: "0", 11: "second"})
+		s.initiator.Stop()
+	}
+	// Without a Logout, but at the end.
+	fmt.Println("QuickFIX/Go: the session goes on")
+}
+
 func main() {
+	if len(os.Args) == 4 && os.Args[1] == "lasting" {
+		lasting(os.Args[2], os.Args[3])
+		return
+	}
 	buyer, seller := logOn("BUYER"), logOn("SELLER")
 	order := func(name, account, side, shares string, more tags) tags {
 		all := tags{11: name, 1: account, 55: "SPY", 54: side, 38: shares, 40: "2", 59: "1"}

@@ -155,6 +155,42 @@ fn quickfix_go_trades_here() {
     server.stop();
 }
 
+/// A client with its engine's default settings logged on once and never again: its numbers went on, and the server's
+/// began again with each connection.
+#[test]
+fn quickfix_go_goes_on_where_it_was_cut_and_where_the_server_was_killed() {
+    const SELL: &str = r#"<transactions id="2"><order sym="SPY" amount="-1" limit="1"/></transactions>"#;
+    let folder = Folder::new("quickfix-go-lasting");
+    let kept = folder.path().join("client");
+    std::fs::create_dir(&kept).unwrap();
+    let program = folder.path().join("trades");
+    let go = |program: &mut Command, address: &str| {
+        let ran = program.current_dir(root().join("clients/fix")).env("PRICETIME_FIX", address).output().unwrap();
+        let said = format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+        assert!(ran.status.success(), "{}", said.replace('\x01', "|"));
+    };
+    go(Command::new("go").args(["build", "-o"]).arg(&program), "");
+    let server = Launch::new(&folder.data()).with("--fix 127.0.0.1:0").start();
+    server.ask(MARKET);
+    let address = server.fix.unwrap().to_string();
+    let part = |name: &str| go(Command::new(&program).arg("lasting").arg(&kept).arg(name), &address);
+    part("begin");
+    (0..30).for_each(|_| drop(server.ask(SELL)));
+    part("middle");
+    (0..15).for_each(|_| drop(server.ask(SELL)));
+    server.kill();
+    let server = Launch::new(&folder.data()).with(&format!("--fix {address}")).start();
+    (0..15).for_each(|_| drop(server.ask(SELL)));
+    part("end");
+    let fills = std::fs::read_to_string(kept.join("fills")).unwrap();
+    let once: HashSet<&str> = fills.lines().collect();
+    assert_eq!((fills.lines().count(), once.len()), (60, 60), "each fill once: {fills}");
+    let http = Http::new(server.http);
+    let executed: HashSet<String> = trades(&http, 1).into_iter().map(|trade| format!("T{trade}-1")).collect();
+    assert_eq!(executed, once.into_iter().map(str::to_owned).collect());
+    server.stop();
+}
+
 #[test]
 fn binance_rs_async_trades_here() {
     trades_here("binance-rs-async", |server, keys| {
