@@ -4,8 +4,8 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use terms::{
-    AccountIndex, CancelBounds, Command, Entry, Event, Execution, ExecutionBounds, FeeSchedule, Groups, KillScope,
-    Kills, Money, OrderId, OrderName, Protections, Reply, Sequence, SymbolIndex, Time,
+    AccountIndex, AccountStatuses, CancelBounds, Command, Entry, Event, Execution, ExecutionBounds, FeeSchedule,
+    Groups, KillScope, Kills, Money, OrderId, OrderName, Protections, Reply, Sequence, SymbolIndex, Time,
 };
 
 use crate::accounts::state::{Accounts, Positions, Symbols};
@@ -37,7 +37,7 @@ pub struct Engine {
     pub(crate) sequence: Sequence,
     pub(crate) time: Time,
     pub(crate) next_order: OrderId,
-    /// The sum of the balances with which all accounts were created.
+    /// The dollars that the market has: those with which accounts were created, with deposits and without withdrawals.
     pub(crate) money_issued: Money,
     pub(crate) accounts: Accounts,
     pub(crate) symbols: Symbols,
@@ -66,6 +66,8 @@ pub struct Engine {
     pub(crate) fees: FeeSchedule,
     /// Groups of accounts of one owner.
     pub(crate) groups: Groups,
+    /// The transfers of accounts.
+    pub(crate) account_statuses: AccountStatuses,
     pub(crate) pendings: Pendings,
     pub(crate) kills: Kills,
     /// Kills that may still have orders to cancel. All other killed scopes have no open orders. It is not part of the
@@ -147,6 +149,7 @@ impl Engine {
             icebergs: Icebergs::new(),
             fees: FeeSchedule::new(),
             groups: Groups::new(),
+            account_statuses: AccountStatuses::new(),
             pendings: Pendings::new(),
             kills: Kills::new(),
             kills_going_on: BTreeSet::new(),
@@ -236,6 +239,11 @@ impl Engine {
             Command::GiveShares { payer, symbol, account, shares } => {
                 self.give_shares(payer, symbol, account, shares, events)
             }
+            Command::Deposit { account, assets, number } => self.deposit(account, assets, number, events),
+            Command::DepositFrom { payer, account, assets, number } => {
+                self.deposit_from(payer, account, assets, number, events)
+            }
+            Command::Withdraw { account, assets, number } => self.withdraw(account, assets, number, events),
             Command::Place(ref place) => match place.bare() {
                 Some(ref order) => self.place_order(place.account, order, &OrderTerms::NONE, events),
                 None => self.place(place, events),

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use terms::{
-    AccountLimits, Group, Money, NewOrder, OrderKind, Phase, Position, Side, StateItem, SymbolIndex, SymbolRules, Tier,
-    Time, least_display,
+    AccountLimits, AccountStatus, Group, Money, NewOrder, OrderKind, Phase, Position, Side, StateItem, SymbolIndex,
+    SymbolRules, Tier, Time, least_display,
 };
 
 use crate::engine::Engine;
@@ -76,6 +76,9 @@ impl Engine {
             StateItem::Head { .. } | StateItem::Symbol { .. } | StateItem::Watch { .. } => {}
             StateItem::Fees { fees, .. } => assert!(fees.is_any(), "fees are fees of something"),
             StateItem::Tier { tier, .. } => assert!(tier != Tier::FIRST, "everybody is of the first tier"),
+            StateItem::AccountStatus { account, status } => {
+                assert!(status != AccountStatus::NEW && self.account_status(account) == status, "a told status is one");
+            }
             StateItem::Kill { scope } => assert!(self.kills().is_killed(scope), "what is told is killed"),
             StateItem::Calendar { through } => assert!(through > Time::ZERO, "a calendar was followed"),
             StateItem::Protection { account, .. } => {

@@ -48,7 +48,7 @@ impl Engine {
         Some(self.accounts.get(self.accounts.find(account)?).balance)
     }
 
-    /// The sum of the balances with which all accounts were created.
+    /// The dollars that the market has: those with which accounts were created, with deposits and without withdrawals.
     pub fn money_issued(&self) -> Money {
         self.money_issued
     }
@@ -58,12 +58,12 @@ impl Engine {
         Some(self.positions.get(self.accounts.find(account)?, self.symbols.find(symbol)?))
     }
 
-    /// All shares ever issued in a symbol; none for an unknown one.
+    /// All shares of a symbol: those that were issued, without withdrawn ones; none for an unknown one.
     pub fn issued(&self, symbol: SymbolIndex) -> Option<Position> {
         self.symbols.all().get(symbol.0 as usize).map(|listing| listing.issued)
     }
 
-    /// All shares ever issued in a symbol, by its name; none for an unknown one.
+    /// All shares of a symbol: those that were issued, without withdrawn ones, by its name; none for an unknown one.
     pub fn issued_of(&self, symbol: Symbol) -> Option<Position> {
         Some(self.symbols.get(self.symbols.find(symbol)?).issued)
     }

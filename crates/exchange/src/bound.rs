@@ -13,7 +13,8 @@ pub enum Bound {
     Accounts { most: u64 },
     /// The most symbols of the server.
     Symbols { most: u64 },
-    /// The most dollars that this account may be created with. `left`: the dollars that may still be issued to all.
+    /// The most dollars that the account may have when it is created or gets a deposit. `left`: the dollars that may
+    /// still be issued to all.
     Balance { most: Money, left: Money },
     /// The most shares of the symbol that the account may have when more are issued to it.
     Position { most: Position, left: Position },

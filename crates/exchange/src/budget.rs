@@ -58,6 +58,8 @@ impl Budget {
             *command = Command::FundAccount { payer, account, balance };
         } else if let Command::IssueShares { symbol, account, shares } = *command {
             *command = Command::GiveShares { payer, symbol, account, shares };
+        } else if let Command::Deposit { account, assets, number } = *command {
+            *command = Command::DepositFrom { payer, account, assets, number };
         }
     }
 }
@@ -70,6 +72,20 @@ mod tests {
 
     fn account(id: &str) -> AccountId {
         AccountId::parse(id.as_bytes()).expect("digits")
+    }
+
+    #[test]
+    fn deposits_are_paid_and_withdrawals_are_not() {
+        let (payer, account, number) = (account("9"), account("7"), terms::TransferNumber::new(3));
+        let assets = terms::Assets::Dollars(Money::from_units(5));
+        let budget = Budget { payer: Some(payer), accounts: None };
+        let mut op = Op::Command(Command::Deposit { account, assets, number });
+        budget.pay(&mut op);
+        assert_eq!(op, Op::Command(Command::DepositFrom { payer, account, assets, number }));
+        let withdrawal = Op::Command(Command::Withdraw { account, assets, number });
+        op = withdrawal;
+        budget.pay(&mut op);
+        assert_eq!(op, withdrawal);
     }
 
     #[test]

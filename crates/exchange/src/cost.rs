@@ -35,6 +35,9 @@ pub fn cost(op: &Op) -> u64 {
         | CommandKind::IssueShares
         | CommandKind::FundAccount
         | CommandKind::GiveShares
+        | CommandKind::Deposit
+        | CommandKind::DepositFrom
+        | CommandKind::Withdraw
         | CommandKind::Place
         | CommandKind::CancelOrder
         | CommandKind::AmendOrder

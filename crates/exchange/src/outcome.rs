@@ -12,6 +12,8 @@ pub enum Kind {
     CreateAccount,
     CreateSymbol,
     IssueShares,
+    Deposit,
+    Withdraw,
     ChangeRules,
     /// Fees of a symbol, or the tier of an account.
     ChangeFees,
@@ -54,10 +56,12 @@ pub enum Outcome {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 15] = [
+    pub const ALL: [Kind; 17] = [
         Kind::CreateAccount,
         Kind::CreateSymbol,
         Kind::IssueShares,
+        Kind::Deposit,
+        Kind::Withdraw,
         Kind::ChangeRules,
         Kind::ChangeFees,
         Kind::ChangePhase,
@@ -78,6 +82,8 @@ impl Kind {
             Kind::CreateAccount => "create_account",
             Kind::CreateSymbol => "create_symbol",
             Kind::IssueShares => "issue_shares",
+            Kind::Deposit => "deposit",
+            Kind::Withdraw => "withdraw",
             Kind::ChangeRules => "change_rules",
             Kind::ChangeFees => "change_fees",
             Kind::ChangePhase => "change_phase",
@@ -100,6 +106,8 @@ impl Kind {
             CommandKind::CreateAccount | CommandKind::FundAccount => Kind::CreateAccount,
             CommandKind::CreateSymbol => Kind::CreateSymbol,
             CommandKind::IssueShares | CommandKind::GiveShares => Kind::IssueShares,
+            CommandKind::Deposit | CommandKind::DepositFrom => Kind::Deposit,
+            CommandKind::Withdraw => Kind::Withdraw,
             CommandKind::ChangeRules => Kind::ChangeRules,
             CommandKind::ChangeFees | CommandKind::ChangeTier => Kind::ChangeFees,
             CommandKind::ChangePhase => Kind::ChangePhase,
@@ -199,6 +207,7 @@ impl Outcome {
                 Outcome::Unknown
             }
             Reject::AccountExists
+            | Reject::NotNextTransfer { .. }
             | Reject::NothingOpen
             | Reject::NothingToAmend
             | Reject::AmendsUpward { .. }

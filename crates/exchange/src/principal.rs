@@ -160,9 +160,12 @@ fn about(command: &Command) -> About {
             Some(account) if !command.is_made_by_loop() => About::Account(account),
             Some(_) | None => About::Venue,
         },
-        CommandKind::CreateAccount | CommandKind::CreateSymbol | CommandKind::IssueShares => About::Issue,
+        CommandKind::CreateAccount | CommandKind::CreateSymbol | CommandKind::IssueShares | CommandKind::Deposit => {
+            About::Issue
+        }
         // The exchange makes these from the requests of an issuer with a budget; no client asks for them.
-        CommandKind::FundAccount | CommandKind::GiveShares => About::Venue,
+        CommandKind::FundAccount | CommandKind::GiveShares | CommandKind::DepositFrom => About::Venue,
+        CommandKind::Withdraw => About::Venue,
         CommandKind::ChangeRules
         | CommandKind::ChangeFees
         | CommandKind::ChangeTier
@@ -259,6 +262,7 @@ mod tests {
     fn each_role_may_do_its_part_to_its_accounts() {
         let symbol = Symbol::parse(b"SPY").expect("letters");
         let (own, other) = (account("1"), account("2"));
+        let assets = terms::Assets::Dollars(Money::from_units(1));
         let cancel = |account| Op::Command(Command::CancelOrder { account, order: OrderId(1).into() });
         let query = |account| Op::Query(Query { account, order: OrderId(1).into() });
         let ops = [
@@ -270,17 +274,19 @@ mod tests {
             Op::Command(Command::IssueShares { symbol, account: own, shares: Position::ZERO }),
             Op::Command(Command::ChangeRules { symbol, rules: terms::SymbolRules::default() }),
             Op::Command(Command::ExpireOrders),
+            Op::Command(Command::Deposit { account: own, assets, number: None }),
+            Op::Command(Command::Withdraw { account: own, assets, number: None }),
         ];
         let reads =
             [Read::Anyone, Read::Market, Read::Account(own), Read::Account(other), Read::AllAccounts, Read::Venue];
         let expected = [
-            (vec![], "........", "x....."),
-            (vec![Role::Operator], "xxxxxxxx", "xxxxxx"),
-            (vec![Role::Issuer], "....xx..", "xx...."),
-            (vec![Role::Trader], "x.x.....", "xxx..."),
-            (vec![Role::Viewer], "..x.....", "xxx..."),
-            (vec![Role::Auditor], "..xx....", "xxxxxx"),
-            (vec![Role::Issuer, Role::Viewer], "..x.xx..", "xxx..."),
+            (vec![], "..........", "x....."),
+            (vec![Role::Operator], "xxxxxxxxxx", "xxxxxx"),
+            (vec![Role::Issuer], "....xx..x.", "xx...."),
+            (vec![Role::Trader], "x.x.......", "xxx..."),
+            (vec![Role::Viewer], "..x.......", "xxx..."),
+            (vec![Role::Auditor], "..xx......", "xxxxxx"),
+            (vec![Role::Issuer, Role::Viewer], "..x.xx..x.", "xxx..."),
         ];
         for (roles, may_do, may_read) in expected {
             let rights = Rights {

@@ -4,7 +4,7 @@ use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
 use slots::SpreadTable;
-use terms::{AccountId, AccountIndex, Money};
+use terms::{AccountId, AccountIndex, AccountStatus, Money};
 
 use crate::holdings::Holdings;
 use crate::orders::List;
@@ -19,6 +19,8 @@ pub struct Account {
     pub held: Money,
     pub holdings: Holdings,
     pub open_orders: u32,
+    /// The number of its transfers.
+    pub status: AccountStatus,
     pub(crate) orders: List,
     /// The number of subscribers that get its news.
     pub(crate) watchers: u32,
@@ -77,6 +79,7 @@ impl Accounts {
             held: Money::ZERO,
             holdings: Holdings::default(),
             open_orders: 0,
+            status: AccountStatus::NEW,
             orders: List::default(),
             watchers: 0,
         });

@@ -51,5 +51,5 @@ pub use remembered::{CANDLES_BYTES_MAX, MINUTES_BYTES_MAX, RECENT_MAX, TRADES_BY
 pub use reported_holdings::ReportedHoldings;
 pub use symbols::SymbolFollowers;
 pub use terms_change::{AmendableTerms, TermsChange};
-pub use view::{EndedOrder, InitialHistory, MarketClock, News, View};
+pub use view::{EndedOrder, InitialHistory, MarketClock, News, Transferred, View};
 pub use walk::{Direction, Walk};

@@ -43,6 +43,7 @@ pub fn progress_before(view: &View, news: &[News]) -> HashMap<OrderId, OrderProg
             News::Traded(..)
             | News::Account(_)
             | News::Shares(..)
+            | News::Transferred(..)
             | News::Placed(..)
             | News::Noted(..)
             | News::Amended(..) => {}
@@ -67,6 +68,7 @@ pub fn progress_before(view: &View, news: &[News]) -> HashMap<OrderId, OrderProg
             | News::Order(..)
             | News::Account(_)
             | News::Shares(..)
+            | News::Transferred(..)
             | News::Placed(..)
             | News::Noted(..) => {}
         }
@@ -81,6 +83,7 @@ pub fn amended_with_terms(news: &[News]) -> HashSet<(OrderId, Sequence)> {
         News::Amended(_, amended, _) => amended.terms.map(|_| (amended.order, amended.sequence)),
         News::Account(_)
         | News::Shares(..)
+        | News::Transferred(..)
         | News::Order(..)
         | News::Placed(..)
         | News::Noted(..)

@@ -55,6 +55,7 @@ impl Prefetch<'_> {
             | Event::FeesChanged { .. }
             | Event::TierChanged { .. }
             | Event::GroupChanged { .. }
+            | Event::AccountStatusChanged { .. }
             | Event::KillChanged { .. }
             | Event::ProtectionChanged { .. }
             | Event::CalendarFollowed { .. }
@@ -103,6 +104,7 @@ impl Prefetch<'_> {
             | Event::FeesChanged { .. }
             | Event::TierChanged { .. }
             | Event::GroupChanged { .. }
+            | Event::AccountStatusChanged { .. }
             | Event::KillChanged { .. }
             | Event::ProtectionChanged { .. }
             | Event::CalendarFollowed { .. }

@@ -45,7 +45,7 @@ fn touched(news: &News) -> Option<SymbolIndex> {
         // A sell that was linked with it holds its own shares from then on, of the same symbol.
         News::Ended(_, ended) => Some(ended.order.symbol),
         // Each change of an open order that changes what it holds is other news, too.
-        News::Account(_) | News::Order(..) => None,
+        News::Account(_) | News::Transferred(..) | News::Order(..) => None,
     }
 }
 

@@ -73,6 +73,8 @@ pub struct View {
     /// The order that the current command places or has triggered last. It goes to its book, or waits, once all its
     /// executions are known.
     arriving: Option<Arriving>,
+    /// Whether the next event is the effect of a transfer.
+    transferring: bool,
     /// The number of notes that this command has made.
     notes: u32,
     news: Vec<News>,
@@ -127,10 +129,12 @@ pub struct EndedOrder {
 /// News of a watched account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum News {
-    /// The account's money changed, or whether it may trade.
+    /// The account's money changed, its number of transfers, or whether it may trade.
     Account(AccountIndex),
     /// The shares of a symbol that the account may sell changed.
     Shares(AccountIndex, SymbolIndex),
+    /// A deposit of the account was made, or, with an amount below zero, a withdrawal.
+    Transferred(AccountIndex, Transferred),
     /// An order of the account was placed.
     Placed(AccountIndex, PastOrder),
     /// An order of the account was opened or executed, and is open.
@@ -145,12 +149,20 @@ pub enum News {
     Noted(AccountIndex, Note),
 }
 
+/// The assets of one kind that a transfer moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transferred {
+    Dollars(Money),
+    Shares(SymbolIndex, Position),
+}
+
 impl News {
     /// Returns the account that the news are about.
     pub fn account(&self) -> AccountIndex {
         match self {
             News::Account(account)
             | News::Shares(account, _)
+            | News::Transferred(account, _)
             | News::Placed(account, _)
             | News::Order(account, _)
             | News::Ended(account, _)
@@ -426,6 +438,11 @@ impl View {
             }
             Event::FeesChanged { symbol, tier, fees } => self.fees.set(symbol, tier, fees),
             Event::TierChanged { account, tier } => self.fees.set_tier(account, tier),
+            Event::AccountStatusChanged { account, status } => {
+                let before = std::mem::replace(&mut self.accounts.get_mut(account).status, status);
+                self.transferring = before.transfers != status.transfers;
+                self.tell(account, News::Account(account));
+            }
             Event::GroupChanged { account, group } => self.groups.set(account, group),
             Event::KillChanged { scope, is_killed } => self.change_kill(scope, is_killed),
             Event::ProtectionChanged { account, grace } => self.protections.set(account, grace),
@@ -439,15 +456,19 @@ impl View {
             Event::PhaseChanged { symbol, phase, last } => self.change_phase(symbol, phase, last),
             Event::Uncrossed { maker, aggressor, .. } => self.uncrossed(event, [maker, aggressor]),
             Event::BalanceChanged { account, balance } => {
-                self.accounts.get_mut(account).balance = balance;
+                let before = std::mem::replace(&mut self.accounts.get_mut(account).balance, balance);
+                self.tell_transfer(account, || Transferred::Dollars(balance.minus(before)));
                 self.tell(account, News::Account(account));
             }
             Event::PositionChanged { account, symbol, shares } => {
                 let listing = &mut self.listings[symbol.0 as usize];
+                let mut moved = Position::ZERO;
                 self.accounts.get_mut(account).holdings.change(symbol, |holding| {
-                    listing.issued = listing.issued.plus(shares.minus(holding.shares));
+                    moved = shares.minus(holding.shares);
+                    listing.issued = listing.issued.plus(moved);
                     holding.shares = shares;
                 });
+                self.tell_transfer(account, || Transferred::Shares(symbol, moved));
                 self.changed.add(symbol);
                 self.tell(account, News::Shares(account, symbol));
             }
@@ -735,6 +756,13 @@ impl View {
         match &self.arriving {
             Some(arriving) if self.orders.terms(arriving.slot).order == order => arriving.slot,
             Some(_) | None => self.find(order),
+        }
+    }
+
+    /// Tells a watched account of a transfer, if the event is the effect of one.
+    fn tell_transfer(&mut self, account: AccountIndex, moved: impl FnOnce() -> Transferred) {
+        if std::mem::take(&mut self.transferring) {
+            self.tell(account, News::Transferred(account, moved()));
         }
     }
 

@@ -141,6 +141,7 @@ impl Followed {
             | StateItem::Fees { .. }
             | StateItem::Tier { .. }
             | StateItem::Group { .. }
+            | StateItem::AccountStatus { .. }
             | StateItem::Kill { .. }
             | StateItem::Protection { .. }
             | StateItem::Calendar { .. }

@@ -123,6 +123,7 @@ impl History {
             | Event::FeesChanged { .. }
             | Event::TierChanged { .. }
             | Event::GroupChanged { .. }
+            | Event::AccountStatusChanged { .. }
             | Event::KillChanged { .. }
             | Event::ProtectionChanged { .. }
             | Event::CalendarFollowed { .. }

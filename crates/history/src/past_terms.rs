@@ -309,6 +309,7 @@ fn standing_in(market: &dyn MarketState, orders: &BTreeSet<OrderId>) -> BTreeMap
         | StateItem::Fees { .. }
         | StateItem::Tier { .. }
         | StateItem::Group { .. }
+        | StateItem::AccountStatus { .. }
         | StateItem::Kill { .. }
         | StateItem::Protection { .. }
         | StateItem::Calendar { .. }

@@ -197,6 +197,7 @@ fn open_orders(market: &dyn MarketState) -> (Vec<AccountId>, Vec<OpenOrder>) {
         | StateItem::Fees { .. }
         | StateItem::Tier { .. }
         | StateItem::Group { .. }
+        | StateItem::AccountStatus { .. }
         | StateItem::Kill { .. }
         | StateItem::Protection { .. }
         | StateItem::Calendar { .. }

@@ -8,7 +8,7 @@ use crate::field::{Field, put_if_any, take_if};
 use crate::kill_codec::is_among;
 use crate::place_codec::{put_place, take_place};
 use crate::records::records;
-use crate::values::Capped;
+use crate::values::{Capped, Sound};
 use crate::varint::{CodecError, take_u8};
 
 /// Appends a command. Panics on an amount that no parser lets in (negative, above its cap, an order without shares):
@@ -56,6 +56,9 @@ records! {
         45: account, limits => ChangeLimits { account, limits };
         46: payer, account, Capped(balance) => FundAccount { payer, account, balance };
         47: payer, symbol, account, Capped(shares) => GiveShares { payer, symbol, account, shares };
+        61: account, number, Sound(assets) => Deposit { account, assets, number };
+        62: payer, account, number, Sound(assets) => DepositFrom { payer, account, assets, number };
+        63: account, number, Sound(assets) => Withdraw { account, assets, number };
         54: message => TakeMessage(message);
         55: through => FollowCalendar { through };
         56: account, order => ReplaceOrder { account, order: OrderName::Id(order) };

@@ -53,6 +53,7 @@ records! {
         30: Pending(order, working, account, placed) => Pending { order, account, placed, working, is_due: false };
         31: Pending(order, working, account, placed) => Pending { order, account, placed, working, is_due: true };
         34: account, group => Group { account, group };
+        51: account, status => AccountStatus { account, status };
         35: scope => Kill { scope };
         36: account, grace => Protection { account, grace };
         37: account, limits => Limits { account, limits };

@@ -4,9 +4,9 @@
 use std::num::NonZeroU32;
 
 use terms::{
-    AccountId, AccountIndex, BandReferences, ClientOrderId, Deadline, Distance, Fee, FeeRate, Fees, Grace, Group,
-    LogMessage, Money, NodeId, OrderId, OrderKind, Pause, Phase, Position, Price, SelfTrade, Sequence, Shares, Symbol,
-    SymbolIndex, Tier, Time, TimeInForce, Trail, TriggersLeft,
+    AccountId, AccountIndex, AccountStatus, Assets, BandReferences, ClientOrderId, Deadline, Distance, Fee, FeeRate,
+    Fees, Grace, Group, LogMessage, Money, NodeId, OrderId, OrderKind, Pause, Phase, Position, Price, SelfTrade,
+    Sequence, Shares, Symbol, SymbolIndex, Tier, Time, TimeInForce, Trail, TransferNumber, TriggersLeft,
 };
 
 use crate::field::{Field, put_if_any};
@@ -92,6 +92,7 @@ numbers! {
     Pause, "interruption": pause => pause.seconds(), Pause::from_seconds;
     Grace, "grace": grace => grace.millis(), Grace::from_millis;
     Group, "group": group => group.number(), Group::new;
+    TransferNumber, "number of a transfer": number => number.get(), TransferNumber::new;
     NodeId, "node": node => node.number(), NodeId::new;
 }
 
@@ -184,6 +185,7 @@ texts! {
 }
 
 structs! {
+    AccountStatus, "status of an account": transfers;
     LogMessage, "message": position, node, epoch, number;
     TriggersLeft, "price": up_to, down_to;
     BandReferences, "price": dynamic, fixed;
@@ -220,6 +222,40 @@ impl Field for Trail {
             Some(distance) => Ok(Trail::by(distance)),
             None => Trail::by_bips(u16::take(bytes)?).ok_or(Trail::fault()),
         }
+    }
+}
+
+/// The assets of a transfer: a byte and dollars, or a byte, a symbol and its shares.
+pub(crate) struct Sound(pub Assets);
+
+const DOLLARS: u8 = 0;
+const SHARES: u8 = 1;
+
+impl Field for Sound {
+    const NAME: &'static str = "assets of a transfer";
+
+    fn put(&self, out: &mut Vec<u8>) {
+        assert!(self.0.is_sound(), "invariant: parsed assets are more than nothing and at most their cap");
+        match self.0 {
+            Assets::Dollars(dollars) => {
+                out.push(DOLLARS);
+                dollars.put(out);
+            }
+            Assets::Shares { symbol, shares } => {
+                out.push(SHARES);
+                symbol.put(out);
+                shares.put(out);
+            }
+        }
+    }
+
+    fn take(bytes: &mut &[u8]) -> Result<Sound, CodecError> {
+        let assets = match take_u8(bytes)? {
+            DOLLARS => Assets::Dollars(Field::take(bytes)?),
+            SHARES => Assets::Shares { symbol: Field::take(bytes)?, shares: Field::take(bytes)? },
+            _ => return Err(Sound::fault()),
+        };
+        if assets.is_sound() { Ok(Sound(assets)) } else { Err(Sound::fault()) }
     }
 }
 

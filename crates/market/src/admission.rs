@@ -9,6 +9,8 @@
 //! number of commands that can be written then is bounded. Any other cancel changes nothing, and is answered like a
 //! query.
 
+mod transfers;
+
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
@@ -149,6 +151,8 @@ struct TurnSoFar {
     accounts: HashSet<AccountId>,
     symbols: HashSet<Symbol>,
     money: i128,
+    /// Dollars deposited by account, with the first balances of new ones.
+    deposited: HashMap<AccountId, i128>,
     /// Shares issued by symbol, and by account and symbol.
     issued: HashMap<Symbol, i128>,
     positions: HashMap<(AccountId, Symbol), i128>,
@@ -328,7 +332,12 @@ impl Admission {
             Command::IssueShares { symbol, account, shares } => self.shares(engine, bounds, symbol, account, shares),
             // Nothing is created, and the payer's own bound limits the amount: the server only keeps one account more.
             Command::FundAccount { account, .. } => self.account(engine, bounds, account, Money::ZERO),
-            Command::GiveShares { .. } => Ok(()),
+            Command::GiveShares { .. } | Command::DepositFrom { .. } => Ok(()),
+            Command::Deposit { account, assets, .. } => self.deposit(engine, bounds, account, assets),
+            Command::Withdraw { assets, .. } => {
+                self.withdrawal(assets);
+                Ok(())
+            }
             // The order that gets the id again adds one id of this day. It is counted here, where admission knows that
             // the id becomes free.
             Command::FreeClientOrderId { account, id } => match engine.client_order(account, id) {
@@ -439,6 +448,7 @@ impl Admission {
         request.money = of_request;
         turn.money = turn.money.saturating_add(balance);
         turn.accounts.insert(id);
+        turn.deposited.insert(id, balance);
         Ok(())
     }
 
@@ -698,6 +708,7 @@ impl TurnSoFar {
             accounts,
             symbols,
             money,
+            deposited,
             issued,
             positions,
             unsettled,
@@ -710,6 +721,7 @@ impl TurnSoFar {
         accounts.clear();
         symbols.clear();
         *money = 0;
+        deposited.clear();
         issued.clear();
         positions.clear();
         unsettled.clear();

@@ -20,6 +20,9 @@ pub struct Model {
     pub(crate) time: Time,
     pub(crate) accounts: Vec<Account>,
     pub(crate) symbols: Vec<Listing>,
+    /// All dollars that came with new accounts and deposits, and all that were withdrawn.
+    pub(crate) money_in: Money,
+    pub(crate) money_out: Money,
     pub(crate) holdings: Vec<Holding>,
     /// All orders ever placed, done ones too; order 1 is the first.
     pub(crate) orders: Vec<Order>,
@@ -105,6 +108,8 @@ pub(crate) struct Account {
     pub balance: Money,
     pub tier: Tier,
     pub group: Group,
+    /// The number of deposits and withdrawals.
+    pub transfers: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -245,6 +250,8 @@ impl Model {
             time: Time::ZERO,
             accounts: Vec::new(),
             symbols: Vec::new(),
+            money_in: Money::ZERO,
+            money_out: Money::ZERO,
             holdings: Vec::new(),
             orders: Vec::new(),
             open: Vec::new(),
@@ -381,6 +388,11 @@ impl Model {
             Command::GiveShares { payer, symbol, account, shares } => {
                 self.give_shares(payer, symbol, account, shares, events)
             }
+            Command::Deposit { account, assets, number } => self.deposit(account, assets, number, events),
+            Command::DepositFrom { payer, account, assets, number } => {
+                self.deposit_from(payer, account, assets, number, events)
+            }
+            Command::Withdraw { account, assets, number } => self.withdraw(account, assets, number, events),
             Command::Place(place) => self.place_command(place, events),
             Command::CancelOrder { account, order } => match self.named_order(account, order) {
                 Ok(order) => self.cancel_order(account, order, executions, events),
@@ -463,17 +475,18 @@ impl Model {
         if self.accounts.iter().any(|account| account.id == id) {
             return Err(Reject::AccountExists);
         }
-        // Trading neither makes nor loses money, so the money that exists now is the money that was created.
+        // Trading neither makes nor loses money, so the money that exists now is what came and was not withdrawn.
         let created = self.total_money();
         if created.plus(balance) > Money::CAP {
             return Err(Reject::TooMuchMoney { issued: created });
         }
+        self.money_in = self.money_in.plus(balance);
         Ok(self.add_account(id, balance, events))
     }
 
     pub(crate) fn add_account(&mut self, id: AccountId, balance: Money, events: &mut Vec<Event>) -> Reply {
         let account = AccountIndex(self.accounts.len() as u32);
-        self.accounts.push(Account { id, balance, tier: Tier::FIRST, group: Group::NONE });
+        self.accounts.push(Account { id, balance, tier: Tier::FIRST, group: Group::NONE, transfers: 0 });
         events.push(Event::AccountCreated { account, id });
         events.push(Event::BalanceChanged { account, balance });
         Reply::Created

@@ -44,7 +44,7 @@ impl Model {
         found.map_or(Position::ZERO, |holding| holding.shares)
     }
 
-    /// All shares ever issued of a symbol.
+    /// All shares of a symbol: those that were issued, without withdrawn ones.
     pub fn issued(&self, symbol: SymbolIndex) -> Position {
         self.symbols[symbol.0 as usize].issued
     }
@@ -129,6 +129,7 @@ impl Model {
     pub fn check_invariants(&self) {
         assert!(self.accounts.iter().all(|account| !account.balance.is_negative()), "a balance is negative");
         assert!(self.holdings.iter().all(|holding| !holding.shares.is_negative()), "a position is negative");
+        assert_eq!(self.total_money(), self.money_in.minus(self.money_out), "money was made or lost");
         assert!(self.total_money() <= Money::CAP, "there is more money than the cap");
         assert!(self.open_orders().all(|order| !order.open.is_zero()), "an open order has nothing open");
         for (place, listing) in self.symbols.iter().enumerate() {
@@ -201,6 +202,7 @@ impl Model {
         let tiers = (0..).map(AccountIndex).zip(&self.accounts).filter(|(_, account)| account.tier != Tier::FIRST);
         items.extend(tiers.map(|(account, Account { tier, .. })| StateItem::Tier { account, tier: *tier }));
         items.extend(self.group_items());
+        items.extend(self.status_items());
         items.extend(self.kills.iter().map(|&scope| StateItem::Kill { scope }));
         let protections = self.protections().into_iter();
         items.extend(protections.map(|(account, grace)| StateItem::Protection { account, grace }));

@@ -8,7 +8,7 @@ use journal::{BatchView, Disk, JournalPoint, ReadEnd, snapshot};
 use market::recovery;
 use terms::{
     AccountId, Amendment, Bond, Change, Command, CommandKind, Fees, FundsOrder, KillScope, LogMessage, NewOrder,
-    OrderForm, OrderKind, OrderName, Place, SelfTrade, Side, Time, TimeInForce, Trigger, WaitsFor,
+    OrderForm, OrderKind, OrderName, Place, SelfTrade, Side, Time, TimeInForce, TransferNumber, Trigger, WaitsFor,
 };
 
 use crate::inspect;
@@ -104,6 +104,15 @@ pub fn describe(command: &Command) -> String {
         Command::GiveShares { payer, symbol, account, shares } => {
             format!("give {shares} {symbol} of account {payer} to account {account}")
         }
+        Command::Deposit { account, assets, number } => {
+            format!("deposit {assets} to account {account}{}", numbered(*number))
+        }
+        Command::DepositFrom { payer, account, assets, number } => {
+            format!("deposit {assets} of account {payer} to account {account}{}", numbered(*number))
+        }
+        Command::Withdraw { account, assets, number } => {
+            format!("withdraw {assets} from account {account}{}", numbered(*number))
+        }
         Command::Place(place) => describe_order(place),
         Command::CancelOrder { account, order: OrderName::Id(order) } => {
             format!("cancel of account {account}: order {order}")
@@ -161,6 +170,11 @@ pub fn describe(command: &Command) -> String {
         Command::ActivateReached => "activate orders whose stop was reached".to_owned(),
         Command::ExpireOrders => "end orders whose deadline came, or that a kill left".to_owned(),
     }
+}
+
+/// Puts the number that a transfer must have into words.
+fn numbered(number: Option<TransferNumber>) -> String {
+    number.map(|number| format!(" as its transfer {number}")).unwrap_or_default()
 }
 
 /// Puts the terms that an amendment names into words.
@@ -297,7 +311,7 @@ fn stats(disk: &Disk) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
-const KINDS: [&str; 17] = [
+const KINDS: [&str; 18] = [
     "accounts",
     "symbols",
     "issues",
@@ -315,6 +329,7 @@ const KINDS: [&str; 17] = [
     "protections",
     "limits",
     "messages",
+    "transfers",
 ];
 
 /// The place of a command's kind among [`KINDS`].
@@ -337,5 +352,6 @@ fn kind(command: &Command) -> usize {
         CommandKind::Protect | CommandKind::Unprotect => 14,
         CommandKind::ChangeLimits => 15,
         CommandKind::TakeMessage => 16,
+        CommandKind::Deposit | CommandKind::DepositFrom | CommandKind::Withdraw => 17,
     }
 }

@@ -101,7 +101,7 @@ pub struct SymbolState {
     pub shares: String,
     /// Shares held by open sells.
     pub held: String,
-    /// The shares that were ever issued: the sum of both.
+    /// The shares that were issued, without withdrawn ones: the sum of both.
     pub issued: String,
     /// The rules by name; none if it has no rules.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -156,6 +156,9 @@ pub struct AccountState {
     /// The group; none for an account in no group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<u32>,
+    /// The number of deposits and withdrawals; none without any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transfers: Option<u64>,
     /// The grace; none for an account that is not protected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cancel_on_disconnect: Option<String>,
@@ -368,6 +371,7 @@ impl State {
                 .map(|(((id, balance, held), positions), at)| AccountState {
                     tier: Some(fees.tier(at)).filter(|&tier| tier != Tier::FIRST).map(Tier::number),
                     group: Some(groups.of(at)).filter(|&group| group != Group::NONE).map(Group::number),
+                    transfers: Some(engine.account_status(at).transfers).filter(|&transfers| transfers > 0),
                     cancel_on_disconnect: protections.of(at).map(|grace| grace.to_string()),
                     limits: limits_of(&engine.account_limits(at)),
                     id,
@@ -405,12 +409,13 @@ impl State {
         for account in &self.accounts {
             let tier = account.tier.map(|tier| format!(", tier {tier}")).unwrap_or_default();
             let group = account.group.map(|group| format!(", group {group}")).unwrap_or_default();
+            let transfers = account.transfers.map(|made| format!(", {made} transfers")).unwrap_or_default();
             let grace = account.cancel_on_disconnect.as_ref();
             let grace = grace.map(|grace| format!(", cancel on disconnect after {grace}")).unwrap_or_default();
             let money = format!("balance {} (held {})", account.balance, account.held);
             let limits = account.limits.iter().flatten().map(|(limit, amount)| format!(", {limit} {amount}"));
             let limits: String = limits.collect();
-            text += &format!("account {}: {money}{tier}{group}{grace}{limits}\n", account.id);
+            text += &format!("account {}: {money}{tier}{group}{transfers}{grace}{limits}\n", account.id);
             for position in &account.positions {
                 text += &format!("  {}: {} (held {})\n", position.symbol, position.shares, position.held);
             }
@@ -545,6 +550,7 @@ impl StateSums {
             StateItem::Rules { symbol, rules } => drop(self.rules.insert(symbol, rules)),
             StateItem::Fees { symbol, tier, fees } => self.fees.set(symbol, tier, Some(fees)),
             StateItem::Tier { account, tier } => self.fees.set_tier(account, tier),
+            StateItem::AccountStatus { .. } => {}
             StateItem::Group { account, group } => self.groups.set(account, group),
             StateItem::Protection { account, grace } => self.protections.set(account, Some(grace)),
             StateItem::Kill { .. }

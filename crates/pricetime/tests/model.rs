@@ -198,6 +198,9 @@ impl Oracle {
             | Command::Release { .. }
             | Command::TakeMessage(_)
             | Command::FundAccount { .. }
+            | Command::Deposit { .. }
+            | Command::DepositFrom { .. }
+            | Command::Withdraw { .. }
             | Command::GiveShares { .. }
             | Command::ChangeLimits { .. } => {
                 let (element, echo) = fees_element(&command).expect("it is one of these");
@@ -314,6 +317,9 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::CreateSymbol { .. }
             | Command::IssueShares { .. }
             | Command::FundAccount { .. }
+            | Command::Deposit { .. }
+            | Command::DepositFrom { .. }
+            | Command::Withdraw { .. }
             | Command::GiveShares { .. }
             | Command::ActivateReached
             | Command::ExpireOrders
@@ -536,6 +542,10 @@ fn compare_state(state: &Value, model: &Model) {
                 );
             }
             StateItem::Tier { account, tier } => assert_eq!(told[account.0 as usize]["tier"], tier.number()),
+            StateItem::AccountStatus { account, status } => {
+                let transfers = Some(status.transfers).filter(|&made| made > 0);
+                assert_eq!(told[account.0 as usize]["transfers"].as_u64(), transfers);
+            }
             StateItem::Group { account, group } => assert_eq!(told[account.0 as usize]["group"], group.number()),
             StateItem::Execution(execution @ Execution { shares, price, .. }) => {
                 let told = executions.next().expect("an execution of the model");

@@ -196,6 +196,15 @@ COMMENT ON COLUMN pricetime.account_groups.account IS 'The number of the account
 COMMENT ON COLUMN pricetime.account_groups.group_number IS
     'Self-trade prevention holds between all accounts of one group.';
 
+CREATE TABLE pricetime.account_statuses (
+    account bigint PRIMARY KEY REFERENCES pricetime.accounts,
+    transfers bigint NOT NULL CHECK (transfers > 0)
+);
+COMMENT ON TABLE pricetime.account_statuses IS
+    'The accounts that have made transfers. An account without a row has made none.';
+COMMENT ON COLUMN pricetime.account_statuses.account IS 'The number of the account.';
+COMMENT ON COLUMN pricetime.account_statuses.transfers IS 'The number of its deposits and withdrawals.';
+
 CREATE TABLE pricetime.account_limits (
     account bigint PRIMARY KEY REFERENCES pricetime.accounts,
     open_orders bigint CHECK (open_orders BETWEEN 1 AND 4294967295),
@@ -1310,6 +1319,7 @@ CREATE FUNCTION pricetime.write_settings(
     old_fees pricetime.fees[], new_fees pricetime.fees[],
     old_tiers pricetime.account_tiers[], new_tiers pricetime.account_tiers[],
     old_groups pricetime.account_groups[], new_groups pricetime.account_groups[],
+    old_statuses pricetime.account_statuses[], new_statuses pricetime.account_statuses[],
     old_limits pricetime.account_limits[], new_limits pricetime.account_limits[],
     old_protections pricetime.protections[], new_protections pricetime.protections[],
     old_kills pricetime.kills[], new_kills pricetime.kills[],
@@ -1344,6 +1354,10 @@ BEGIN
     IF cardinality(old_groups) > 0 THEN
         DELETE FROM pricetime.account_groups g USING unnest(old_groups) u WHERE g.account = u.account;
         INSERT INTO pricetime.account_groups SELECT * FROM unnest(new_groups);
+    END IF;
+    IF cardinality(old_statuses) > 0 THEN
+        DELETE FROM pricetime.account_statuses s USING unnest(old_statuses) u WHERE s.account = u.account;
+        INSERT INTO pricetime.account_statuses SELECT * FROM unnest(new_statuses);
     END IF;
     IF cardinality(old_limits) > 0 THEN
         DELETE FROM pricetime.account_limits l USING unnest(old_limits) u WHERE l.account = u.account;

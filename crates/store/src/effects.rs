@@ -20,7 +20,9 @@ use crate::iceberg_rows::IcebergRows;
 use crate::link_rows::LinkRows;
 use crate::notes::{NewTerms, NoteRows};
 use crate::pending_rows::PendingRows;
-use crate::setting_rows::{GroupRow, KillRow, LimitsRow, PhaseRow, ProtectionRow, RulesRow, change, change_rules};
+use crate::setting_rows::{
+    AccountStatusRow, GroupRow, KillRow, LimitsRow, PhaseRow, ProtectionRow, RulesRow, change, change_rules,
+};
 use crate::stop_rows::{QueueRank, StopRows};
 use crate::term_rows::TermRows;
 use crate::trail_rows::TrailRows;
@@ -77,6 +79,7 @@ pub struct Effects {
     turns: u64,
     pub(crate) fees: FeeRows,
     pub(crate) groups: Vec<GroupRow>,
+    pub(crate) account_statuses: Vec<AccountStatusRow>,
     pub(crate) kills: Vec<KillRow>,
     pub(crate) protections: Vec<ProtectionRow>,
     /// The time up to which the calendar was followed, if it was.
@@ -209,6 +212,7 @@ impl Effects {
             turns: 0,
             fees: FeeRows::default(),
             groups: Vec::new(),
+            account_statuses: Vec::new(),
             kills: Vec::new(),
             protections: Vec::new(),
             calendar: None,
@@ -256,6 +260,7 @@ impl Effects {
         self.turns = 0;
         self.fees.clear();
         self.groups.clear();
+        self.account_statuses.clear();
         self.kills.clear();
         self.protections.clear();
         self.calendar = None;
@@ -288,6 +293,11 @@ impl Effects {
             Event::TierChanged { account, tier } => self.fees.move_to(account, tier),
             Event::GroupChanged { account, group } => {
                 change(&mut self.groups, GroupRow { account, group }, |row| row.account == account)
+            }
+            Event::AccountStatusChanged { account, status } => {
+                change(&mut self.account_statuses, AccountStatusRow { account, status }, |row| row.account == account);
+                // The next event says what came or went, as the first event of an issue does.
+                self.last = None;
             }
             Event::KillChanged { scope, is_killed } => {
                 change(&mut self.kills, KillRow { scope, is_killed }, |row| row.scope == scope)
@@ -422,7 +432,7 @@ impl Effects {
             Event::PositionChanged { account, symbol, shares } => {
                 self.set_position(account, symbol, shares);
                 // The events of an order or a cancel begin otherwise, so a command that begins with this one issued
-                // shares.
+                // shares, or moved them in a transfer.
                 if first_of_command {
                     self.note_issue(symbol);
                 }
@@ -476,7 +486,12 @@ impl Effects {
         let others = others + self.links.len() + self.amended.len();
         let others = others + self.icebergs.len() + self.trails.len() + self.pendings.len();
         let others = others + self.fees.len();
-        let others = others + self.groups.len() + self.kills.len() + self.protections.len() + self.limits.len();
+        let others = others
+            + self.groups.len()
+            + self.account_statuses.len()
+            + self.kills.len()
+            + self.protections.len()
+            + self.limits.len();
         1 + created + changed + self.executions.len() + self.cancellations.len() + others
     }
 

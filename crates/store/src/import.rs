@@ -21,7 +21,7 @@ use crate::error::StoreError;
 use crate::fee_rows::{self, FeesRow, TierRow};
 use crate::parts;
 use crate::session::Session;
-use crate::setting_rows::{GroupRow, KillRow, LimitsRow, PhaseRow, ProtectionRow, RulesRow};
+use crate::setting_rows::{AccountStatusRow, GroupRow, KillRow, LimitsRow, PhaseRow, ProtectionRow, RulesRow};
 use crate::standing;
 use crate::stop_rows::{Delayed, QueueRank, WaitingRow, WatchRow};
 use crate::trail_rows::TrailRow;
@@ -108,6 +108,7 @@ struct Rows {
     fees: Vec<FeesRow>,
     tiers: Vec<TierRow>,
     groups: Vec<GroupRow>,
+    account_statuses: Vec<AccountStatusRow>,
     kills: Vec<KillRow>,
     protections: Vec<ProtectionRow>,
     calendar: Option<Time>,
@@ -267,6 +268,9 @@ impl Rows {
             StateItem::Fees { symbol, tier, fees } => self.fees.push(FeesRow { symbol, tier, fees: Some(fees) }),
             StateItem::Tier { account, tier } => self.tiers.push(TierRow { account, tier }),
             StateItem::Group { account, group } => self.groups.push(GroupRow { account, group }),
+            StateItem::AccountStatus { account, status } => {
+                self.account_statuses.push(AccountStatusRow { account, status });
+            }
             StateItem::Kill { scope } => self.kills.push(KillRow { scope, is_killed: true }),
             StateItem::Calendar { through } => self.calendar = Some(through),
             StateItem::Protection { account, grace } => {
@@ -394,6 +398,7 @@ impl Rows {
         insert(session, &self.fees).await?;
         insert(session, &self.tiers).await?;
         insert(session, &self.groups).await?;
+        insert(session, &self.account_statuses).await?;
         insert(session, &self.kills).await?;
         insert(session, &self.protections).await?;
         if let Some(through) = self.calendar.take() {
@@ -420,6 +425,7 @@ impl Rows {
         self.fees.clear();
         self.tiers.clear();
         self.groups.clear();
+        self.account_statuses.clear();
         self.kills.clear();
         self.protections.clear();
         self.limits.clear();

@@ -7,8 +7,8 @@ use std::pin::pin;
 use engine::{DoneOrders, Engine, Importer};
 use futures_util::TryStreamExt;
 use terms::{
-    AccountId, AccountIndex, BandReferences, ClientOrderId, Executed, Execution, NewOrder, OrderId, OrderKind,
-    SelfTrade, StateItem, Symbol, SymbolIndex, TriggersLeft,
+    AccountId, AccountIndex, AccountStatus, BandReferences, ClientOrderId, Executed, Execution, NewOrder, OrderId,
+    OrderKind, SelfTrade, StateItem, Symbol, SymbolIndex, TriggersLeft,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -20,7 +20,7 @@ use crate::fields::Fields;
 use crate::kept::NOTHING_GOES;
 use crate::pages::side;
 use crate::session::Session;
-use crate::setting_rows::{GroupRow, KillRow, LimitsRow, PhaseRow, ProtectionRow, RulesRow};
+use crate::setting_rows::{AccountStatusRow, GroupRow, KillRow, LimitsRow, PhaseRow, ProtectionRow, RulesRow};
 use crate::standing::{self, Standing};
 use crate::term_rows;
 use crate::trail_rows;
@@ -187,6 +187,12 @@ pub(crate) async fn visit_state(
     visit_fees(session, visit).await?;
     each_row(session, &select::<GroupRow>("account"), &mut |fields| {
         visit(StateItem::Group { account: AccountIndex(fields.next()?), group: fields.next()? })
+    })
+    .await?;
+    each_row(session, &select::<AccountStatusRow>("account"), &mut |fields| {
+        let account = AccountIndex(fields.next()?);
+        let status = AccountStatus { transfers: fields.next()? };
+        visit(StateItem::AccountStatus { account, status })
     })
     .await?;
     each_row(session, &select::<KillRow>("scope <> 'everything', scope, account, symbol"), &mut |fields| {

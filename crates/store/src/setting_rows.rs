@@ -4,8 +4,8 @@
 use std::num::NonZeroU32;
 
 use terms::{
-    AccountIndex, AccountLimits, AuctionTies, Distance, Grace, Group, KillScope, RulesPart, SymbolIndex, SymbolPhase,
-    SymbolRules,
+    AccountIndex, AccountLimits, AccountStatus, AuctionTies, Distance, Grace, Group, KillScope, RulesPart, SymbolIndex,
+    SymbolPhase, SymbolRules,
 };
 
 use crate::column::table;
@@ -41,6 +41,13 @@ pub(crate) struct LimitsRow {
 pub(crate) struct GroupRow {
     pub account: AccountIndex,
     pub group: Group,
+}
+
+/// An account and its new status.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AccountStatusRow {
+    pub account: AccountIndex,
+    pub status: AccountStatus,
 }
 
 /// An account and its grace; none if it is no longer protected.
@@ -87,6 +94,8 @@ table! { account_limits: LimitsRow, row =>
 }
 
 table! { account_groups: GroupRow, row => account: row.account, group_number: row.group }
+
+table! { account_statuses: AccountStatusRow, row => account: row.account, transfers: row.status.transfers }
 
 table! { protections: ProtectionRow, row => account: row.account, grace_ms: row.grace }
 

@@ -137,7 +137,8 @@ fn orders(effects: &Effects) -> Vec<NamedParameter<'_>> {
 /// The rows of symbols and accounts that change seldom. Of each table first the keys of all changed rows, and then the
 /// rows that take their place.
 fn settings(effects: &Effects) -> Vec<NamedParameter<'_>> {
-    let Effects { rules, phases, fees, groups, limits, protections, kills, calendar, stops, .. } = effects;
+    let Effects { rules, phases, fees, groups, account_statuses, limits, protections, kills, calendar, stops, .. } =
+        effects;
     vec![
         rows!(watches: &stops.watches, row =>
             number: row.symbol,
@@ -156,6 +157,8 @@ fn settings(effects: &Effects) -> Vec<NamedParameter<'_>> {
         rows!(new_tiers: fees.moved(), if |row| row.tier != Tier::FIRST),
         rows!(old_groups: groups, row => account: row.account),
         rows!(new_groups: groups, if |row| row.group != Group::NONE),
+        rows!(old_statuses: account_statuses, row => account: row.account),
+        rows!(new_statuses: account_statuses),
         rows!(old_limits: limits, row => account: row.account),
         rows!(new_limits: limits, if |row| row.limits != AccountLimits::NONE),
         rows!(old_protections: protections, row => account: row.account),

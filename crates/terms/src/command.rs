@@ -13,6 +13,7 @@ use crate::phase::Phase;
 use crate::place::Place;
 use crate::protections::Grace;
 use crate::rules::SymbolRules;
+use crate::transfers::{Assets, TransferNumber};
 
 /// A requested change. It never changes after it is parsed; the engine decides whether to accept it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +29,14 @@ pub enum Command {
     FundAccount { payer: AccountId, account: AccountId, balance: Money },
     /// Give an account shares of another one. Gateways make it of such a caller's `IssueShares`.
     GiveShares { payer: AccountId, symbol: Symbol, account: AccountId, shares: Position },
+    /// Add new assets to an account. Where a number is given, the deposit is made only if it is the account's next
+    /// transfer.
+    Deposit { account: AccountId, assets: Assets, number: Option<TransferNumber> },
+    /// Add assets of another account to an account, under the same condition. Gateways make it of a `Deposit` by a
+    /// caller who may give away no more than that account has.
+    DepositFrom { payer: AccountId, account: AccountId, assets: Assets, number: Option<TransferNumber> },
+    /// Take assets out of an account and out of the market, under the same condition.
+    Withdraw { account: AccountId, assets: Assets, number: Option<TransferNumber> },
     /// Place an order. Each form of order, each bond to the commands beside it and each term is a part of it.
     Place(Place),
     /// Cancel the open shares of an order.

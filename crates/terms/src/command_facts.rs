@@ -16,6 +16,9 @@ pub enum CommandKind {
     IssueShares,
     FundAccount,
     GiveShares,
+    Deposit,
+    DepositFrom,
+    Withdraw,
     Place,
     CancelOrder,
     CancelAll,
@@ -48,6 +51,9 @@ impl Command {
             Command::IssueShares { .. } => CommandKind::IssueShares,
             Command::FundAccount { .. } => CommandKind::FundAccount,
             Command::GiveShares { .. } => CommandKind::GiveShares,
+            Command::Deposit { .. } => CommandKind::Deposit,
+            Command::DepositFrom { .. } => CommandKind::DepositFrom,
+            Command::Withdraw { .. } => CommandKind::Withdraw,
             Command::Place(_) => CommandKind::Place,
             Command::CancelOrder { .. } | Command::ReplaceOrder { .. } => CommandKind::CancelOrder,
             Command::CancelAll { .. } => CommandKind::CancelAll,
@@ -96,6 +102,9 @@ impl Command {
             | Command::IssueShares { account, .. }
             | Command::FundAccount { account, .. }
             | Command::GiveShares { account, .. }
+            | Command::Deposit { account, .. }
+            | Command::DepositFrom { account, .. }
+            | Command::Withdraw { account, .. }
             | Command::Place(Place { account, .. })
             | Command::CancelOrder { account, .. }
             | Command::ReplaceOrder { account, .. }
@@ -154,6 +163,9 @@ impl Command {
             | CommandKind::IssueShares
             | CommandKind::FundAccount
             | CommandKind::GiveShares
+            | CommandKind::Deposit
+            | CommandKind::DepositFrom
+            | CommandKind::Withdraw
             | CommandKind::Place
             | CommandKind::CancelOrder
             | CommandKind::CancelAll

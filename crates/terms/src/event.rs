@@ -16,6 +16,7 @@ use crate::phase::SymbolPhase;
 use crate::protections::Grace;
 use crate::rules::RulesPart;
 use crate::trail::Trail;
+use crate::transfers::AccountStatus;
 
 /// One thing that happened while a command was applied. Its sequence and time are the command's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +104,8 @@ pub enum Event {
     TierChanged { account: AccountIndex, tier: Tier },
     /// An account is in another group from now on, or in none.
     GroupChanged { account: AccountIndex, group: Group },
+    /// An account has made one more transfer, whose effect on its balance or a position is the next event.
+    AccountStatusChanged { account: AccountIndex, status: AccountStatus },
     /// A kill switch was thrown or released. If it was thrown, the cancels of the scope's open orders follow.
     KillChanged { scope: KillScope<AccountIndex, SymbolIndex>, is_killed: bool },
     /// An account is protected with this grace from now on, or no longer. If no longer, cancels of its open orders may

@@ -11,6 +11,7 @@ use crate::order::Trigger;
 use crate::past_limit::PastLimit;
 use crate::rules::BrokenRule;
 use crate::trail::Trail;
+use crate::transfers::TransferNumber;
 
 /// The reason why a command or query was refused. A refused one changes nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,8 @@ pub enum Reject {
     WouldTake { price: Price },
     /// An execution at `last` reaches the order's trigger already.
     TriggersAtOnce { trigger: Trigger, last: Price },
+    /// A transfer with a number that is not the next one of its account.
+    NotNextTransfer { number: TransferNumber, next: TransferNumber },
     /// An order for money finds no order to trade with, or a price at which the money does not buy even one unit of
     /// shares.
     FundsTradeNothing { funds: Money },
@@ -181,6 +184,13 @@ impl fmt::Display for Reject {
             }
             Reject::InsufficientShares { needed, available } => {
                 write!(f, "Insufficient shares: {needed} needed, {available} available")
+            }
+            Reject::NotNextTransfer { number, next } => {
+                let (why, advice) = match number < next {
+                    true => ("was made already", "so this one changes nothing"),
+                    false => ("would leave out others", "so send those first"),
+                };
+                write!(f, "Transfer {number} of this account {why}, {advice}: the next one is {next}")
             }
             Reject::WouldTake { price } => {
                 write!(f, "Post-only order would execute at once, at {price}: choose a limit that does not cross")

@@ -15,8 +15,8 @@ use crate::trail::Trail;
 /// The answer to one command or query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// The command created an account or symbol, issued shares, or set properties of a symbol, tier or account; or it
-    /// was the loop's and ended an auction.
+    /// The command created an account or symbol, issued shares, made a transfer, or set properties of a symbol, tier or
+    /// account; or it was the loop's and ended an auction.
     Created,
     /// The order was opened (and possibly executed at once) under this id.
     Opened(OrderId),

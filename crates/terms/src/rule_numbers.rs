@@ -37,6 +37,7 @@ impl Reject {
             Reject::AmendsPending { .. } => "16.8",
             Reject::Killed(_) => "18.1",
             Reject::KillGoesOn => "18.3",
+            Reject::NotNextTransfer { .. } => "22.3",
             Reject::PastLimit(past) => past.rule(),
             Reject::AccountExists
             | Reject::UnknownAccount

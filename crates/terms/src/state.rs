@@ -15,6 +15,7 @@ use crate::phase::SymbolPhase;
 use crate::protections::Grace;
 use crate::rules::SymbolRules;
 use crate::trail::Trail;
+use crate::transfers::AccountStatus;
 use crate::triggers_left::TriggersLeft;
 
 /// One part of the market's state. A stream of them is, in this order:
@@ -59,7 +60,7 @@ pub enum StateItem {
     },
     /// An account and its balance.
     Account { id: AccountId, balance: Money },
-    /// A symbol and all shares ever issued of it.
+    /// A symbol and all its shares: those that were issued, without withdrawn ones.
     Symbol { name: Symbol, issued: Position },
     /// The position of an account in a symbol.
     Position { account: AccountIndex, symbol: SymbolIndex, shares: Position },
@@ -122,6 +123,8 @@ pub enum StateItem {
     Tier { account: AccountIndex, tier: Tier },
     /// An account in a group.
     Group { account: AccountIndex, group: Group },
+    /// An account that has made transfers.
+    AccountStatus { account: AccountIndex, status: AccountStatus },
     /// A scope that is killed.
     Kill { scope: KillScope<AccountIndex, SymbolIndex> },
     /// A protected account.

@@ -311,6 +311,7 @@ impl Maker {
             | Event::FeesChanged { .. }
             | Event::TierChanged { .. }
             | Event::GroupChanged { .. }
+            | Event::AccountStatusChanged { .. }
             | Event::KillChanged { .. }
             | Event::LimitsChanged { .. }
             | Event::ProtectionChanged { .. }

@@ -1,6 +1,8 @@
-//! Accounts: their balances and positions, transfers between them, and cancel on disconnect.
+//! Accounts: their balances and positions, deposits and withdrawals, gifts of one account to another, and cancel on
+//! disconnect.
 
 mod create;
+mod deposits;
 mod protection;
 pub(crate) mod state;
 mod transfer;

@@ -190,7 +190,7 @@ impl Positions {
     }
 }
 
-/// A symbol and the shares that were ever issued of it.
+/// A symbol and the shares that the market has of it: those that were issued, without withdrawn ones.
 #[derive(Clone, Copy)]
 pub(crate) struct Listing {
     pub(crate) name: Symbol,
@@ -234,6 +234,13 @@ impl Symbols {
     pub(crate) fn issue(&mut self, symbol: SymbolIndex, shares: Position) {
         let listing = &mut self.list[symbol.0 as usize];
         listing.issued = listing.issued.plus(shares);
+    }
+
+    /// Takes shares that were issued out of the market.
+    pub(crate) fn redeem(&mut self, symbol: SymbolIndex, shares: Position) {
+        let listing = &mut self.list[symbol.0 as usize];
+        listing.issued = listing.issued.minus(shares);
+        assert!(!listing.issued.is_negative(), "invariant: no more shares are withdrawn than were issued");
     }
 
     /// All symbols by index.

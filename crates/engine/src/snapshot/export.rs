@@ -1,9 +1,9 @@
 //! Exports the state as a stream of items, and computes their hash. It reads the engine and changes nothing.
 
 use terms::{
-    AccountIndex, AccountLimits, AuctionTies, Deadline, Distance, Executed, Execution, Fees, Iceberg, KillScope,
-    LogMessage, MarketState, NewOrder, OrderId, OrderKind, SelfTrade, Sequence, Side, StateItem, SymbolIndex,
-    SymbolRules, Time, Trail, Trigger,
+    AccountIndex, AccountLimits, AccountStatus, AuctionTies, Deadline, Distance, Executed, Execution, Fees, Iceberg,
+    KillScope, LogMessage, MarketState, NewOrder, OrderId, OrderKind, SelfTrade, Sequence, Side, StateItem,
+    SymbolIndex, SymbolRules, Time, Trail, Trigger,
 };
 use xxhash_rust::xxh3::Xxh3;
 
@@ -100,6 +100,9 @@ impl Engine {
         }
         for (account, group) in self.groups.all() {
             visit(StateItem::Group { account, group });
+        }
+        for (account, status) in self.account_statuses.all() {
+            visit(StateItem::AccountStatus { account, status });
         }
         for scope in self.kills.all() {
             visit(StateItem::Kill { scope });
@@ -322,6 +325,11 @@ impl StateHash {
                 self.word(33);
                 self.word(account.0.into());
                 self.word(group.number().into());
+            }
+            StateItem::AccountStatus { account, status: AccountStatus { transfers } } => {
+                self.word(55);
+                self.word(account.0.into());
+                self.word(transfers);
             }
             StateItem::Kill { scope } => {
                 let (kind, index) = match scope {

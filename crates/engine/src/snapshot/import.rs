@@ -49,6 +49,7 @@ pub struct Importer {
     last_fees: Option<(SymbolIndex, Tier)>,
     last_tier: Option<AccountIndex>,
     last_group: Option<AccountIndex>,
+    last_account_status: Option<AccountIndex>,
     last_kill: Option<KillScope<AccountIndex, SymbolIndex>>,
     last_protection: Option<AccountIndex>,
     last_limits: Option<AccountIndex>,
@@ -90,6 +91,7 @@ enum Stage {
     Fees,
     Tiers,
     Groups,
+    AccountStatuses,
     Kills,
     Protections,
     Limits,
@@ -117,6 +119,7 @@ impl Importer {
             last_fees: None,
             last_tier: None,
             last_group: None,
+            last_account_status: None,
             last_kill: None,
             last_protection: None,
             last_limits: None,
@@ -322,6 +325,10 @@ impl Importer {
             StateItem::Group { account, group } => {
                 self.advance(Stage::Groups)?;
                 self.add_group(account, group)
+            }
+            StateItem::AccountStatus { account, status } => {
+                self.advance(Stage::AccountStatuses)?;
+                self.add_account_status(account, status)
             }
             StateItem::Kill { scope } => {
                 self.advance(Stage::Kills)?;

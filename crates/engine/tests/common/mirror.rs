@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::Model;
 use terms::{
-    AccountIndex, AccountLimits, CancelReason, ClientOrderId, Deadline, Event, Fees, Groups, Kills, Money, NewOrder,
-    OrderId, Phase, Position, Price, Protections, Shares, Side, SymbolIndex, SymbolRules, Tier, Time, Trail, Trigger,
+    AccountIndex, AccountLimits, AccountStatuses, CancelReason, ClientOrderId, Deadline, Event, Fees, Groups, Kills,
+    Money, NewOrder, OrderId, Phase, Position, Price, Protections, Shares, Side, SymbolIndex, SymbolRules, Tier, Time,
+    Trail, Trigger,
 };
 
 /// The market as a reader of events knows it.
@@ -39,6 +40,7 @@ pub struct Mirror {
     /// The tiers that events gave.
     tiers: BTreeMap<AccountIndex, Tier>,
     groups: Groups,
+    statuses: AccountStatuses,
     kills: Kills,
     protections: Protections,
     /// The time up to which the calendar was followed.
@@ -78,6 +80,10 @@ impl Mirror {
             Event::GroupChanged { account, group } => {
                 assert_ne!(self.groups.of(account), group, "what is told has changed");
                 self.groups.set(account, group);
+            }
+            Event::AccountStatusChanged { account, status } => {
+                assert_ne!(self.statuses.of(account), status, "what is told has changed");
+                self.statuses.set(account, status);
             }
             Event::KillChanged { scope, is_killed } => {
                 assert_ne!(self.kills.is_killed(scope), is_killed, "what is told has changed");
@@ -275,6 +281,7 @@ impl Mirror {
             assert_eq!(balance, model.balance(account), "the balance of {account:?} as events told it");
             assert_eq!(self.tiers.get(&account).copied().unwrap_or_default(), model.tier(account), "its tier");
             assert_eq!(self.groups.of(account), model.group(account), "its group");
+            assert_eq!(self.statuses.of(account), model.account_status(account), "its status");
             for symbol in (0..model.symbols().count() as u32).map(SymbolIndex) {
                 let heard = self.positions.get(&(account, symbol)).copied().unwrap_or(Position::ZERO);
                 let message = "as events told it";

@@ -21,6 +21,7 @@ pub mod ruled;
 mod shared_log;
 pub mod situations;
 mod trails;
+mod transferred;
 
 use model::workload::{Random, Workload};
 use terms::{CancelBounds, ExecutionBounds};

@@ -11,11 +11,11 @@ use terms::{
 
 use super::{
     amended, bounded, charged, funded, grouped, killed, mass_canceled, moved, order_terms, parts, pended, phased,
-    protected, reached, ruled, shared_log, trails,
+    protected, reached, ruled, shared_log, trails, transferred,
 };
 
 /// All situations that a comparison should meet.
-pub const ALL: [&str; 144] = [
+pub const ALL: [&str; 145] = [
     "account created",
     "symbol created",
     "symbol created again",
@@ -160,6 +160,7 @@ pub const ALL: [&str; 144] = [
     "replacement: placed before, and the old order kept",
     "rejected: not canceled",
     "rejected: unknown payer",
+    "rejected: not the next transfer",
 ];
 
 /// The situations of this file and of the others.
@@ -181,6 +182,7 @@ fn all() -> impl Iterator<Item = &'static str> {
         .chain(bounded::ALL)
         .chain(shared_log::ALL)
         .chain(funded::ALL)
+        .chain(transferred::ALL)
         .chain(amended::ALL)
 }
 
@@ -319,6 +321,7 @@ impl Situations {
         let protection = protected::after(op, reply, events, self.was_protected, model);
         protection.into_iter().for_each(|name| self.count(name));
         funded::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
+        transferred::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
         let amended_before = self.amended_before.take();
         amended::after(amended_before.as_ref(), op, reply, events, model).into_iter().for_each(|name| self.count(name));
         bounded::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
@@ -491,6 +494,9 @@ impl Situations {
             | Command::ChangeGroup { .. }
             | Command::FundAccount { .. }
             | Command::GiveShares { .. }
+            | Command::Deposit { .. }
+            | Command::DepositFrom { .. }
+            | Command::Withdraw { .. }
             | Command::Release { .. }
             | Command::KillTogether { .. }
             | Command::ReleaseTogether { .. }
@@ -848,6 +854,7 @@ fn rejected(reject: &Reject) -> &'static str {
         Reject::TriggersAtOnce { .. } => "rejected: triggers at once",
         Reject::FundsTradeNothing { .. } => "rejected: funds trade nothing",
         Reject::WouldWait => "rejected: would wait",
+        Reject::NotNextTransfer { .. } => "rejected: not the next transfer",
         Reject::UnknownOrder => "rejected: unknown order",
         Reject::NothingOpen => "rejected: nothing open",
         Reject::NotCanceled => "rejected: not canceled",

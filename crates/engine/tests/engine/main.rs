@@ -12,6 +12,7 @@ mod bands;
 mod bounds;
 mod costs;
 mod deadlines;
+mod deposits;
 mod groups;
 mod icebergs;
 mod keeping;

@@ -285,6 +285,13 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
             0 => StateItem::Group { account: terms::AccountIndex(account.0 + 1), group },
             _ => StateItem::Group { account, group: Group::new(group.number() ^ 1).unwrap() },
         },
+        StateItem::AccountStatus { account, mut status } => match which {
+            0 => StateItem::AccountStatus { account: terms::AccountIndex(account.0 + 1), status },
+            _ => {
+                status.transfers ^= 1;
+                StateItem::AccountStatus { account, status }
+            }
+        },
         StateItem::Calendar { through } => StateItem::Calendar { through: Time(through.0 + 1) },
         StateItem::Protection { account, grace } => match which {
             0 => StateItem::Protection { account: terms::AccountIndex(account.0 + 1), grace },

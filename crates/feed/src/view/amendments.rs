@@ -52,6 +52,7 @@ impl View {
             News::Amended(..)
             | News::Account(_)
             | News::Shares(..)
+            | News::Transferred(..)
             | News::Placed(..)
             | News::Order(..)
             | News::Ended(..)

@@ -306,6 +306,7 @@ impl Market {
             | Event::RulesChanged { .. }
             | Event::FeesChanged { .. }
             | Event::TierChanged { .. }
+            | Event::AccountStatusChanged { .. }
             | Event::GroupChanged { .. }
             | Event::KillChanged { .. }
             | Event::ProtectionChanged { .. }

@@ -160,7 +160,12 @@ fn watchers_hear_of_other_terms_before_the_executions_that_they_bring() {
                 told.push("traded");
             }
             News::Order(_, OrderId(1)) => told.push("order"),
-            News::Order(..) | News::Traded(..) | News::Account(_) | News::Shares(..) | News::Ended(..) => {}
+            News::Order(..)
+            | News::Traded(..)
+            | News::Account(_)
+            | News::Shares(..)
+            | News::Transferred(..)
+            | News::Ended(..) => {}
             News::Placed(..) | News::Noted(..) => panic!("{news:?}"),
         }
     }

@@ -517,6 +517,7 @@ fn expected_reports(market: &Market, account: AccountIndex, from: Sequence) -> u
             | Event::RulesChanged { .. }
             | Event::FeesChanged { .. }
             | Event::TierChanged { .. }
+            | Event::AccountStatusChanged { .. }
             | Event::GroupChanged { .. }
             | Event::KillChanged { .. }
             | Event::ProtectionChanged { .. }

@@ -34,6 +34,7 @@ impl Batch<'_> {
             News::Ended(_, ended) => ended.order.pends_on.map(|_| ended.order.order),
             News::Account(_)
             | News::Shares(..)
+            | News::Transferred(..)
             | News::Placed(..)
             | News::Order(..)
             | News::Traded(..)
@@ -126,6 +127,7 @@ impl Lists {
             }
             News::Account(_)
             | News::Shares(..)
+            | News::Transferred(..)
             | News::Placed(..)
             | News::Order(..)
             | News::Traded(..)

@@ -277,6 +277,7 @@ impl Refusal {
             Reject::PastLimit(_) => Refusal::new(-2010, format!("{reject}.")),
             Reject::NotCanceled | Reject::Kept => Refusal::new(-2010, format!("{reject}.")),
             Reject::AccountExists
+            | Reject::NotNextTransfer { .. }
             | Reject::UnknownPayer
             | Reject::TooMuchMoney { .. }
             | Reject::TooManyShares { .. }

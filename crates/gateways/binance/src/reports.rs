@@ -3,7 +3,10 @@
 
 use std::collections::HashMap;
 
-use feed::{Account, Amended, EndedOrder, News, Noted, ReportedHoldings, TermsChange, Trade, View, amended_with_terms};
+use feed::{
+    Account, Amended, EndedOrder, News, Noted, ReportedHoldings, TermsChange, Trade, Transferred, View,
+    amended_with_terms,
+};
 use serde_json::{Value, json};
 use terms::{AccountIndex, CancelReason, Group, Money, OrderId, Shares, Side, Time};
 
@@ -71,6 +74,10 @@ impl ReportedState {
                     events.extend(of_list);
                     continue;
                 }
+                News::Transferred(_, moved) => {
+                    events.push(balance_update(view, moved));
+                    continue;
+                }
                 News::Account(_) | News::Shares(..) => continue,
                 // Placing is reported before anything else that the command did to the order.
                 News::Placed(_, placed) => (placed.order, None),
@@ -121,6 +128,15 @@ impl ReportedState {
         let time = micros(view.time());
         Some(json!({"e": "outboundAccountPosition", "E": clock::now(), "u": time, "B": all}))
     }
+}
+
+/// Writes a deposit or withdrawal.
+fn balance_update(view: &View, moved: &Transferred) -> Value {
+    let (asset, amount) = match *moved {
+        Transferred::Dollars(dollars) => (names::DOLLARS.to_owned(), numbers::money(dollars)),
+        Transferred::Shares(symbol, shares) => (view.listing(symbol).name.to_string(), numbers::position(shares)),
+    };
+    json!({"e": "balanceUpdate", "E": clock::now(), "a": asset, "d": amount, "T": micros(view.time())})
 }
 
 fn micros(time: Time) -> u64 {

@@ -63,7 +63,7 @@ pub(crate) fn happenings(view: &View, account: AccountIndex, news: &[News]) -> V
     let mut all = Vec::new();
     for news in news {
         let (order, what, time) = match news {
-            News::Account(_) | News::Shares(..) | News::Order(..) => continue,
+            News::Account(_) | News::Shares(..) | News::Transferred(..) | News::Order(..) => continue,
             News::Placed(_, placed) => (placed.order, HappeningKind::Placed, placed.time),
             News::Noted(_, note) => match note.what {
                 Noted::Triggered(_) => (note.order, HappeningKind::Triggered, note.time),

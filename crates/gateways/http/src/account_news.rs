@@ -30,7 +30,7 @@ pub(crate) fn by_account(news: Vec<News>) -> Vec<(AccountIndex, AccountNews)> {
         match news {
             News::Noted(_, note) => its.reports.push(Report::Noted(note)),
             News::Amended(_, amended, _) => its.reports.push(Report::Amended(amended)),
-            News::Account(_) | News::Shares(..) => {}
+            News::Account(_) | News::Shares(..) | News::Transferred(..) => {}
             News::Placed(_, placed) => its.reports.push(Report::Placed(placed)),
             News::Order(_, order) => its.open.push(order),
             News::Ended(_, ended) => {

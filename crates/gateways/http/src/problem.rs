@@ -192,10 +192,27 @@ impl Problem {
         Problem::new(Code::OutcomeUnknown, detail)
     }
 
+    /// The refusal where nobody knows yet whether a transfer is made. `is_numbered` says whether the request names its
+    /// number.
+    pub fn unknown_transfer(is_numbered: bool) -> Problem {
+        let detail = match is_numbered {
+            true => {
+                "whether the transfer is made is not known yet: it may still be; the same request, with the same transfer, \
+                     makes it at most once"
+            }
+            false => {
+                "whether the transfer is made is not known yet: it may still be, and a second request would make another one; \
+                      look at the account's transfers first"
+            }
+        };
+        Problem::new(Code::OutcomeUnknown, detail)
+    }
+
     /// Translates the engine's refusal.
     pub fn of(reject: &Reject) -> Problem {
         let code = match reject {
             Reject::AccountExists => Code::AccountExists,
+            Reject::NotNextTransfer { .. } => Code::NotNextTransfer,
             Reject::UnknownAccount => Code::UnknownAccount,
             Reject::UnknownPayer => Code::UnknownPayer,
             Reject::UnknownSymbol => Code::UnknownSymbol,

@@ -83,6 +83,8 @@ codes! {
         UnknownPayer "unknown-payer", "Unknown payer", "The account that an issuer's budget is of does not exist";
         IssuedOtherwise "issued-otherwise", "Issued otherwise",
             "Another number of shares of the symbol is issued than `expected_issued`: nothing was done";
+        NotNextTransfer "not-next-transfer", "Not the next transfer",
+            "The number is not that of the account's next transfer: it was made already, or others are missing";
         MemberExists "member-exists", "Member exists", "There is a member of this name";
         LastOperator "last-operator", "Last operator",
             "Nobody could change members any more: no operator would have a key that counts";

@@ -40,7 +40,7 @@ pub enum AccountPlace {
 }
 
 /// Routes under `/api/v1`, and beside it.
-const OURS: [(&str, &str, Need); 63] = [
+const OURS: [(&str, &str, Need); 65] = [
     ("GET", "/health", Need::Nothing),
     ("GET", "/ready", Need::Nothing),
     ("GET", "/metrics", Need::Venue),
@@ -82,6 +82,8 @@ const OURS: [(&str, &str, Need); 63] = [
     ("DELETE", "/api/v1/accounts/{account}/orders", Need::Act(AccountPlace::Path)),
     ("PUT", "/api/v1/accounts/{account}/tier", Need::Command),
     ("PUT", "/api/v1/accounts/{account}/group", Need::Command),
+    ("POST", "/api/v1/accounts/{account}/deposits", Need::Issue),
+    ("POST", "/api/v1/accounts/{account}/withdrawals", Need::Command),
     ("PUT", "/api/v1/accounts/{account}/kill", Need::Command),
     ("GET", "/api/v1/accounts/{account}/limits", Need::Read(AccountPlace::Path)),
     ("PUT", "/api/v1/accounts/{account}/limits", Need::Command),

@@ -102,6 +102,12 @@ values! {
     FeeRate "FeeRate" text(r"^([0-9]+\.?[0-9]{0,8}|\.[0-9]{1,8})$", "0.1");
     /// A class of accounts that pay the same fees: 0 to 15.
     Tier "Tier" number(0, 0);
+    /// Dollars to move: at most 8 decimals, above 0, at most 10^20.
+    DollarsMoved "DollarsMoved" text(r"^([0-9]+\.?[0-9]{0,8}|\.[0-9]{1,8})$", "10.5");
+    /// Shares to move: at most 8 decimals, above 0, at most 10^20.
+    SharesMoved "SharesMoved" text(r"^([0-9]+\.?[0-9]{0,8}|\.[0-9]{1,8})$", "3");
+    /// The number of a transfer among those of its account.
+    TransferNumberAsked "TransferNumber" number(1, 1).maximum(Some(terms::TransferNumber::MAX.get()));
     /// Accounts of one owner: 1 to 999999999; 0 for none.
     Group "Group" number(0, 0);
     /// The asset that a fee was taken of: the shares that were bought, or the dollars that shares were sold for.

@@ -5,9 +5,10 @@ use std::num::NonZeroU32;
 use journal::{CodecError, decode, encode};
 use proptest::prelude::*;
 use terms::{
-    AccountId, AccountLimits, Amendment, Among, AuctionTies, Bond, ClientOrderId, Command, DOLLAR, Deadline, Distance,
-    FeeRate, Fees, FundsOrder, Grace, Group, KillScope, Money, NewOrder, OrderId, OrderKind, Pause, Phase, Place,
-    Position, Price, SelfTrade, Shares, Side, Symbol, SymbolRules, Tier, Time, TimeInForce, Trail, Trigger, WaitsFor,
+    AccountId, AccountLimits, Amendment, Among, Assets, AuctionTies, Bond, ClientOrderId, Command, DOLLAR, Deadline,
+    Distance, FeeRate, Fees, FundsOrder, Grace, Group, KillScope, Money, NewOrder, OrderId, OrderKind, Pause, Phase,
+    Place, Position, Price, SelfTrade, Shares, Side, Symbol, SymbolRules, Tier, Time, TimeInForce, Trail,
+    TransferNumber, Trigger, WaitsFor,
 };
 
 fn account() -> impl Strategy<Value = AccountId> {
@@ -186,6 +187,14 @@ fn command() -> impl Strategy<Value = Command> {
         1 => (account(), symbol(), account(), issued.clone()).prop_map(|(payer, symbol, account, shares)| {
             Command::GiveShares { payer, symbol, account, shares }
         }),
+        3 => (account(), account(), assets(), any::<u64>(), 0..3).prop_map(|(payer, account, assets, number, kind)| {
+            let number = TransferNumber::new(number >> (number % 64));
+            match kind {
+                0 => Command::Deposit { account, assets, number },
+                1 => Command::DepositFrom { payer, account, assets, number },
+                _ => Command::Withdraw { account, assets, number },
+            }
+        }),
         1 => (symbol(), account(), issued).prop_map(|(symbol, account, shares)| Command::IssueShares {
             symbol,
             account,
@@ -196,6 +205,15 @@ fn command() -> impl Strategy<Value = Command> {
         1 => (account(), any::<u64>())
             .prop_map(|(account, order)| Command::CancelOrder { account, order: OrderId(order).into() }),
     ]
+}
+
+fn assets() -> impl Strategy<Value = Assets> {
+    let dollars = up_to(Money::CAP.units().unsigned_abs() - 1);
+    let shares = up_to(Position::CAP.units().unsigned_abs() - 1);
+    (symbol(), dollars, shares, any::<bool>()).prop_map(|(symbol, dollars, shares, is_money)| match is_money {
+        true => Assets::Dollars(Money::from_units(dollars as i128 + 1)),
+        false => Assets::Shares { symbol, shares: Position::from_units(shares as i128 + 1) },
+    })
 }
 
 /// Draws each rule in half of the cases. Rules that no order could obey become none.
@@ -635,5 +653,33 @@ fn what_others_pay_for_has_one_encoding() {
         assert_eq!(decode(&mut &bytes[..]), Ok(command));
     }
     let too_much = [&[46, 0xc1, 4, 0xc1, 3][..], &[0xff; 18], &[0x7f]].concat();
+    assert!(decode(&mut &too_much[..]).is_err());
+}
+
+#[test]
+fn a_transfer_has_one_encoding_and_moves_something() {
+    let id = |digits: &[u8]| AccountId::parse(digits).unwrap();
+    let (payer, account) = (id(b"9"), id(b"7"));
+    let assets = Assets::Shares { symbol: Symbol::parse(b"S").unwrap(), shares: Position::from_units(5) };
+    let number = TransferNumber::new(3);
+    for (command, expected) in [
+        (Command::Deposit { account, assets, number }, vec![61, 0xc1, 3, 3, 1, 1, b'S', 5]),
+        (Command::DepositFrom { payer, account, assets, number }, vec![62, 0xc1, 4, 0xc1, 3, 3, 1, 1, b'S', 5]),
+        (
+            Command::Withdraw { account, assets: Assets::Dollars(Money::from_units(5)), number: None },
+            vec![63, 0xc1, 3, 0, 0, 5],
+        ),
+    ] {
+        let mut bytes = Vec::new();
+        encode(&command, &mut bytes);
+        assert_eq!(bytes, expected);
+        assert_eq!(decode(&mut &bytes[..]), Ok(command));
+        // Nothing, and assets of a kind that there is not.
+        let last = bytes.len() - 1;
+        bytes[last] = 0;
+        assert!(decode(&mut &bytes[..]).is_err());
+    }
+    assert!(decode(&mut &[63, 0xc1, 3, 0, 2, 5][..]).is_err());
+    let too_much = [&[63, 0xc1, 3, 0, 0][..], &[0xff; 18], &[0x7f]].concat();
     assert!(decode(&mut &too_much[..]).is_err());
 }

@@ -32,7 +32,7 @@ pub(super) fn draw(workload: &mut Workload, model: &Model) -> Command {
 /// Draws an order that waits for its turn behind another one, at times.
 fn delayed(workload: &mut Workload, model: &Model) -> Option<(AccountId, OrderId)> {
     let delayed: Vec<&Order> = model.open_orders().filter(|order| order.delayed.is_some()).collect();
-    if delayed.is_empty() || workload.random.percent(70) {
+    if delayed.is_empty() || workload.random.percent(50) {
         return None;
     }
     let order = workload.random.pick(&delayed);

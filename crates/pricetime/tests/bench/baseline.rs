@@ -103,9 +103,9 @@ impl Both {
     async fn apply(&mut self, entry: &Entry) {
         use terms::Command::{
             ActivateReached, Amend, AmendOrder, CancelAll, CancelOrder, ChangeFees, ChangeGroup, ChangeLimits,
-            ChangePhase, ChangeRules, ChangeTier, CreateAccount, CreateSymbol, EndAuction, ExpireOrders,
-            FollowCalendar, FreeClientOrderId, FundAccount, GiveShares, IssueShares, Kill, KillTogether, Place,
-            Protect, Release, ReleaseTogether, ReplaceOrder, TakeMessage, Unprotect,
+            ChangePhase, ChangeRules, ChangeTier, CreateAccount, CreateSymbol, Deposit, DepositFrom, EndAuction,
+            ExpireOrders, FollowCalendar, FreeClientOrderId, FundAccount, GiveShares, IssueShares, Kill, KillTogether,
+            Place, Protect, Release, ReleaseTogether, ReplaceOrder, TakeMessage, Unprotect, Withdraw,
         };
         let mut events = Vec::new();
         let reply = self.model.apply(entry, &mut Vec::new(), &mut events);
@@ -147,6 +147,9 @@ impl Both {
             | Unprotect { .. }
             | ChangeLimits { .. }
             | FundAccount { .. }
+            | Deposit { .. }
+            | DepositFrom { .. }
+            | Withdraw { .. }
             | GiveShares { .. }
             | TakeMessage(_) => {
                 unreachable!("this workload draws none")

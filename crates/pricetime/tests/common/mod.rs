@@ -32,4 +32,5 @@ pub mod small_disk;
 pub mod talk;
 pub mod trace;
 pub mod trader;
+pub mod transfers;
 pub mod wait;

@@ -72,6 +72,7 @@ mod status_seconds;
 mod stops;
 mod terms;
 mod trailing;
+mod transfers;
 mod turned_away;
 mod turnover;
 mod under_way;

@@ -28,3 +28,4 @@ mod retention;
 mod settings;
 mod terms;
 mod tls;
+mod transfers;

@@ -99,6 +99,7 @@ impl Past {
             | Event::RulesChanged { .. }
             | Event::FeesChanged { .. }
             | Event::TierChanged { .. }
+            | Event::AccountStatusChanged { .. }
             | Event::GroupChanged { .. }
             | Event::KillChanged { .. }
             | Event::ProtectionChanged { .. }

@@ -240,6 +240,9 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::CreateSymbol { .. }
             | Command::IssueShares { .. }
             | Command::FundAccount { .. }
+            | Command::Deposit { .. }
+            | Command::DepositFrom { .. }
+            | Command::Withdraw { .. }
             | Command::GiveShares { .. }
             | Command::ActivateReached
             | Command::TakeMessage(_)
@@ -313,6 +316,9 @@ fn push_create(body: &mut String, op: &Op) {
             | Command::EndAuction
             | Command::FollowCalendar { .. }
             | Command::FundAccount { .. }
+            | Command::Deposit { .. }
+            | Command::DepositFrom { .. }
+            | Command::Withdraw { .. }
             | Command::GiveShares { .. },
         )
         | Op::Query(_) => {
@@ -347,6 +353,9 @@ fn push_transaction(body: &mut String, op: &Op) {
             | Command::CreateSymbol { .. }
             | Command::IssueShares { .. }
             | Command::FundAccount { .. }
+            | Command::Deposit { .. }
+            | Command::DepositFrom { .. }
+            | Command::Withdraw { .. }
             | Command::GiveShares { .. }
             | Command::ActivateReached
             | Command::TakeMessage(_)

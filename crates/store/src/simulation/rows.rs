@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use exchange::Trade;
 use terms::{
-    AccountId, AccountIndex, AccountLimits, BandReferences, Cancellation, ClientOrderId, DoneOrder, Executed,
-    Execution, FeeSchedule, Groups, Kills, Money, NewOrder, OrderId, OrderKind, Phase, Position, Price, Protections,
-    SelfTrade, Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Time, Trail, Trigger,
-    TriggersLeft,
+    AccountId, AccountIndex, AccountLimits, AccountStatuses, BandReferences, Cancellation, ClientOrderId, DoneOrder,
+    Executed, Execution, FeeSchedule, Groups, Kills, Money, NewOrder, OrderId, OrderKind, Phase, Position, Price,
+    Protections, SelfTrade, Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Time,
+    Trail, Trigger, TriggersLeft,
 };
 
 use crate::amended_rows::PlacedAnew;
@@ -56,6 +56,7 @@ pub(super) struct Rows {
     rules: BTreeMap<SymbolIndex, SymbolRules>,
     fees: FeeSchedule,
     groups: Groups,
+    account_statuses: AccountStatuses,
     kills: Kills,
     protections: Protections,
     calendar: Option<Time>,
@@ -89,6 +90,7 @@ impl Rows {
             rules: BTreeMap::new(),
             fees: FeeSchedule::new(),
             groups: Groups::new(),
+            account_statuses: AccountStatuses::new(),
             kills: Kills::new(),
             protections: Protections::new(),
             calendar: None,
@@ -149,6 +151,8 @@ impl Rows {
         effects.fees.changed().iter().for_each(|row| self.fees.set(row.symbol, row.tier, row.fees));
         effects.fees.moved().iter().for_each(|row| self.fees.set_tier(row.account, row.tier));
         effects.groups.iter().for_each(|row| self.groups.set(row.account, row.group));
+        let statuses = effects.account_statuses.iter();
+        statuses.for_each(|row| self.account_statuses.set(row.account, row.status));
         self.limits.extend(effects.limits.iter().map(|row| (row.account, row.limits)));
         self.limits.retain(|_, limits| *limits != AccountLimits::NONE);
         effects.kills.iter().for_each(|row| self.kills.set(row.scope, row.is_killed));
@@ -359,6 +363,8 @@ impl Rows {
         items.extend(self.fees.all().map(|(symbol, tier, fees)| StateItem::Fees { symbol, tier, fees }));
         items.extend(self.fees.tiers().map(|(account, tier)| StateItem::Tier { account, tier }));
         items.extend(self.groups.all().map(|(account, group)| StateItem::Group { account, group }));
+        let statuses = self.account_statuses.all();
+        items.extend(statuses.map(|(account, status)| StateItem::AccountStatus { account, status }));
         items.extend(self.kills.all().map(|scope| StateItem::Kill { scope }));
         items.extend(self.protections.all().map(|(account, grace)| StateItem::Protection { account, grace }));
         items.extend(self.limits.iter().map(|(&account, &limits)| StateItem::Limits { account, limits }));

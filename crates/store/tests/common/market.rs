@@ -295,6 +295,7 @@ impl Market {
             | Event::FeesTaken { .. }
             | Event::FeesChanged { .. }
             | Event::TierChanged { .. }
+            | Event::AccountStatusChanged { .. }
             | Event::GroupChanged { .. }
             | Event::KillChanged { .. }
             | Event::ProtectionChanged { .. }

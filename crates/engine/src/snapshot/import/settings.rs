@@ -3,8 +3,8 @@
 use super::Importer;
 
 use terms::{
-    AccountIndex, AccountLimits, Fees, Grace, Group, KillScope, LogMessage, Phase, SymbolIndex, SymbolPhase,
-    SymbolRules, Tier, Time,
+    AccountIndex, AccountLimits, AccountStatus, Fees, Grace, Group, KillScope, LogMessage, Phase, SymbolIndex,
+    SymbolPhase, SymbolRules, Tier, Time,
 };
 
 impl Importer {
@@ -80,6 +80,21 @@ impl Importer {
             return Err("the group of an account that was not listed, or none");
         }
         self.engine.groups.set(account, group);
+        Ok(())
+    }
+
+    pub(super) fn add_account_status(
+        &mut self,
+        account: AccountIndex,
+        status: AccountStatus,
+    ) -> Result<(), &'static str> {
+        if self.last_account_status.replace(account).is_some_and(|last| last >= account) {
+            return Err("the status of an account before its turn, or twice");
+        }
+        if account.0 as usize >= self.engine.accounts.all().len() || status == AccountStatus::NEW {
+            return Err("the status of an account that was not listed, or one without transfers");
+        }
+        self.engine.account_statuses.set(account, status);
         Ok(())
     }
 

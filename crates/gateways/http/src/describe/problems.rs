@@ -88,6 +88,7 @@ mod tests {
             | Reject::WouldWait
             | Reject::Full => true,
             Reject::AccountExists
+            | Reject::NotNextTransfer { .. }
             | Reject::UnknownPayer
             | Reject::TooMuchMoney { .. }
             | Reject::TooManyShares { .. }
@@ -140,6 +141,7 @@ mod tests {
             | Reject::TooManyWaiting { .. }
             | Reject::Full => true,
             Reject::AccountExists
+            | Reject::NotNextTransfer { .. }
             | Reject::UnknownPayer
             | Reject::UnknownSymbol
             | Reject::TooMuchMoney { .. }

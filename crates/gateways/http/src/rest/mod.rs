@@ -23,6 +23,7 @@ mod seconds;
 mod sessions;
 mod status;
 mod symbols;
+mod transfers;
 
 #[cfg(feature = "fuzz")]
 pub(crate) use reading::read;
@@ -69,6 +70,8 @@ pub(crate) fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(accounts::one))
         .routes(routes!(fees::change_tier))
         .routes(routes!(groups::change_group))
+        .routes(routes!(transfers::deposit))
+        .routes(routes!(transfers::withdraw))
         .routes(routes!(kills::account))
         .routes(routes!(limits::of, limits::change))
         .routes(routes!(kills::symbol))

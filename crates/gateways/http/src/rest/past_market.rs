@@ -433,7 +433,12 @@ fn changed(view: &View, symbol: SymbolIndex, news: &[News]) -> Vec<PastOrderShap
             News::Order(_, order) => view.open_order(*order),
             News::Amended(_, amended, _) => view.open_order(amended.order),
             News::Ended(_, ended) => Some(ended.order),
-            News::Account(_) | News::Shares(..) | News::Placed(..) | News::Traded(..) | News::Noted(..) => None,
+            News::Account(_)
+            | News::Shares(..)
+            | News::Transferred(..)
+            | News::Placed(..)
+            | News::Traded(..)
+            | News::Noted(..) => None,
         };
         let Some(open) = changed.filter(|open| open.symbol == symbol && stands(open)) else { continue };
         if seen.insert(open.order) {

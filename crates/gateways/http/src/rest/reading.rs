@@ -10,7 +10,7 @@ use super::kills::KillAsked;
 use super::members::{KeyAsked, MemberAsked, RightsAsked};
 use super::order_lists::{self, PlaceOrderListBody};
 use super::placing::{PlaceOrderBody, Placing};
-use super::{accounts, audit, fees, groups, modes, orders, past_market, sandbox, sessions, symbols};
+use super::{accounts, audit, fees, groups, modes, orders, past_market, sandbox, sessions, symbols, transfers};
 use crate::problem::Problem;
 use crate::shapes::{FeesShape, LimitsShape, PhaseAsked, RulesShape};
 
@@ -31,6 +31,9 @@ pub(crate) fn read(method: &str, target: &Uri, body: &[u8]) {
         (_, [_, _, "fees"] | [_, _, "fees", _]) => of::<FeesShape>(body).and_then(|asked| asked.read().map(drop)),
         (_, [.., "phase"]) => of::<PhaseAsked>(body).and_then(|asked| asked.read().map(drop)),
         (_, [.., "tier"]) => of::<fees::TierShape>(body).map(drop),
+        (_, [.., "deposits" | "withdrawals"]) => {
+            of::<transfers::TransferBody>(body).and_then(|asked| asked.read().map(drop))
+        }
         (_, [.., "group"]) => of::<groups::GroupShape>(body).map(drop),
         (_, [.., "mode"]) => of::<modes::ModeShape>(body).map(drop),
         (_, [.., "kill"]) => of::<KillAsked>(body).map(drop),

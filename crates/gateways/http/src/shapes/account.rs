@@ -28,6 +28,10 @@ pub(crate) struct AccountShape {
     #[schema(value_type = Option<schema_values::Group>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     group: Option<u32>,
+    /// The number of its deposits and withdrawals; absent for an account without any.
+    #[schema(value_type = Option<schema_values::Count>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transfers: Option<u64>,
     /// Whether it takes no orders until it is released; absent for an account that takes them.
     #[serde(skip_serializing_if = "Option::is_none")]
     killed: Option<bool>,
@@ -90,6 +94,7 @@ impl AccountShape {
             open_orders: account.open_orders,
             tier: Some(tier).filter(|&tier| tier != Tier::FIRST).map(Tier::number),
             group: Some(group).filter(|&group| group != Group::NONE).map(Group::number),
+            transfers: Some(account.status.transfers).filter(|&transfers| transfers > 0),
             killed,
             cancel_on_disconnect: grace.map(|grace| grace.to_string()),
             limits,

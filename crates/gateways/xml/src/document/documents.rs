@@ -66,6 +66,10 @@ pub(super) enum PartKind {
     Issued,
     /// An op that changes rules, limits, a phase, fees, a tier or a group, or kills or releases.
     Change,
+    /// An op that adds assets to an account.
+    Deposit,
+    /// An op that takes assets out of an account.
+    Withdraw,
     /// An op that protects an account.
     Protect,
     /// An op that unprotects an account.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use exchange::{NotKilled, PairFault, PendingFault};
-use terms::{AmountError, GraceError, GroupError, IdError, Reject, RulesFault, TierError};
+use terms::{AmountError, GraceError, GroupError, IdError, Reject, RulesFault, TierError, TransferNumberError};
 
 /// The refusal of a whole document: none of it takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,6 +186,10 @@ pub(super) enum ChildFault<'a> {
         error: GraceError,
     },
     Group(GroupError),
+    /// The number of a transfer that is none.
+    Transfer(TransferNumberError),
+    /// A transfer of nothing, or of both kinds of assets.
+    NoAssets,
     /// A member that cannot be killed.
     Member(NotKilled),
     /// An order that is invalid, in words.
@@ -211,6 +215,8 @@ impl fmt::Display for ChildFault<'_> {
             ChildFault::Grace { field, error } => write!(f, "{field} {error}"),
             ChildFault::Tier(error) => write!(f, "tier {error}"),
             ChildFault::Group(error) => write!(f, "group {error}"),
+            ChildFault::Transfer(error) => write!(f, "transfer {error}"),
+            ChildFault::NoAssets => f.write_str("give dollars, or sym and shares"),
             ChildFault::Member(why) => why.fmt(f),
             ChildFault::Order(fault) => f.write_str(fault),
         }

@@ -24,6 +24,7 @@ mod reader;
 mod reply;
 mod request;
 mod rules;
+mod transfers;
 
 pub(crate) use documents::FAULT;
 pub use documents::{Documents, DocumentsSize, Limits};

@@ -101,6 +101,8 @@ pub fn write_reply(
                 writer.of_member(part, &std::mem::take(&mut of_member));
             }
             PartKind::Change => writer.changed(part, answer()),
+            PartKind::Deposit => writer.done(b"<deposited", part, answer()),
+            PartKind::Withdraw => writer.done(b"<withdrawn", part, answer()),
             PartKind::Protect => writer.done(b"<protected", part, answer()),
             PartKind::Unprotect => writer.done(b"<unprotected", part, answer()),
             PartKind::Symbol => {

@@ -118,6 +118,8 @@ impl<'a> Grammar<'a, '_> {
                 b"kill" => self.kill(&tag, true)?,
                 b"release" => self.kill(&tag, false)?,
                 b"limits" => self.change_limits(&tag)?,
+                b"deposit" => self.deposit(&tag)?,
+                b"withdraw" => self.withdraw(&tag)?,
                 _ => self.unknown_element(&tag, Span::default())?,
             }
         }

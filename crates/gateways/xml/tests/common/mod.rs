@@ -58,6 +58,9 @@ pub fn accept(ops: &[Op]) -> Vec<Answer> {
             | Command::CreateSymbol { .. }
             | Command::IssueShares { .. }
             | Command::FundAccount { .. }
+            | Command::Deposit { .. }
+            | Command::DepositFrom { .. }
+            | Command::Withdraw { .. }
             | Command::GiveShares { .. }
             | Command::ChangeRules { .. }
             | Command::ChangeFees { .. }
