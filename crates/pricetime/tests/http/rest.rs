@@ -77,6 +77,8 @@ fn what_is_done_by_rest_is_what_everybody_sees() {
         (canceled.status, &canceled.body["status"], &canceled.body["canceled"]),
         (200, &json!("canceled"), &json!("25"))
     );
+    assert_eq!(canceled.body["canceled_why"], "asked");
+    assert_eq!(http.read("/api/v1/orders/2?account=1").get("canceled_why"), None, "it was executed");
     assert_eq!(http.delete("/api/v1/orders/1?account=2").code(), (409, "nothing-open"));
     assert_eq!(http.read("/api/v1/accounts/2/orders"), json!({"orders": [], "next": null}));
     let history = http.read("/api/v1/accounts/2/orders?status=all");

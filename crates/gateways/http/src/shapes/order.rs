@@ -2,7 +2,10 @@
 
 use feed::{EndedOrder, HistoryError, Open, PastOrder, ReadModel, View};
 use serde::Serialize;
-use terms::{ClientOrderId, Deadline, Money, NewOrder, OrderId, OrderKind, Price, Shares, Side, Time, Trail, Trigger};
+use terms::{
+    CancelReason, ClientOrderId, Deadline, Money, NewOrder, OrderId, OrderKind, Price, Shares, Side, Time, Trail,
+    Trigger,
+};
 use utoipa::ToSchema;
 
 use crate::history_port::Past;
@@ -170,6 +173,10 @@ pub(crate) struct OrderShape {
     canceled: String,
     #[schema(value_type = schema_values::OrderStatus)]
     status: &'static str,
+    /// The reason of the cancel; absent for an order that is not canceled, or was before reasons were kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<schema_values::CancelReason>)]
+    canceled_why: Option<&'static str>,
     #[schema(value_type = Option<schema_values::Time>, required = true)]
     time: Option<u64>,
     /// The time at which it was triggered, if it waited for a price and that is known.
@@ -184,12 +191,13 @@ pub(crate) struct OrderShape {
 impl OrderShape {
     pub(crate) fn open(model: &ReadModel<impl Sized>, open: &Open) -> Result<OrderShape, HistoryError> {
         let (view, open) = (&model.view, model.as_placed(open)?);
-        Ok(OrderShape::new(Names::of(view, &open), &open, view.client_id(open.order), Shares::ZERO, None))
+        Ok(OrderShape::new(Names::of(view, &open), &open, view.client_id(open.order), None))
     }
 
     pub(crate) fn ended(model: &ReadModel<impl Sized>, ended: &EndedOrder) -> Result<OrderShape, HistoryError> {
         let order = model.as_placed(&ended.order)?;
-        Ok(OrderShape::new(Names::of(&model.view, &order), &order, ended.client_id, ended.canceled, Some(ended.time)))
+        let end = End { canceled: ended.canceled, why: ended.why, time: ended.time };
+        Ok(OrderShape::new(Names::of(&model.view, &order), &order, ended.client_id, Some(end)))
     }
 
     /// Makes an open order with all its fields.
@@ -199,7 +207,7 @@ impl OrderShape {
         open: &Open,
         client_id: Option<ClientOrderId>,
     ) -> OrderShape {
-        OrderShape::new(Names { account, symbol }, open, client_id, Shares::ZERO, None)
+        OrderShape::new(Names { account, symbol }, open, client_id, None)
     }
 
     /// Makes an order of the history.
@@ -222,7 +230,6 @@ impl OrderShape {
                     Names::of(view, &open),
                     &Open { waits, delayed, until, iceberg, trail, trigger, pends_on, self_trade, linked, ..open },
                     client_id,
-                    Shares::ZERO,
                     None,
                 )
             }
@@ -233,20 +240,15 @@ impl OrderShape {
                     linked: past.linked,
                     ..Open::of_past(&past.order, Shares::ZERO, money)
                 };
-                let canceled = ended.map_or(Shares::ZERO, |ended| ended.canceled);
-                let done_time = ended.map(|ended| ended.time);
-                OrderShape::new(Names::of(view, &done), &done, client_id, canceled, done_time)
+                let end = ended.map(|ended| End { canceled: ended.canceled, why: ended.why, time: ended.time });
+                OrderShape::new(Names::of(view, &done), &done, client_id, end)
             }
         }
     }
 
-    fn new(
-        names: Names,
-        order: &Open,
-        client_id: Option<ClientOrderId>,
-        canceled: Shares,
-        done: Option<Time>,
-    ) -> OrderShape {
+    fn new(names: Names, order: &Open, client_id: Option<ClientOrderId>, end: Option<End>) -> OrderShape {
+        let canceled = end.map_or(Shares::ZERO, |end| end.canceled);
+        let done = end.map(|end| end.time);
         let executed = order.shares.less(order.open).less(canceled);
         let status = match (done, canceled.is_zero()) {
             (None, _) => "open",
@@ -281,12 +283,23 @@ impl OrderShape {
             executed: executed.to_string(),
             canceled: canceled.to_string(),
             status,
+            canceled_why: end.and_then(|end| end.why).map(CancelReason::name),
             time: order.placed_at().map(|time| time.0),
             triggered_time: order.triggered.map(|time| time.0),
             done_time: done.map(|time| time.0),
             average_price: average(order.money, executed),
         }
     }
+}
+
+/// The end of an order.
+#[derive(Clone, Copy)]
+struct End {
+    /// The canceled shares.
+    canceled: Shares,
+    /// The reason of the cancel; none if nothing was canceled, or it is unknown.
+    why: Option<CancelReason>,
+    time: Time,
 }
 
 /// The names of an order's account and symbol.
