@@ -9,7 +9,7 @@ import { Frames } from "./frames.js";
 import { laterReplay, laterVenueView } from "./lazy.js";
 import { router } from "./router.js";
 import { beginSession, greet } from "./session.js";
-import { recalled, remember, rememberSoon, remembered } from "./settings.js";
+import { keepRefused, recalled, remember, rememberSoon, remembered } from "./settings.js";
 import { shortcuts } from "./shortcuts.js";
 import { Sound } from "./sound.js";
 import { Alerts } from "./state/alerts.js";
@@ -20,6 +20,7 @@ import { Journeys } from "./state/journeys.js";
 import { Market } from "./state/market.js";
 import { Pair } from "./state/pair.js";
 import { Quote } from "./state/quote.js";
+import { RefusedOrders } from "./state/refused.js";
 import { Lines, Studies } from "./state/studies.js";
 import { Standing } from "./state/standing.js";
 import { Symbols } from "./state/symbols.js";
@@ -67,6 +68,7 @@ const pair = new Pair(holdings, new Holdings(feed, api));
 const market = new Market(feed, api, rememberedInterval());
 const quote = new Quote(market, symbols);
 const standing = new Standing({ vitals, market, symbols, quote, holdings: pair });
+const refused = new RefusedOrders(keepRefused);
 const fees = new Fees({ market, holdings: pair, api });
 const alerts = new Alerts(recalled("alerts"), (all) => remember("alerts", JSON.stringify(all)));
 const watchlist = new Watchlist(recalled("favourites"), {
@@ -124,7 +126,20 @@ const chooseSymbol = () => symbolChooser.open();
 const accounts = accountChooser({ root: find("account-chooser"), holdings, vitals, frames, api, choose: choices.account });
 const studies = new Studies(recalled("studies"), (chosen) => remember("studies", JSON.stringify(chosen)));
 const lines = new Lines(recalled("lines"), (all) => remember("lines", JSON.stringify(all)));
-const ticket = ticketView({ market, symbols, quote, holdings: pair, fees, vitals, standing, frames, api, confirm, chooseAccount: () => accounts.open() });
+const ticket = ticketView({
+  market,
+  symbols,
+  quote,
+  holdings: pair,
+  fees,
+  vitals,
+  standing,
+  refused,
+  frames,
+  api,
+  confirm,
+  chooseAccount: () => accounts.open(),
+});
 candlesView({ market, quote, holdings: pair, alerts, studies, lines, frames, theme, actions, chooseInterval: choices.interval });
 ladderView({
   market,
@@ -214,7 +229,7 @@ async function fetchSymbols(after) {
 /** The tables of an account, in the panel whose ids end so. @param {Holdings} of @param {string} suffix */
 function showAccount(of, suffix) {
   const portfolio = portfolioView({ holdings: of, market, symbols, quote, frames, theme, api, suffix });
-  accountView({ market, quote, holdings: of, frames, api, actions, portfolio, openOrder: orders.open, replay: replayAt, suffix });
+  accountView({ market, quote, holdings: of, refused, frames, api, actions, portfolio, openOrder: orders.open, replay: replayAt, suffix });
 }
 
 const follow = router({

@@ -56,19 +56,31 @@ export function rememberSoon(name) {
 }
 
 /** Keeps the orders on their way for this tab alone; they outlive a reload. @param {string|null} value */
-export function keepSending(value) {
+export const keepSending = (value) => keepInTab("sending", value);
+
+/** @returns {unknown} */
+export const keptSending = () => keptInTab("sending");
+
+/** Keeps the refused orders for this tab alone; they outlive a reload. @param {string|null} value */
+export const keepRefused = (value) => keepInTab("refused", value);
+
+/** @returns {unknown} */
+export const keptRefused = () => keptInTab("refused");
+
+/** @param {string} name @param {string|null} value */
+function keepInTab(name, value) {
   try {
-    if (value === null) sessionStorage.removeItem("pricetime.sending");
-    else sessionStorage.setItem("pricetime.sending", value);
+    if (value === null) sessionStorage.removeItem(`pricetime.${name}`);
+    else sessionStorage.setItem(`pricetime.${name}`, value);
   } catch {
     // Without storage a reload forgets it.
   }
 }
 
-/** @returns {unknown} */
-export function keptSending() {
+/** @param {string} name @returns {unknown} */
+function keptInTab(name) {
   try {
-    return JSON.parse(sessionStorage.getItem("pricetime.sending") ?? "null");
+    return JSON.parse(sessionStorage.getItem(`pricetime.${name}`) ?? "null");
   } catch {
     return null;
   }

@@ -298,10 +298,13 @@
  * @property {string} executed
  * @property {string} canceled
  * @property {"open"|"executed"|"canceled"} status
+ * @property {CancelReason} [canceled_why] missing of one that is not canceled, or was before reasons were kept
  * @property {number} time
  * @property {number|null} done_time
  * @property {string|null} average_price
  */
+
+/** The reason of a cancel. @typedef {"asked"|"not_resting"|"refused"|"expired"|"self_trade"|"linked"|"not_placed"|"disconnected"} CancelReason */
 
 /** Orders, and what they show together. @typedef {{orders: number, shares: string}} Queued */
 

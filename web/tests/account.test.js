@@ -7,7 +7,7 @@ import { pages } from "../page/views/account-csv.js";
 import { balanceLines } from "../page/views/account-lines.js";
 import { emptyOf } from "../page/views/account-tables.js";
 import { leftText } from "../page/views/cancel-all.js";
-import { aboutOrder, editName, kindOf, limitOf, takenText } from "../page/views/order-text.js";
+import { aboutOrder, editName, kindOf, limitOf, statusText, takenText } from "../page/views/order-text.js";
 import { csvOf } from "../page/views/table.js";
 
 /** @import { Account, Cursor, Execution, Order } from "../page/types.js" */
@@ -63,7 +63,16 @@ test("an order is told in one line with its state", () => {
   assert.equal(aboutOrder(order({ side: "sell", limit: null, waits: true })), "▼ Sell 1,500 SPY at any price: waits for its price");
   assert.equal(aboutOrder(order({ pends_on: 3, waits: true })), "▲ Buy 1,500 SPY at 1,000.5: waits for order 3");
   assert.equal(aboutOrder(order({ status: "canceled", waits: true })), "▲ Buy 1,500 SPY at 1,000.5: canceled");
-  assert.equal(editName(order({ limit: null })), "Shares of order 7, those included that were executed");
+  assert.equal(aboutOrder(order({ status: "canceled", canceled_why: "expired" })), "▲ Buy 1,500 SPY at 1,000.5: canceled. Its time was over");
+  assert.equal(editName(order({ limit: null })), "Shares of order 7, those included that were executed. With more its place is lost");
+});
+
+test("a status is told with its reason, which is known of no order from before reasons were kept", () => {
+  assert.equal(statusText(order()), "open");
+  assert.equal(statusText(order({ status: "canceled" })), "canceled");
+  assert.equal(statusText(order({ status: "canceled", canceled_why: "self_trade" })), "canceled: own order met");
+  // Some of its shares were canceled when it met an own one, and the others executed.
+  assert.equal(statusText(order({ status: "executed", canceled_why: "self_trade" })), "executed");
 });
 
 test("what an order took at once is not told where its executions are not all here", () => {
@@ -114,6 +123,24 @@ test("the balance comes first, then positions and limits, and all is free and he
     ],
   );
   assert.deepEqual(balanceLines(null), []);
+});
+
+test("a refused order has no number, and a reason, in a file as well", () => {
+  const refused = /** @type {any} */ ({
+    ...order(),
+    order_id: -1,
+    status: "refused",
+    why: "Insufficient funds",
+    funds: "1500",
+    executed: "0",
+    done_time: 1_000_000,
+  });
+  const [number, , , , , executed, status] = historyColumns(price, press);
+  assert.deepEqual(
+    [number, executed, status].map(({ text }) => text(refused)),
+    ["", "0 of $1,500", "refused: Insufficient funds"],
+  );
+  assert.match(csvOf(historyColumns(price, press), [refused]), /\r\n,SPY,buy,1000\.5,,0,refused: Insufficient funds,limit,/);
 });
 
 test("files of orders and executions hold plain amounts and times of UTC", () => {

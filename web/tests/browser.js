@@ -299,7 +299,7 @@ async function trade(context, name, market) {
     await page.click("#ticket-submit");
     await page.waitForSelector("#ticket-done:has-text('at any price')");
     await page.selectOption("#ticket-kind", "post_only");
-    await page.fill("#ticket-limit", "1000");
+    await page.fill("#ticket-limit", "150");
     await page.fill("#ticket-shares", "1");
     await page.click("#ticket-submit");
     await page.waitForSelector("#ticket-limit-fault:has-text('would execute at once')");

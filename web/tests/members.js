@@ -279,6 +279,12 @@ async function sayWhyNot(open, size) {
     await page.waitForSelector(`#ticket-submit[disabled]:has-text("${button}")`);
     await look(page, `${size}-${button.replaceAll(" ", "-")}`);
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing sticks out");
+    // Whoever comes only now is told as well, and nothing else.
+    await page.reload();
+    await page.waitForSelector(`#banner:not([hidden]):has-text("${strip}")`);
+    await page.waitForSelector(`#ticket-submit[disabled]:has-text("${button}")`, { state: "attached" });
+    if (size === "phone") await page.click("nav.sections [data-section=ticket]");
+    await look(page, `${size}-${button.replaceAll(" ", "-")}-again`);
     // A mode does not stop an operator, who looks at no account here, and all else does.
     if (path !== "/mode" && !path.startsWith("/accounts")) await boss.waitForSelector(`#banner:not([hidden]):has-text("${strip}")`);
     else assert.ok(await boss.isHidden("#banner"), path);

@@ -4,7 +4,7 @@ import { exact, group } from "../page/decimal.js";
 import { Book } from "../page/state/book.js";
 import { Fees, feeOf, percentOf } from "../page/state/fees.js";
 import { fundsOf, percentageOf, sharesOf } from "../page/views/amount.js";
-import { bipsOf, ordersOf } from "../page/views/ticket-order.js";
+import { bipsOf, ordersOf, kindFor } from "../page/views/ticket-order.js";
 import { forecast, foretoldMeeting, foretoldWaiting, nearest } from "../page/views/forecast.js";
 import { moveOf } from "../page/views/moving.js";
 import { fillingOf, presetsOf, withPreset } from "../page/views/presets.js";
@@ -77,8 +77,15 @@ test("an order that is moved is foretold, and what would be refused is known bef
   const order = /** @type {any} */ ({ side: "buy", kind: "limit", open: "25", limit: "150.3", stop: null, take_profit: null });
   const says = (/** @type {object} */ of, /** @type {"limit"|"stop"|"take_profit"} */ which, /** @type {string} */ to) =>
     moveOf({ book: BOOK, last: "150.5" }, { ...order, ...of }, which, to, group);
-  assert.deepEqual(says({}, "limit", "150.2"), { text: "0 now, 25 rest at 150.2", crosses: false, refused: null });
-  assert.deepEqual(says({}, "limit", "150.6"), { text: "20 now at 150.6 on average, 5 rest at 150.6", crosses: true, refused: null });
+  assert.deepEqual(says({}, "limit", "150.2"), { text: "0 now, 25 rest at 150.2", crosses: false, loses_place: true, refused: null });
+  assert.deepEqual(says({}, "limit", "150.6"), {
+    text: "20 now at 150.6 on average, 5 rest at 150.6",
+    crosses: true,
+    loses_place: true,
+    refused: null,
+  });
+  // Where it is already it stays, and what stands in no book has no place to lose.
+  assert.deepEqual([says({}, "limit", "150.30").loses_place, says({ pends_on: 3 }, "limit", "150.2").loses_place], [false, false]);
   assert.equal(says({ side: "sell" }, "limit", "150.4").crosses, true);
   assert.equal(says({ kind: "post_only" }, "limit", "150.6").refused, "it is post-only, and would execute at once");
   assert.equal(says({ kind: "post_only" }, "limit", "150.5").refused, null);
@@ -92,9 +99,26 @@ test("an order that is moved is foretold, and what would be refused is known bef
     assert.deepEqual(says({ side, kind: "market", limit: null }, which, not), {
       text: `Waits for ${not}, then ${side}s 25 at any price`,
       crosses: false,
+      loses_place: false,
       refused: null,
     });
   }
+});
+
+test("a kind gives way to what the order waits for", () => {
+  for (const [wanted, waits, kind] of [
+    ["market", "", "market"],
+    ["post_only_move", "", "post_only_move"],
+    ["market", "stop", "market"],
+    ["post_only_move", "stop", "post_only"],
+    ["limit", "or_stop", "post_only"],
+    ["market", "then_both", "limit"],
+    ["post_only", "then_both", "post_only"],
+    ["auction_market", "stop", "market"],
+    ["auction_market", "then_stop", "limit"],
+    ["auction_limit", "stop", "limit"],
+  ])
+    assert.equal(kindFor(wanted, waits), kind, `${wanted} ${waits}`);
 });
 
 test("an amount is shares, dollars or per cent of what there is, rounded down to lots", () => {

@@ -463,7 +463,9 @@ try {
       const { order_id: first } = await newest();
       await assert.rejects(labelOf(page, true), /no label/, "the line itself is no handle: the chart is dragged there");
       await drag(page, 20);
-      await page.waitForSelector(`#chart-move-note:has-text("Order ${first} to 144."):has-text("0 now, 5 rest at 144.")`);
+      await page.waitForSelector(
+        `#chart-move-note:has-text("Order ${first} to 144."):has-text("0 now, 5 rest at 144."):has-text("its place in the queue is lost")`,
+      );
       await look(page, "dragging");
       await page.keyboard.press("Escape");
       await page.mouse.up();
@@ -496,7 +498,9 @@ try {
       await page.waitForSelector("#chart-move-note[data-warns]:has-text('5 now at 145.')");
       await look(page, "dragging-through");
       await page.mouse.up();
-      await page.waitForSelector("#confirm[open]:has-text('5 now at 145.')");
+      await page.waitForSelector(
+        "#confirm[open]:has-text('5 now at 145.'):has-text('It executes at once.'):has-text('lost: behind all orders at its new price')",
+      );
       await page.keyboard.press("Escape");
       await page.waitForSelector("#confirm", { state: "hidden" });
       assert.deepEqual([(await newest()).order_id, (await newest()).executed], [first, "0"]);
@@ -505,6 +509,7 @@ try {
       await page.click("#confirm-sure");
       await page.waitForSelector(`.notice:has-text("Order ${first} has 5 ")`);
       assert.deepEqual([(await newest()).order_id, (await newest()).executed], [first, "5"]);
+      await lines(page, 0);
       await ask("POST", "/orders", { account: market.trader, symbol: market.symbol, side: "buy", kind: "post_only", limit: "144.97", shares: "5" });
       await lines(page, 1);
       const { order_id: second } = await newest();

@@ -74,6 +74,21 @@ const cut = (page) =>
     }),
   );
 
+/** The choices above the book whose chosen text is wider than their room: each is compared with one that has that text alone. @param {Page} page */
+const cutChoices = (page) =>
+  page.evaluate(() =>
+    [...document.querySelectorAll(".book-controls select")].flatMap((select) => {
+      const alone = /** @type {HTMLSelectElement} */ (select.cloneNode(true));
+      const chosen = /** @type {HTMLSelectElement} */ (select).selectedOptions[0];
+      alone.replaceChildren(new Option(chosen.text));
+      alone.style.cssText = "position: absolute; width: max-content; max-width: none; min-width: 0";
+      select.parentElement?.append(alone);
+      const [has, needs] = [select, alone].map((each) => each.getBoundingClientRect().width);
+      alone.remove();
+      return has < needs - 0.5 ? [`${chosen.text}: ${has} of ${needs}`] : [];
+    }),
+  );
+
 try {
   await fill();
   for (const [shown, [price, shares]] of Object.entries(PRICES)) {
@@ -89,6 +104,7 @@ try {
     await place("buy", { limit: price.replace(/\d$/, (digit) => String(Number(digit) - 1)) });
     for (const [width, height] of [
       [360, 800],
+      [390, 844],
       [768, 1024],
       [1024, 768],
       [1366, 650],
@@ -107,6 +123,11 @@ try {
               }
               await look(page, `price-${width}-${density}-${price}`);
               await eventually(page, async () => assert.deepEqual(await cut(page), []));
+              for (const unit of ["money", "shares"]) {
+                await page.selectOption("#book-unit", unit);
+                assert.deepEqual(await cutChoices(page), []);
+              }
+              await page.selectOption("#book-group", { index: 0 });
             },
             (page) =>
               page.addInitScript(

@@ -2,9 +2,10 @@
 
 import { MONEY_DECIMALS, exact, format, group, total } from "../decimal.js";
 import { dayAndTime } from "../format.js";
-import { direction, kindOf, limitOf, sideOf } from "./order-text.js";
+import { direction, kindOf, limitOf, sideOf, statusText, whyText } from "./order-text.js";
 
 /** @import { Price } from "../state/quote.js" */
+/** @import { HistoryRow } from "../state/refused.js" */
 /** @import { Execution, Order } from "../types.js" */
 /** @import { Line } from "./account-lines.js" */
 /** @import { Column } from "./table.js" */
@@ -15,14 +16,18 @@ const moneyOf = (/** @type {Execution} */ { price, shares }) => total(exact(pric
 /** A time that every program reads; empty for none. @param {number|null} time_us */
 const atUtc = (time_us) => (time_us === null ? "" : new Date(time_us / 1_000).toISOString());
 
+/** @param {HistoryRow} order */
+const numberOf = (order) => (order.status === "refused" ? "" : String(order.order_id));
+
 /**
  * The columns that both tables of orders begin with.
+ * @template {HistoryRow} T
  * @param {Price} price
- * @param {(order: Order) => void} press
- * @returns {Column<Order>[]}
+ * @param {(order: T) => void} press
+ * @returns {Column<T>[]}
  */
 const firstColumns = (price, press) => [
-  { head: "Order", text: (order) => String(order.order_id), kind: "id", value: (row) => row.order_id, press },
+  { head: "Order", text: numberOf, kind: "id", value: (row) => row.order_id, csv: numberOf, press },
   { head: "Symbol", text: (order) => order.symbol },
   { head: "Side", text: sideOf, direction, csv: ({ side }) => side },
   {
@@ -51,7 +56,7 @@ export const openColumns = (price, press) => [
   },
 ];
 
-/** @param {Price} price @param {(order: Order) => void} press @returns {Column<Order>[]} */
+/** @param {Price} price @param {(order: HistoryRow) => void} press @returns {Column<HistoryRow>[]} */
 export const historyColumns = (price, press) => [
   ...firstColumns(price, press),
   {
@@ -63,12 +68,12 @@ export const historyColumns = (price, press) => [
   },
   {
     head: "Executed",
-    text: (order) => `${group(order.executed)} of ${group(order.shares)}`,
+    text: (order) => `${group(order.executed)} of ${"funds" in order && order.funds !== undefined ? `$${group(order.funds)}` : group(order.shares)}`,
     kind: "number",
     value: (order) => exact(order.executed),
     csv: (order) => order.executed,
   },
-  { head: "Status", text: (order) => order.status },
+  { head: "Status", text: statusText, kind: "why", title: whyText },
   { head: "Kind", text: (order) => kindOf(order, price), kind: "wider" },
   { head: "Placed", text: (order) => dayAndTime(order.time), kind: "number wider", value: (order) => order.time, csv: (order) => atUtc(order.time) },
   {

@@ -56,7 +56,7 @@ export async function saveRows(button, parts, tab, account) {
 async function fileOf({ api, tables, rows, isWanted, portfolio }, tab, account) {
   if (tab === "tab-history") {
     const { rows: orders, all } = await pages((before) => api.orders(account, before, CSV_PAGE).then(({ orders: rows, next }) => ({ rows, next })));
-    return { ...csvOf(tables[tab], orders.filter(isWanted)), all };
+    return { ...csvOf(tables[tab], rows.history(orders)), all };
   }
   if (tab === "tab-executions") {
     const { rows: executions, all } = await pages((before) => api.executions(account, before, CSV_PAGE).then(({ executions: rows, next }) => ({ rows, next })));

@@ -3,10 +3,12 @@
 import { balanceColumns, executionColumns, historyColumns, openColumns } from "./account-columns.js";
 import { balanceLines } from "./account-lines.js";
 import { editName, limitOf } from "./order-text.js";
+import { merged } from "../state/refused.js";
 import { Table } from "./table.js";
 
 /** @import { Holdings, PagedList } from "../state/holdings.js" */
 /** @import { Price, Quote } from "../state/quote.js" */
+/** @import { HistoryRow, RefusedOrders } from "../state/refused.js" */
 /** @import { Order } from "../types.js" */
 /** @import { OrderActions } from "./order-actions.js" */
 /** @import { Portfolio } from "./portfolio.js" */
@@ -16,6 +18,7 @@ import { Table } from "./table.js";
 /**
  * @typedef {object} Parts
  * @property {Holdings} holdings
+ * @property {RefusedOrders} refused
  * @property {Quote} quote
  * @property {OrderActions} actions
  * @property {Portfolio} portfolio
@@ -36,7 +39,8 @@ export function accountTables({ holdings, quote, actions, portfolio, openOrder, 
     "tab-open": openTable({ root: part("panel-open"), price, actions, openOrder, resort }),
     "tab-history": new Table(part("panel-history"), {
       caption: "All orders",
-      columns: historyColumns(price, openOrder),
+      // The server knows nothing of a refused one.
+      columns: historyColumns(price, (order) => order.status !== "refused" && openOrder(order)),
       key: (order) => String(order.order_id),
       more: () => holdings.moreHistory(),
       resort,
@@ -85,13 +89,15 @@ function openTable({ root, price, actions, openOrder, resort }) {
 
 /**
  * The rows of an account, those alone that are wanted.
- * @param {Holdings} holdings
+ * @param {Pick<Parts, "holdings"|"refused">} parts
  * @param {(row: {symbol: string}) => boolean} isWanted
  */
-export function accountRows(holdings, isWanted) {
+export function accountRows({ holdings, refused }, isWanted) {
+  const refusedOnes = () => refused.of(holdings.id).filter(isWanted);
   return {
     open: () => [...holdings.open.values()].filter(isWanted).sort(newestFirst),
-    history: () => [...holdings.orders.values()].filter(isWanted).sort(newestFirst),
+    /** @param {Order[]} [orders] those that are known @returns {HistoryRow[]} */
+    history: (orders = [...holdings.orders.values()]) => merged(orders.filter(isWanted).sort(newestFirst), refusedOnes()),
     executions: () => holdings.executions.filter(isWanted),
     balances: () => balanceLines(holdings.account),
   };

@@ -19,7 +19,7 @@ import { tabs } from "./tabs.js";
 
 /** @param {Parts} parts */
 export function accountView(parts) {
-  const { market, holdings, frames, api, portfolio, suffix = "" } = parts;
+  const { market, holdings, refused, frames, api, portfolio, suffix = "" } = parts;
   const part = (/** @type {string} */ id) => find(id + suffix);
   const only = /** @type {HTMLInputElement} */ (part("only-symbol"));
   const filter = /** @type {HTMLInputElement} */ (part("account-filter"));
@@ -30,7 +30,7 @@ export function accountView(parts) {
   const isWanted = (/** @type {{symbol: string}} */ { symbol }) => !only.checked || symbol === market.symbol;
   const wantedSymbol = () => (only.checked ? market.symbol : null);
   const tables = accountTables({ ...parts, part, resort: () => mark() });
-  const rows = accountRows(holdings, isWanted);
+  const rows = accountRows(parts, isWanted);
 
   const mark = frames.view(() => {
     setText(part("open-count"), holdings.account ? ` ${holdings.account.open_orders}` : "");
@@ -57,6 +57,7 @@ export function accountView(parts) {
   csv.addEventListener("click", () => holdings.id !== null && saveRows(csv, { api, tables, rows, isWanted, portfolio }, tab, holdings.id));
   market.watch(mark);
   holdings.watch(mark);
+  refused.watch(mark);
   const drawCancelAll = cancelAllButton(/** @type {HTMLButtonElement} */ (part("cancel-all")), {
     api,
     // It stands only where the orders are that it cancels.

@@ -148,7 +148,8 @@ class LineDrag {
   #showEffect({ order, which }, to) {
     const { quote, note, actions } = this.#parts;
     const would = actions.foretell(order, which, to);
-    const effect = would?.refused ? `stays: ${would.refused}` : (would?.text ?? "");
+    const effects = would?.refused ? [`stays: ${would.refused}`] : [would?.text ?? "", would?.loses_place ? "its place in the queue is lost" : ""];
+    const effect = effects.filter((text) => text !== "").join("; ");
     setText(note, `Order ${order.order_id} to ${quote.price(to, order.symbol)}${effect === "" ? "" : `: ${effect}`}`);
     setAttribute(note, "data-warns", would !== null && (would.crosses || would.refused !== null));
   }

@@ -1,9 +1,9 @@
-// Asks before an order is sent, where somebody wants to be asked. The answer is a promise.
+// Asks before an order is sent, where somebody wants to be asked or there is something to warn of. The answer is a promise.
 
-import { find, make } from "../dom.js";
+import { find, make, setText } from "../dom.js";
 import { remember, remembered } from "../settings.js";
 
-/** Asks, unless nobody wants to be asked; with `always` in any case. @typedef {(lines: [name: string, value: string][], action: string, always?: boolean) => Promise<boolean>} Confirm */
+/** Asks, unless nobody wants to be asked; with a warning in any case. @typedef {(lines: [name: string, value: string][], action: string, warning?: string) => Promise<boolean>} Confirm */
 
 /** @returns {Confirm} */
 export function confirmation() {
@@ -11,7 +11,8 @@ export function confirmation() {
   const dialog = /** @type {HTMLDialogElement} */ (find("confirm"));
   const form = /** @type {HTMLFormElement} */ (find("confirm-form"));
   const terms = find("confirm-terms");
-  const sure = find("confirm-sure");
+  const warns = find("confirm-warning");
+  const [not, sure] = [find("confirm-not"), find("confirm-sure")];
   /** @type {((sure: boolean) => void)|null} */
   let answer = null;
 
@@ -19,7 +20,7 @@ export function confirmation() {
   wanted.addEventListener("change", () => remember("confirm", wanted.checked ? "yes" : null));
   // It is no part of an order.
   wanted.addEventListener("input", (event) => event.stopPropagation());
-  find("confirm-not").addEventListener("click", () => dialog.close());
+  not.addEventListener("click", () => dialog.close());
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const told = answer;
@@ -33,8 +34,10 @@ export function confirmation() {
     answer = null;
   });
 
-  return (lines, action, always = false) => {
-    if (!wanted.checked && !always) return Promise.resolve(true);
+  return (lines, action, warning = "") => {
+    if (!wanted.checked && warning === "") return Promise.resolve(true);
+    setText(warns, warning);
+    warns.hidden = warning === "";
     terms.replaceChildren(
       ...lines.filter(([, value]) => value !== "").map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", { class: "number" }, value))),
     );
@@ -42,6 +45,8 @@ export function confirmation() {
     return new Promise((resolve) => {
       answer = resolve;
       dialog.showModal();
+      // The second press of a hasty Enter sends nothing that was warned of.
+      if (warning !== "") not.focus();
     });
   };
 }

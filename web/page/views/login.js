@@ -3,7 +3,7 @@
 
 import { Refusal, UNPROVEN } from "../api.js";
 import { find, setAttribute, setText, within } from "../dom.js";
-import { keepSending } from "../settings.js";
+import { keepRefused, keepSending } from "../settings.js";
 import { clearFaults, showFault, valueOf } from "./faults.js";
 
 /** @import { Api } from "../api.js" */
@@ -108,6 +108,7 @@ function signOutButton(api) {
     }
     // The next member to sign in is told nothing of another member's order.
     keepSending(null);
+    keepRefused(null);
     location.reload();
   });
   return out;

@@ -56,9 +56,10 @@ export function orderActions({ api, market, quote, confirm }) {
       ["To", price(to, order.symbol)],
       ["Now", would?.text ?? "not known: the book is not shown as it is now"],
     ]);
+    if (would?.loses_place) lines.push(["Place", "lost: behind all orders at its new price"]);
     if (which === "stop" && (order.trail ?? order.trail_bips ?? null) !== null) lines.push(["Then", "it follows the market no more"]);
-    const mayCross = would?.crosses || (asks && would === null);
-    return mayCross || asks ? confirm(lines, "Move", mayCross) : true;
+    const warning = would?.crosses ? "It executes at once." : asks && would === null ? "Whether it executes at once is not known." : "";
+    return warning !== "" || asks ? confirm(lines, "Move", warning) : true;
   }
 
   /** Gives an order another price: its limit, or what it waits for. @param {Order} order @param {Which} which @param {string} to */

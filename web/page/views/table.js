@@ -12,7 +12,8 @@ import { make, setAttribute, setText } from "../dom.js";
  * @property {(row: T) => string|null} [direction] up or down, for its colour
  * @property {(row: T) => string|number|bigint|null} [value] what it is sorted by, and what CSV holds; its text without it
  * @property {(row: T) => string} [csv] what CSV holds, where that is another thing
- * @property {(row: T) => void} [press] its text is a button
+ * @property {(row: T) => string|null} [title] its text in full, where it is pointed at
+ * @property {(row: T) => void} [press] its text is a button, where there is one
  * @property {string} [hint] what pressing it does, where its text does not say it
  */
 
@@ -276,7 +277,11 @@ export class Table {
   /** @param {HTMLTableCellElement[]} cells @param {T} row */
   #fill(cells, row) {
     this.#columns.forEach((column, at) => {
-      setText(column.press ? (cells[at].firstElementChild ?? cells[at]) : cells[at], column.text(row));
+      const text = column.text(row);
+      const button = column.press ? cells[at].firstElementChild : null;
+      if (button instanceof HTMLElement) button.hidden = text === "";
+      setText(button ?? cells[at], text);
+      if (column.title) setAttribute(cells[at], "title", column.title(row));
       if (column.direction) setAttribute(cells[at], "data-direction", column.direction(row));
     });
     if (this.#action) {

@@ -1,6 +1,6 @@
 // Turns the ticket's fields into orders of the interface. Knows no element.
 
-import { isForAuction, isMarket } from "../state/kinds.js";
+import { isForAuction, isMarket, rests } from "../state/kinds.js";
 
 /** @import { ListKind, NewOrder, OrderKind, SelfTrade, Side } from "../types.js" */
 
@@ -31,6 +31,16 @@ export const MOVES = "post_only_move";
 
 /** Whether an order of this kind may be active so: what waits does not move and is for no auction, nor is one of several. @param {string|undefined} kind @param {string|undefined} waits */
 export const goesWith = (kind, waits) => (kind !== MOVES && !isForAuction(kind ?? "")) || waits === "";
+
+/** The kind of an order of the wanted kind that is active so: the nearest one that the server takes. @param {string} wanted @param {string} waits @returns {string} */
+export function kindFor(wanted, waits) {
+  if (waits === "") return wanted;
+  const kind = isForAuction(wanted) ? (isMarket(wanted) ? "market" : "limit") : wanted;
+  // The other order of two waits, so this one must not execute at once; and what waits does not move.
+  if (waits === "or_stop" || kind === MOVES) return "post_only";
+  // What others wait for rests.
+  return waits.startsWith("then_") && !rests(kind) ? "limit" : kind;
+}
 
 /** The unit of what an order waits for: a price, or how far behind the market that stays; null where it waits for nothing. @param {string} waits @returns {"price"|"dollars"|"percent"|null} */
 export function triggerUnit(waits) {

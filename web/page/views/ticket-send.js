@@ -3,7 +3,7 @@
 import { group } from "../decimal.js";
 import { find, setAttribute, setText } from "../dom.js";
 import { dayAndTime } from "../format.js";
-import { keepSending, keptSending } from "../settings.js";
+import { keepSending, keptRefused, keptSending } from "../settings.js";
 import { isForAuction } from "../state/kinds.js";
 import { Sending } from "../state/sending.js";
 import { bringIntoView, showFault } from "./faults.js";
@@ -11,6 +11,7 @@ import { bringIntoView, showFault } from "./faults.js";
 /** @import { Api, Refusal } from "../api.js" */
 /** @import { Outcome } from "../state/sending.js" */
 /** @import { Quote } from "../state/quote.js" */
+/** @import { RefusedOrders } from "../state/refused.js" */
 /** @import { ListKind, NewOrder, Order, Placed } from "../types.js" */
 /** @import { TicketOrder } from "./ticket-order.js" */
 /** @import { Confirm } from "./confirm.js" */
@@ -42,10 +43,10 @@ const FIELD_OF_CODE = {
 const FILLS_MAX = 20;
 
 /**
- * @param {{form: HTMLFormElement, api: Api, quote: Quote, confirm: Confirm, placed: (as_shown: boolean) => void}} parts
+ * @param {{form: HTMLFormElement, api: Api, quote: Quote, refused: RefusedOrders, confirm: Confirm, placed: (as_shown: boolean) => void}} parts
  *   `placed` is told when orders are, and whether the form still shows them
  */
-export function ticketSender({ form, api, quote, confirm, placed }) {
+export function ticketSender({ form, api, quote, refused, confirm, placed }) {
   const done = find("ticket-done");
   const fills = new Fills();
   /** The orders that were sent last. @type {TicketOrder|null} */
@@ -56,7 +57,10 @@ export function ticketSender({ form, api, quote, confirm, placed }) {
 
   /** @param {Exclude<Outcome, null>} outcome */
   function tell(outcome) {
-    if ("refused" in outcome) return showRefusal(form, outcome.refused, sent?.orders ?? []);
+    if ("refused" in outcome) {
+      refused.note(sent?.orders ?? [], outcome.refused.message, Date.now() * 1000);
+      return showRefusal(form, outcome.refused, sent?.orders ?? []);
+    }
     setText(done, placedText(outcome.placed, sent?.kind ?? "oco", quote));
     setAttribute(done, "data-order", String(outcome.placed[0].order_id));
     tellFill(outcome.placed[0].order_id);
@@ -75,16 +79,18 @@ export function ticketSender({ form, api, quote, confirm, placed }) {
     /** Takes up what was on its way when this member left the page. @param {string} member */
     allow(member) {
       sending.allow(member, keptSending());
+      refused.allow(member, keptRefused());
       sent ??= sending.orders;
     },
     /** The form shows something else than what was sent. */
     changed: () => (as_shown = false),
-    /** Sends orders, or again those of which nobody knows what became. @param {TicketOrder} asked @param {[name: string, value: string][]} more what is told of them where somebody wants to be asked */
-    async send(asked, more) {
+    /** Sends orders, or again those of which nobody knows what became. @param {TicketOrder} asked @param {[name: string, value: string][]} more what is told of them where somebody wants to be asked @param {string} warning has it asked in any case; empty for none */
+    async send(asked, more, warning) {
       const orders = sending.orders ?? asked;
       const again = sending.unknown;
       const action = `${orders.orders[0].side === "buy" ? "Buy" : "Sell"} ${orders.orders[0].symbol}`;
-      if (!(await confirm([...orderLines(orders, quote), ...(again ? [] : more)], again ? `Send again: ${action}` : action))) return;
+      const lines = [...orderLines(orders, quote), ...(again ? [] : more)];
+      if (!(await confirm(lines, again ? `Send again: ${action}` : action, again ? "" : warning))) return;
       as_shown ||= !again;
       sent = orders;
       const outcome = await sending.send(orders);

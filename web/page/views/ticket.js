@@ -2,17 +2,18 @@
 
 import { MONEY_DECIMALS, exact, fault, plain } from "../decimal.js";
 import { find, setText, within } from "../dom.js";
-import { isForAuction, isMarket } from "../state/kinds.js";
+import { isForAuction } from "../state/kinds.js";
 import { amountField } from "./amount.js";
 import { clearFaults, nameFault, showFault } from "./faults.js";
 import { presetsView } from "./presets.js";
+import { farWarning } from "./price-guard.js";
 import { steps } from "./steps.js";
 import { ticketDrawing } from "./ticket-draw.js";
 import { askedBy, checkFields, ticketFields } from "./ticket-fields.js";
-import { MOVES } from "./ticket-order.js";
+import { kindFor } from "./ticket-order.js";
 import { ticketPrices } from "./ticket-prices.js";
 import { ticketSender } from "./ticket-send.js";
-import { foretold, most } from "./ticket-worth.js";
+import { cost, foretold, most } from "./ticket-worth.js";
 
 /** @import { Api } from "../api.js" */
 /** @import { Frames } from "../frames.js" */
@@ -20,6 +21,7 @@ import { foretold, most } from "./ticket-worth.js";
 /** @import { AccountSeen } from "../state/holdings.js" */
 /** @import { Market } from "../state/market.js" */
 /** @import { Quote } from "../state/quote.js" */
+/** @import { RefusedOrders } from "../state/refused.js" */
 /** @import { Standing } from "../state/standing.js" */
 /** @import { Symbols } from "../state/symbols.js" */
 /** @import { Vitals } from "../state/vitals.js" */
@@ -44,7 +46,7 @@ const BOOK_PAUSE_MS = 100;
  * @property {(order: number, text: string) => void} filled hears what was executed of an order
  */
 
-/** @typedef {{market: Market, symbols: Symbols, quote: Quote, holdings: AccountSeen, fees: Fees, vitals: Vitals, standing: Standing, frames: Frames, api: Api, confirm: Confirm, chooseAccount: () => void}} Parts */
+/** @typedef {{market: Market, symbols: Symbols, quote: Quote, holdings: AccountSeen, fees: Fees, vitals: Vitals, standing: Standing, refused: RefusedOrders, frames: Frames, api: Api, confirm: Confirm, chooseAccount: () => void}} Parts */
 /** @typedef {Parts & {fields: Fields, prices: ReturnType<typeof ticketPrices>, amount: Amount, sender: ReturnType<typeof ticketSender>, mark: () => void, markWorth: () => void, changed: () => void}} Made */
 
 /**
@@ -56,13 +58,12 @@ export function ticketView(parts) {
   const fields = ticketFields();
   const { form, limit } = fields;
   const prices = ticketPrices(fields);
-  const done = find("ticket-done");
   const worth = { ...parts, fields };
 
   function changed() {
     prices.heedUnit();
     sender.changed();
-    setText(done, "");
+    setText(find("ticket-done"), "");
     clearFaults(form);
     mark();
   }
@@ -81,9 +82,12 @@ export function ticketView(parts) {
   const mark = frames.view(draw.all);
   const made = { ...worth, prices, amount, sender, mark, markWorth: frames.view(draw.sum, BOOK_PAUSE_MS), changed };
 
-  const take = (/** @type {string} */ text) => takePrice(made, text);
+  const kinds = kindChoice(fields);
   heedFields(made);
-  const apply = presetsView(form, changed);
+  const apply = presetsView(form, () => {
+    kinds.forget();
+    changed();
+  });
   stepFields(made);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -93,7 +97,7 @@ export function ticketView(parts) {
   heedState(made);
 
   return {
-    take,
+    take: (text) => takePrice(made, text),
     apply,
     draft() {
       if (!holdings.id) chooseAccount();
@@ -139,20 +143,34 @@ async function send(made) {
   clearFaults(fields.form);
   setText(find("ticket-done"), "");
   fees.look();
-  if (sending.orders) return sender.send(sending.orders, []);
+  if (sending.orders) return sender.send(sending.orders, [], "");
   if (!holdings.id) return chooseAccount();
   if (!market.symbol || standing.obstacles.length > 0 || !checkFields(fields, amount)) return;
   const orders = askedBy(fields, amount, holdings.id, market.symbol);
   const chosen = (/** @type {HTMLSelectElement} */ select) => select.selectedOptions[0]?.text ?? "";
   const ends = !fields.stays() ? "" : fields.endsAtATime() ? fields.until.value.replace("T", " ") : chosen(fields.ends);
   const [sumName, sum] = [find("ticket-total-name"), find("ticket-total")];
-  await sender.send(orders, [
-    ["Kind", chosen(fields.kind)],
-    ["Ends", ends],
-    ["Shows", orders.orders[0].display ?? ""],
-    [sumName.textContent ?? "", sum.textContent ?? ""],
-    ["Now", foretold(made, amount)],
-  ]);
+  await sender.send(
+    orders,
+    [
+      ["Kind", chosen(fields.kind)],
+      ["Ends", ends],
+      ["Shows", orders.orders[0].display ?? ""],
+      [sumName.textContent ?? "", sum.textContent ?? ""],
+      ["Now", foretold(made, amount)],
+    ],
+    warningOf(made, orders),
+  );
+}
+
+/** The warning about orders whose price is far from the market; empty if there is none. @param {Made} made @param {TicketOrder} orders */
+function warningOf(made, orders) {
+  const { market, quote, amount } = made;
+  const [{ symbol }] = orders.orders;
+  const [money, shares] = [cost(made, amount), amount.shares()];
+  const average = money === null || shares === null || shares <= 0n ? null : money / shares;
+  const [bid, ask] = [market.book.bids[0]?.price, market.book.asks[0]?.price];
+  return farWarning(orders, { last: quote.last, bid, ask, average }, (text) => quote.price(text, symbol));
 }
 
 /** @param {Made} made @param {string} text */
@@ -177,22 +195,29 @@ function heedBestPrices(made) {
   }
 }
 
-/** Adjusts fields that the value of another one leaves no choice. @param {Made} made */
-function heedFields({ fields, fees, changed }) {
-  const { form, kind, waits } = fields;
+/** Has the kind go with what the order waits for. A kind that had to give way comes back as soon as it may. @param {Fields} fields */
+function kindChoice({ kind, waits }) {
+  /** The kind that was chosen, and the one that stands in its place. @type {{wanted: string, instead: string}|null} */
+  let replaced = null;
   kind.addEventListener("input", () => {
+    replaced = null;
     // What is for an auction waits for nothing else, and the other way round.
     if (isForAuction(kind.value)) waits.value = "";
   });
   waits.addEventListener("input", () => {
-    if (waits.value !== "" && isForAuction(kind.value)) kind.value = isMarket(kind.value) ? "market" : "limit";
-    // The other order waits, so this one must not execute at once.
-    if (fields.isOneOfTwo()) kind.value = "post_only";
-    // What waits does not move.
-    else if (waits.value !== "" && kind.value === MOVES) kind.value = "post_only";
-    // What others wait for rests.
-    else if (fields.hasOthersBehind() && !fields.rests()) kind.value = "limit";
+    const wanted = replaced?.instead === kind.value ? replaced.wanted : kind.value;
+    kind.value = kindFor(wanted, waits.value);
+    replaced = kind.value === wanted ? null : { wanted, instead: kind.value };
   });
+  return {
+    /** The kind that stands there now was chosen otherwise. */
+    forget: () => (replaced = null),
+  };
+}
+
+/** @param {Made} made */
+function heedFields({ fields, fees, changed }) {
+  const { form } = fields;
   form.addEventListener("input", changed);
   form.addEventListener("focusin", () => fees.look());
   // What is no number is named when the field is left; what was typed stays in it.

@@ -72,6 +72,17 @@ fn all_that_is_traded_and_owned_is_on_the_page() {
     run("trading", Browser::Chromium);
 }
 
+/// web/tests/tickets.js: what the ticket keeps in view, asks before it sends, and leaves behind.
+#[test]
+fn the_ticket_asks_before_a_slip_and_says_what_became_of_orders() {
+    run("tickets", Browser::Chromium);
+}
+
+#[test]
+fn the_ticket_asks_before_a_slip_in_firefox() {
+    run("tickets", Browser::Firefox);
+}
+
 /// web/tests/lost.js: answers are lost on their way, and nothing is done twice.
 #[test]
 fn what_has_no_answer_is_done_once_and_found_out() {
