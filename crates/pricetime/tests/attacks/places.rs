@@ -47,8 +47,8 @@ fn is_answered(client: &mut Client) {
     assert!(told.contains("<status "), "{told}");
 }
 
-fn log_on_over_fix(server: &Server) -> Fix {
-    let mut fix = Fix::over(connect(MEMBER, server.fix.unwrap()), "ALICE");
+fn log_on_over_fix(server: &Server, name: &str) -> Fix {
+    let mut fix = Fix::over(connect(MEMBER, server.fix.unwrap()), name);
     fix.log_on_with(&format!("553=alice-key|554={}|", secret("alice")));
     fix
 }
@@ -65,7 +65,7 @@ fn whoever_takes_every_place_shuts_out_no_member_and_no_operator() {
     let launch = access.launch(&folder).with("--fix 127.0.0.1:0 --idle-timeout 10m --workers 2");
     let server = launch.through(&["prlimit", &nofile]).start();
     market(&Http::new(server.http));
-    let (mut early, mut early_fix) = (log_in_over_xml(&server), log_on_over_fix(&server));
+    let (mut early, mut early_fix) = (log_in_over_xml(&server), log_on_over_fix(&server, "EARLY"));
     let mut attackers: Vec<TcpStream> = Vec::new();
     for address in [server.xml, server.http, server.fix.unwrap()] {
         attackers.extend((0..each).map(|_| connect(ATTACKER, address)));
@@ -84,7 +84,7 @@ fn whoever_takes_every_place_shuts_out_no_member_and_no_operator() {
         is_answered(&mut log_in_over_xml(&server));
         assert_eq!(raw::status(&get(&server, "/api/v1/accounts/1", "alice")), 200);
         assert_eq!(raw::status(&get(&server, "/health", "")), 200, "an operator who shows nothing");
-        let mut fix = log_on_over_fix(&server);
+        let mut fix = log_on_over_fix(&server, "LATE");
         fix.send("1", "112=there|");
         fix.expect(&["35=0", "112=there"]);
     }
