@@ -85,7 +85,7 @@ fn examples_of_exchanges_come_out_as_printed_whichever_price_ties_take() {
         "104",
         "105 for 275",
     );
-    // BNB Chain: the most shares, the fewest left over, pressure, the last price. Of the third it is a tenth of the sizes.
+    // BNB Chain: the most shares, the fewest left over, pressure, the last price. Of the third a tenth of the sizes.
     both(&[("100", "150"), ("98", "150")], &[("98", "250"), ("97", "50")], "100", "98 for 300");
     both(&[("100", "150"), ("99", "50"), ("97", "300")], &[("97", "200"), ("96", "100")], "99", "97 for 300");
     both(
