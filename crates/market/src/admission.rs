@@ -333,6 +333,12 @@ impl Admission {
             // Nothing is created, and the payer's own bound limits the amount: the server only keeps one account more.
             Command::FundAccount { account, .. } => self.account(engine, bounds, account, Money::ZERO),
             Command::GiveShares { .. } | Command::DepositFrom { .. } => Ok(()),
+            // One that was made needs no room: the engine refuses it by its number.
+            Command::Deposit { account, number: Some(number), .. }
+                if engine.next_transfer(account).is_some_and(|next| number < next) =>
+            {
+                Ok(())
+            }
             Command::Deposit { account, assets, .. } => self.deposit(engine, bounds, account, assets),
             Command::Withdraw { assets, .. } => {
                 self.withdrawal(assets);

@@ -236,6 +236,12 @@ impl Model {
         events: &mut Vec<Event>,
     ) -> Result<Reply, Reject> {
         let NewOrder { symbol, side, limit, shares, .. } = placed;
+        let waiting =
+            self.open_orders().filter(|order| order.symbol == symbol && order.delayed == Some(Delay::Auction));
+        let most = 10 * self.execution_bounds.command;
+        if terms.amended.is_none() && waiting.count() >= most as usize {
+            return Err(Reject::TooManyWaiting { most });
+        }
         self.hold(account, symbol, side, limit, shares)?;
         let id = self.open_order(terms, account, placed, events);
         self.delay(id, Delay::Auction, limit, events);

@@ -187,7 +187,7 @@ impl fmt::Display for Reject {
             }
             Reject::NotNextTransfer { number, next } => {
                 let (why, advice) = match number < next {
-                    true => ("was made already", "so this one changes nothing"),
+                    true => ("was made already, by this request or by another one", "so this one changes nothing"),
                     false => ("would leave out others", "so send those first"),
                 };
                 write!(f, "Transfer {number} of this account {why}, {advice}: the next one is {next}")
@@ -308,7 +308,7 @@ impl fmt::Display for Reject {
             ),
             Reject::TooManyWaiting { most } => write!(
                 f,
-                "Too many orders of this symbol wait while the server executes a large one: at most {most} may, so try again in a moment"
+                "Too many orders of this symbol wait for a large one that the server executes, or for an auction: at most {most} may, so try again in a moment"
             ),
             Reject::Full => f.write_str("The exchange is full"),
         }
@@ -326,7 +326,7 @@ mod tests {
         let told = Reject::TooManyWaiting { most: 100_000 }.to_string();
         assert_eq!(
             told,
-            "Too many orders of this symbol wait while the server executes a large one: at most 100000 may, so try again in a moment"
+            "Too many orders of this symbol wait for a large one that the server executes, or for an auction: at most 100000 may, so try again in a moment"
         );
     }
 

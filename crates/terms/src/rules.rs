@@ -388,7 +388,7 @@ pub enum BrokenRule {
 impl fmt::Display for BrokenRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            BrokenRule::Halted => f.write_str("Trading is halted: orders can be canceled, and none is placed"),
+            BrokenRule::Halted => f.write_str("Trading is halted: orders can be canceled, and only those for the next auction are placed"),
             BrokenRule::Auction => f.write_str(
                 "Trading is in an auction: only limit orders, orders for the auction, and orders with a stop, are placed",
             ),

@@ -92,6 +92,11 @@ impl Engine {
         Ok(Reply::Created)
     }
 
+    /// The number of an account's next transfer; none for an unknown account.
+    pub fn next_transfer(&self, account: AccountId) -> Option<TransferNumber> {
+        Some(self.account_statuses.of(self.accounts.find(account)?).next())
+    }
+
     /// Finds the account and the symbol of a transfer. Errors: an unknown one; a number that is not the next.
     fn check_transfer(
         &self,

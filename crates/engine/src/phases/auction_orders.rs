@@ -11,6 +11,7 @@ use crate::matching::aggressor::{FundsBefore, Remainder};
 use crate::matching::book::Level;
 use crate::orders::order_terms::OrderTerms;
 use crate::stops::state::Turn;
+use crate::under_way::apply::WAITING_PER_EXECUTION;
 
 impl Engine {
     /// Cancels the rest of the orders for the auction of a symbol, the oldest first, as far as the command goes.
@@ -62,7 +63,8 @@ impl Engine {
     }
 
     /// Places an order for an auction: it gathers if its symbol is in one. Otherwise, and while others that waited have
-    /// still to gather, it waits for its turn in no book.
+    /// still to gather, it waits for its turn in no book. Errors: `TooManyWaiting`; a rule is broken; there is not
+    /// enough to hold.
     #[cold]
     pub(crate) fn place_for_auction(
         &mut self,
@@ -81,12 +83,19 @@ impl Engine {
             let last = self.stops.last_price(symbol);
             rules.check_order(&terms.whole(*placed), last).map_err(Reject::BreaksRule)?;
         }
+        let gathers = phase == Phase::Auction && !self.stops.gathers_further(symbol);
+        let most = self.execution_bounds.command.saturating_mul(WAITING_PER_EXECUTION);
+        if !gathers && terms.amended.is_none() && self.stops.waiting_for_auction(symbol) >= most as usize {
+            return Err(Reject::TooManyWaiting { most });
+        }
         let before = self.hold(account, placed)?;
         // From here the order cannot be rejected.
         let (order, slot) = self.open_order(account, placed, terms, events);
-        if phase == Phase::Auction && !self.stops.gathers_further(symbol) {
+        if gathers {
             self.gather(slot, placed, before, events);
         } else {
+            // One that had gathered before it was amended stands on no book any more.
+            self.auction_orders.remove(order);
             self.delay(slot, placed, Turn::Auction, events);
             self.tell_held(account, symbol, before, events);
         }

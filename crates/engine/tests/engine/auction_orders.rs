@@ -259,6 +259,40 @@ fn an_auction_ends_only_when_all_that_waited_for_it_have_gathered() {
     market.duel.end();
 }
 
+/// It stood on no book and was still one of those that the end of the auction cancels, which no snapshot says.
+#[test]
+fn one_that_gathered_and_is_amended_while_others_gather_waits_as_they_do() {
+    let bounds = ExecutionBounds { turns: 1, ..ExecutionBounds::ALL };
+    let mut market = Market::with_bounds(SymbolRules::NONE, bounds);
+    let first = market.place(for_auction(buy("10", "1"))).unwrap();
+    for _ in 0..150 {
+        market.place(for_auction(buy("10", "1"))).unwrap();
+    }
+    phase(&mut market, Phase::Auction);
+    assert_eq!(delayed(&market, first), None, "it has gathered");
+    let amended = market.apply(Command::Amend(Amendment::of(account(1), first.into()).with_limit(price("9"))));
+    assert_eq!(amended, Reply::Amended { order: first, open: shares("1") });
+    assert_eq!(delayed(&market, first).as_deref(), Some("1"));
+    market.duel.export_and_import();
+    phase(&mut market, Phase::Halted);
+    phase(&mut market, Phase::Open);
+    market.apply(Command::EndAuction);
+    assert!(delayed(&market, first).is_some(), "it waits for the next auction");
+    market.duel.end();
+}
+
+#[test]
+fn a_bounded_number_of_orders_of_a_symbol_waits_for_an_auction() {
+    let bounds = ExecutionBounds { command: 1, ..ExecutionBounds::ALL };
+    let mut market = Market::with_bounds(SymbolRules::NONE, bounds);
+    for _ in 0..10 {
+        market.place(for_auction(buy("10", "1"))).unwrap();
+    }
+    let refused = market.place(for_auction(buy("10", "1"))).unwrap_err();
+    assert_eq!(refused, Reject::TooManyWaiting { most: 10 }.to_string());
+    market.duel.end();
+}
+
 #[test]
 fn a_market_order_holds_the_worst_price_that_the_band_and_its_collar_allow_and_gets_back_the_rest() {
     let mut market = gathering();

@@ -301,7 +301,7 @@ fn while_a_symbol_is_halted_orders_are_canceled_and_none_is_placed() {
     let resting = market.place(buy("10", "1")).unwrap();
     let waiting = market.place(sell("9", "1").triggered_by(Trigger::from_above(price("9")))).unwrap();
     market.rules(SymbolRules { is_halted: true, ..SymbolRules::NONE });
-    let told = "Trading is halted: orders can be canceled, and none is placed";
+    let told = "Trading is halted: orders can be canceled, and only those for the next auction are placed";
     assert_eq!(market.place_of(2, sell("10", "1")).unwrap_err(), told);
     assert_eq!(market.by_funds(Side::Sell, dollars(1)).unwrap_err(), told);
     assert_eq!(market.place(sell("9", "1").triggered_by(Trigger::from_above(price("9")))).unwrap_err(), told);

@@ -60,7 +60,7 @@ fn check_repeats(http: &Http) {
     assert_eq!((first.status, &first.body), (201, &made));
     let again = send(http, "1", "deposits", &deposit);
     assert_eq!(again.code(), (409, "not-next-transfer"), "{}", again.text);
-    let why = "Transfer 1 of this account was made already, so this one changes nothing: the next one is 2";
+    let why = "Transfer 1 of this account was made already, by this request or by another one, so this one changes nothing: the next one is 2";
     assert_eq!(again.body["detail"], why);
     assert_eq!(account(http), (json!("1000.5"), json!(1)));
     let early = send(http, "1", "withdrawals", &json!({"dollars": "1", "transfer": 3}));

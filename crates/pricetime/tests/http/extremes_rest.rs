@@ -208,6 +208,9 @@ fn ask_every_pair(
                     base.insert(name.to_owned(), value.into());
                 }
             }
+            if path.ends_with("/deposits") || path.ends_with("/withdrawals") {
+                base.insert("symbol".to_owned(), "SPY".into());
+            }
             let (accepted, refusal) = told.entry(format!("{method} {path}")).or_default();
             for (one, other) in pairs(fields.len()) {
                 for (first, second) in fields[one]

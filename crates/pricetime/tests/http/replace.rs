@@ -148,7 +148,7 @@ fn a_refused_order_leaves_the_old_one_at_its_place_if_that_is_asked_for() {
     let replace = |attributes: &str| format!("<transactions id=\"1\"><replace {attributes}/></transactions>");
     let order = r#"sym="SPY" amount="1" limit="50""#;
     let kept = "Order stays as it is: the order that was to replace it was not placed";
-    let halted = "Trading is halted: orders can be canceled, and none is placed";
+    let halted = "Trading is halted: orders can be canceled, and only those for the next auction are placed";
     let reply = server.ask(&replace(&format!(r#"client-id="first" {order} on-failure="keep""#)));
     assert!(reply.contains(&format!(r#"<replaced><error client-id="first">{kept}</error>"#)), "{reply}");
     assert!(reply.contains(&format!(r#"<error {order}>{halted}"#)), "{reply}");

@@ -94,6 +94,9 @@ impl Importer {
         if account.0 as usize >= self.engine.accounts.all().len() || status == AccountStatus::NEW {
             return Err("the status of an account that was not listed, or one without transfers");
         }
+        if status.transfers > self.engine.sequence.0 {
+            return Err("more transfers of an account than commands");
+        }
         self.engine.account_statuses.set(account, status);
         Ok(())
     }

@@ -280,6 +280,11 @@ impl Stops {
         self.turns.of_symbol.get(&symbol).is_some_and(|turns| turns.gathers && turns.auction_orders > 0)
     }
 
+    /// The number of orders of a symbol that wait for an auction.
+    pub(crate) fn waiting_for_auction(&self, symbol: SymbolIndex) -> usize {
+        self.turns.of_symbol.get(&symbol).map_or(0, |turns| turns.auction_orders)
+    }
+
     /// Begins a round with the symbol at this place among those whose orders have turns, by their ranks; the place is
     /// counted around. Takes time proportional to their number.
     pub(crate) fn begin_round_at(&mut self, place: u64) {
