@@ -236,10 +236,10 @@ impl Model {
         events: &mut Vec<Event>,
     ) -> Result<Reply, Reject> {
         let NewOrder { symbol, side, limit, shares, .. } = placed;
-        let waiting =
-            self.open_orders().filter(|order| order.symbol == symbol && order.delayed == Some(Delay::Auction));
+        let waits = |order: &&Order| order.symbol == symbol && order.delayed == Some(Delay::Auction);
+        let waiting = self.open_orders().filter(waits).count();
         let most = 10 * self.execution_bounds.command;
-        if terms.amended.is_none() && waiting.count() >= most as usize {
+        if terms.amended.is_none() && waiting >= most as usize {
             return Err(Reject::TooManyWaiting { most });
         }
         self.hold(account, symbol, side, limit, shares)?;
