@@ -266,7 +266,9 @@ func main() {
 	buyer.send("D", auction("a5", tags{40: "1"}))
 	buyer.next("8", tags{150: "8", 39: "8", 103: "99", 11: "a5", 40: "1", 59: "2"})
 	buyer.send("D", auction("a6", tags{55: "SPY", 44: "90"}))
-	buyer.next("8", tags{150: "8", 39: "8", 103: "99", 11: "a6", 59: "2"})
+	waits, _ := buyer.next("8", tags{150: "0", 39: "0", 11: "a6", 59: "2"}).Body.GetString(37)
+	buyer.send("F", tags{11: "a7", 41: "a6", 1: "1", 55: "SPY", 54: "1"})
+	buyer.next("8", tags{150: "4", 39: "4", 11: "a7", 41: "a6", 151: "0", 37: waits})
 
 	// All open orders are told, and all are canceled.
 	buyer.send("D", order("c1", "1", "1", "1", tags{44: "80"}))

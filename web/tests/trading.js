@@ -147,16 +147,17 @@ try {
     }),
   );
 
-  await step("orders for an auction are offered only while there is one, and are shown, amended and gone with it", () =>
+  await step("orders for an auction wait for the next one, and are shown, amended and gone with the one that there is", () =>
     visit({}, async (page) => {
       const phase = (/** @type {string} */ name) => ask("PUT", `/symbols/${market.symbol}/phase`, { phase: name });
       const option = (/** @type {string} */ kind) => `#ticket-kind option[value=${kind}]`;
       const kinds = ["auction_limit", "auction_market"];
-      for (const kind of kinds) assert.equal(await page.locator(option(kind)).isDisabled(), true);
-      assert.match(await page.locator(option("auction_limit")).innerText(), /next auction/);
+      const offered = (/** @type {string} */ which) =>
+        Promise.all(kinds.map((kind) => page.waitForSelector(`${option(kind)}:not([disabled]):has-text("${which} auction")`, { state: "attached" })));
+      await offered("next");
       await ask("PUT", `/symbols/${market.symbol}/rules`, { band_up: "10", band_down: "10" });
       await phase("auction");
-      for (const kind of kinds) await page.waitForSelector(`${option(kind)}:not([disabled])`, { state: "attached" });
+      await offered("this");
       // What waits for a price is for no auction, and the other way round.
       await page.selectOption("#ticket-kind", "auction_market");
       await page.selectOption("#ticket-waits", "stop");
