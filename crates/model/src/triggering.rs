@@ -180,9 +180,9 @@ impl Model {
         let gathers = |id: &OrderId| self.order(*id).symbol == symbol && self.is_for_auction(*id);
         match self.phase(symbol).phase {
             Phase::Open => {
-                let mut others = self.reached.iter().filter(|id| !gathers(id));
-                others.any(|&id| self.order(id).symbol == symbol && !self.is_being_reached(symbol))
-                    || self.reached.iter().any(under_way)
+                let other = |&id: &OrderId| self.order(id).symbol == symbol && !self.is_for_auction(id);
+                let has_others = !self.is_being_reached(symbol) && self.reached.iter().any(other);
+                has_others || self.reached.iter().any(under_way)
             }
             Phase::Auction => self.reached.iter().any(gathers),
             Phase::Halted => false,

@@ -78,14 +78,17 @@ impl Model {
         self.reached.iter().position(|&id| {
             let symbol = self.order(id).symbol;
             let others = || self.reached.iter().filter(|&&other| self.order(other).symbol == symbol);
-            let comes_first = is_under_way(id)
-                || self.is_for_auction(id)
-                || !being_reached.contains(&symbol) && !others().any(|&other| is_under_way(other));
+            let comes_first = || {
+                is_under_way(id)
+                    || self.is_for_auction(id)
+                    || !being_reached.contains(&symbol) && !others().any(|&other| is_under_way(other))
+            };
+            // What looks at all others comes last.
             of.is_none_or(|of| of == symbol)
                 && self.is_in_its_phase(id)
-                && comes_first
                 && !self.served.contains(&symbol)
                 && !self.passed_over.contains(&symbol)
+                && comes_first()
         })
     }
 
