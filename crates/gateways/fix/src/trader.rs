@@ -39,6 +39,8 @@ const CHECKED_EVERY: Duration = Duration::from_millis(250);
 /// The text that a session gets where the feed has failed.
 pub(crate) const NO_FEED: &str =
     "the server has no feed any more, by a fault of its own: trade over XML until it is started again";
+/// The reason for a session whose key was revoked, or has expired.
+const LOST_KEY: &str = "the key of this session counts no more";
 /// The text of a refused order whose name an amendment gave to another one.
 const NAME_OF_AN_AMENDED_ORDER: &str = "this ClOrdID(11) is what an order is called since it was amended";
 /// Open orders of which the reports are made at once, some 50 KB. Further ones follow when these are sent.
@@ -164,6 +166,9 @@ impl Trader {
         is_resend: bool,
     ) -> Result<(), String> {
         for (account, behind) in positions {
+            if self.has_lost_its_key() {
+                return Err(LOST_KEY.to_owned());
+            }
             if self.listened.len() >= ACCOUNTS_MAX || self.listened.contains(&account) || !self.may_hear_of(account) {
                 continue;
             }
@@ -255,11 +260,16 @@ impl Trader {
 
     /// Checks whether the session may go on. Errors: the venue is closed to its member, or its key is gone.
     pub(crate) fn check_open(&self) -> Result<(), String> {
-        let Some(rights) = self.principal.as_ref().map(Principal::rights) else { return Ok(()) };
-        if rights.roles.is_empty() {
-            return Err("the key of this session counts no more".to_owned());
+        if self.has_lost_its_key() {
+            return Err(LOST_KEY.to_owned());
         }
+        let Some(rights) = self.principal.as_ref().map(Principal::rights) else { return Ok(()) };
         if rights.may_look_in(self.mode()) { Ok(()) } else { Err(self.mode().to_string()) }
+    }
+
+    /// Whether the key of the client counts no more. What the member may hear is not known until another one comes.
+    fn has_lost_its_key(&self) -> bool {
+        self.principal.as_ref().is_some_and(|principal| principal.rights().roles.is_empty())
     }
 
     /// Returns the mode of the venue.
@@ -600,8 +610,11 @@ impl Trader {
         self.untold.push_back(happened);
     }
 
-    /// Tells some of what is queued. Returns false where nothing is.
+    /// Tells some of what is queued. Returns false where nothing is, or it waits for a key that counts.
     pub(crate) fn report_some(&mut self, most: usize, session: &mut Session) -> bool {
+        if self.has_lost_its_key() {
+            return false;
+        }
         let Some(first) = self.untold.front().cloned() else { return false };
         let end = first.len().min(self.told_of_first + most);
         self.report_as(&first[self.told_of_first..end], first.is_resend(), session);
@@ -872,10 +885,33 @@ mod tests {
     use std::pin::pin;
     use std::task::{Context, Poll, Waker};
 
+    use exchange::{Rights, Role};
     use terms::Status;
 
     use super::*;
     use crate::tests::kept_requests::{KeptRequests, answer, log_on};
+
+    /// Reports were skipped for good while the key of their session was revoked, though another one of the member came.
+    #[test]
+    fn reports_wait_for_a_key_that_counts() {
+        let (_kept, market) = KeptRequests::new();
+        let (mut session, mut trader, _reports) = log_on(&market);
+        let address = trader.address;
+        let rights = || Rights { roles: [Role::Auditor].into(), ..Rights::default() };
+        let revoked = Principal::new("alice", rights());
+        trader.resume(Some(revoked.clone()), address, None);
+        revoked.set_rights(Rights::default());
+        let account = AccountId::parse(b"1").expect("digits");
+        let happened = vec![Happening::of_nothing()];
+        trader.queue.add(1);
+        trader.queue_up(QueuedReports::complete(happened, (account, Sequence(7)), false, market.metrics()));
+        drop(session.take_out());
+        assert!(!trader.report_some(1, &mut session) && trader.positions().is_empty());
+        trader.resume(Some(Principal::new("alice", rights())), address, None);
+        assert!(trader.report_some(1, &mut session));
+        assert_eq!(trader.positions(), HashMap::from([(account, Sequence(7))]));
+        assert!(String::from_utf8(session.take_out()).expect("it is text").contains("\x0135=8\x01"));
+    }
 
     /// A refused cancel took the names of another one with its ClOrdID, and its own were kept for good.
     #[test]
