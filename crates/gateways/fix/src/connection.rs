@@ -450,23 +450,22 @@ async fn attach(logon: &Logon<'_>, peer: &Peer, market: &FixBackend) -> Result<L
     if logon.resets() {
         attached.parts = None;
     }
-    match attached.parts.as_mut() {
-        Some((session, trader, reports)) => {
+    // They are put back when all is told that they missed: a Logon that ends before leaves the session to its file.
+    let parts = match attached.parts.take() {
+        Some((mut session, mut trader, mut reports)) => {
             trader.resume(principal, peer.address, caller);
             if reports.is_closed() && trader.has_feed() {
                 while let Ok(happened) = reports.try_recv() {
                     trader.queue_up(happened);
                 }
-                while trader.report_some(TOLD_AT_ONCE, session) {}
-                *reports = trader.renew();
-                let caught_up = trader.catch_up(trader.positions(), &session.exec_ids(), false).await;
-                if let Err(why) = caught_up {
-                    // It has missed something, and must not go on as if nothing were.
-                    attached.parts = None;
-                    return Err(why);
+                while trader.report_some(TOLD_AT_ONCE, &mut session) {
+                    session.save();
                 }
+                reports = trader.renew();
+                trader.catch_up(trader.positions(), &session.exec_ids(), false).await?;
             }
             session.log_on(logon, Instant::now());
+            (session, trader, reports)
         }
         None => {
             let (queue, reports) = ReportQueue::new();
@@ -486,12 +485,11 @@ async fn attach(logon: &Logon<'_>, peer: &Peer, market: &FixBackend) -> Result<L
                     session
                 }
             };
-            attached.parts = Some((session, trader, reports));
+            (session, trader, reports)
         }
-    }
-    if let Some((_, trader, _)) = attached.parts.as_mut() {
-        trader.begin().await.map_err(|_| NO_FEED)?;
-    }
+    };
+    let (_, trader, _) = attached.parts.insert(parts);
+    trader.begin().await.map_err(|_| NO_FEED)?;
     Ok((attached, counted))
 }
 
@@ -619,9 +617,11 @@ pub(crate) async fn stop_requested(stopped: &mut watch::Receiver<bool>) {
 #[cfg(test)]
 mod tests {
     use std::future::poll_fn;
+    use std::net::Ipv4Addr;
     use std::task::{Context, Poll, Waker};
 
-    use terms::{AccountId, ClientOrderId};
+    use exchange::{Addresses, Newcomers, Places};
+    use terms::{AccountId, ClientOrderId, Sequence};
     use tokio::sync::mpsc::unbounded_channel;
 
     use super::*;
@@ -679,6 +679,47 @@ mod tests {
         written.extend(session.take_out());
         let written = String::from_utf8(written).expect("it is text");
         written.split("\x0135=").skip(1).filter_map(|message| Some(message.split_once('\x01')?.0.to_owned())).collect()
+    }
+
+    /// A Logon that ended while it waited for the feed left a session that listened to none of its accounts, and lost
+    /// what happened to them.
+    #[tokio::test]
+    async fn a_session_whose_logon_ends_while_it_catches_up_is_left_to_its_file() {
+        let (_kept, market) = KeptRequests::new();
+        let (key, (peer, _stays)) = (SessionKey { member: None, theirs: "ALICE".to_owned() }, local_peer());
+        let (mut session, mut trader, reports) = log_on(&market);
+        let account = AccountId::parse(b"1").expect("digits");
+        trader.queue_up(QueuedReports::complete(Vec::new(), (account, Sequence(7)), false, market.metrics()));
+        assert!(trader.report_some(1, &mut session));
+        // Too much waited, and its queue was closed.
+        drop(trader.renew());
+        peer.sessions.attach(key.clone()).await.expect("nobody has it").parts = Some((session, trader, reports));
+        let logon = String::from_utf8(message("A", 2, "98=0|108=1|")).expect("it is text");
+        let logon = logon[logon.find("35=").expect("its kind")..].rsplit_once("10=").expect("its sum").0.to_owned();
+        let logon = Message::read(logon.as_bytes()).expect("it is one");
+        let logon = Logon::read(&logon, None).expect("it is a Logon");
+        assert!(timeout(Duration::from_millis(200), attach(&logon, &peer, &market)).await.is_err(), "nobody answers");
+        assert!(peer.sessions.attach(key).await.expect("nobody has it").parts.is_none(), "half of it is left");
+    }
+
+    /// A client on this machine, and what keeps its place from others.
+    fn local_peer() -> (Peer, watch::Sender<bool>) {
+        let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let places = Places::new(1, Addresses::new(1), Newcomers::Share);
+        let (place, (stays, wanted)) = (places.enter(address, || {}).expect("room").handle(), watch::channel(false));
+        let (last_message, sessions) = (Arc::default(), Arc::default());
+        let clock_difference_max = None;
+        let peer = Peer {
+            address,
+            is_private: true,
+            certificate: None,
+            place,
+            wanted,
+            clock_difference_max,
+            sessions,
+            last_message,
+        };
+        (peer, stays)
     }
 
     const ORDER: &str = "11=a|1=1|55=SPY|54=1|38=1|40=2|59=1|44=1|";
