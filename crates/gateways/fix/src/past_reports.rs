@@ -25,7 +25,7 @@ pub(crate) enum Untold {
 impl fmt::Display for Untold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Untold::TooMany => write!(f, "there are more than {REPORTS_MAX}"),
+            Untold::TooMany => f.write_str("there are too many"),
             Untold::NoHistory => f.write_str("the history is in a database"),
             Untold::Unreadable(error) => error.fmt(f),
         }

@@ -34,6 +34,8 @@ mod amend;
 
 /// Accounts that one session listens to, at most.
 const ACCOUNTS_MAX: usize = 1_000;
+/// Reports that a session missed and is told at its Logon, at most.
+const CAUGHT_UP_MAX: usize = 1 << 15;
 /// Time between two checks whether a session may go on in which nothing comes.
 const CHECKED_EVERY: Duration = Duration::from_millis(250);
 /// The text that a session gets where the feed has failed.
@@ -165,6 +167,7 @@ impl Trader {
         told: &HashSet<String>,
         is_resend: bool,
     ) -> Result<(), String> {
+        let mut count = 0_usize;
         for (account, behind) in positions {
             if self.has_lost_its_key() {
                 return Err(LOST_KEY.to_owned());
@@ -185,6 +188,10 @@ impl Trader {
             self.listened.insert(account);
             let mut past = past.unwrap_or(Err(Untold::NoHistory)).map_err(|why| cannot_tell(account, &why))?;
             past.retain(|happening| !told.contains(&happening.exec_id()));
+            count = count.saturating_add(past.len());
+            if count > CAUGHT_UP_MAX {
+                return Err(cannot_tell(account, &Untold::TooMany));
+            }
             let metrics = self.market.metrics();
             self.queue.add(past.len());
             self.untold.push_back(QueuedReports::complete(past, (account, through), is_resend, metrics));
