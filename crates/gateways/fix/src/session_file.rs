@@ -63,12 +63,13 @@ pub(crate) struct SessionFile {
 impl SessionFile {
     /// Makes the file of a new session. Errors: the disk's.
     pub(crate) fn create(path: &Path) -> io::Result<SessionFile> {
-        if let Some(folder) = path.parent() {
+        if let Some(folder) = path.parent().filter(|folder| !folder.exists()) {
             fs::create_dir_all(folder)?;
+            sync_entry(folder)?;
         }
         let file = OpenOptions::new().create(true).write(true).truncate(true).open(path)?;
         // A power failure leaves the file, too.
-        path.parent().map(File::open).transpose()?.iter().try_for_each(File::sync_all)?;
+        sync_entry(path)?;
         Ok(SessionFile::of(file, path, &SavedSession { next_in: 1, next_out: 1, ..SavedSession::default() }))
     }
 
@@ -161,6 +162,8 @@ impl SessionFile {
         // A rename that outlives a power failure must not name a file that does not.
         file.sync_data()?;
         fs::rename(&new, &self.path)?;
+        // Nor must it leave the file before, of which fewer numbers are reserved.
+        sync_entry(&self.path)?;
         (self.file, self.appended, self.is_to_be_synced) = (file, 0, false);
         self.unwritten.clear();
         Ok(())
@@ -170,6 +173,11 @@ impl SessionFile {
     pub(crate) fn remove(self) {
         drop(fs::remove_file(&self.path));
     }
+}
+
+/// Has the folder name a file also after a power failure.
+fn sync_entry(path: &Path) -> io::Result<()> {
+    path.parent().map(File::open).transpose()?.iter().try_for_each(File::sync_all)
 }
 
 fn boot_id() -> String {
