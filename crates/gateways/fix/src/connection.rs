@@ -475,6 +475,9 @@ async fn attach(logon: &Logon<'_>, peer: &Peer, market: &FixBackend) -> Result<L
                     let (positions, is_resend) = (saved.positions.clone(), !saved.is_whole);
                     let mut session = Session::restored(logon.theirs(), saved, file);
                     trader.catch_up(positions, &session.exec_ids(), is_resend).await?;
+                    if is_resend {
+                        trader.end_resends(&mut session);
+                    }
                     session.log_on(logon, Instant::now());
                     session
                 }

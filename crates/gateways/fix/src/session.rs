@@ -267,6 +267,11 @@ impl Session {
         self.file.iter_mut().for_each(|file| file.note_position(account, through));
     }
 
+    /// Notes that all reports were told that may have been sent before.
+    pub(crate) fn make_whole(&mut self) {
+        self.file.iter_mut().for_each(SessionFile::make_whole);
+    }
+
     /// Returns the ExecIDs of the reports that may be sent again.
     pub(crate) fn exec_ids(&self) -> HashSet<String> {
         let named = format!("{}=", tags::EXEC_ID);

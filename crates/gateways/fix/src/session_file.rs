@@ -70,7 +70,8 @@ impl SessionFile {
         let file = OpenOptions::new().create(true).write(true).truncate(true).open(path)?;
         // A power failure leaves the file, too.
         sync_entry(path)?;
-        Ok(SessionFile::of(file, path, &SavedSession { next_in: 1, next_out: 1, ..SavedSession::default() }))
+        let saved = SavedSession { next_in: 1, next_out: 1, is_whole: true, ..SavedSession::default() };
+        Ok(SessionFile::of(file, path, &saved))
     }
 
     /// Opens the file of a session, and reads it. Errors: the disk's, or the file is too long to be one.
@@ -94,7 +95,8 @@ impl SessionFile {
             path: path.to_owned(),
             unwritten: Vec::new(),
             appended: 0,
-            boot: boot_id(),
+            // Without a name the next start counts as one behind a power failure, too.
+            boot: if saved.is_whole { boot_id() } else { String::new() },
             next_in: saved.next_in,
             next_out: saved.next_out,
             reserved: 0,
@@ -112,6 +114,13 @@ impl SessionFile {
     pub(crate) fn note_position(&mut self, account: AccountId, through: Sequence) {
         self.positions.insert(account, through);
         put(&mut self.unwritten, &position(account, through));
+    }
+
+    /// Notes that all reports were told that may have been sent before: nothing is missing any more.
+    pub(crate) fn make_whole(&mut self) {
+        self.boot = boot_id();
+        put(&mut self.unwritten, &reserved(&self.boot, self.reserved));
+        self.is_to_be_synced = true;
     }
 
     /// Notes that the numbers begin again: no message may be sent again.
@@ -352,6 +361,25 @@ mod tests {
         assert_eq!(read_after("one"), (5, 17, true));
         assert_eq!(read_after("two"), (5, 4_100, false));
         assert_eq!(read_after(""), (5, 4_100, false), "a machine that tells nothing");
+    }
+
+    /// A second end of the server had the reports that a power failure left in doubt told again without a word of it.
+    #[test]
+    fn a_session_stays_in_doubt_until_all_is_told_again() {
+        let folder = folder("doubt");
+        let path = folder.join("a");
+        fs::create_dir_all(&folder).expect("room");
+        let mut bytes = Vec::new();
+        put(&mut bytes, &reserved("another", 4_100));
+        fs::write(&path, bytes).expect("room");
+        let open = || SessionFile::open(&path).expect("it is there");
+        assert!(!open().1.is_whole);
+        let (mut file, saved) = open();
+        assert!(!saved.is_whole, "nothing was told meanwhile");
+        file.make_whole();
+        file.write().expect("room");
+        assert!(open().1.is_whole && open().1.is_whole);
+        drop(fs::remove_dir_all(folder));
     }
 
     #[test]

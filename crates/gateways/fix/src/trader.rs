@@ -632,8 +632,18 @@ impl Trader {
             self.unnoted.extend(first.completes());
             self.positions.extend(first.completes());
             self.note_positions(session);
+            if first.is_resend() {
+                self.end_resends(session);
+            }
         }
         true
+    }
+
+    /// Has the session know where no reports are queued any more that may have been sent before.
+    pub(crate) fn end_resends(&self, session: &mut Session) {
+        if !self.untold.iter().any(QueuedReports::is_resend) {
+            session.make_whole();
+        }
     }
 
     /// Whether the client is a member.
