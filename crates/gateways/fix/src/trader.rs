@@ -187,7 +187,10 @@ impl Trader {
             let Some((past, through)) = self.market.look(look).await.map_err(|_| NO_FEED)? else { continue };
             self.listened.insert(account);
             let mut past = past.unwrap_or(Err(Untold::NoHistory)).map_err(|why| cannot_tell(account, &why))?;
+            let all = past.len();
             past.retain(|happening| !told.contains(&happening.exec_id()));
+            // Some were told before the end of the server: perhaps more than are kept.
+            let is_resend = is_resend || past.len() < all;
             count = count.saturating_add(past.len());
             if count > CAUGHT_UP_MAX {
                 return Err(cannot_tell(account, &Untold::TooMany));
