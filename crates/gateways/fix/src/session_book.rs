@@ -10,11 +10,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::oneshot;
+use tokio::sync::oneshot::error::TryRecvError;
 use tokio::time::{Duration, sleep};
 
 use crate::report_queues::QueuedReports;
 use crate::session::Session;
-use crate::session_file::{SavedSession, SessionFile};
+use crate::session_file::{self, SavedSession, SessionFile};
 use crate::trader::Trader;
 
 /// The folder of the sessions of clients that are no members: no code of a name is so short.
@@ -128,7 +129,9 @@ impl SessionBook {
             sessions.left += 1;
             sessions.all.insert(key, Client::Stored { left: sessions.left });
         }
-        Ok(SessionBook { sessions: Mutex::new(sessions), folder })
+        let book = SessionBook { sessions: Mutex::new(sessions), folder };
+        book.make_room(&mut book.lock());
+        Ok(book)
     }
 
     /// Gives a client its session, with parts if it lives. Errors: another client has it.
@@ -164,6 +167,13 @@ impl SessionBook {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Ends sessions, with their files, where too many clients are away.
+    fn make_room(&self, sessions: &mut Sessions) {
+        while let Some(key) = sessions.make_room() {
+            self.folder.iter().for_each(|folder| session_file::remove(&key.path(folder)));
+        }
+    }
+
     /// Keeps a session whose client is away.
     fn leave(&self, key: SessionKey, (mut session, trader, reports): SessionParts) {
         session.leave();
@@ -172,10 +182,7 @@ impl SessionBook {
         sessions.left += 1;
         let away = Client::Away { left: sessions.left, recall };
         sessions.all.insert(key, away);
-        let gone = sessions.make_room();
-        if let Some((key, folder)) = gone.as_ref().zip(self.folder.as_deref()) {
-            drop(fs::remove_file(key.path(folder)));
-        }
+        self.make_room(&mut sessions);
         tokio::spawn(follow((session, trader, reports), recalled));
     }
 }
@@ -222,7 +229,7 @@ impl Attached {
         made.inspect_err(|error| {
             tracing::error!(%error, path = %path.display(), "the file of a FIX session cannot be made");
             // One of the session before would give its numbers.
-            drop(fs::remove_file(&path));
+            session_file::remove(&path);
         })
         .ok()
     }
@@ -248,6 +255,7 @@ impl Drop for Attached {
                     true => drop(sessions.all.insert(self.key.clone(), Client::Stored { left })),
                     false => drop(sessions.all.remove(&self.key)),
                 }
+                self.book.make_room(&mut sessions);
             }
         }
     }
@@ -261,7 +269,14 @@ async fn follow(
     let mut is_open = true;
     loop {
         while trader.report_some(TOLD_AT_ONCE, &mut session) {
+            session.save();
             tokio::task::yield_now().await;
+            // The file of a session that gave way meanwhile is gone, and must not come back.
+            match recalled.try_recv() {
+                Ok(back) => return drop(back.send((session, trader, reports))),
+                Err(TryRecvError::Closed) => return,
+                Err(TryRecvError::Empty) => {}
+            }
         }
         trader.note_positions(&mut session);
         session.save();

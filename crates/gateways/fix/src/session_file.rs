@@ -180,8 +180,14 @@ impl SessionFile {
 
     /// Removes the file: the session goes on without it, and is unknown after the server's end.
     pub(crate) fn remove(self) {
-        drop(fs::remove_file(&self.path));
+        remove(&self.path);
     }
+}
+
+/// Removes the file of a session, and one that was to take its place.
+pub(crate) fn remove(path: &Path) {
+    drop(fs::remove_file(path));
+    drop(fs::remove_file(path.with_extension("new")));
 }
 
 /// Has the folder name a file also after a power failure.
@@ -261,6 +267,8 @@ fn read(mut bytes: &[u8], boot: &str) -> SavedSession {
         }
         bytes = rest;
     }
+    // More than the last record may be missing.
+    saved.is_whole &= bytes.is_empty();
     if !saved.is_whole {
         saved.next_out = saved.next_out.max(reserved_max);
     }
@@ -336,8 +344,14 @@ mod tests {
         let bytes = fs::read(&path).expect("it is there");
         for end in 0..bytes.len() {
             let saved = read(&bytes[..end], &boot_id());
-            assert!(saved.next_out <= 4 && saved.kept.len() < 4);
+            assert!(saved.kept.len() < 4 && (saved.next_out <= 4 || !saved.is_whole));
         }
+        // The file was damaged, and the numbers behind the fault were used again.
+        let mut damaged = bytes.clone();
+        let at = damaged.windows(3).position(|some| some == b"M2\x01").expect("the second message");
+        damaged[at] = b'X';
+        let saved = read(&damaged, &boot_id());
+        assert!(!saved.is_whole && saved.next_out > 4, "{}", saved.next_out);
         file.reset();
         add(&mut file, 1);
         file.write().expect("room");
