@@ -20,8 +20,9 @@ use crate::trader::Trader;
 
 /// The folder of the sessions of clients that are no members: no code of a name is so short.
 const NO_MEMBER: &str = "_";
-/// Sessions whose clients are away, at most.
+/// Sessions whose clients are away, at most, and those of one member: each writes what happens to its accounts.
 const AWAY_MAX: usize = 256;
+const AWAY_OF_A_MEMBER_MAX: usize = 8;
 /// Time between two looks for accounts that the member got meanwhile.
 const LOOKED_EVERY: Duration = Duration::from_millis(250);
 /// Reports that are made before others have a turn.
@@ -200,10 +201,10 @@ impl Sessions {
             let first = if *left <= its.1 { (*left, key) } else { (its.1, its.2) };
             *its = (its.0 + 1, first.0, first.1);
         }
-        if count <= AWAY_MAX {
-            return None;
-        }
-        let most = away.into_values().max_by_key(|(count, left, _)| (*count, u64::MAX - left));
+        let most = away
+            .into_values()
+            .filter(|(its, _, key)| count > AWAY_MAX || *its > AWAY_OF_A_MEMBER_MAX && key.member.is_some());
+        let most = most.max_by_key(|(count, left, _)| (*count, u64::MAX - left));
         let key = most.map(|(_, _, key)| key.clone())?;
         self.all.remove(&key);
         Some(key)
@@ -332,9 +333,10 @@ mod tests {
         assert!(attach(&book, key(None, "A")).await.parts.is_none(), "it was taken out");
     }
 
-    /// A member that logs on under many names would push the sessions of others out.
+    /// A member that logged on under many names pushed the sessions of others out, and had each of its reports written
+    /// for each of its own.
     #[tokio::test]
-    async fn the_member_with_the_most_sessions_loses_its_oldest() {
+    async fn a_member_with_many_sessions_loses_its_oldest() {
         let (_kept, market) = KeptRequests::new();
         let book = Arc::<SessionBook>::default();
         let leave = async |member: &str, theirs: &str| {
@@ -342,12 +344,17 @@ mod tests {
             attached.parts = Some(log_on(&market));
         };
         leave("bob", "B").await;
-        for number in 0..AWAY_MAX + 10 {
+        for number in 0..AWAY_OF_A_MEMBER_MAX + 10 {
             leave("alice", &format!("A{number}")).await;
         }
-        assert_eq!(book.away(), AWAY_MAX);
+        assert_eq!(book.away(), AWAY_OF_A_MEMBER_MAX + 1);
         assert!(attach(&book, key(Some("bob"), "B")).await.parts.is_some());
-        assert!(attach(&book, key(Some("alice"), "A10")).await.parts.is_none());
-        assert!(attach(&book, key(Some("alice"), "A11")).await.parts.is_some());
+        assert!(attach(&book, key(Some("alice"), "A9")).await.parts.is_none());
+        assert!(attach(&book, key(Some("alice"), "A10")).await.parts.is_some());
+        for number in 0..AWAY_MAX + 10 {
+            leave(&format!("member {number}"), "C").await;
+        }
+        assert_eq!(book.away(), AWAY_MAX);
+        assert!(attach(&book, key(Some("member 265"), "C")).await.parts.is_some());
     }
 }
