@@ -470,7 +470,8 @@ async fn attach(logon: &Logon<'_>, peer: &Peer, market: &FixBackend) -> Result<L
         None => {
             let (queue, reports) = ReportQueue::new();
             let mut trader = Trader::new(market.clone(), principal, peer.address, caller, queue);
-            let session = match attached.saved().filter(|_| !logon.resets()) {
+            let saved = if logon.resets() { None } else { attached.saved()? };
+            let session = match saved {
                 Some((file, saved)) => {
                     let (positions, is_resend) = (saved.positions.clone(), !saved.is_whole);
                     let mut session = Session::restored(logon.theirs(), saved, file);

@@ -29,6 +29,9 @@ const LOOKED_EVERY: Duration = Duration::from_millis(250);
 const TOLD_AT_ONCE: usize = 256;
 /// The reason for the second client of a session.
 const IS_THERE: &str = "another connection has this session: SenderCompID(49) is logged on";
+/// The reason for the client of a session whose file the disk does not give.
+const UNREADABLE: &str =
+    "the session cannot be read now: try again, or give up what it missed with ResetSeqNumFlag(141)=Y";
 
 /// The name of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -212,15 +215,16 @@ impl Sessions {
 }
 
 impl Attached {
-    /// Reads the session in its file, where there is one. What cannot be read is none.
-    pub(crate) fn saved(&self) -> Option<(SessionFile, SavedSession)> {
-        let path = self.path().filter(|path| path.exists())?;
-        let opened = SessionFile::open(&path);
-        opened
-            .inspect_err(
-                |error| tracing::error!(%error, path = %path.display(), "the file of a FIX session cannot be read"),
-            )
-            .ok()
+    /// Reads the session in its file, where there is one; what is no session is none. Errors: it cannot be read now.
+    pub(crate) fn saved(&self) -> Result<Option<(SessionFile, SavedSession)>, &'static str> {
+        let Some(path) = self.path() else { return Ok(None) };
+        SessionFile::open(&path).map(Some).or_else(|error| {
+            if error.kind() == io::ErrorKind::NotFound {
+                return Ok(None);
+            }
+            tracing::error!(%error, path = %path.display(), "the file of a FIX session cannot be read");
+            if error.kind() == io::ErrorKind::InvalidData { Ok(None) } else { Err(UNREADABLE) }
+        })
     }
 
     /// Makes the file of a new session, where sessions have files. Without one the session ends with the server.
@@ -331,6 +335,20 @@ mod tests {
         assert!(session.take_out().is_empty(), "bytes for the client that left");
         assert_eq!(book.away(), 0);
         assert!(attach(&book, key(None, "A")).await.parts.is_none(), "it was taken out");
+    }
+
+    /// A session whose file could not be read for a moment counted as none, and the advice of the Logout ended it.
+    #[tokio::test]
+    async fn a_session_that_cannot_be_read_now_is_no_new_one() {
+        let folder = std::env::temp_dir().join(format!("pricetime-fix-unreadable-{}", std::process::id()));
+        drop(fs::remove_dir_all(&folder));
+        let book = Arc::new(SessionBook::open(Some(folder.clone())).expect("none are there"));
+        let attached = attach(&book, key(None, "A")).await;
+        assert!(attached.saved().is_ok_and(|saved| saved.is_none()), "there is none");
+        // No file can be read there.
+        fs::create_dir_all(attached.path().expect("it has files")).expect("room");
+        assert_eq!(attached.saved().map(drop), Err(UNREADABLE));
+        drop(fs::remove_dir_all(folder));
     }
 
     /// A member that logged on under many names pushed the sessions of others out, and had each of its reports written
