@@ -27,6 +27,8 @@ use crate::session_book::{Attached, SessionBook, SessionKey};
 use crate::tags;
 use crate::trader::{NO_FEED, TOGETHER_MAX, Trader};
 
+/// The reason for a message about one account too many.
+const NO_ROOM: &str = "a session is about 1000 accounts at most: begin another one";
 /// Time in which a client has to log on.
 const LOGON_PATIENCE: Duration = Duration::from_secs(10);
 /// Time after which a client that does not read what is written loses its connection.
@@ -361,7 +363,12 @@ async fn take(
         return Ok(());
     }
     // A session answers to what is its own, or ends with it, behind the requests that came before.
-    if !session.is_next_request(&message) {
+    let read = session.is_next_request(&message).then(|| orders::read(&message, trader.own()));
+    let goes_with_them = read.as_ref().is_some_and(|read| match read {
+        Ok(Some(its)) => trader.has_room(its, asked.len()),
+        Ok(None) | Err(_) => true,
+    });
+    if !goes_with_them {
         flush(asked, stream, session, trader).await?;
     }
     if session.is_goodbye(&message) {
@@ -373,7 +380,11 @@ async fn take(
         return Ok(());
     }
     // The exchange counts the messages that it gets.
-    match orders::read(&message, trader.own()) {
+    match read.unwrap_or_else(|| orders::read(&message, trader.own())) {
+        Ok(Some(its)) if !trader.has_room(&its, asked.len()) => match trader.take_message() {
+            Ok(()) => session.reject(&message, &Fault::value(tags::ACCOUNT, NO_ROOM)),
+            Err(past) => session.reject(&message, &Fault::past(&past)),
+        },
         Ok(Some(its)) => {
             // Answers that may be long are sent before the next ones are made.
             let is_last = its.is_alone();

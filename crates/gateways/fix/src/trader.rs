@@ -310,15 +310,15 @@ impl Trader {
         self.principal.as_ref().is_none_or(may_read)
     }
 
+    /// Whether a request is about an account of the session, or about a further one that it may have. `beside`: the number
+    /// of requests that are submitted with it.
+    pub(crate) fn has_room(&self, asked: &ClientRequest, beside: usize) -> bool {
+        self.listened.contains(&account_of(asked)) || self.listened.len().saturating_add(beside) < ACCOUNTS_MAX
+    }
+
     /// Submits requests in order, and writes the answers that do not come as reports. Errors: the server ends.
     pub(crate) async fn submit(&mut self, asked: Vec<ClientRequest>, answers: &mut Answers) -> Result<(), Unknown> {
         let accounts: HashSet<AccountId> = asked.iter().map(account_of).collect();
-        let new = accounts.iter().filter(|account| !self.listened.contains(account)).count();
-        if self.listened.len().saturating_add(new) > ACCOUNTS_MAX {
-            let text = format!("a session is about {ACCOUNTS_MAX} accounts at most: begin another one");
-            answers.end(&text);
-            return Ok(());
-        }
         self.listen_to(accounts).await?;
         let mut together = Vec::new();
         for asked in asked {
@@ -910,6 +910,22 @@ mod tests {
 
     use super::*;
     use crate::tests::kept_requests::{KeptRequests, answer, log_on};
+
+    /// A message about one account too many ended the session, and those before it that were not submitted yet were lost.
+    #[test]
+    fn an_account_beyond_those_of_a_session_is_refused() {
+        let (_kept, market) = KeptRequests::new();
+        let mut trader = log_on(&market).1;
+        let account = |number: usize| AccountId::parse(number.to_string().as_bytes()).expect("digits");
+        let check = |trader: &Trader, number: usize, beside: usize| {
+            let asked = ClientRequest::StatusOfAll { id: "all".to_owned(), account: account(number), symbol: None };
+            trader.has_room(&asked, beside)
+        };
+        trader.listened.extend((1..ACCOUNTS_MAX).map(account));
+        assert!(check(&trader, ACCOUNTS_MAX, 0) && !check(&trader, ACCOUNTS_MAX, 1), "there is room for one");
+        trader.listened.insert(account(ACCOUNTS_MAX));
+        assert!(!check(&trader, ACCOUNTS_MAX + 1, 0) && check(&trader, 1, 5));
+    }
 
     /// Reports were skipped for good while the key of their session was revoked, though another one of the member came.
     #[test]
