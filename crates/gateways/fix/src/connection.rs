@@ -443,7 +443,12 @@ async fn log_on(
         },
     };
     match logged_on {
-        Ok(logged_on) => Ok(Some(logged_on)),
+        Ok(Some(logged_on)) => Ok(Some(logged_on)),
+        Ok(None) => {
+            // A Logout would have a number of the session, and the client that has it misses none.
+            last_words(stream, &[]).await?;
+            Ok(None)
+        }
         Err(text) => {
             last_words(stream, &refusal(theirs, &text)).await?;
             Ok(None)
@@ -451,12 +456,16 @@ async fn log_on(
     }
 }
 
-/// Finds out who logs on, and gives the client its session, or begins one. Errors: the reason why the Logon is refused.
-async fn attach(logon: &Logon<'_>, peer: &Peer, market: &FixBackend) -> Result<LoggedOn, String> {
+/// Finds out who logs on, and gives the client its session, or begins one. Returns `None` where another connection has
+/// it. Errors: the reason why the Logon is refused.
+async fn attach(logon: &Logon<'_>, peer: &Peer, market: &FixBackend) -> Result<Option<LoggedOn>, String> {
     let (principal, counted) = who(logon, peer, market)?;
     let member = principal.as_ref().map(|principal| principal.member().to_owned());
     let key = SessionKey { member, theirs: logon.theirs().to_owned() };
-    let mut attached = attach_soon(&peer.sessions, &key).await?;
+    let Some(mut attached) = attach_soon(&peer.sessions, &key).await? else {
+        tracing::info!(session = ?key, address = %peer.address, "another connection has this FIX session");
+        return Ok(None);
+    };
     let caller = market.audits().then(|| caller(peer, principal.as_ref()));
     if logon.resets() {
         attached.parts = None;
@@ -505,13 +514,15 @@ async fn attach(logon: &Logon<'_>, peer: &Peer, market: &FixBackend) -> Result<L
     };
     let (_, trader, _) = attached.parts.insert(parts);
     trader.begin().await.map_err(|_| NO_FEED)?;
-    Ok((attached, counted))
+    Ok(Some((attached, counted)))
 }
 
-/// Gives a client its session, once the server has seen that the connection before is gone.
-async fn attach_soon(sessions: &Arc<SessionBook>, key: &SessionKey) -> Result<Attached, &'static str> {
+/// Gives a client its session, once the server has seen that the connection before is gone. Returns `None` where it
+/// stays.
+async fn attach_soon(sessions: &Arc<SessionBook>, key: &SessionKey) -> Result<Option<Attached>, &'static str> {
     for _ in 0..LEAVING_PAUSES_MAX {
-        if let Ok(attached) = sessions.attach(key.clone()).await {
+        let attached = sessions.attach(key.clone()).await?;
+        if attached.is_some() {
             return Ok(attached);
         }
         sleep(LEAVING_PAUSE).await;
@@ -708,13 +719,15 @@ mod tests {
         assert!(trader.report_some(1, &mut session));
         // Too much waited, and its queue was closed.
         drop(trader.renew());
-        peer.sessions.attach(key.clone()).await.expect("nobody has it").parts = Some((session, trader, reports));
+        let attached = peer.sessions.attach(key.clone()).await.expect("no fault");
+        attached.expect("nobody has it").parts = Some((session, trader, reports));
         let logon = String::from_utf8(message("A", 2, "98=0|108=1|")).expect("it is text");
         let logon = logon[logon.find("35=").expect("its kind")..].rsplit_once("10=").expect("its sum").0.to_owned();
         let logon = Message::read(logon.as_bytes()).expect("it is one");
         let logon = Logon::read(&logon, None).expect("it is a Logon");
         assert!(timeout(Duration::from_millis(200), attach(&logon, &peer, &market)).await.is_err(), "nobody answers");
-        assert!(peer.sessions.attach(key).await.expect("nobody has it").parts.is_none(), "half of it is left");
+        let attached = peer.sessions.attach(key).await.expect("no fault");
+        assert!(attached.expect("nobody has it").parts.is_none(), "half of it is left");
     }
 
     /// A client on this machine, and what keeps its place from others.

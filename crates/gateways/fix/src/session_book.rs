@@ -27,8 +27,6 @@ const AWAY_OF_A_MEMBER_MAX: usize = 8;
 const LOOKED_EVERY: Duration = Duration::from_millis(250);
 /// Reports that are made before others have a turn.
 const TOLD_AT_ONCE: usize = 256;
-/// The reason for the second client of a session.
-const IS_THERE: &str = "another connection has this session: SenderCompID(49) is logged on";
 /// The reason for the client of a session whose file the disk does not give.
 const UNREADABLE: &str =
     "the session cannot be read now: try again, or give up what it missed with ResetSeqNumFlag(141)=Y";
@@ -138,10 +136,11 @@ impl SessionBook {
         Ok(book)
     }
 
-    /// Gives a client its session, with parts if it lives. Errors: another client has it.
-    pub(crate) async fn attach(self: &Arc<SessionBook>, key: SessionKey) -> Result<Attached, &'static str> {
+    /// Gives a client its session, with parts if it lives. Returns `None` where another client has it. Errors: the
+    /// server's fault.
+    pub(crate) async fn attach(self: &Arc<SessionBook>, key: SessionKey) -> Result<Option<Attached>, &'static str> {
         let recall = match self.lock().all.insert(key.clone(), Client::Connected) {
-            Some(Client::Connected) => return Err(IS_THERE),
+            Some(Client::Connected) => return Ok(None),
             Some(Client::Away { recall, .. }) => Some(recall),
             Some(Client::Stored { .. }) | None => None,
         };
@@ -158,7 +157,7 @@ impl SessionBook {
             }
             attached
         });
-        attaching.await.map_err(|_| "the session ended by a fault of the server: try again")
+        attaching.await.map(Some).map_err(|_| "the session ended by a fault of the server: try again")
     }
 
     /// The number of sessions whose clients are away.
@@ -315,7 +314,7 @@ mod tests {
     }
 
     async fn attach(book: &Arc<SessionBook>, key: SessionKey) -> Attached {
-        book.attach(key).await.unwrap_or_else(|why| panic!("{why}"))
+        book.attach(key).await.expect("no fault").expect("nobody has it")
     }
 
     #[tokio::test]
@@ -324,7 +323,7 @@ mod tests {
         let book = Arc::<SessionBook>::default();
         let mut first = attach(&book, key(None, "A")).await;
         assert!(first.parts.is_none(), "it has not begun");
-        assert_eq!(book.attach(key(None, "A")).await.map(|_| ()), Err(IS_THERE));
+        assert!(book.attach(key(None, "A")).await.is_ok_and(|second| second.is_none()), "it has its client");
         assert!(attach(&book, key(Some("alice"), "A")).await.parts.is_none(), "a name of another member");
         let (mut session, trader, reports) = log_on(&market);
         session.send_kept("8", Fields::new());
