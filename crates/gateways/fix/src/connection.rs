@@ -490,7 +490,10 @@ async fn attach(logon: &Logon<'_>, peer: &Peer, market: &FixBackend) -> Result<O
         None => {
             let (queue, reports) = ReportQueue::new();
             let mut trader = Trader::new(market.clone(), principal, peer.address, caller, queue);
-            let saved = if logon.resets() { None } else { attached.saved()? };
+            let mut saved = None;
+            if !logon.resets() {
+                (attached, saved) = attached.saved().await?;
+            }
             let session = match saved {
                 Some((file, saved)) => {
                     let (positions, is_resend) = (saved.positions.clone(), !saved.is_whole);
@@ -505,7 +508,9 @@ async fn attach(logon: &Logon<'_>, peer: &Peer, market: &FixBackend) -> Result<O
                 None => {
                     logon.check_first()?;
                     let mut session = Session::begin(logon, Instant::now());
-                    attached.new_file().into_iter().for_each(|file| session.keep_in(file));
+                    let file;
+                    (attached, file) = attached.new_file().await?;
+                    file.into_iter().for_each(|file| session.keep_in(file));
                     session
                 }
             };

@@ -26,6 +26,8 @@ const NO_HEARTBEAT: Duration = Duration::from_secs(3600);
 const GARBLED_MAX: u32 = 16;
 /// Numbers that one SequenceReset skips, at most.
 const SKIPPED_MAX: u64 = 1_000_000;
+/// Time between two Logons within a session that begin its numbers again: its file is synced for each.
+const RESET_EVERY: Duration = Duration::from_secs(1);
 /// Messages about orders that are kept to be sent again, at most; [`KEPT_BYTES_MAX`] bounds their bytes.
 const KEPT_MAX: usize = 1024;
 const KEPT_BYTES_MAX: usize = 256 << 10;
@@ -55,6 +57,8 @@ pub(crate) struct Session {
     garbled: u32,
     /// Whether a TestRequest waits for its answer.
     is_asked: bool,
+    /// The time at which a Logon within the session began the numbers again.
+    reset_at: Option<Instant>,
     /// The number below which a ResendRequest has asked for all missing messages.
     asked_again: Option<u64>,
     kept: VecDeque<SavedMessage>,
@@ -247,6 +251,7 @@ impl Session {
             said: now,
             garbled: 0,
             is_asked: false,
+            reset_at: None,
             asked_again: None,
             kept: VecDeque::new(),
             kept_bytes: 0,
@@ -318,7 +323,7 @@ impl Session {
 
     /// Begins the numbers of both sides again, as the client's Logon says.
     fn reset(&mut self, logon: &Logon<'_>) {
-        (self.next_in, self.next_out) = (2, 1);
+        (self.next_in, self.next_out, self.reset_at) = (2, 1, Some(Instant::now()));
         (self.asked_again, self.again, self.garbled) = (None, None, 0);
         self.kept.clear();
         self.kept_bytes = 0;
@@ -434,7 +439,12 @@ impl Session {
         if message.kind() == "A" && message.flag(tags::RESET_SEQ_NUM_FLAG, "ResetSeqNumFlag") == Ok(true) {
             count()?;
             self.check_names(message)?;
-            self.reset(&Logon::read(message, self.clock_difference_max)?);
+            let logon = Logon::read(message, self.clock_difference_max)?;
+            if self.reset_at.is_some_and(|reset_at| reset_at.elapsed() < RESET_EVERY) {
+                let text = "the numbers begin again once a second at most";
+                return Err(Fault::value(tags::RESET_SEQ_NUM_FLAG, text));
+            }
+            self.reset(&logon);
             return Ok(false);
         }
         let (number, next, is_reset) = match self.header(message) {
@@ -917,6 +927,8 @@ mod tests {
         assert_eq!((is_request, told), (false, vec!["35=A|34=1|98=0|108=10|141=Y|".to_owned()]));
         assert_eq!(take(&mut session, "2", 2, "7=1|16=0|").1, ["35=4|34=1|43=Y|123=Y|36=2|"]);
         assert!(take(&mut session, "A", 3, "98=0|108=10|").1[0].starts_with("35=3|"));
+        let again = take(&mut session, "A", 1, "98=0|108=10|141=Y|").1;
+        assert!(again[0].starts_with("35=3|34=3|"), "each has the disk write: {again:?}");
         assert!(take(&mut session, "A", 7, "98=0|108=10|141=Y|").1[0].starts_with("35=5|"));
     }
 

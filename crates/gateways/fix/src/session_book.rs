@@ -27,6 +27,8 @@ const AWAY_OF_A_MEMBER_MAX: usize = 8;
 const LOOKED_EVERY: Duration = Duration::from_millis(250);
 /// Reports that are made before others have a turn.
 const TOLD_AT_ONCE: usize = 256;
+/// The reason for the client of a session that failed.
+const FAULT: &str = "the session ended by a fault of the server: try again";
 /// The reason for the client of a session whose file the disk does not give.
 const UNREADABLE: &str =
     "the session cannot be read now: try again, or give up what it missed with ResetSeqNumFlag(141)=Y";
@@ -157,7 +159,7 @@ impl SessionBook {
             }
             attached
         });
-        attaching.await.map(Some).map_err(|_| "the session ended by a fault of the server: try again")
+        attaching.await.map(Some).map_err(|_| FAULT)
     }
 
     /// The number of sessions whose clients are away.
@@ -215,27 +217,48 @@ impl Sessions {
 
 impl Attached {
     /// Reads the session in its file, where there is one; what is no session is none. Errors: it cannot be read now.
-    pub(crate) fn saved(&self) -> Result<Option<(SessionFile, SavedSession)>, &'static str> {
-        let Some(path) = self.path() else { return Ok(None) };
-        SessionFile::open(&path).map(Some).or_else(|error| {
-            if error.kind() == io::ErrorKind::NotFound {
-                return Ok(None);
+    pub(crate) async fn saved(self) -> Result<(Attached, Option<(SessionFile, SavedSession)>), &'static str> {
+        let (attached, opened) = self.on_disk(SessionFile::open).await?;
+        match opened {
+            None => Ok((attached, None)),
+            Some(Ok(saved)) => Ok((attached, Some(saved))),
+            Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => Ok((attached, None)),
+            Some(Err(error)) => {
+                tracing::error!(%error, session = ?attached.key, "the file of a FIX session cannot be read");
+                if error.kind() == io::ErrorKind::InvalidData { Ok((attached, None)) } else { Err(UNREADABLE) }
             }
-            tracing::error!(%error, path = %path.display(), "the file of a FIX session cannot be read");
-            if error.kind() == io::ErrorKind::InvalidData { Ok(None) } else { Err(UNREADABLE) }
-        })
+        }
     }
 
     /// Makes the file of a new session, where sessions have files. Without one the session ends with the server.
-    pub(crate) fn new_file(&self) -> Option<SessionFile> {
-        let path = self.path()?;
-        let made = SessionFile::create(&path);
-        made.inspect_err(|error| {
-            tracing::error!(%error, path = %path.display(), "the file of a FIX session cannot be made");
-            // One of the session before would give its numbers.
-            session_file::remove(&path);
-        })
-        .ok()
+    /// Errors: the server's fault.
+    pub(crate) async fn new_file(self) -> Result<(Attached, Option<SessionFile>), &'static str> {
+        let make = |path: &Path| {
+            // A file of the session before would give its numbers.
+            SessionFile::create(path).inspect_err(|_| session_file::remove(path))
+        };
+        let (attached, made) = self.on_disk(make).await?;
+        let made = made.and_then(|made| {
+            made.inspect_err(
+                |error| tracing::error!(%error, session = ?attached.key, "the file of a FIX session cannot be made"),
+            )
+            .ok()
+        });
+        Ok((attached, made))
+    }
+
+    /// Has another thread do something with the file, where sessions have files: the one that serves them does not wait
+    /// for the disk. A client that hangs up meanwhile leaves when it is done.
+    async fn on_disk<T: Send + 'static>(
+        self,
+        work: impl FnOnce(&Path) -> T + Send + 'static,
+    ) -> Result<(Attached, Option<T>), &'static str> {
+        let Some(path) = self.path() else { return Ok((self, None)) };
+        let done = tokio::task::spawn_blocking(move || {
+            let done = work(&path);
+            (self, Some(done))
+        });
+        done.await.map_err(|_| FAULT)
     }
 
     fn path(&self) -> Option<PathBuf> {
@@ -343,10 +366,11 @@ mod tests {
         drop(fs::remove_dir_all(&folder));
         let book = Arc::new(SessionBook::open(Some(folder.clone())).expect("none are there"));
         let attached = attach(&book, key(None, "A")).await;
-        assert!(attached.saved().is_ok_and(|saved| saved.is_none()), "there is none");
+        let (attached, saved) = attached.saved().await.expect("there is none");
+        assert!(saved.is_none());
         // No file can be read there.
         fs::create_dir_all(attached.path().expect("it has files")).expect("room");
-        assert_eq!(attached.saved().map(drop), Err(UNREADABLE));
+        assert_eq!(attached.saved().await.map(drop), Err(UNREADABLE));
         drop(fs::remove_dir_all(folder));
     }
 

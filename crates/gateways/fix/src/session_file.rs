@@ -71,7 +71,11 @@ impl SessionFile {
         // A power failure leaves the file, too.
         sync_entry(path)?;
         let saved = SavedSession { next_in: 1, next_out: 1, is_whole: true, ..SavedSession::default() };
-        Ok(SessionFile::of(file, path, &saved))
+        let mut its = SessionFile::of(file, path, &saved);
+        // The disk is here: the thread of the sessions does not wait for it at the first message.
+        its.note_numbers(1, 1);
+        its.write()?;
+        Ok(its)
     }
 
     /// Opens the file of a session, and reads it. Errors: the disk's, or the file is too long to be one.
