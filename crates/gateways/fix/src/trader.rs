@@ -310,8 +310,8 @@ impl Trader {
         self.principal.as_ref().is_none_or(may_read)
     }
 
-    /// Whether a request is about an account of the session, or about a further one that it may have. `beside`: the number
-    /// of requests that are submitted with it.
+    /// Whether a request is about an account of the session, or about a further one that it may have. `beside`: the
+    /// number of requests that are submitted with it.
     pub(crate) fn has_room(&self, asked: &ClientRequest, beside: usize) -> bool {
         self.listened.contains(&account_of(asked)) || self.listened.len().saturating_add(beside) < ACCOUNTS_MAX
     }
@@ -911,7 +911,7 @@ mod tests {
     use super::*;
     use crate::tests::kept_requests::{KeptRequests, answer, log_on};
 
-    /// A message about one account too many ended the session, and those before it that were not submitted yet were lost.
+    /// A message about one account too many ended the session, and those gathered before it were lost.
     #[test]
     fn an_account_beyond_those_of_a_session_is_refused() {
         let (_kept, market) = KeptRequests::new();
