@@ -259,7 +259,7 @@ fn an_auction_ends_only_when_all_that_waited_for_it_have_gathered() {
     market.duel.end();
 }
 
-/// It stood on no book and was still one of those that the end of the auction cancels, which no snapshot says.
+/// The order stood on no book, and was still one of those that the end of the auction cancels. No snapshot says so.
 #[test]
 fn one_that_gathered_and_is_amended_while_others_gather_waits_as_they_do() {
     let bounds = ExecutionBounds { turns: 1, ..ExecutionBounds::ALL };

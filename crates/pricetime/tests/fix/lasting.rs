@@ -138,9 +138,11 @@ fn an_order_that_comes_again_is_placed_once() {
     server.stop();
 }
 
-/// Starts the server again on its folder and at its address.
-fn serve_again(folder: &Folder, address: SocketAddr) -> Server {
-    Launch::new(&folder.data()).with(&format!("--fix {address}")).start()
+/// Starts the server again, at another address: somebody else may have that of before by then.
+fn serve_again(folder: &Folder) -> (Server, SocketAddr) {
+    let server = Launch::new(&folder.data()).with("--fix 127.0.0.1:0").start();
+    let address = server.fix.unwrap();
+    (server, address)
 }
 
 /// The value of a field of a message.
@@ -205,7 +207,7 @@ impl Follower {
 fn a_session_outlives_a_server_that_is_killed_and_each_fill_is_told_once() {
     const ROUNDS: usize = 6;
     let folder = Folder::new("fix-killed");
-    let (mut server, address) = serve(&folder);
+    let (mut server, mut address) = serve(&folder);
     let mut fix = Fix::log_on(address, "A");
     fix.send("D", "11=a|1=1|55=SPY|54=1|38=100|40=2|59=1|44=10|");
     fix.expect(&["150=0", "34=2"]);
@@ -218,7 +220,7 @@ fn a_session_outlives_a_server_that_is_killed_and_each_fill_is_told_once() {
         }
         server.kill();
         clients.clear();
-        server = serve_again(&folder, address);
+        (server, address) = serve_again(&folder);
         if round % 2 == 1 {
             server.ask(SELL);
             sold += 1;
@@ -252,7 +254,7 @@ fn reports_of_the_past_are_those_that_the_feed_told() {
     away.send("5", "");
     away.expect_end("goodbye");
     server.kill();
-    let server = serve_again(&folder, address);
+    let (server, address) = serve_again(&folder);
     let mut live = Fix::log_on(address, "LIVE");
     live.send("AF", "584=begin|585=7|1=1|");
     (0..2).for_each(|_| drop(live.expect(&["150=I"])));

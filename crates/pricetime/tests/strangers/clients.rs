@@ -172,16 +172,17 @@ fn quickfix_go_goes_on_where_it_was_cut_and_where_the_server_was_killed() {
     go(Command::new("go").args(["build", "-o"]).arg(&program), "");
     let server = Launch::new(&folder.data()).with("--fix 127.0.0.1:0").start();
     server.ask(MARKET);
-    let address = server.fix.unwrap().to_string();
-    let part = |name: &str| go(Command::new(&program).arg("lasting").arg(&kept).arg(name), &address);
-    part("begin");
+    let part = |server: &Server, name: &str| {
+        go(Command::new(&program).arg("lasting").arg(&kept).arg(name), &server.fix.unwrap().to_string());
+    };
+    part(&server, "begin");
     (0..30).for_each(|_| drop(server.ask(SELL)));
-    part("middle");
+    part(&server, "middle");
     (0..15).for_each(|_| drop(server.ask(SELL)));
     server.kill();
-    let server = Launch::new(&folder.data()).with(&format!("--fix {address}")).start();
+    let server = Launch::new(&folder.data()).with("--fix 127.0.0.1:0").start();
     (0..15).for_each(|_| drop(server.ask(SELL)));
-    part("end");
+    part(&server, "end");
     let fills = std::fs::read_to_string(kept.join("fills")).unwrap();
     let once: HashSet<&str> = fills.lines().collect();
     assert_eq!((fills.lines().count(), once.len()), (60, 60), "each fill once: {fills}");
