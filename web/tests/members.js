@@ -279,7 +279,7 @@ async function sayWhyNot(open, size) {
     await page.waitForSelector(`#ticket-submit[disabled]:has-text("${button}")`);
     await look(page, `${size}-${button.replaceAll(" ", "-")}`);
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing sticks out");
-    // Whoever comes only now is told as well, and nothing else.
+    // A page that is opened only now is told the mode, and nothing else.
     await page.reload();
     await page.waitForSelector(`#banner:not([hidden]):has-text("${strip}")`);
     await page.waitForSelector(`#ticket-submit[disabled]:has-text("${button}")`, { state: "attached" });

@@ -1,4 +1,4 @@
-// The warning about a price far from the market: whoever pays ten times the price has more often slipped on a key than meant it. Knows no element.
+// The warning about a price far from the market: a buyer who offers ten times the price has more often mistyped than meant it. This file knows no element.
 
 import { exact, format, group } from "../decimal.js";
 

@@ -84,7 +84,7 @@ export function ticketSender({ form, api, quote, refused, confirm, placed }) {
     },
     /** The form shows something else than what was sent. */
     changed: () => (as_shown = false),
-    /** Sends orders, or again those of which nobody knows what became. @param {TicketOrder} asked @param {[name: string, value: string][]} more what is told of them where somebody wants to be asked @param {string} warning has it asked in any case; empty for none */
+    /** Sends orders, also a second time if their first outcome is unknown. @param {TicketOrder} asked @param {[name: string, value: string][]} more the lines of the question before an order is sent @param {string} warning the reason to ask in any case; empty for none */
     async send(asked, more, warning) {
       const orders = sending.orders ?? asked;
       const again = sending.unknown;

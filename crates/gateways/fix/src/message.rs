@@ -101,7 +101,7 @@ impl<'a> Message<'a> {
         self.kind
     }
 
-    /// Checks the form of the fields. Errors: the first one that is none.
+    /// Checks the form of the fields. Errors: the fault of the first malformed field.
     pub(crate) fn check_form(&self) -> Result<(), Fault> {
         self.fault.clone().map_or(Ok(()), Err)
     }

@@ -91,7 +91,7 @@ fn check_bounds(http: &Http) {
     assert_eq!(account(http), (json!("1000.5"), json!(1)));
 }
 
-/// The same withdrawal comes over several connections at once: one is made.
+/// Sends the same withdrawal over several connections at once: one of them is made.
 fn check_at_once(http: &Http) {
     let body = json!({"dollars": "10", "transfer": 2});
     let statuses: Vec<u16> = std::thread::scope(|scope| {

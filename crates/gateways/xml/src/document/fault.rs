@@ -186,7 +186,7 @@ pub(super) enum ChildFault<'a> {
         error: GraceError,
     },
     Group(GroupError),
-    /// The number of a transfer that is none.
+    /// The text is no number of a transfer.
     Transfer(TransferNumberError),
     /// A transfer of nothing, or of both kinds of assets.
     NoAssets,
