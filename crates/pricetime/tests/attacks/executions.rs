@@ -113,7 +113,7 @@ fn an_auction_of_icebergs_lets_others_have_their_turn() {
 #[test]
 fn very_many_market_orders_for_an_auction_let_others_have_their_turn() {
     let orders = size(20_000, 200_000);
-    let scene = Scene::set("market orders for an auction", limits(64), |launch| launch);
+    let scene = Scene::set("market orders for an auction", limits(100), |launch| launch);
     let mut client = open(&scene.server, 1);
     let rules = "<rules sym=\"S0\" static-up=\"10\" static-down=\"10\" reference=\"10\"/>";
     for set in [rules, "<phase sym=\"S0\" is=\"auction\"/>"] {
