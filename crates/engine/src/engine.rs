@@ -244,6 +244,7 @@ impl Engine {
                 self.deposit_from(payer, account, assets, number, events)
             }
             Command::Withdraw { account, assets, number } => self.withdraw(account, assets, number, events),
+            Command::CloseAccount { account } => self.close_account(account, events),
             Command::Place(ref place) => match place.bare() {
                 Some(ref order) => self.place_order(place.account, order, &OrderTerms::NONE, events),
                 None => self.place(place, events),

@@ -29,7 +29,9 @@ pub fn cost(op: &Op) -> u64 {
         | CommandKind::ChangePhase
         | CommandKind::ExpireOrders
         | CommandKind::ActivateReached
-        | CommandKind::EndAuction => MASS_COST,
+        | CommandKind::EndAuction
+        // It looks at all symbols.
+        | CommandKind::CloseAccount => MASS_COST,
         CommandKind::CreateAccount
         | CommandKind::CreateSymbol
         | CommandKind::IssueShares

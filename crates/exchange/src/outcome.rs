@@ -14,6 +14,7 @@ pub enum Kind {
     IssueShares,
     Deposit,
     Withdraw,
+    CloseAccount,
     ChangeRules,
     /// Fees of a symbol, or the tier of an account.
     ChangeFees,
@@ -56,12 +57,13 @@ pub enum Outcome {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 17] = [
+    pub const ALL: [Kind; 18] = [
         Kind::CreateAccount,
         Kind::CreateSymbol,
         Kind::IssueShares,
         Kind::Deposit,
         Kind::Withdraw,
+        Kind::CloseAccount,
         Kind::ChangeRules,
         Kind::ChangeFees,
         Kind::ChangePhase,
@@ -84,6 +86,7 @@ impl Kind {
             Kind::IssueShares => "issue_shares",
             Kind::Deposit => "deposit",
             Kind::Withdraw => "withdraw",
+            Kind::CloseAccount => "close_account",
             Kind::ChangeRules => "change_rules",
             Kind::ChangeFees => "change_fees",
             Kind::ChangePhase => "change_phase",
@@ -108,6 +111,7 @@ impl Kind {
             CommandKind::IssueShares | CommandKind::GiveShares => Kind::IssueShares,
             CommandKind::Deposit | CommandKind::DepositFrom => Kind::Deposit,
             CommandKind::Withdraw => Kind::Withdraw,
+            CommandKind::CloseAccount => Kind::CloseAccount,
             CommandKind::ChangeRules => Kind::ChangeRules,
             CommandKind::ChangeFees | CommandKind::ChangeTier => Kind::ChangeFees,
             CommandKind::ChangePhase => Kind::ChangePhase,
@@ -207,6 +211,8 @@ impl Outcome {
                 Outcome::Unknown
             }
             Reject::AccountExists
+            | Reject::AccountClosed
+            | Reject::AccountInUse(_)
             | Reject::NotNextTransfer { .. }
             | Reject::NothingOpen
             | Reject::NothingToAmend

@@ -165,8 +165,9 @@ fn about(command: &Command) -> About {
         }
         // The exchange makes these from the requests of an issuer with a budget; no client asks for them.
         CommandKind::FundAccount | CommandKind::GiveShares | CommandKind::DepositFrom => About::Venue,
-        CommandKind::Withdraw => About::Venue,
-        CommandKind::ChangeRules
+        CommandKind::Withdraw
+        | CommandKind::CloseAccount
+        | CommandKind::ChangeRules
         | CommandKind::ChangeFees
         | CommandKind::ChangeTier
         | CommandKind::ChangeGroup

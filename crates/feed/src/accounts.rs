@@ -19,7 +19,7 @@ pub struct Account {
     pub held: Money,
     pub holdings: Holdings,
     pub open_orders: u32,
-    /// The number of its transfers.
+    /// The number of its transfers, and whether it is closed.
     pub status: AccountStatus,
     pub(crate) orders: List,
     /// The number of subscribers that get its news.

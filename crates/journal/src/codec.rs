@@ -59,6 +59,7 @@ records! {
         61: account, number, Sound(assets) => Deposit { account, assets, number };
         62: payer, account, number, Sound(assets) => DepositFrom { payer, account, assets, number };
         63: account, number, Sound(assets) => Withdraw { account, assets, number };
+        64: account => CloseAccount { account };
         54: message => TakeMessage(message);
         55: through => FollowCalendar { through };
         56: account, order => ReplaceOrder { account, order: OrderName::Id(order) };

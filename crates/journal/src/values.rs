@@ -155,6 +155,11 @@ codes! {
     TimeInForce, "time in force of an amendment": TimeInForce::code, TimeInForce::from_code;
     Phase, "phase": Phase::code, Phase::from_code;
     Tier, "tier": Tier::number, Tier::new;
+    bool, "flag": u8::from, flag;
+}
+
+fn flag(code: u8) -> Option<bool> {
+    (code <= 1).then_some(code == 1)
 }
 
 /// Implements [`Field`] for texts, whose encoding is a byte with their length and then the text.
@@ -185,7 +190,7 @@ texts! {
 }
 
 structs! {
-    AccountStatus, "status of an account": transfers;
+    AccountStatus, "status of an account": transfers, is_closed;
     LogMessage, "message": position, node, epoch, number;
     TriggersLeft, "price": up_to, down_to;
     BandReferences, "price": dynamic, fixed;

@@ -323,6 +323,7 @@ impl Admission {
             | Command::ChangeTier { .. }
             | Command::ChangeGroup { .. }
             | Command::ChangePhase { .. }
+            | Command::CloseAccount { .. }
             | Command::Protect { .. }
             | Command::Unprotect { .. }
             | Command::EndAuction

@@ -57,7 +57,7 @@ impl Model {
         let has_fewer = after.open < before.open;
         let has_other_terms = after != Amendable { open: after.open, ..before };
         if has_other_terms || !has_fewer {
-            self.check_not_killed(order.account, order.symbol)?;
+            self.check_takes_orders(order.account, order.symbol)?;
             if let Some(until) = after.until.filter(|until| until.time() <= self.time) {
                 return Err(Reject::DeadlinePassed { until, now: self.time });
             }

@@ -86,7 +86,8 @@ impl Model {
 
     /// The status of an account.
     pub fn account_status(&self, account: AccountIndex) -> AccountStatus {
-        AccountStatus { transfers: self.transfers(account) }
+        let account = &self.accounts[account.0 as usize];
+        AccountStatus { transfers: account.transfers, is_closed: account.is_closed }
     }
 
     fn account_of_transfer(
@@ -95,7 +96,7 @@ impl Model {
         assets: Assets,
         number: Option<TransferNumber>,
     ) -> Result<AccountIndex, Reject> {
-        let account = self.account_named(account)?;
+        let account = self.open_account(account)?;
         let next = TransferNumber::new(self.transfers(account) + 1).expect("it is above zero");
         if let Some(number) = number
             && number != next

@@ -110,6 +110,7 @@ pub(crate) struct Account {
     pub group: Group,
     /// The number of deposits and withdrawals.
     pub transfers: u64,
+    pub is_closed: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -393,6 +394,7 @@ impl Model {
                 self.deposit_from(payer, account, assets, number, events)
             }
             Command::Withdraw { account, assets, number } => self.withdraw(account, assets, number, events),
+            Command::CloseAccount { account } => self.close_account(account, events),
             Command::Place(place) => self.place_command(place, events),
             Command::CancelOrder { account, order } => match self.named_order(account, order) {
                 Ok(order) => self.cancel_order(account, order, executions, events),
@@ -486,7 +488,14 @@ impl Model {
 
     pub(crate) fn add_account(&mut self, id: AccountId, balance: Money, events: &mut Vec<Event>) -> Reply {
         let account = AccountIndex(self.accounts.len() as u32);
-        self.accounts.push(Account { id, balance, tier: Tier::FIRST, group: Group::NONE, transfers: 0 });
+        self.accounts.push(Account {
+            id,
+            balance,
+            tier: Tier::FIRST,
+            group: Group::NONE,
+            transfers: 0,
+            is_closed: false,
+        });
         events.push(Event::AccountCreated { account, id });
         events.push(Event::BalanceChanged { account, balance });
         Reply::Created
@@ -522,7 +531,7 @@ impl Model {
         events: &mut Vec<Event>,
     ) -> Result<Reply, Reject> {
         let symbol = self.symbol_named(symbol)?;
-        let account = self.account_named(account)?;
+        let account = self.open_account(account)?;
         let issued = self.symbols[symbol.0 as usize].issued;
         if issued.plus(shares) > Position::CAP {
             return Err(Reject::TooManyShares { issued });
@@ -646,6 +655,13 @@ impl Model {
     pub(crate) fn account_named(&self, id: AccountId) -> Result<AccountIndex, Reject> {
         let found = self.accounts.iter().position(|account| account.id == id);
         found.map(|place| AccountIndex(place as u32)).ok_or(Reject::UnknownAccount)
+    }
+
+    /// The account of this id, which is not closed.
+    pub(crate) fn open_account(&self, id: AccountId) -> Result<AccountIndex, Reject> {
+        let account = self.account_named(id)?;
+        self.check_not_closed(account)?;
+        Ok(account)
     }
 
     pub(crate) fn symbol_named(&self, name: Symbol) -> Result<SymbolIndex, Reject> {

@@ -27,7 +27,7 @@ impl Model {
     ) -> Result<Reply, Reject> {
         let symbol = self.symbol_named(symbol)?;
         let fees = match fees {
-            Some(fees) => Some(fees.to(self.account_named(fees.account)?)),
+            Some(fees) => Some(fees.to(self.open_account(fees.account)?)),
             None => None,
         };
         if self.fees(symbol, tier) != fees {

@@ -37,7 +37,7 @@ impl Model {
         events: &mut Vec<Event>,
     ) -> Result<Reply, Reject> {
         let symbol = self.symbol_named(symbol)?;
-        let account = self.account_named(account)?;
+        let account = self.open_account(account)?;
         let payer = self.account_named(payer).map_err(|_| Reject::UnknownPayer)?;
         let available = self.position(payer, symbol);
         if available < shares {

@@ -90,7 +90,7 @@ impl Model {
     /// Whether it is only open because its kill goes on.
     pub fn is_killed_order(&self, order: OrderId) -> bool {
         let order = self.order(order);
-        self.check_not_killed(order.account, order.symbol).is_err()
+        self.check_takes_orders(order.account, order.symbol).is_err()
     }
 
     /// The reason why an open order executes no more, and is canceled when one meets it.
@@ -180,8 +180,10 @@ impl Model {
         (among == Among::Last).then(all)
     }
 
-    /// Checks that an order of this account in this symbol may be placed. Errors: a scope that covers it is killed.
-    pub(crate) fn check_not_killed(&self, account: AccountIndex, symbol: SymbolIndex) -> Result<(), Reject> {
+    /// Checks that an order of this account in this symbol may be placed. Errors: the account is closed, or a scope that
+    /// covers it is killed.
+    pub(crate) fn check_takes_orders(&self, account: AccountIndex, symbol: SymbolIndex) -> Result<(), Reject> {
+        self.check_not_closed(account)?;
         for scope in [KillScope::Everything, KillScope::Symbol(symbol), KillScope::Account(account)] {
             if self.kills.contains(&scope) {
                 return Err(Reject::Killed(scope.kind()));

@@ -6,6 +6,7 @@ mod amending;
 mod amending_terms;
 mod auctions;
 pub mod calendar;
+mod closing;
 mod deposits;
 mod drawn_fees;
 mod drawn_rules;

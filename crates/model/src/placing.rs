@@ -108,7 +108,7 @@ impl Model {
             };
         }
         let symbol = self.symbol_named(name)?;
-        self.check_not_killed(owner, symbol)?;
+        self.check_takes_orders(owner, symbol)?;
         let most = self.limits(owner).order_value;
         if funds > most {
             return Err(Reject::PastLimit(PastLimit::OrderValue { most }));
@@ -166,7 +166,7 @@ impl Model {
         let owner = account;
         let account = self.account_named(account)?;
         let symbol = self.symbol_named(symbol)?;
-        self.check_not_killed(account, symbol)?;
+        self.check_takes_orders(account, symbol)?;
         let mut placed = self.moved(NewOrder { symbol, side, limit, shares, kind, trigger, self_trade });
         if kind.is_for_auction() {
             let waits = trigger.is_some() || terms.trail.is_some();

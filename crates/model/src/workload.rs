@@ -5,6 +5,7 @@
 
 mod amendments;
 mod asked;
+mod closing;
 mod funding;
 mod groups;
 mod kills;
@@ -94,6 +95,8 @@ pub struct Workload {
     has_funding: bool,
     /// Whether open orders get other terms.
     has_amendments: bool,
+    /// Whether accounts come and are closed.
+    has_closings: bool,
 }
 
 /// The order that a command places by itself or in place of another one, alone, and that bond.
@@ -152,6 +155,7 @@ impl Workload {
             has_limits: false,
             has_funding: false,
             has_amendments: false,
+            has_closings: false,
         }
     }
 
@@ -257,6 +261,11 @@ impl Workload {
     /// Adds amendments of all terms.
     pub fn with_amendments(self) -> Workload {
         Workload { has_amendments: true, ..self }
+    }
+
+    /// Adds accounts that come, have a little and are closed.
+    pub fn with_closings(self) -> Workload {
+        Workload { has_closings: true, ..self }
     }
 
     /// The kind of market that was drawn.
@@ -427,6 +436,9 @@ impl Workload {
             && let Some(command) = funding::draw(self, model)
         {
             return vec![Op::Command(command)];
+        }
+        if self.has_closings && self.random.percent(8) {
+            return vec![Op::Command(closing::draw(self, model))];
         }
         if self.has_amendments && self.random.percent(11) {
             return vec![Op::Command(amendments::draw(self, model))];

@@ -113,6 +113,7 @@ pub fn describe(command: &Command) -> String {
         Command::Withdraw { account, assets, number } => {
             format!("withdraw {assets} from account {account}{}", numbered(*number))
         }
+        Command::CloseAccount { account } => format!("close account {account}"),
         Command::Place(place) => describe_order(place),
         Command::CancelOrder { account, order: OrderName::Id(order) } => {
             format!("cancel of account {account}: order {order}")
@@ -352,6 +353,6 @@ fn kind(command: &Command) -> usize {
         CommandKind::Protect | CommandKind::Unprotect => 14,
         CommandKind::ChangeLimits => 15,
         CommandKind::TakeMessage => 16,
-        CommandKind::Deposit | CommandKind::DepositFrom | CommandKind::Withdraw => 17,
+        CommandKind::Deposit | CommandKind::DepositFrom | CommandKind::Withdraw | CommandKind::CloseAccount => 17,
     }
 }

@@ -159,6 +159,9 @@ pub struct AccountState {
     /// The number of deposits and withdrawals; none without any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfers: Option<u64>,
+    /// Whether it is closed; none for an account that is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closed: Option<bool>,
     /// The grace; none for an account that is not protected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cancel_on_disconnect: Option<String>,
@@ -372,6 +375,7 @@ impl State {
                     tier: Some(fees.tier(at)).filter(|&tier| tier != Tier::FIRST).map(Tier::number),
                     group: Some(groups.of(at)).filter(|&group| group != Group::NONE).map(Group::number),
                     transfers: Some(engine.account_status(at).transfers).filter(|&transfers| transfers > 0),
+                    closed: engine.account_status(at).is_closed.then_some(true),
                     cancel_on_disconnect: protections.of(at).map(|grace| grace.to_string()),
                     limits: limits_of(&engine.account_limits(at)),
                     id,
@@ -415,7 +419,8 @@ impl State {
             let money = format!("balance {} (held {})", account.balance, account.held);
             let limits = account.limits.iter().flatten().map(|(limit, amount)| format!(", {limit} {amount}"));
             let limits: String = limits.collect();
-            text += &format!("account {}: {money}{tier}{group}{transfers}{grace}{limits}\n", account.id);
+            let closed = if account.closed.is_some() { ", closed" } else { "" };
+            text += &format!("account {}: {money}{tier}{group}{transfers}{closed}{grace}{limits}\n", account.id);
             for position in &account.positions {
                 text += &format!("  {}: {} (held {})\n", position.symbol, position.shares, position.held);
             }

@@ -201,6 +201,7 @@ impl Oracle {
             | Command::Deposit { .. }
             | Command::DepositFrom { .. }
             | Command::Withdraw { .. }
+            | Command::CloseAccount { .. }
             | Command::GiveShares { .. }
             | Command::ChangeLimits { .. } => {
                 let (element, echo) = fees_element(&command).expect("it is one of these");
@@ -320,6 +321,7 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::Deposit { .. }
             | Command::DepositFrom { .. }
             | Command::Withdraw { .. }
+            | Command::CloseAccount { .. }
             | Command::GiveShares { .. }
             | Command::ActivateReached
             | Command::ExpireOrders
@@ -544,7 +546,8 @@ fn compare_state(state: &Value, model: &Model) {
             StateItem::Tier { account, tier } => assert_eq!(told[account.0 as usize]["tier"], tier.number()),
             StateItem::AccountStatus { account, status } => {
                 let transfers = Some(status.transfers).filter(|&made| made > 0);
-                assert_eq!(told[account.0 as usize]["transfers"].as_u64(), transfers);
+                let told = &told[account.0 as usize];
+                assert_eq!((told["transfers"].as_u64(), told["closed"] == true), (transfers, status.is_closed));
             }
             StateItem::Group { account, group } => assert_eq!(told[account.0 as usize]["group"], group.number()),
             StateItem::Execution(execution @ Execution { shares, price, .. }) => {

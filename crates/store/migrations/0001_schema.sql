@@ -198,12 +198,15 @@ COMMENT ON COLUMN pricetime.account_groups.group_number IS
 
 CREATE TABLE pricetime.account_statuses (
     account bigint PRIMARY KEY REFERENCES pricetime.accounts,
-    transfers bigint NOT NULL CHECK (transfers > 0)
+    transfers bigint NOT NULL CHECK (transfers >= 0),
+    closed boolean NOT NULL,
+    CHECK (closed OR transfers > 0)
 );
 COMMENT ON TABLE pricetime.account_statuses IS
-    'The accounts that have made transfers. An account without a row has made none.';
+    'The accounts that have made transfers or are closed. An account without a row is open and has made none.';
 COMMENT ON COLUMN pricetime.account_statuses.account IS 'The number of the account.';
 COMMENT ON COLUMN pricetime.account_statuses.transfers IS 'The number of its deposits and withdrawals.';
+COMMENT ON COLUMN pricetime.account_statuses.closed IS 'Whether the account is closed.';
 
 CREATE TABLE pricetime.account_limits (
     account bigint PRIMARY KEY REFERENCES pricetime.accounts,

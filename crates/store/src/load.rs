@@ -191,7 +191,7 @@ pub(crate) async fn visit_state(
     .await?;
     each_row(session, &select::<AccountStatusRow>("account"), &mut |fields| {
         let account = AccountIndex(fields.next()?);
-        let status = AccountStatus { transfers: fields.next()? };
+        let status = AccountStatus { transfers: fields.next()?, is_closed: fields.next()? };
         visit(StateItem::AccountStatus { account, status })
     })
     .await?;

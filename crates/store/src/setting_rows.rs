@@ -95,7 +95,7 @@ table! { account_limits: LimitsRow, row =>
 
 table! { account_groups: GroupRow, row => account: row.account, group_number: row.group }
 
-table! { account_statuses: AccountStatusRow, row => account: row.account, transfers: row.status.transfers }
+table! { account_statuses: AccountStatusRow, row => account: row.account, transfers: row.status.transfers, closed: row.status.is_closed }
 
 table! { protections: ProtectionRow, row => account: row.account, grace_ms: row.grace }
 

@@ -138,7 +138,7 @@ impl World {
         let workload = if seed % 8 == 1 { workload.with_links() } else { workload };
         let workload = if seed % 16 == 3 { workload.with_groups() } else { workload };
         let workload = if seed % 16 == 5 {
-            workload.with_mass_cancels().with_kills().with_limits().with_funding()
+            workload.with_mass_cancels().with_kills().with_limits().with_funding().with_closings()
         } else {
             workload
         };

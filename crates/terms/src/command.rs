@@ -37,6 +37,8 @@ pub enum Command {
     DepositFrom { payer: AccountId, account: AccountId, assets: Assets, number: Option<TransferNumber> },
     /// Take assets out of an account and out of the market, under the same condition.
     Withdraw { account: AccountId, assets: Assets, number: Option<TransferNumber> },
+    /// End an account for ever. One that is closed already stays closed.
+    CloseAccount { account: AccountId },
     /// Place an order. Each form of order, each bond to the commands beside it and each term is a part of it.
     Place(Place),
     /// Cancel the open shares of an order.

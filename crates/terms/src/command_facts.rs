@@ -19,6 +19,7 @@ pub enum CommandKind {
     Deposit,
     DepositFrom,
     Withdraw,
+    CloseAccount,
     Place,
     CancelOrder,
     CancelAll,
@@ -54,6 +55,7 @@ impl Command {
             Command::Deposit { .. } => CommandKind::Deposit,
             Command::DepositFrom { .. } => CommandKind::DepositFrom,
             Command::Withdraw { .. } => CommandKind::Withdraw,
+            Command::CloseAccount { .. } => CommandKind::CloseAccount,
             Command::Place(_) => CommandKind::Place,
             Command::CancelOrder { .. } | Command::ReplaceOrder { .. } => CommandKind::CancelOrder,
             Command::CancelAll { .. } => CommandKind::CancelAll,
@@ -105,6 +107,7 @@ impl Command {
             | Command::Deposit { account, .. }
             | Command::DepositFrom { account, .. }
             | Command::Withdraw { account, .. }
+            | Command::CloseAccount { account }
             | Command::Place(Place { account, .. })
             | Command::CancelOrder { account, .. }
             | Command::ReplaceOrder { account, .. }
@@ -166,6 +169,7 @@ impl Command {
             | CommandKind::Deposit
             | CommandKind::DepositFrom
             | CommandKind::Withdraw
+            | CommandKind::CloseAccount
             | CommandKind::Place
             | CommandKind::CancelOrder
             | CommandKind::CancelAll

@@ -74,7 +74,7 @@ pub use reply::{Cancellation, DoneOrder, OpenTerms, Reply, Status};
 pub use rules::{BrokenRule, Rule, RulesFault, RulesPart, SymbolRules};
 pub use state::{MarketState, StateItem};
 pub use trail::{TRAIL_BIPS_MAX, TRAILING_MAX, TRAILING_OF_ACCOUNT_MAX, Trail};
-pub use transfers::{AccountStatus, AccountStatuses, Assets, TransferNumber, TransferNumberError};
+pub use transfers::{AccountStatus, AccountStatuses, AccountUse, Assets, TransferNumber, TransferNumberError};
 pub use triggers_left::TriggersLeft;
 pub use turnover::Turnover;
 pub use uncross::{AuctionLevel, AuctionPrice, AuctionTerms, AuctionTies, auction_price};

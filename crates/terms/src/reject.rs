@@ -11,7 +11,7 @@ use crate::order::Trigger;
 use crate::past_limit::PastLimit;
 use crate::rules::BrokenRule;
 use crate::trail::Trail;
-use crate::transfers::TransferNumber;
+use crate::transfers::{AccountUse, TransferNumber};
 
 /// The reason why a command or query was refused. A refused one changes nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +36,10 @@ pub enum Reject {
     WouldTake { price: Price },
     /// An execution at `last` reaches the order's trigger already.
     TriggersAtOnce { trigger: Trigger, last: Price },
+    /// A closed account, which places no orders and gets nothing.
+    AccountClosed,
+    /// An account that has something, or gets something, cannot be closed.
+    AccountInUse(AccountUse),
     /// A transfer with a number that is not the next one of its account.
     NotNextTransfer { number: TransferNumber, next: TransferNumber },
     /// An order for money finds no order to trade with, or a price at which the money does not buy even one unit of
@@ -192,6 +196,8 @@ impl fmt::Display for Reject {
                 };
                 write!(f, "Transfer {number} of this account {why}, {advice}: the next one is {next}")
             }
+            Reject::AccountClosed => f.write_str("Account is closed: it places no orders and gets nothing"),
+            Reject::AccountInUse(use_of) => use_of.fmt(f),
             Reject::WouldTake { price } => {
                 write!(f, "Post-only order would execute at once, at {price}: choose a limit that does not cross")
             }

@@ -38,6 +38,8 @@ impl Reject {
             Reject::Killed(_) => "18.1",
             Reject::KillGoesOn => "18.3",
             Reject::NotNextTransfer { .. } => "22.3",
+            Reject::AccountInUse(_) => "22.5",
+            Reject::AccountClosed => "22.6",
             Reject::PastLimit(past) => past.rule(),
             Reject::AccountExists
             | Reject::UnknownAccount

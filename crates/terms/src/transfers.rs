@@ -1,7 +1,8 @@
-//! Deposits and withdrawals: the assets that they move, their numbers, and the status of accounts that follows from
-//! them. `engine/accounts/deposits.rs` decides which are taken. Followers of events keep the status, too.
+//! Deposits and withdrawals: the assets that they move, their numbers, and the status of accounts, which counts them and
+//! says which accounts are closed. `engine/accounts/{deposits,closing}.rs` decide. Followers of events keep the status,
+//! too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::num::NonZeroU64;
 
@@ -87,16 +88,42 @@ impl fmt::Display for TransferNumberError {
 
 impl std::error::Error for TransferNumberError {}
 
-/// The status of an account: its transfers so far.
+/// The least thing that keeps an account from being closed. Its `Display` is the sentence for clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccountUse {
+    /// It has open orders.
+    Orders,
+    /// It has dollars that a withdrawal can name.
+    Dollars(Money),
+    /// It has shares.
+    Shares { symbol: Symbol, shares: Position },
+    /// It gets the fees of a symbol.
+    Fees(Symbol),
+}
+
+impl fmt::Display for AccountUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Account cannot be closed: it ")?;
+        match self {
+            AccountUse::Orders => f.write_str("has open orders, so cancel them first"),
+            AccountUse::Dollars(dollars) => write!(f, "has {dollars} dollars, so withdraw them first"),
+            AccountUse::Shares { symbol, shares } => write!(f, "has {shares} {symbol}, so withdraw them first"),
+            AccountUse::Fees(symbol) => write!(f, "gets the fees of {symbol}, so name another account in them first"),
+        }
+    }
+}
+
+/// The status of an account: its transfers so far, and whether it is closed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AccountStatus {
     /// The number of deposits and withdrawals.
     pub transfers: u64,
+    pub is_closed: bool,
 }
 
 impl AccountStatus {
-    /// The status of an account without transfers.
-    pub const NEW: AccountStatus = AccountStatus { transfers: 0 };
+    /// The status of an open account without transfers.
+    pub const NEW: AccountStatus = AccountStatus { transfers: 0, is_closed: false };
 
     /// The number of the account's next transfer.
     pub fn next(self) -> TransferNumber {
@@ -108,6 +135,7 @@ impl AccountStatus {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccountStatuses {
     of: BTreeMap<AccountIndex, AccountStatus>,
+    closed: BTreeSet<AccountIndex>,
 }
 
 impl AccountStatuses {
@@ -122,7 +150,21 @@ impl AccountStatuses {
         self.of.get(&account).copied().unwrap_or(AccountStatus::NEW)
     }
 
+    /// Whether an account is closed.
+    #[inline]
+    pub fn has_closed(&self) -> bool {
+        !self.closed.is_empty()
+    }
+
+    /// Whether this account is closed.
+    pub fn is_closed(&self, account: AccountIndex) -> bool {
+        self.closed.contains(&account)
+    }
+
     pub fn set(&mut self, account: AccountIndex, status: AccountStatus) {
+        if status.is_closed {
+            self.closed.insert(account);
+        }
         self.of.insert(account, status);
     }
 
@@ -145,7 +187,7 @@ mod tests {
             assert_eq!(TransferNumber::parse(text.as_bytes()), Err(TransferNumberError), "{text}");
         }
         assert_eq!(AccountStatus::NEW.next(), first);
-        assert_eq!(AccountStatus { transfers: 41 }.next().get(), 42);
+        assert_eq!(AccountStatus { transfers: 41, ..AccountStatus::NEW }.next().get(), 42);
     }
 
     #[test]

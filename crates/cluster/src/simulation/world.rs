@@ -397,7 +397,7 @@ fn workload(seed: u64, random: &mut Random) -> Workload {
     match seed % 8 {
         0 => workload.with_rules().with_fees(),
         1 => workload.with_links().with_groups(),
-        2 => workload.with_mass_cancels().with_kills().with_limits().with_funding(),
+        2 => workload.with_mass_cancels().with_kills().with_limits().with_funding().with_closings(),
         3 => workload.with_rules().with_phases(),
         7 => workload.with_phases(),
         4 => workload.with_icebergs().with_trails(),

@@ -50,7 +50,7 @@ impl Engine {
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
         let symbol = self.symbols.find(symbol).ok_or(Reject::UnknownSymbol)?;
-        let account = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
+        let account = self.open_account(account)?;
         let issued = self.symbols.get(symbol).issued;
         if issued.plus(shares) > Position::CAP {
             return Err(Reject::TooManyShares { issued });

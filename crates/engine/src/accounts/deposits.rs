@@ -97,14 +97,15 @@ impl Engine {
         Some(self.account_statuses.of(self.accounts.find(account)?).next())
     }
 
-    /// Finds the account and the symbol of a transfer. Errors: an unknown one; a number that is not the next.
+    /// Finds the account and the symbol of a transfer. Errors: an unknown one; a closed account; a number that is not the
+    /// next.
     fn check_transfer(
         &self,
         account: AccountId,
         assets: Assets,
         number: Option<TransferNumber>,
     ) -> Result<(AccountIndex, Found), Reject> {
-        let account = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
+        let account = self.open_account(account)?;
         let next = self.account_statuses.of(account).next();
         if let Some(number) = number.filter(|number| *number != next) {
             return Err(Reject::NotNextTransfer { number, next });
@@ -145,8 +146,8 @@ impl Engine {
     }
 
     fn count_transfer(&mut self, account: AccountIndex, events: &mut impl FnMut(Event)) {
-        let AccountStatus { transfers } = self.account_statuses.of(account);
-        let status = AccountStatus { transfers: transfers.checked_add(1).expect("invariant: 2^64 are never made") };
+        let mut status = self.account_statuses.of(account);
+        status.transfers = status.transfers.checked_add(1).expect("invariant: 2^64 are never made");
         self.account_statuses.set(account, status);
         events(Event::AccountStatusChanged { account, status });
     }

@@ -1,6 +1,7 @@
 //! Accounts: their balances and positions, deposits and withdrawals, gifts of one account to another, and cancel on
 //! disconnect.
 
+mod closing;
 mod create;
 mod deposits;
 mod protection;

@@ -49,7 +49,7 @@ impl Engine {
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
         let symbol = self.symbols.find(symbol).ok_or(Reject::UnknownSymbol)?;
-        let account = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
+        let account = self.open_account(account)?;
         let payer = self.accounts.find(payer).ok_or(Reject::UnknownPayer)?;
         if shares == Position::ZERO {
             return Ok(Reply::Created);

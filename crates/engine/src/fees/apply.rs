@@ -32,7 +32,7 @@ impl Engine {
         assert!(fees.is_none_or(|fees| fees.is_any()), "invariant: fees of nothing are read as none");
         let symbol = self.symbols.find(symbol).ok_or(Reject::UnknownSymbol)?;
         let fees = match fees {
-            Some(fees) => Some(fees.to(self.accounts.find(fees.account).ok_or(Reject::UnknownAccount)?)),
+            Some(fees) => Some(fees.to(self.open_account(fees.account)?)),
             None => None,
         };
         if self.fees.get(symbol, tier) != fees {

@@ -210,9 +210,10 @@ impl Engine {
         })
     }
 
-    /// Checks that no kill switch stops an order. Errors: `Killed`.
+    /// Checks that an account may place orders in a symbol. Errors: `AccountClosed`, `Killed`.
     #[cold]
-    pub(crate) fn check_not_killed(&self, account: AccountIndex, symbol: SymbolIndex) -> Result<(), Reject> {
+    pub(crate) fn check_takes_orders(&self, account: AccountIndex, symbol: SymbolIndex) -> Result<(), Reject> {
+        self.check_not_closed(account)?;
         match self.kills.stops(account, symbol) {
             None => Ok(()),
             Some(scope) => Err(Reject::Killed(scope.kind())),

@@ -130,7 +130,7 @@ impl Engine {
             None => {}
         }
         let listing = self.symbols.find(symbol).ok_or(Reject::UnknownSymbol)?;
-        self.check_not_killed(index, listing)?;
+        self.check_takes_orders(index, listing)?;
         if !self.limits.is_empty() {
             self.check_value(index, funds)?;
         }
@@ -169,8 +169,8 @@ impl Engine {
         assert!(!shares.is_zero(), "invariant: an order of no shares is refused by the parser");
         let account = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
         let symbol = self.symbols.find(symbol).ok_or(Reject::UnknownSymbol)?;
-        if !self.kills.is_empty() {
-            self.check_not_killed(account, symbol)?;
+        if !self.kills.is_empty() || self.account_statuses.has_closed() {
+            self.check_takes_orders(account, symbol)?;
         }
         if !self.orders.has_room() {
             return Err(Reject::Full);

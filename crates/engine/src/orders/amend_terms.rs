@@ -177,7 +177,7 @@ impl Engine {
 
     /// Whether an order may have other terms now. Errors: its time comes with these terms, or it is killed.
     fn check_amendment(&self, (account, symbol): (AccountIndex, SymbolIndex), after: &Amendable) -> Result<(), Reject> {
-        self.check_not_killed(account, symbol)?;
+        self.check_takes_orders(account, symbol)?;
         match after.until.filter(|until| until.time() <= self.time) {
             Some(until) => Err(Reject::DeadlinePassed { until, now: self.time }),
             None => Ok(()),

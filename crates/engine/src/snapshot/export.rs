@@ -326,10 +326,11 @@ impl StateHash {
                 self.word(account.0.into());
                 self.word(group.number().into());
             }
-            StateItem::AccountStatus { account, status: AccountStatus { transfers } } => {
+            StateItem::AccountStatus { account, status: AccountStatus { transfers, is_closed } } => {
                 self.word(55);
                 self.word(account.0.into());
                 self.word(transfers);
+                self.word(is_closed.into());
             }
             StateItem::Kill { scope } => {
                 let (kind, index) = match scope {

@@ -45,7 +45,7 @@ impl Engine {
             (None, _) => {}
         }
         let symbol = self.symbols.find(order.symbol).ok_or(Reject::UnknownSymbol)?;
-        self.check_not_killed(account, symbol)?;
+        self.check_takes_orders(account, symbol)?;
         if !self.orders.has_room() {
             return Err(Reject::Full);
         }

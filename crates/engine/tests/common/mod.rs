@@ -91,7 +91,7 @@ impl Market {
             workload = workload.with_messages();
         }
         if self.seed & 3072 == 3072 {
-            workload = workload.with_funding();
+            workload = workload.with_funding().with_closings();
         }
         // Fewer of the markets in which a turn may do little have these: they keep orders from waiting for their turn.
         if self.seed >> 40 & 1 == 1 && (self.seed & 49_152 != 16_384 || self.seed >> 41 & 1 == 1) {

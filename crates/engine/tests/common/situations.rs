@@ -15,7 +15,7 @@ use super::{
 };
 
 /// All situations that a comparison should meet.
-pub const ALL: [&str; 145] = [
+pub const ALL: [&str; 147] = [
     "account created",
     "symbol created",
     "symbol created again",
@@ -160,6 +160,8 @@ pub const ALL: [&str; 145] = [
     "replacement: placed before, and the old order kept",
     "rejected: not canceled",
     "rejected: unknown payer",
+    "rejected: account closed",
+    "rejected: account in use",
     "rejected: not the next transfer",
 ];
 
@@ -497,6 +499,7 @@ impl Situations {
             | Command::Deposit { .. }
             | Command::DepositFrom { .. }
             | Command::Withdraw { .. }
+            | Command::CloseAccount { .. }
             | Command::Release { .. }
             | Command::KillTogether { .. }
             | Command::ReleaseTogether { .. }
@@ -854,6 +857,8 @@ fn rejected(reject: &Reject) -> &'static str {
         Reject::TriggersAtOnce { .. } => "rejected: triggers at once",
         Reject::FundsTradeNothing { .. } => "rejected: funds trade nothing",
         Reject::WouldWait => "rejected: would wait",
+        Reject::AccountClosed => "rejected: account closed",
+        Reject::AccountInUse(_) => "rejected: account in use",
         Reject::NotNextTransfer { .. } => "rejected: not the next transfer",
         Reject::UnknownOrder => "rejected: unknown order",
         Reject::NothingOpen => "rejected: nothing open",

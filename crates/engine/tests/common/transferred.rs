@@ -1,9 +1,9 @@
-//! Situations with deposits and withdrawals in a duel, which a comparison should meet.
+//! Situations with deposits, withdrawals and closings of accounts in a duel, which a comparison should meet.
 
 use model::Model;
-use terms::{Assets, Command, Event, Money, Op, Position, Reject, Reply};
+use terms::{AccountUse, Assets, Command, Event, Money, Op, Position, Reject, Reply};
 
-pub const ALL: [&str; 16] = [
+pub const ALL: [&str; 25] = [
     "deposit: of dollars",
     "deposit: of shares",
     "deposit: of another account's dollars",
@@ -20,11 +20,23 @@ pub const ALL: [&str; 16] = [
     "withdrawal: past what is available, and orders hold the rest",
     "transfer: made already",
     "transfer: leaves out others",
+    "closing: of an account",
+    "closing: of one with less than a withdrawal can name",
+    "closing: of a closed one",
+    "closing: of one with open orders",
+    "closing: of one with dollars",
+    "closing: of one with shares",
+    "closing: of one that gets fees",
+    "closed: an order",
+    "closed: a deposit, shares or fees",
 ];
 
 /// The situations that `op` caused; `model` stands after it.
 pub fn after(op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'static str> {
     let Op::Command(command) = op else { return Vec::new() };
+    if let Some(met) = of_closing(command, reply, events) {
+        return vec![met];
+    }
     let (is_withdrawal, is_paid, assets) = match command {
         Command::Deposit { assets, .. } => (false, false, *assets),
         Command::DepositFrom { assets, .. } => (false, true, *assets),
@@ -66,4 +78,23 @@ pub fn after(op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'s
         _ => return Vec::new(),
     };
     vec![met]
+}
+
+fn of_closing(command: &Command, reply: &Reply, events: &[Event]) -> Option<&'static str> {
+    Some(match reply {
+        Reply::Created if matches!(command, Command::CloseAccount { .. }) => match events.len() {
+            0 => "closing: of a closed one",
+            1 => "closing: of an account",
+            _ => "closing: of one with less than a withdrawal can name",
+        },
+        Reply::Rejected(Reject::AccountInUse(found)) => match found {
+            AccountUse::Orders => "closing: of one with open orders",
+            AccountUse::Dollars(_) => "closing: of one with dollars",
+            AccountUse::Shares { .. } => "closing: of one with shares",
+            AccountUse::Fees(_) => "closing: of one that gets fees",
+        },
+        Reply::Rejected(Reject::AccountClosed) if command.place().is_some() => "closed: an order",
+        Reply::Rejected(Reject::AccountClosed) => "closed: a deposit, shares or fees",
+        _ => return None,
+    })
 }

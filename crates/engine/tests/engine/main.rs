@@ -10,6 +10,7 @@ mod auction_orders;
 mod auctions;
 mod bands;
 mod bounds;
+mod closing;
 mod costs;
 mod deadlines;
 mod deposits;

@@ -30,7 +30,8 @@ fn market(seed: u64, ops: usize) -> Engine {
         .with_protections()
         .with_limits()
         .with_messages()
-        .with_funding();
+        .with_funding()
+        .with_closings();
     let mut model = Model::new();
     let mut engine = Engine::new(seed, DoneOrders::Drop);
     let mut requests = Vec::new();
@@ -287,6 +288,10 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
         },
         StateItem::AccountStatus { account, mut status } => match which {
             0 => StateItem::AccountStatus { account: terms::AccountIndex(account.0 + 1), status },
+            1 => {
+                status.is_closed ^= true;
+                StateItem::AccountStatus { account, status }
+            }
             _ => {
                 status.transfers ^= 1;
                 StateItem::AccountStatus { account, status }

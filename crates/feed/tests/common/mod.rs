@@ -110,7 +110,7 @@ impl Market {
         let workload = if seed % 4 == 1 { workload.with_phases() } else { workload };
         let workload =
             if seed % 7 == 6 { workload.with_mass_cancels().with_kills().with_protections() } else { workload };
-        let workload = if seed % 7 == 5 { workload.with_limits().with_funding() } else { workload };
+        let workload = if seed % 7 == 5 { workload.with_limits().with_funding().with_closings() } else { workload };
         // Where a command executes once, amendments keep orders from waiting for their turn.
         let workload =
             if seed.is_multiple_of(2) || seed.is_multiple_of(3) { workload.with_amendments() } else { workload };

@@ -69,7 +69,7 @@ fn about(model: &ReadModel<Hub>, account: AccountIndex, unit: TimeUnit) -> Value
         "buyerCommission": 0,
         "sellerCommission": 0,
         "commissionRates": rates.with_sides(),
-        "canTrade": !is_killed,
+        "canTrade": !is_killed && !view.account(account).status.is_closed,
         "canWithdraw": false,
         "canDeposit": false,
         "brokered": false,

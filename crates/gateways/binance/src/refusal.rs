@@ -277,6 +277,8 @@ impl Refusal {
             Reject::PastLimit(_) => Refusal::new(-2010, format!("{reject}.")),
             Reject::NotCanceled | Reject::Kept => Refusal::new(-2010, format!("{reject}.")),
             Reject::AccountExists
+            | Reject::AccountClosed
+            | Reject::AccountInUse(_)
             | Reject::NotNextTransfer { .. }
             | Reject::UnknownPayer
             | Reject::TooMuchMoney { .. }

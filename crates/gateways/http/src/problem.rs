@@ -176,6 +176,12 @@ impl Problem {
         Problem::new(Code::OutcomeUnknown, detail)
     }
 
+    /// The refusal where nobody knows yet whether an account is closed.
+    pub fn unknown_closing() -> Problem {
+        let detail = "whether the account is closed is not known yet: it may still be; the same request does no harm";
+        Problem::new(Code::OutcomeUnknown, detail)
+    }
+
     /// The refusal where nobody knows yet whether shares are issued. `is_expected` says whether the request names the
     /// number of shares for which it was meant.
     pub fn unknown_issue(is_expected: bool) -> Problem {
@@ -212,6 +218,8 @@ impl Problem {
     pub fn of(reject: &Reject) -> Problem {
         let code = match reject {
             Reject::AccountExists => Code::AccountExists,
+            Reject::AccountClosed => Code::AccountClosed,
+            Reject::AccountInUse(_) => Code::AccountInUse,
             Reject::NotNextTransfer { .. } => Code::NotNextTransfer,
             Reject::UnknownAccount => Code::UnknownAccount,
             Reject::UnknownPayer => Code::UnknownPayer,

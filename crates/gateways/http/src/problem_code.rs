@@ -83,6 +83,9 @@ codes! {
         UnknownPayer "unknown-payer", "Unknown payer", "The account that an issuer's budget is of does not exist";
         IssuedOtherwise "issued-otherwise", "Issued otherwise",
             "Another number of shares of the symbol is issued than `expected_issued`: nothing was done";
+        AccountClosed "account-closed", "Account is closed", "A closed account places no orders and gets nothing";
+        AccountInUse "account-in-use", "Account is in use",
+            "The account has open orders, dollars or shares, or gets the fees of a symbol";
         NotNextTransfer "not-next-transfer", "Not the next transfer",
             "The number is not that of the account's next transfer: it was made already, or others are missing";
         MemberExists "member-exists", "Member exists", "There is a member of this name";

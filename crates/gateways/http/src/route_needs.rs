@@ -40,7 +40,7 @@ pub enum AccountPlace {
 }
 
 /// Routes under `/api/v1`, and beside it.
-const OURS: [(&str, &str, Need); 65] = [
+const OURS: [(&str, &str, Need); 66] = [
     ("GET", "/health", Need::Nothing),
     ("GET", "/ready", Need::Nothing),
     ("GET", "/metrics", Need::Venue),
@@ -77,6 +77,7 @@ const OURS: [(&str, &str, Need); 65] = [
     ("GET", "/api/v1/accounts", Need::Market),
     ("POST", "/api/v1/accounts", Need::Issue),
     ("GET", "/api/v1/accounts/{account}", Need::Read(AccountPlace::Path)),
+    ("DELETE", "/api/v1/accounts/{account}", Need::Command),
     ("GET", "/api/v1/accounts/{account}/executions", Need::Read(AccountPlace::Path)),
     ("GET", "/api/v1/accounts/{account}/orders", Need::Read(AccountPlace::Path)),
     ("DELETE", "/api/v1/accounts/{account}/orders", Need::Act(AccountPlace::Path)),

@@ -62,6 +62,6 @@ fn assets(workload: &mut Workload, model: &Model, of: Option<terms::AccountIndex
     Assets::Shares { symbol, shares: Position::from_units(some(has, Position::CAP.units())) }
 }
 
-fn index_of(model: &Model, account: AccountId) -> Option<terms::AccountIndex> {
+pub(super) fn index_of(model: &Model, account: AccountId) -> Option<terms::AccountIndex> {
     model.accounts().position(|id| id == account).map(|at| terms::AccountIndex(at as u32))
 }

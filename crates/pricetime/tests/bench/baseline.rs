@@ -103,9 +103,9 @@ impl Both {
     async fn apply(&mut self, entry: &Entry) {
         use terms::Command::{
             ActivateReached, Amend, AmendOrder, CancelAll, CancelOrder, ChangeFees, ChangeGroup, ChangeLimits,
-            ChangePhase, ChangeRules, ChangeTier, CreateAccount, CreateSymbol, Deposit, DepositFrom, EndAuction,
-            ExpireOrders, FollowCalendar, FreeClientOrderId, FundAccount, GiveShares, IssueShares, Kill, KillTogether,
-            Place, Protect, Release, ReleaseTogether, ReplaceOrder, TakeMessage, Unprotect, Withdraw,
+            ChangePhase, ChangeRules, ChangeTier, CloseAccount, CreateAccount, CreateSymbol, Deposit, DepositFrom,
+            EndAuction, ExpireOrders, FollowCalendar, FreeClientOrderId, FundAccount, GiveShares, IssueShares, Kill,
+            KillTogether, Place, Protect, Release, ReleaseTogether, ReplaceOrder, TakeMessage, Unprotect, Withdraw,
         };
         let mut events = Vec::new();
         let reply = self.model.apply(entry, &mut Vec::new(), &mut events);
@@ -150,6 +150,7 @@ impl Both {
             | Deposit { .. }
             | DepositFrom { .. }
             | Withdraw { .. }
+            | CloseAccount { .. }
             | GiveShares { .. }
             | TakeMessage(_) => {
                 unreachable!("this workload draws none")

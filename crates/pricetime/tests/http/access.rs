@@ -214,6 +214,7 @@ fn each_role_does_its_part() {
             "issueShares",
             "deposit",
             "withdraw",
+            "closeAccount",
             "changeGroup",
             "changeLimits",
             "changeTier",

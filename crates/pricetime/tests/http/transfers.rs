@@ -1,5 +1,5 @@
-//! Deposits and withdrawals over REST and XML: sent again, with and without members, and as tools and streams tell
-//! them.
+//! Deposits, withdrawals and closings of accounts over REST and XML: sent again, with and without members, and as
+//! tools and streams tell them.
 
 use std::process::Command;
 
@@ -35,6 +35,57 @@ fn operators_alone_withdraw_and_issuers_deposit() {
         assert_eq!((send(member, "deposits"), send(member, "withdrawals")), (deposits, withdraws), "{member}");
     }
     server.stop();
+}
+
+#[test]
+fn operators_alone_close_accounts() {
+    let folder = Folder::new("closing-members");
+    let server = AccessFile::new(&folder).launch(&folder).start();
+    let http = Http::new(server.http);
+    let olga = Client { http: &http, member: "olga" };
+    assert_eq!(olga.send("POST", "/api/v1/accounts", Some(&json!({"account": "3", "balance": "0"}))).status, 201);
+    for (member, status) in [("igor", 403), ("bob", 403), ("vera", 403), ("", 401), ("olga", 200)] {
+        let client = Client { http: &http, member };
+        assert_eq!(client.send("DELETE", "/api/v1/accounts/3", None).status, status, "{member}");
+    }
+    server.stop();
+}
+
+#[test]
+fn a_closed_account_stays_closed_over_a_crash_and_says_so() {
+    let folder = Folder::new("closing");
+    let launch = Launch::new(&folder.data());
+    let server = launch.start();
+    server.ask(
+        r#"<create><account id="1" balance="7"/><account id="2" balance="9"/>
+        <symbol sym="SPY"><account id="1">2</account><account id="2">2</account></symbol></create>"#,
+    );
+    let http = Http::new(server.http);
+    let close = |http: &Http| {
+        let answer = http.delete("/api/v1/accounts/1");
+        (answer.status, answer.body)
+    };
+    let (status, told) = close(&http);
+    assert_eq!((status, &told["code"]), (409, &json!("account-in-use")), "{told}");
+    assert!(told["detail"].as_str().unwrap().contains("it has 7 dollars, so withdraw them first"), "{told}");
+    server.ask(r#"<create><withdraw id="1" dollars="7"/><withdraw id="1" sym="SPY" shares="2"/></create>"#);
+    assert_eq!(close(&http), (200, json!({"account": "1", "closed": true})));
+    server.kill();
+    let server = launch.start();
+    let http = Http::new(server.http);
+    assert_eq!(close(&http), (200, json!({"account": "1", "closed": true})));
+    assert_eq!(http.read("/api/v1/accounts/1")["closed"], true);
+    assert_eq!(http.read("/api/v1/accounts/2").get("closed"), None);
+    let order = json!({"account": "1", "symbol": "SPY", "side": "buy", "shares": "1", "limit": "1"});
+    let answer = http.post("/api/v1/orders", &order);
+    assert_eq!((answer.status, &answer.body["code"]), (409, &json!("account-closed")));
+    // Others trade on.
+    let told = server.ask(r#"<transactions id="2"><order sym="SPY" amount="1" limit="1"/></transactions>"#);
+    assert!(told.contains("<opened"), "{told}");
+    server.kill();
+    let output = Command::new(env!("CARGO_BIN_EXE_pricetime")).arg("state").arg(folder.data()).output().unwrap();
+    let state = String::from_utf8(output.stdout).unwrap();
+    assert!(state.contains("account 1: balance 0 (held 0), 2 transfers, closed\n"), "{state}");
 }
 
 #[test]

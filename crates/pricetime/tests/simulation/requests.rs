@@ -243,6 +243,7 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::Deposit { .. }
             | Command::DepositFrom { .. }
             | Command::Withdraw { .. }
+            | Command::CloseAccount { .. }
             | Command::GiveShares { .. }
             | Command::ActivateReached
             | Command::TakeMessage(_)
@@ -319,6 +320,7 @@ fn push_create(body: &mut String, op: &Op) {
             | Command::Deposit { .. }
             | Command::DepositFrom { .. }
             | Command::Withdraw { .. }
+            | Command::CloseAccount { .. }
             | Command::GiveShares { .. },
         )
         | Op::Query(_) => {
@@ -356,6 +358,7 @@ fn push_transaction(body: &mut String, op: &Op) {
             | Command::Deposit { .. }
             | Command::DepositFrom { .. }
             | Command::Withdraw { .. }
+            | Command::CloseAccount { .. }
             | Command::GiveShares { .. }
             | Command::ActivateReached
             | Command::TakeMessage(_)

@@ -104,7 +104,7 @@ impl Market {
 
     /// From now on the market has mass cancels and kill switches now and then.
     pub fn with_mass_cancels(self) -> Market {
-        Market { workload: self.workload.with_mass_cancels().with_kills().with_funding(), ..self }
+        Market { workload: self.workload.with_mass_cancels().with_kills().with_funding().with_closings(), ..self }
     }
 
     /// From now on the market has protected accounts that lose their connections.

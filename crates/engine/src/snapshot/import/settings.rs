@@ -92,7 +92,7 @@ impl Importer {
             return Err("the status of an account before its turn, or twice");
         }
         if account.0 as usize >= self.engine.accounts.all().len() || status == AccountStatus::NEW {
-            return Err("the status of an account that was not listed, or one without transfers");
+            return Err("the status of an account that was not listed, or one that says nothing");
         }
         if status.transfers > self.engine.sequence.0 {
             return Err("more transfers of an account than commands");

@@ -82,12 +82,14 @@ mod tests {
             | Reject::DisplayOutOfBounds { .. }
             | Reject::DisplayOffLot { .. }
             | Reject::ClientOrderIdTaken { .. }
+            | Reject::AccountClosed
             | Reject::Killed(_)
             | Reject::PastLimit(_)
             | Reject::TooManyWaiting { .. }
             | Reject::WouldWait
             | Reject::Full => true,
             Reject::AccountExists
+            | Reject::AccountInUse(_)
             | Reject::NotNextTransfer { .. }
             | Reject::UnknownPayer
             | Reject::TooMuchMoney { .. }
@@ -141,6 +143,8 @@ mod tests {
             | Reject::TooManyWaiting { .. }
             | Reject::Full => true,
             Reject::AccountExists
+            | Reject::AccountClosed
+            | Reject::AccountInUse(_)
             | Reject::NotNextTransfer { .. }
             | Reject::UnknownPayer
             | Reject::UnknownSymbol

@@ -67,7 +67,7 @@ pub(crate) fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(fees::of, fees::change))
         .routes(routes!(phases::change_phase))
         .routes(routes!(accounts::list, accounts::create))
-        .routes(routes!(accounts::one))
+        .routes(routes!(accounts::one, transfers::close))
         .routes(routes!(fees::change_tier))
         .routes(routes!(groups::change_group))
         .routes(routes!(transfers::deposit))

@@ -1,4 +1,4 @@
-//! Deposits and withdrawals of an account.
+//! Deposits and withdrawals of an account, and its closing.
 
 use axum::Json;
 use axum::extract::State;
@@ -80,7 +80,7 @@ impl TransferBody {
     params(("account" = schema_values::Account, Path, description = "The account's id")),
     request_body = TransferBody,
     responses((status = 201, description = "Deposited", body = TransferShape)),
-    extensions(("x-refusals" = json!([Code::UnknownAccount, Code::UnknownSymbol, Code::NotNextTransfer, Code::TooMuchMoney, Code::TooManyShares, Code::InsufficientFunds, Code::InsufficientShares, Code::UnknownPayer]))),
+    extensions(("x-refusals" = json!([Code::UnknownAccount, Code::AccountClosed, Code::UnknownSymbol, Code::NotNextTransfer, Code::TooMuchMoney, Code::TooManyShares, Code::InsufficientFunds, Code::InsufficientShares, Code::UnknownPayer]))),
 )]
 pub(crate) async fn deposit(
     State(app): State<AppState>,
@@ -98,7 +98,7 @@ pub(crate) async fn deposit(
     params(("account" = schema_values::Account, Path, description = "The account's id")),
     request_body = TransferBody,
     responses((status = 201, description = "Withdrawn", body = TransferShape)),
-    extensions(("x-refusals" = json!([Code::UnknownAccount, Code::UnknownSymbol, Code::NotNextTransfer, Code::InsufficientFunds, Code::InsufficientShares]))),
+    extensions(("x-refusals" = json!([Code::UnknownAccount, Code::AccountClosed, Code::UnknownSymbol, Code::NotNextTransfer, Code::InsufficientFunds, Code::InsufficientShares]))),
 )]
 pub(crate) async fn withdraw(
     State(app): State<AppState>,
@@ -108,6 +108,35 @@ pub(crate) async fn withdraw(
     let account = input::account(&name).map_err(|_| Problem::unknown_account())?;
     let (assets, number) = asked.read()?;
     transfer(&app, name, Command::Withdraw { account, assets, number }, (assets, number)).await
+}
+
+/// An account that is closed.
+#[derive(Serialize, ToSchema)]
+#[schema(as = AccountClosed)]
+pub(crate) struct ClosedShape {
+    #[schema(value_type = schema_values::Account)]
+    account: String,
+    closed: bool,
+}
+
+/// Closes an account for ever: it then places no orders and gets nothing, and its id is not used again. One that is
+/// closed stays so.
+#[utoipa::path(
+    delete, path = "/accounts/{account}", operation_id = "closeAccount", tag = "Accounts",
+    params(("account" = schema_values::Account, Path, description = "The account's id")),
+    responses((status = 200, description = "Closed", body = ClosedShape)),
+    extensions(("x-refusals" = json!([Code::UnknownAccount, Code::AccountInUse]))),
+)]
+pub(crate) async fn close(
+    State(app): State<AppState>,
+    PathParameter(name): PathParameter<String>,
+) -> Result<Json<ClosedShape>, Problem> {
+    let account = input::account(&name).map_err(|_| Problem::unknown_account())?;
+    let asked = app.submitter()?.ask(&[Op::Command(Command::CloseAccount { account })]).await;
+    for answer in asked.map_err(|_| Problem::unknown_closing())? {
+        problem::reply(answer)?;
+    }
+    Ok(Json(ClosedShape { account: name, closed: true }))
 }
 
 async fn transfer(

@@ -32,6 +32,9 @@ pub(crate) struct AccountShape {
     #[schema(value_type = Option<schema_values::Count>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     transfers: Option<u64>,
+    /// Whether it is closed; absent for an account that is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    closed: Option<bool>,
     /// Whether it takes no orders until it is released; absent for an account that takes them.
     #[serde(skip_serializing_if = "Option::is_none")]
     killed: Option<bool>,
@@ -95,6 +98,7 @@ impl AccountShape {
             tier: Some(tier).filter(|&tier| tier != Tier::FIRST).map(Tier::number),
             group: Some(group).filter(|&group| group != Group::NONE).map(Group::number),
             transfers: Some(account.status.transfers).filter(|&transfers| transfers > 0),
+            closed: account.status.is_closed.then_some(true),
             killed,
             cancel_on_disconnect: grace.map(|grace| grace.to_string()),
             limits,

@@ -70,6 +70,8 @@ pub(super) enum PartKind {
     Deposit,
     /// An op that takes assets out of an account.
     Withdraw,
+    /// An op that closes an account.
+    Close,
     /// An op that protects an account.
     Protect,
     /// An op that unprotects an account.

@@ -103,6 +103,7 @@ pub fn write_reply(
             PartKind::Change => writer.changed(part, answer()),
             PartKind::Deposit => writer.done(b"<deposited", part, answer()),
             PartKind::Withdraw => writer.done(b"<withdrawn", part, answer()),
+            PartKind::Close => writer.done(b"<closed", part, answer()),
             PartKind::Protect => writer.done(b"<protected", part, answer()),
             PartKind::Unprotect => writer.done(b"<unprotected", part, answer()),
             PartKind::Symbol => {

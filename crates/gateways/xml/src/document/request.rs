@@ -120,6 +120,7 @@ impl<'a> Grammar<'a, '_> {
                 b"limits" => self.change_limits(&tag)?,
                 b"deposit" => self.deposit(&tag)?,
                 b"withdraw" => self.withdraw(&tag)?,
+                b"close" => self.close(&tag)?,
                 _ => self.unknown_element(&tag, Span::default())?,
             }
         }

@@ -1,4 +1,4 @@
-//! Parses deposits and withdrawals from attributes. Source: docs/rules/DEPOSITS.md.
+//! Parses deposits, withdrawals and closings of accounts from attributes. Source: docs/rules/DEPOSITS.md.
 
 use terms::{AccountId, AmountError, Assets, Command, Decimal, Op, TransferNumber};
 
@@ -27,6 +27,15 @@ impl<'a> Grammar<'a, '_> {
         })
     }
 
+    pub(super) fn close(&mut self, tag: &Tag<'a>) -> Result<(), Refusal<'a>> {
+        let fields = Fields::of(&self.reader, &["id"]);
+        let start = self.documents.text.len();
+        self.echo_all(&["id"], &fields.values);
+        let command = account_of("close", &fields).map(|account| Op::Command(Command::CloseAccount { account }));
+        self.part(PartKind::Close, Span::default(), start, command);
+        self.expect_empty(tag)
+    }
+
     fn transfer(
         &mut self,
         tag: &Tag<'a>,
@@ -46,7 +55,7 @@ impl<'a> Grammar<'a, '_> {
     }
 }
 
-fn account_of<'a>(element: &'static str, fields: &Fields<'a, 5>) -> Result<AccountId, ChildFault<'a>> {
+fn account_of<'a, const N: usize>(element: &'static str, fields: &Fields<'a, N>) -> Result<AccountId, ChildFault<'a>> {
     fields.known(element)?;
     account_id(given(fields.values[0], element, "id")?)
 }

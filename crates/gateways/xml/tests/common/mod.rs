@@ -61,6 +61,7 @@ pub fn accept(ops: &[Op]) -> Vec<Answer> {
             | Command::Deposit { .. }
             | Command::DepositFrom { .. }
             | Command::Withdraw { .. }
+            | Command::CloseAccount { .. }
             | Command::GiveShares { .. }
             | Command::ChangeRules { .. }
             | Command::ChangeFees { .. }

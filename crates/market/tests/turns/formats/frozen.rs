@@ -111,7 +111,13 @@ fn draw(seed: u64) -> (u64, Vec<Turn>) {
         workload = match stage {
             0 => workload,
             1 => workload.with_rules().with_groups().with_phases().with_messages().with_amendments(),
-            _ => workload.with_mass_cancels().with_kills().with_protections().with_limits().with_funding(),
+            _ => workload
+                .with_mass_cancels()
+                .with_kills()
+                .with_protections()
+                .with_limits()
+                .with_funding()
+                .with_closings(),
         };
         while engine.sequence().0 < last {
             let mut turn = Turn { time: Time(BEGIN_US + engine.sequence().0 * TICK_US), commands: Vec::new() };
