@@ -277,6 +277,7 @@ mod tests {
             Op::Command(Command::ExpireOrders),
             Op::Command(Command::Deposit { account: own, assets, number: None }),
             Op::Command(Command::Withdraw { account: own, assets, number: None }),
+            Op::Command(Command::CloseAccount { account: own }),
         ];
         let reads =
             [Read::Anyone, Read::Market, Read::Account(own), Read::Account(other), Read::AllAccounts, Read::Venue];

@@ -180,8 +180,8 @@ impl Model {
         (among == Among::Last).then(all)
     }
 
-    /// Checks that an order of this account in this symbol may be placed. Errors: the account is closed, or a scope that
-    /// covers it is killed.
+    /// Checks that an order of this account in this symbol may be placed. Errors: the account is closed, or a scope
+    /// that covers it is killed.
     pub(crate) fn check_takes_orders(&self, account: AccountIndex, symbol: SymbolIndex) -> Result<(), Reject> {
         self.check_not_closed(account)?;
         for scope in [KillScope::Everything, KillScope::Symbol(symbol), KillScope::Account(account)] {

@@ -1,6 +1,6 @@
-//! Deposits and withdrawals: the assets that they move, their numbers, and the status of accounts, which counts them and
-//! says which accounts are closed. `engine/accounts/{deposits,closing}.rs` decide. Followers of events keep the status,
-//! too.
+//! Deposits and withdrawals: the assets that they move, their numbers, and the status of accounts, which counts them
+//! and says which accounts are closed. `engine/accounts/{deposits,closing}.rs` decide. Followers of events keep the
+//! status, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -91,13 +91,13 @@ impl std::error::Error for TransferNumberError {}
 /// The least thing that keeps an account from being closed. Its `Display` is the sentence for clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccountUse {
-    /// It has open orders.
+    /// Open orders.
     Orders,
-    /// It has dollars that a withdrawal can name.
+    /// Dollars that a withdrawal can name.
     Dollars(Money),
-    /// It has shares.
+    /// Shares of a symbol.
     Shares { symbol: Symbol, shares: Position },
-    /// It gets the fees of a symbol.
+    /// The fees of a symbol, which it gets.
     Fees(Symbol),
 }
 

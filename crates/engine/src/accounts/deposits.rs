@@ -97,8 +97,8 @@ impl Engine {
         Some(self.account_statuses.of(self.accounts.find(account)?).next())
     }
 
-    /// Finds the account and the symbol of a transfer. Errors: an unknown one; a closed account; a number that is not the
-    /// next.
+    /// Finds the account and the symbol of a transfer. Errors: an unknown one; a closed account; a number that is not
+    /// the next.
     fn check_transfer(
         &self,
         account: AccountId,

@@ -1,4 +1,4 @@
-//! Accounts that come, have a little, and are closed, one after the other. What comes for one that is closed is refused.
+//! Accounts that come, have a little, and are closed, one after the other. Commands for closed ones are refused.
 
 use terms::{
     AccountId, AccountIndex, Assets, Command, Fees, Money, NewOrder, Place, Position, Shares, Side, SymbolIndex, Tier,
