@@ -282,13 +282,13 @@ mod tests {
         let reads =
             [Read::Anyone, Read::Market, Read::Account(own), Read::Account(other), Read::AllAccounts, Read::Venue];
         let expected = [
-            (vec![], "..........", "x....."),
-            (vec![Role::Operator], "xxxxxxxxxx", "xxxxxx"),
-            (vec![Role::Issuer], "....xx..x.", "xx...."),
-            (vec![Role::Trader], "x.x.......", "xxx..."),
-            (vec![Role::Viewer], "..x.......", "xxx..."),
-            (vec![Role::Auditor], "..xx......", "xxxxxx"),
-            (vec![Role::Issuer, Role::Viewer], "..x.xx..x.", "xxx..."),
+            (vec![], "...........", "x....."),
+            (vec![Role::Operator], "xxxxxxxxxxx", "xxxxxx"),
+            (vec![Role::Issuer], "....xx..x..", "xx...."),
+            (vec![Role::Trader], "x.x........", "xxx..."),
+            (vec![Role::Viewer], "..x........", "xxx..."),
+            (vec![Role::Auditor], "..xx.......", "xxxxxx"),
+            (vec![Role::Issuer, Role::Viewer], "..x.xx..x..", "xxx..."),
         ];
         for (roles, may_do, may_read) in expected {
             let rights = Rights {
