@@ -166,6 +166,7 @@
  * @property {number} [tier] whose fees it pays; 0 if it is missing
  * @property {Limits} [limits]
  * @property {boolean} [killed] while it takes no orders
+ * @property {boolean} [closed] once it is
  * @property {number} [tier]
  * @property {number} [group]
  * @property {number} sequence

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { obstacles } from "../page/state/standing.js";
 
-const NOTHING = /** @type {const} */ ({ away: null, mode: "normal", is_operator: false, killed: false, account: null, symbol: null, halted: null });
+const NOTHING = /** @type {const} */ ({ away: null, mode: "normal", is_operator: false, killed: false, account: null, closed: null, symbol: null, halted: null });
 
 test("nothing keeps orders from being taken on an open venue, and each thing that does has words for the strip and for the button", () => {
   assert.deepEqual(obstacles(NOTHING), []);
@@ -15,6 +15,7 @@ test("nothing keeps orders from being taken on an open venue, and each thing tha
     [{ mode: "read-only" }, "The venue is read-only.", "The venue is read-only"],
     [{ killed: true }, "Everything is killed.", "Everything is killed"],
     [{ account: "7" }, "Account 7 is killed.", "The account is killed"],
+    [{ closed: "7" }, "Account 7 is closed.", "The account is closed"],
     [{ symbol: "SPY" }, "SPY is killed: it takes no orders.", "SPY is killed"],
     [{ halted: "SPY" }, "Trading in SPY is halted.", "Trading is halted"],
   ];

@@ -21,10 +21,8 @@ impl Model {
             return Err(Reject::AccountInUse(AccountUse::Dollars(dollars)));
         }
         for symbol in (0..self.symbols.len() as u32).map(SymbolIndex) {
-            let shares = self.position(account, symbol);
-            if shares != Position::ZERO {
-                let symbol = self.symbols[symbol.0 as usize].name;
-                return Err(Reject::AccountInUse(AccountUse::Shares { symbol, shares }));
+            if self.position(account, symbol) != Position::ZERO {
+                return Err(Reject::AccountInUse(AccountUse::Shares(self.symbols[symbol.0 as usize].name)));
             }
         }
         let of_fees = self.fees.iter().filter(|(_, _, fees)| fees.account == account);

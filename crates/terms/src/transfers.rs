@@ -96,7 +96,7 @@ pub enum AccountUse {
     /// Dollars that a withdrawal can name.
     Dollars(Money),
     /// Shares of a symbol.
-    Shares { symbol: Symbol, shares: Position },
+    Shares(Symbol),
     /// The fees of a symbol, which it gets.
     Fees(Symbol),
 }
@@ -107,7 +107,7 @@ impl fmt::Display for AccountUse {
         match self {
             AccountUse::Orders => f.write_str("has open orders, so cancel them first"),
             AccountUse::Dollars(dollars) => write!(f, "has {dollars} dollars, so withdraw them first"),
-            AccountUse::Shares { symbol, shares } => write!(f, "has {shares} {symbol}, so withdraw them first"),
+            AccountUse::Shares(symbol) => write!(f, "has shares of {symbol}, so withdraw them first"),
             AccountUse::Fees(symbol) => write!(f, "gets the fees of {symbol}, so name another account in them first"),
         }
     }

@@ -14,7 +14,7 @@ import { Observable } from "./observable.js";
 /**
  * An obstacle: a reason why the server would take no orders.
  * @typedef {object} Obstacle
- * @property {"away"|"mode"|"killed"|"halted"} kind
+ * @property {"away"|"mode"|"killed"|"closed"|"halted"} kind
  * @property {string} title a sentence
  * @property {string} text what follows from it
  * @property {string} button the same in few words, in place of “Buy”
@@ -22,11 +22,11 @@ import { Observable } from "./observable.js";
 
 /**
  * The obstacles to orders, the widest first.
- * @param {{away: Away|null, mode: Mode, is_operator: boolean, killed: boolean, account: string|null, symbol: string|null, halted: string|null}} now
- *   `account` and `symbol` that are killed; `halted`: a symbol in which its rules let nobody trade
+ * @param {{away: Away|null, mode: Mode, is_operator: boolean, killed: boolean, account: string|null, closed: string|null, symbol: string|null, halted: string|null}} now
+ *   `account` and `symbol` that are killed; `closed`: an account that is; `halted`: a symbol in which its rules let nobody trade
  * @returns {Obstacle[]}
  */
-export function obstacles({ away, mode, is_operator, killed, account, symbol, halted }) {
+export function obstacles({ away, mode, is_operator, killed, account, closed, symbol, halted }) {
   /** @type {Obstacle[]} */
   const all = [];
   if (away !== null) all.push(awayObstacle(away));
@@ -52,6 +52,8 @@ export function obstacles({ away, mode, is_operator, killed, account, symbol, ha
       text: "Its open orders are canceled, and it takes none until an operator releases it.",
       button: "The account is killed",
     });
+  if (closed !== null)
+    all.push({ kind: "closed", title: `Account ${closed} is closed.`, text: "It places no orders, and gets nothing.", button: "The account is closed" });
   if (symbol !== null)
     all.push({ kind: "killed", title: `${symbol} is killed: it takes no orders.`, text: "Its open orders are canceled.", button: `${symbol} is killed` });
   if (halted !== null)
@@ -117,6 +119,7 @@ export class Standing extends Observable {
       is_operator: this.#is_operator,
       killed: now?.killed === true,
       account: holdings.account?.killed ? holdings.id : null,
+      closed: holdings.account?.closed ? holdings.id : null,
       symbol: quote.info?.killed ? market.symbol : null,
       halted: quote.rules?.trading === false ? market.symbol : null,
     });

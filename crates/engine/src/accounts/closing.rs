@@ -61,9 +61,9 @@ impl Engine {
             return Some(AccountUse::Dollars(dollars));
         }
         let symbols = (0..).map(SymbolIndex).zip(self.symbols.all());
-        let mut shares = symbols.map(|(symbol, listing)| (listing.name, self.positions.get(account, symbol)));
-        if let Some((symbol, shares)) = shares.find(|(_, shares)| *shares > Position::ZERO) {
-            return Some(AccountUse::Shares { symbol, shares });
+        let mut held = symbols.filter(|&(symbol, _)| self.positions.get(account, symbol) > Position::ZERO);
+        if let Some((_, listing)) = held.next() {
+            return Some(AccountUse::Shares(listing.name));
         }
         let symbol = self.fees.all().find(|(_, _, fees)| fees.account == account)?.0;
         Some(AccountUse::Fees(self.symbols.get(symbol).name))

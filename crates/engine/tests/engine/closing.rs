@@ -35,7 +35,7 @@ fn an_account_that_has_or_gets_something_stays_open() {
     let assets = Assets::Dollars(dollars);
     market.apply(Command::Withdraw { account: account(1), assets, number: None });
     let shares = market.engine.position(account(1), symbol()).unwrap();
-    assert_eq!(market.apply(CLOSE()), in_use(AccountUse::Shares { symbol: symbol(), shares }));
+    assert_eq!(market.apply(CLOSE()), in_use(AccountUse::Shares(symbol())));
     let assets = Assets::Shares { symbol: symbol(), shares };
     market.apply(Command::Withdraw { account: account(1), assets, number: None });
     let rate = FeeRate::from_millionths(5).unwrap();
