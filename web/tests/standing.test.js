@@ -2,7 +2,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { obstacles } from "../page/state/standing.js";
 
-const NOTHING = /** @type {const} */ ({ away: null, mode: "normal", is_operator: false, killed: false, account: null, closed: null, symbol: null, halted: null });
+const NOTHING = /** @type {const} */ ({
+  away: null,
+  mode: "normal",
+  is_operator: false,
+  killed: false,
+  account: null,
+  closed: null,
+  symbol: null,
+  halted: null,
+});
 
 test("nothing keeps orders from being taken on an open venue, and each thing that does has words for the strip and for the button", () => {
   assert.deepEqual(obstacles(NOTHING), []);
