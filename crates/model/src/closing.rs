@@ -18,7 +18,7 @@ impl Model {
         }
         let dollars = self.balance(account);
         if dollars >= WITHDRAWABLE {
-            return Err(Reject::AccountInUse(AccountUse::Dollars(dollars)));
+            return Err(Reject::AccountInUse(AccountUse::Dollars));
         }
         for symbol in (0..self.symbols.len() as u32).map(SymbolIndex) {
             if self.position(account, symbol) != Position::ZERO {

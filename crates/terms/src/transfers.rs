@@ -94,7 +94,7 @@ pub enum AccountUse {
     /// Open orders.
     Orders,
     /// Dollars that a withdrawal can name.
-    Dollars(Money),
+    Dollars,
     /// Shares of a symbol.
     Shares(Symbol),
     /// The fees of a symbol, which it gets.
@@ -106,7 +106,7 @@ impl fmt::Display for AccountUse {
         f.write_str("Account cannot be closed: it ")?;
         match self {
             AccountUse::Orders => f.write_str("has open orders, so cancel them first"),
-            AccountUse::Dollars(dollars) => write!(f, "has {dollars} dollars, so withdraw them first"),
+            AccountUse::Dollars => f.write_str("has dollars, so withdraw them first"),
             AccountUse::Shares(symbol) => write!(f, "has shares of {symbol}, so withdraw them first"),
             AccountUse::Fees(symbol) => write!(f, "gets the fees of {symbol}, so name another account in them first"),
         }

@@ -56,9 +56,8 @@ impl Engine {
         if self.has_orders_of(account, None, None) {
             return Some(AccountUse::Orders);
         }
-        let dollars = self.accounts.get(account).balance;
-        if dollars >= WITHDRAWABLE {
-            return Some(AccountUse::Dollars(dollars));
+        if self.accounts.get(account).balance >= WITHDRAWABLE {
+            return Some(AccountUse::Dollars);
         }
         let symbols = (0..).map(SymbolIndex).zip(self.symbols.all());
         let mut held = symbols.filter(|&(symbol, _)| self.positions.get(account, symbol) > Position::ZERO);

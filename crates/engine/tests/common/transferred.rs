@@ -89,7 +89,7 @@ fn of_closing(command: &Command, reply: &Reply, events: &[Event]) -> Option<&'st
         },
         Reply::Rejected(Reject::AccountInUse(found)) => match found {
             AccountUse::Orders => "closing: of one with open orders",
-            AccountUse::Dollars(_) => "closing: of one with dollars",
+            AccountUse::Dollars => "closing: of one with dollars",
             AccountUse::Shares(_) => "closing: of one with shares",
             AccountUse::Fees(_) => "closing: of one that gets fees",
         },

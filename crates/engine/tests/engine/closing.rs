@@ -31,7 +31,7 @@ fn an_account_that_has_or_gets_something_stays_open() {
     let cancel = Command::CancelOrder { account: account(1), order: terms::OrderName::Id(order) };
     assert!(matches!(market.apply(cancel), Reply::Canceled(_)));
     let dollars = market.engine.balance(account(1)).unwrap();
-    assert_eq!(market.apply(CLOSE()), in_use(AccountUse::Dollars(dollars)));
+    assert_eq!(market.apply(CLOSE()), in_use(AccountUse::Dollars));
     let assets = Assets::Dollars(dollars);
     market.apply(Command::Withdraw { account: account(1), assets, number: None });
     let shares = market.engine.position(account(1), symbol()).unwrap();
@@ -51,8 +51,7 @@ fn an_account_that_has_or_gets_something_stays_open() {
 fn what_no_withdrawal_can_name_leaves_the_market_with_its_account() {
     let mut market = Market::new(SymbolRules::NONE);
     empty(&mut market, 100_000_000);
-    let left = Money::from_units(100_000_000);
-    assert_eq!(market.apply(CLOSE()), in_use(AccountUse::Dollars(left)));
+    assert_eq!(market.apply(CLOSE()), in_use(AccountUse::Dollars));
     let assets = Assets::Dollars(Money::from_units(1));
     assert_eq!(market.apply(Command::Withdraw { account: account(1), assets, number: None }), Reply::Created);
     let issued = market.engine.money_issued();
