@@ -62,6 +62,7 @@ impl Engine {
     pub fn check_invariants(&self) {
         assert!(self.are_limits_counted(), "what accounts with limits have open is counted");
         assert!(self.are_kills_sound(), "nothing is open where orders are killed, but where that goes on");
+        assert!(self.are_closed_accounts_empty(), "no closed account has or gets anything");
         assert!(self.are_auction_orders_noted(), "orders for an auction gather, and are found");
         assert!(self.are_levels_added_up(), "what is open at a limit is what is open of its orders");
         let mut money = Money::ZERO;

@@ -11,7 +11,7 @@ use crate::engine::Engine;
 const WITHDRAWABLE: Money = Money::from_units(DOLLAR / 10i128.pow(8));
 
 impl Engine {
-    /// Closes an account. Takes time proportional to the number of symbols.
+    /// Closes an account. Takes time proportional to the number of symbols and of their fees.
     #[cold]
     pub(crate) fn close_account(
         &mut self,
@@ -49,6 +49,21 @@ impl Engine {
     /// Checks that an account is not closed. Errors: `AccountClosed`.
     pub(crate) fn check_not_closed(&self, account: AccountIndex) -> Result<(), Reject> {
         if self.account_statuses.is_closed(account) { Err(Reject::AccountClosed) } else { Ok(()) }
+    }
+
+    /// Whether no closed account has or gets anything. Takes time proportional to the state if an account is closed.
+    pub(crate) fn are_closed_accounts_empty(&self) -> bool {
+        let statuses = &self.account_statuses;
+        if !statuses.has_closed() {
+            return true;
+        }
+        let slots = 0..self.orders.slots_used();
+        let mut open = slots.map(|slot| self.orders.get(slot)).filter(|order| !order.open.is_zero());
+        let mut closed = statuses.all().filter(|(_, status)| status.is_closed);
+        closed.all(|(account, _)| self.accounts.get(account).balance == Money::ZERO)
+            && !self.positions.sorted().iter().any(|&(account, ..)| statuses.is_closed(account))
+            && !self.fees.all().any(|(_, _, fees)| statuses.is_closed(fees.account))
+            && !open.any(|order| statuses.is_closed(order.account))
     }
 
     /// The first thing that keeps an account from being closed.

@@ -160,6 +160,9 @@ impl Importer {
         if !self.are_links_sound() {
             return fail("two orders are linked that are not open or are no pair");
         }
+        if !self.engine.are_closed_accounts_empty() {
+            return fail("a closed account that has or gets something");
+        }
         self.engine.client_orders.sort_done();
         self.engine.count_limited();
         self.engine.find_kills_going_on();

@@ -1,8 +1,9 @@
 //! Closings of accounts: what keeps one open, and what a closed one still does.
 
+use engine::{DoneOrders, Importer};
 use terms::{
     AccountUse, Assets, Command, FeeRate, Fees, Money, NewOrder, Place, Position, Reject, Reply, Shares, Side,
-    SymbolRules, Tier,
+    StateItem, SymbolRules, Tier,
 };
 
 use crate::rules::{Market, account, buy, symbol};
@@ -86,4 +87,43 @@ fn a_closed_account_places_nothing_and_gets_nothing() {
     let again = Command::CreateAccount { account: account(1), balance: Money::ZERO };
     assert_eq!(market.apply(again), Reply::Rejected(Reject::AccountExists));
     market.duel.end();
+}
+
+#[test]
+fn a_state_in_which_a_closed_account_has_something_is_not_imported() {
+    let fault = Some("a closed account that has or gets something");
+    let import = |market: &Market| {
+        let mut importer = Importer::new(1, DoneOrders::Drop);
+        let mut items = Vec::new();
+        market.engine.export(&mut |item| items.push(item));
+        for item in &mut items {
+            if let StateItem::AccountStatus { account, status } = item {
+                status.is_closed = account.0 == 0;
+            }
+        }
+        items.into_iter().try_for_each(|item| importer.add(item)).unwrap();
+        importer.finish().map(|_| ()).map_err(|error| error.fault).err()
+    };
+    let mut market = Market::new(SymbolRules::NONE);
+    empty(&mut market, 0);
+    assert_eq!(import(&market), None);
+    let rate = FeeRate::from_millionths(5).unwrap();
+    let fees = |fees| Command::ChangeFees { symbol: symbol(), tier: Tier::FIRST, fees };
+    market.apply(fees(Some(Fees { maker: rate, taker: rate, account: account(1) })));
+    assert_eq!(import(&market), fault);
+    market.apply(fees(None));
+    for (assets, price) in [
+        (Assets::Dollars(buy("1", "1").limit.times(Shares::MIN)), buy("1", "1")),
+        (Assets::Shares { symbol: symbol(), shares: Position::from_units(1) }, crate::rules::sell("1", "1")),
+    ] {
+        let order = NewOrder { shares: Shares::MIN, ..price };
+        market.apply(Command::Deposit { account: account(1), assets, number: None });
+        assert_eq!(import(&market), fault, "{assets:?}");
+        // What an order holds is no longer available.
+        market.place(order).unwrap();
+        assert_eq!(import(&market), fault, "{assets:?} that an order holds");
+        market.apply(Command::CancelAll { account: account(1), symbol: None, through: None });
+        market.apply(Command::Withdraw { account: account(1), assets, number: None });
+        assert_eq!(import(&market), None);
+    }
 }
