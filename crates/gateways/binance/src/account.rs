@@ -63,13 +63,14 @@ fn about(model: &ReadModel<Hub>, account: AccountIndex, unit: TimeUnit) -> Value
     let [maker, taker] = rates.basis_points();
     let kills = [KillScope::Everything, KillScope::Account(account)];
     let is_killed = kills.into_iter().any(|scope| view.kills().is_killed(scope));
+    let is_closed = view.account(account).status.is_closed;
     json!({
         "makerCommission": maker,
         "takerCommission": taker,
         "buyerCommission": 0,
         "sellerCommission": 0,
         "commissionRates": rates.with_sides(),
-        "canTrade": !is_killed && !view.account(account).status.is_closed,
+        "canTrade": !is_killed && !is_closed,
         "canWithdraw": false,
         "canDeposit": false,
         "brokered": false,

@@ -2,6 +2,7 @@
 //! tools and streams tell them.
 
 use std::process::Command;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -11,6 +12,7 @@ use crate::common::keys::KeyFile;
 use crate::common::members::{AccessFile, Client, market};
 use crate::common::server::Launch;
 use crate::common::transfers::check_transfers;
+use crate::common::wait::wait_for;
 
 /// An operator whose answer was lost would have paid out twice.
 #[test]
@@ -68,6 +70,7 @@ fn a_closed_account_stays_closed_over_a_crash_and_says_so() {
     let (status, told) = close(&http);
     assert_eq!((status, &told["code"]), (409, &json!("account-in-use")), "{told}");
     assert!(told["detail"].as_str().unwrap().contains("it has dollars, so withdraw them first"), "{told}");
+    server.ask(r#"<transactions id="1"><order sym="SPY" amount="1" limit="1"/><cancel id="1"/></transactions>"#);
     server.ask(r#"<create><withdraw id="1" dollars="7"/><withdraw id="1" sym="SPY" shares="2"/></create>"#);
     assert_eq!(close(&http), (200, json!({"account": "1", "closed": true})));
     server.kill();
@@ -79,13 +82,34 @@ fn a_closed_account_stays_closed_over_a_crash_and_says_so() {
     let order = json!({"account": "1", "symbol": "SPY", "side": "buy", "shares": "1", "limit": "1"});
     let answer = http.post("/api/v1/orders", &order);
     assert_eq!((answer.status, &answer.body["code"]), (409, &json!("account-closed")));
-    // Others trade on.
+    // Its past is told, and others trade on.
+    assert_eq!(http.read("/api/v1/orders/1?account=1")["status"], "canceled");
+    let told = server.ask(r#"<transactions id="1"><query id="1"/></transactions>"#);
+    assert!(told.contains("<canceled shares=\"1\""), "{told}");
     let told = server.ask(r#"<transactions id="2"><order sym="SPY" amount="1" limit="1"/></transactions>"#);
     assert!(told.contains("<opened"), "{told}");
     server.kill();
     let output = Command::new(env!("CARGO_BIN_EXE_pricetime")).arg("state").arg(folder.data()).output().unwrap();
     let state = String::from_utf8(output.stdout).unwrap();
     assert!(state.contains("account 1: balance 0 (held 0), 2 transfers, closed\n"), "{state}");
+}
+
+#[test]
+fn the_compatible_interface_says_that_a_closed_account_cannot_trade() {
+    let folder = Folder::new("closing-binance");
+    let market = r#"<create><account id="1" balance="0"/><account id="2" balance="9"/>
+        <symbol sym="SPY"><account id="2">1</account></symbol></create>"#;
+    let (server, http, keys) = KeyFile::serve(&folder, market);
+    let can_trade = || keys.send(&http, "GET", "account", "").body["canTrade"].clone();
+    assert_eq!(can_trade(), true);
+    let told = server.ask(r#"<create><close id="1"/></create>"#);
+    assert!(told.contains("<closed id=\"1\"/>"), "{told}");
+    wait_for("the feed to tell it", Duration::from_secs(60), || (can_trade() == false).then_some(()));
+    let order = "symbol=SPYUSD&side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&price=1";
+    let refused = keys.send(&http, "POST", "order", order).body;
+    assert_eq!(refused["code"], -2010, "{refused}");
+    assert!(refused["msg"].as_str().unwrap().starts_with("Account is closed"), "{refused}");
+    server.stop();
 }
 
 #[test]
