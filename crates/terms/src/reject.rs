@@ -197,7 +197,7 @@ impl fmt::Display for Reject {
                 write!(f, "Transfer {number} of this account {why}, {advice}: the next one is {next}")
             }
             Reject::AccountClosed => f.write_str("Account is closed: it places no orders and gets nothing"),
-            Reject::AccountInUse(use_of) => use_of.fmt(f),
+            Reject::AccountInUse(found) => found.fmt(f),
             Reject::WouldTake { price } => {
                 write!(f, "Post-only order would execute at once, at {price}: choose a limit that does not cross")
             }

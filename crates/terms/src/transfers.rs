@@ -88,7 +88,7 @@ impl fmt::Display for TransferNumberError {
 
 impl std::error::Error for TransferNumberError {}
 
-/// The least thing that keeps an account from being closed. Its `Display` is the sentence for clients.
+/// A thing that keeps an account from being closed. Its `Display` is the sentence for clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccountUse {
     /// Open orders.
@@ -135,6 +135,7 @@ impl AccountStatus {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccountStatuses {
     of: BTreeMap<AccountIndex, AccountStatus>,
+    /// The closed accounts once more: each order looks here, and they are fewer.
     closed: BTreeSet<AccountIndex>,
 }
 
@@ -150,7 +151,7 @@ impl AccountStatuses {
         self.of.get(&account).copied().unwrap_or(AccountStatus::NEW)
     }
 
-    /// Whether an account is closed.
+    /// Whether any account is closed.
     #[inline]
     pub fn has_closed(&self) -> bool {
         !self.closed.is_empty()

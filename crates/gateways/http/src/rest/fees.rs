@@ -51,7 +51,7 @@ pub(crate) async fn of(
     params(("symbol" = schema_values::Symbol, Path, description = "The symbol's name")),
     request_body = FeesShape,
     responses((status = 200, description = "What they pay now", body = FeesShape)),
-    extensions(("x-refusals" = json!([Code::UnknownSymbol, Code::UnknownAccount]))),
+    extensions(("x-refusals" = json!([Code::UnknownSymbol, Code::UnknownAccount, Code::AccountClosed]))),
 )]
 pub(crate) async fn change(
     State(app): State<AppState>,

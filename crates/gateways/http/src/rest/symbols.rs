@@ -284,7 +284,7 @@ pub(crate) struct IssuedShape {
     params(("symbol" = schema_values::Symbol, Path, description = "The symbol's name")),
     request_body = Issue,
     responses((status = 201, description = "Issued", body = IssuedShape)),
-    extensions(("x-refusals" = json!([Code::UnknownAccount, Code::IssuedOtherwise, Code::TooManySymbols, Code::TooManyShares, Code::InsufficientShares, Code::UnknownPayer, Code::NotInACluster, Code::GivenFromBudget]))),
+    extensions(("x-refusals" = json!([Code::UnknownAccount, Code::AccountClosed, Code::IssuedOtherwise, Code::TooManySymbols, Code::TooManyShares, Code::InsufficientShares, Code::UnknownPayer, Code::NotInACluster, Code::GivenFromBudget]))),
 )]
 pub(crate) async fn issue(
     State(app): State<AppState>,
